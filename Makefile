@@ -1,0 +1,49 @@
+# `make sweep` looks for wrong gradients; `make test` checks gradfuzz itself. Both work from an empty clone.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.DEFAULT_GOAL := help
+.PHONY: help sweep test test-all lint bench clean
+
+help:
+	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
+	@echo 'make test      ruff, mypy and the tests, without the slow ones'
+	@echo 'make test-all  ruff, mypy and all tests'
+	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX'
+	@echo 'make clean     remove the virtual environment, build outputs and caches'
+
+sweep: $(READY)
+	$(BIN)/gradfuzz sweep engine jax torch
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest -n 2 -m 'not slow'
+
+test-all: lint
+	$(BIN)/pytest -n 2
+
+bench: $(READY)
+	$(BIN)/python benchmarks/loops.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# Torch first and by its exact version, so that the build that the machine's package index offers stays.
+$(VENV)/torch: | $(BIN)/python
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet torch==2.13.0
+	touch $@
+
+$(READY): pyproject.toml $(VENV)/torch
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -e '.[all,dev]'
+	touch $@

@@ -1,0 +1,8 @@
+"""`python -m gradfuzz` is `gradfuzz`."""
+
+from gradfuzz.cli import main
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    main(prog_name="gradfuzz")

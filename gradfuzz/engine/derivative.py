@@ -1,0 +1,187 @@
+"""From a program to the graph of its derivative, of any order and in any mix of modes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gradfuzz.engine.forward import ForwardMode
+from gradfuzz.engine.functions import reshape, stack
+from gradfuzz.engine.functions import sum as total
+from gradfuzz.engine.inline import inline, or_zeros
+from gradfuzz.engine.prune import prune
+from gradfuzz.engine.reverse import ReverseMode
+from gradfuzz.engine.value import Value
+from gradfuzz.errors import UsageError
+from gradfuzz.programs.builder import GraphBuilder, constant
+from gradfuzz.programs.graph import Atom, Constant, Graph, Var
+from gradfuzz.programs.lower import lower
+from gradfuzz.programs.syntax import ArrayConst, Const, Program
+
+__all__ = ["Mode", "Rules", "derivative"]
+
+Mode = Literal["fwd", "rev"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The two modes. A mutant is another pair, with one method overridden."""
+
+    forward: type[ForwardMode] = ForwardMode
+    reverse: type[ReverseMode] = ReverseMode
+
+
+def derivative(program: Program | Graph, *, wrt: Sequence[str], modes: Sequence[Mode], rules: Rules | None = None) -> Graph:
+    """The graph of the outputs of `program` and of the gradient that `modes` ask for, innermost first.
+
+    F(x) is the sum over the float outputs of <weight, output>. The graph takes the parameters of the program, then one weight per float
+    output, then, for two modes and more, one direction per name in `wrt`. It returns the outputs, then one gradient per name in `wrt`:
+    of F for one mode, of D F[v] for two, of D^2 F[v, v] for three. Every mode but the last contracts with v; with no
+    mode the outputs alone are returned.
+
+    Raises `UsageError` for names in `wrt` that are no float parameters.
+    """
+    graph = lower(program) if isinstance(program, Program) else program
+    rules = rules or Rules()
+    by_name = {v.name: k for k, v in enumerate(graph.inputs)}
+    for name in wrt:
+        if name not in by_name or not graph.inputs[by_name[name]].type.is_float:
+            floats = [v.name for v in graph.inputs if v.type.is_float]
+            raise UsageError(
+                f"cannot differentiate with respect to {name!r}; the float parameters are {', '.join(floats) or 'none'}"
+            )
+    places = [by_name[n] for n in wrt]
+    outputs = [k for k, a in enumerate(graph.outputs) if a.type.is_float]
+    weights = [Var(graph.outputs[k].type, "weight") for k in outputs]
+    directions = [Var(graph.inputs[k].type, f"{graph.inputs[k].name}_v") for k in places] if len(modes) > 1 else []
+    step = _Step(graph, places, outputs, len(weights), len(directions), rules)
+    current = step.start(weights, directions)
+    for mode in modes[:-1]:
+        current = step.contract(current, mode)
+    return prune(step.gradient(current, modes[-1]) if modes else step.values(current))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One differentiation.
+
+    A graph of order 0 returns the program's outputs; later ones return them and then the scalar that comes next. All take the
+    same inputs: parameters, weights, directions.
+    """
+
+    program: Graph
+    places: list[int]
+    outputs: list[int]
+    weights: int
+    directions: int
+    rules: Rules
+
+    def start(self, weights: list[Var], directions: list[Var]) -> Graph:
+        g = self.program
+        return Graph((*g.inputs, *weights, *directions), g.nodes, g.outputs, g.name)
+
+    def values(self, graph: Graph) -> Graph:
+        return Graph(graph.inputs, graph.nodes, graph.outputs[: len(self.program.outputs)], graph.name)
+
+    def _build(self, graph: Graph, rest: Callable[[GraphBuilder, list[Var]], list[Atom]], name: str) -> Graph:
+        builder = GraphBuilder(simplify=True)
+        inputs = [builder.input(v.type, v.name) for v in graph.inputs]
+        return builder.finish(inputs, rest(builder, inputs), name)
+
+    def contract(self, graph: Graph, mode: Mode) -> Graph:
+        """The next scalar: the derivative along the directions."""
+
+        def rest(builder: GraphBuilder, inputs: list[Var]) -> list[Atom]:
+            along = [Value(builder, v) for v in inputs[len(inputs) - self.directions :]]
+            if mode == "fwd":
+                values, slope = self._tangent(graph, builder, inputs, along)
+            else:
+                values, parts = self._gradient(graph, builder, inputs)
+                products = [total(p * v) for p, v in zip(parts, along, strict=True)]
+                slope = _sum(builder, products)
+            return [*values, slope.atom]
+
+        return self._build(graph, rest, f"d{graph.name}")
+
+    def gradient(self, graph: Graph, mode: Mode) -> Graph:
+        """The last step: one gradient per differentiated parameter."""
+
+        def rest(builder: GraphBuilder, inputs: list[Var]) -> list[Atom]:
+            if mode == "rev":
+                values, parts = self._gradient(graph, builder, inputs)
+                return [*values, *(p.atom for p in parts)]
+            values = inline(builder, self.values(graph), inputs)
+            return [*values, *(self._by_units(graph, builder, inputs, k).atom for k in range(len(self.places)))]
+
+        return self._build(graph, rest, f"grad_{graph.name}")
+
+    def _by_units(self, graph: Graph, builder: GraphBuilder, inputs: list[Var], which: int) -> Value:
+        """A gradient by forward mode: one tangent per entry."""
+        zeros = [Value(builder, builder.zeros(self.program.inputs[p].type)) for p in self.places]
+        shape = zeros[which].shape
+        slopes = []
+        for k in range(int(np.prod(shape, dtype=int))):
+            tangents = list(zeros)
+            tangents[which] = Value(builder, _unit(shape, k))
+            only = [t if j == which else None for j, t in enumerate(tangents)]
+            slopes.append(self._tangent(graph, builder, inputs, only)[1])
+        if not shape:
+            return slopes[0]
+        if not slopes:
+            return zeros[which]
+        result = reshape(stack(slopes), shape)
+        assert isinstance(result, Value), "a stack of values is a value"
+        return result
+
+    def _scalar(self, graph: Graph) -> list[int]:
+        """The outputs of `graph` that make the scalar to be differentiated."""
+        n = len(self.program.outputs)
+        return self.outputs if len(graph.outputs) == n else [n]
+
+    def _tangent(
+        self, graph: Graph, builder: GraphBuilder, inputs: list[Var], along: Sequence[Value | None]
+    ) -> tuple[list[Atom], Value]:
+        tangents: list[Value | None] = [None] * len(inputs)
+        for place, v in zip(self.places, along, strict=True):
+            tangents[place] = v
+        values, slopes = self.rules.forward(builder).run(graph, inputs, tangents)
+        n = len(self.program.outputs)
+        parts: list[Value] = []
+        for k, weight in zip(self._scalar(graph), self._seeds(graph, builder, inputs), strict=True):
+            slope = slopes[k]
+            if slope is not None:
+                parts.append(slope if len(graph.outputs) > n else total(slope * weight))
+        return values[:n], _sum(builder, parts)
+
+    def _gradient(self, graph: Graph, builder: GraphBuilder, inputs: list[Var]) -> tuple[list[Atom], list[Value]]:
+        mode = self.rules.reverse(builder)
+        tape = mode.forward(graph, inputs, [k in self.places for k in range(len(inputs))])
+        gs: list[Value | None] = [None] * len(graph.outputs)
+        for k, seed in zip(self._scalar(graph), self._seeds(graph, builder, inputs), strict=True):
+            gs[k] = seed
+        parts = tape.backward(gs)
+        return tape.outputs[: len(self.program.outputs)], [or_zeros(mode, parts[p], inputs[p]) for p in self.places]
+
+    def _seeds(self, graph: Graph, builder: GraphBuilder, inputs: list[Var]) -> list[Value]:
+        """The cotangents of the scalar's outputs."""
+        if len(graph.outputs) > len(self.program.outputs):
+            return [Value(builder, constant(1.0))]
+        first = len(self.program.inputs)
+        return [Value(builder, v) for v in inputs[first : first + self.weights]]
+
+
+def _sum(builder: GraphBuilder, parts: Sequence[Value]) -> Value:
+    result = parts[0] if parts else Value(builder, constant(0.0))
+    for part in parts[1:]:
+        result = result + part
+    return result
+
+
+def _unit(shape: tuple[int, ...], k: int) -> Atom:
+    if not shape:
+        return constant(1.0)
+    size = int(np.prod(shape, dtype=int))
+    return Constant(ArrayConst("float", shape, tuple(Const(1.0 if j == k else 0.0) for j in range(size))))

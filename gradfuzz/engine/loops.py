@@ -1,0 +1,182 @@
+"""Loops and branches for functions that are traced: what Python's own statements cannot record.
+
+A carry is one value or a tuple of values. It keeps its shapes from trip to trip; an int that becomes a float starts as one. Outside of
+a trace these functions simply run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.engine.functions import index_update
+from gradfuzz.engine.tracing import active_builder, build
+from gradfuzz.engine.value import Operand, Value, apply, as_atom
+from gradfuzz.errors import ProgramTypeError, UsageError
+from gradfuzz.programs.builder import GraphBuilder
+from gradfuzz.programs.graph import Atom, Graph, LoopForm, Var
+from gradfuzz.programs.types import INT, Type, promote
+
+__all__ = ["cond", "fori_loop", "repeat_while", "scan", "while_loop"]
+
+Carry = Any
+
+
+def while_loop(condition: Callable[[Carry], Operand], body: Callable[[Carry], Carry], initial: Carry) -> Carry:
+    """carry = body(carry) while condition(carry): test first, zero trips are possible. Differentiable in both modes."""
+    if active_builder() is None:
+        while condition(initial):
+            initial = body(initial)
+        return initial
+    return _record("while", lambda i, c: body(c), condition, initial, None)
+
+
+def repeat_while(body: Callable[[Carry], Carry], condition: Callable[[Carry], Operand], initial: Carry) -> Carry:
+    """carry = body(carry), again while condition(carry): body first, at least one trip."""
+    if active_builder() is None:
+        initial = body(initial)
+        while condition(initial):
+            initial = body(initial)
+        return initial
+    return _record("repeat", lambda i, c: body(c), condition, initial, None)
+
+
+def fori_loop(lower: Operand, upper: Operand, body: Callable[[Operand, Carry], Carry], initial: Carry) -> Carry:
+    """carry = body(i, carry) for i in range(lower, upper). The bounds may be traced ints."""
+    if active_builder() is None:
+        for i in range(int(lower), int(upper)):
+            initial = body(i, initial)
+        return initial
+    if isinstance(lower, int) and lower == 0:
+        return _record("for", body, None, initial, upper)
+    return _record("for", lambda i, c: body(i + lower, c), None, initial, upper - lower)
+
+
+def scan(body: Callable[[Carry, Operand], tuple[Carry, Operand]], initial: Carry, xs: Operand) -> tuple[Carry, Operand]:
+    """carry, y_k = body(carry, xs[k]) for each row k of the array `xs`; returns the last carry and the array of all y_k.
+
+    Raises `UsageError` where `xs` has no axis, or no row (the shape of y_k is known from the first).
+    """
+    shape = xs.shape if isinstance(xs, Value) else np.shape(xs)
+    if not shape or shape[0] == 0:
+        raise UsageError(f"scan over an array of shape {shape}; it needs at least one row")
+    single = not isinstance(initial, tuple)
+    carry, first = body(initial, xs[0])
+    ys = _rows(first, shape[0])
+
+    def step(i: Operand, state: Any) -> Any:
+        *old, filled = state
+        new, y = body(old[0] if single else tuple(old), _row(xs, i))
+        return (*((new,) if single else new), index_update(filled, (i, *[slice(None)] * len(_shape(y))), y))
+
+    *carry, ys = fori_loop(1, shape[0], step, (*((carry,) if single else carry), ys))
+    return (carry[0] if single else tuple(carry)), ys
+
+
+def _shape(value: Operand) -> tuple[int, ...]:
+    return value.shape if isinstance(value, Value) else np.shape(value)
+
+
+def _row(xs: Operand, i: Operand) -> Any:
+    return apply("index", xs, i, pattern=("at", *(("slice", 0, n) for n in _shape(xs)[1:])))
+
+
+def _rows(first: Operand, count: int) -> Operand:
+    """An array of `count` rows of which the first is `first`."""
+    empty = np.zeros((count, *_shape(first)))
+    return index_update(empty, (0, *[slice(None)] * len(_shape(first))), first)
+
+
+def cond(predicate: Operand, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Operand) -> Any:
+    """then(*operands) where `predicate`, a bool scalar, holds, otherwise(*operands). Only one of them runs."""
+    builder = active_builder()
+    if builder is None or not isinstance(predicate, Value):
+        return then(*operands) if predicate else otherwise(*operands)
+    sides = []
+    for function in (then, otherwise):
+        inner = GraphBuilder()
+        with build(inner) as level:
+            result = function(*operands)
+            sides.append((inner, _flat(result), isinstance(result, tuple), level))
+    names = [f"b{k}" for k in range(len(sides[0][1]))]
+    if len(sides[0][1]) != len(sides[1][1]) or sides[0][2] != sides[1][2]:
+        raise ProgramTypeError(f"the sides of cond return {len(sides[0][1])} and {len(sides[1][1])} values; they must match")
+    outputs: list[list[Atom]] = [[], []]
+    for a, b in zip(sides[0][1], sides[1][1], strict=True):
+        if a.type.shape != b.type.shape:
+            raise ProgramTypeError(f"the sides of cond return {a.type} and {b.type}; the shapes must be equal")
+        wanted = promote((a.type.dtype, b.type.dtype))
+        for k, atom in enumerate((a, b)):
+            outputs[k].append(sides[k][0].to_float(atom) if wanted == "float" else atom)
+    inside = [[s[0].use(a) for a in out] for s, out in zip(sides, outputs, strict=True)]
+    shared = list(dict.fromkeys(v for s in sides for v in s[0].captured))
+    graphs = [s[0].finish(_stand_ins(s[0], shared), out) for s, out in zip(sides, inside, strict=True)]
+    results = builder.branch(predicate.atom, shared, graphs[0], graphs[1], names)
+    values = [Value(builder, r, sides[0][3] - 1) for r in results]
+    return tuple(values) if sides[0][2] else values[0]
+
+
+def _flat(result: Any) -> list[Atom]:
+    return [r.atom if isinstance(r, Value) else as_atom(r) for r in (result if isinstance(result, tuple) else (result,))]
+
+
+def _stand_ins(builder: GraphBuilder, outer: Sequence[Var]) -> list[Var]:
+    return [builder.captured.get(v) or builder.input(v.type, v.name) for v in outer]
+
+
+def _record(
+    form: LoopForm,
+    body: Callable[[Any, Carry], Carry],
+    condition: Callable[[Carry], Operand] | None,
+    initial: Carry,
+    count: Operand | None,
+) -> Carry:
+    """A loop in the graph that is being traced."""
+    builder = active_builder()
+    assert builder is not None, "the caller has looked"
+    single = not isinstance(initial, tuple)
+    starts = [builder.use(a) for a in _flat(initial)]
+    while True:
+        inner = GraphBuilder()
+        carries = [inner.input(a.type, f"c{k}") for k, a in enumerate(starts)]
+        index = inner.input(INT, "i")
+        with build(inner) as level:
+            state = [Value(inner, c, level) for c in carries]
+            after = _flat(body(Value(inner, index, level), state[0] if single else tuple(state)))
+        if len(after) != len(starts):
+            raise ProgramTypeError(f"the loop's body returns {len(after)} values for a carry of {len(starts)}")
+        widened = [_widened(a, b.type, k) for k, (a, b) in enumerate(zip(starts, after, strict=True))]
+        if widened == [a.type for a in starts]:
+            break
+        starts = (
+            [builder.to_float(a) for a in starts]
+            if all(t.is_float for t in widened)
+            else [builder.to_float(a) if t.is_float else a for a, t in zip(starts, widened, strict=True)]
+        )
+    after = [inner.use(inner.to_float(a) if c.type.is_float else a) for a, c in zip(after, carries, strict=True)]
+    tested: GraphBuilder | None = None
+    verdict: list[Atom] = []
+    seen: list[Var] = []
+    if condition is not None:
+        tested = GraphBuilder()
+        seen = [tested.input(a.type, f"c{k}") for k, a in enumerate(starts)]
+        with build(tested) as level:
+            values = [Value(tested, c, level) for c in seen]
+            verdict = [tested.use(a) for a in _flat(condition(values[0] if single else tuple(values)))]
+        if verdict[0].type != Type("bool"):
+            raise ProgramTypeError(f"the loop's condition returns {verdict[0].type}; it must be a bool scalar")
+    shared = list(dict.fromkeys([*inner.captured, *(tested.captured if tested else ())]))
+    graph = inner.finish([*_stand_ins(inner, shared), *carries, *([index] if form == "for" else [])], after, "body")
+    check: Graph | None = tested.finish([*_stand_ins(tested, shared), *seen], verdict, "condition") if tested else None
+    number = None if count is None else count.atom if isinstance(count, Value) else as_atom(int(count))
+    results = builder.loop(form, constants=shared, initial=starts, body=graph, condition=check, count=number)
+    out = [Value(builder, r, level - 1) for r in results]
+    return out[0] if single else tuple(out)
+
+
+def _widened(start: Atom, after: Type, k: int) -> Type:
+    if start.type.shape != after.shape or (start.type.dtype == "bool") != (after.dtype == "bool"):
+        raise ProgramTypeError(f"carry {k} of the loop is {start.type} before the body and {after} after it; they must be equal")
+    return start.type.with_dtype(promote((start.type.dtype, after.dtype)))

@@ -1,0 +1,157 @@
+"""Reverse-mode rules: for each op and each argument, the cotangent of that argument.
+
+A rule takes the cotangent `g` of the result, the result `ans` and the arguments; static parameters by keyword. It may
+return None for a derivative that is zero, and a cotangent in the shape of the result: broadcasting is undone by whoever calls. The table names no forward rule and `jvp_rules` no reverse
+one, so that <J v, u> = <v, J^T u> is a test of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.engine.functions import (
+    broadcast_to,
+    cos,
+    cumulative_sum,
+    expand_reduced,
+    flip,
+    log,
+    permute_dims,
+    pow,
+    prod,
+    reshape,
+    sign,
+    sin,
+    unbroadcast,
+    where,
+)
+from gradfuzz.engine.value import Value, apply, axes_of
+
+__all__ = ["VJP", "VJPRule"]
+
+VJPRule = Callable[..., Any]
+
+
+def _size(x: Any) -> float:
+    """The number of entries, as a float."""
+    return float(np.prod(x.shape, dtype=int))
+
+
+def _pick(mask: Any, g: Any) -> Any:
+    return where(mask, g, 0.0)
+
+
+def _prod(g: Any, ans: Any, x: Any, *, axis: Any, keepdims: Any) -> Any:
+    """d prod / d x_k is the product of the others: right where entries are 0, at every order."""
+    axes = axes_of(axis, x.ndim)
+    rest = tuple(a for a in range(x.ndim) if a not in axes)
+    moved = permute_dims(x, rest + axes) if rest + axes != tuple(range(x.ndim)) else x
+    kept = tuple(x.shape[a] for a in rest)
+    n = int(np.prod([x.shape[a] for a in axes], dtype=int))
+    rows = broadcast_to(reshape(moved, (*kept, 1, n)), (*kept, n, n))
+    others = prod(where(np.eye(n, dtype=bool), 1.0, rows), axis=-1) if n else reshape(moved, (*kept, n))
+    back = reshape(others, tuple(x.shape[a] for a in rest + axes))
+    order = tuple(int(k) for k in np.argsort(rest + axes))
+    others = permute_dims(back, order) if order != tuple(range(x.ndim)) else back
+    return expand_reduced(g, x.shape, axis, keepdims) * others
+
+
+def _matmul_left(g: Any, ans: Any, x: Any, y: Any) -> Any:
+    """Y = X B: X_bar = Y_bar B^T (Giles 2008, section 2.2.1), with the vector cases written as matrices."""
+    if y.ndim == 1:
+        return reshape(g, (*g.shape, 1)) * y if x.ndim > 1 else g * y
+    if x.ndim > 1:
+        return apply("matmul", g, _transpose(y))
+    row = apply("matmul", reshape(g, (*g.shape[:-1], 1, g.shape[-1])), _transpose(y))
+    return reshape(row, (*row.shape[:-2], row.shape[-1]))
+
+
+def _matmul_right(g: Any, ans: Any, x: Any, y: Any) -> Any:
+    """Y = A X: X_bar = A^T Y_bar."""
+    if x.ndim == 1:
+        if y.ndim == 1:
+            return g * x
+        return reshape(x, (x.shape[0], 1)) * reshape(g, (*g.shape[:-1], 1, g.shape[-1]))
+    column = reshape(g, (*g.shape, 1)) if y.ndim == 1 else g
+    result = apply("matmul", _transpose(x), column)
+    return reshape(result, result.shape[:-1]) if y.ndim == 1 else result
+
+
+def _transpose(x: Any) -> Any:
+    return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def _concat(k: int, g: Any, ans: Any, *xs: Any, axis: Any) -> Any:
+    axis %= ans.ndim
+    start = 0
+    for x in xs[:k]:
+        start += x.shape[axis]
+    return g[tuple(slice(start, start + xs[k].shape[axis]) if a == axis else slice(None) for a in range(ans.ndim))]
+
+
+def _stack(k: int, g: Any, ans: Any, *xs: Any, axis: Any) -> Any:
+    return g[tuple(k if a == axis % ans.ndim else slice(None) for a in range(ans.ndim))]
+
+
+def _index(g: Any, ans: Any, x: Any, *indices: Any, pattern: Any) -> Any:
+    zeros = Value(g.builder, g.builder.zeros(x.type), g.level)
+    return apply("index_update", zeros, g, *indices, pattern=pattern)
+
+
+def _updated(g: Any, ans: Any, x: Any, value: Any, *indices: Any, pattern: Any) -> Any:
+    zeros = Value(g.builder, g.builder.zeros(value.type.with_dtype("float")), g.level)
+    return apply("index_update", g, zeros, *indices, pattern=pattern)
+
+
+def _update(g: Any, ans: Any, x: Any, value: Any, *indices: Any, pattern: Any) -> Any:
+    return apply("index", g, *indices, pattern=pattern)
+
+
+def _integer_pow(g: Any, ans: Any, x: Any, *, n: int) -> Any:
+    return None if n == 0 else g if n == 1 else g * (float(n) * x ** (n - 1))
+
+
+# One line per op; a tuple has one rule per argument, a single function of (k, g, ans, *args) serves any number of them.
+VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
+    "add": (lambda g, ans, x, y: g, lambda g, ans, x, y: g),
+    "subtract": (lambda g, ans, x, y: g, lambda g, ans, x, y: -g),
+    "multiply": (lambda g, ans, x, y: g * y, lambda g, ans, x, y: g * x),
+    "divide": (lambda g, ans, x, y: g / y, lambda g, ans, x, y: -g * ans / y),
+    "negative": (lambda g, ans, x: -g,),
+    "integer_pow": (_integer_pow,),
+    "pow": (lambda g, ans, x, y: g * (y * pow(x, y - 1.0)), lambda g, ans, x, y: g * (ans * log(x))),
+    "sin": (lambda g, ans, x: g * cos(x),),
+    "cos": (lambda g, ans, x: -g * sin(x),),
+    "tan": (lambda g, ans, x: g * (1.0 + ans * ans),),
+    "tanh": (lambda g, ans, x: g * (1.0 - ans * ans),),
+    "exp": (lambda g, ans, x: g * ans,),
+    "log": (lambda g, ans, x: g / x,),
+    "sqrt": (lambda g, ans, x: g * 0.5 / ans,),
+    "abs": (lambda g, ans, x: g * sign(x),),
+    "maximum": (
+        lambda g, ans, x, y: where(x > y, g, _pick(x == y, 0.5 * g)),
+        lambda g, ans, x, y: where(y > x, g, _pick(x == y, 0.5 * g)),
+    ),
+    "minimum": (
+        lambda g, ans, x, y: where(x < y, g, _pick(x == y, 0.5 * g)),
+        lambda g, ans, x, y: where(y < x, g, _pick(x == y, 0.5 * g)),
+    ),
+    "where": (lambda g, ans, c, x, y: None, lambda g, ans, c, x, y: where(c, g, 0.0), lambda g, ans, c, x, y: where(c, 0.0, g)),
+    "sum": (lambda g, ans, x, *, axis, keepdims: expand_reduced(g, x.shape, axis, keepdims),),
+    "mean": (lambda g, ans, x, *, axis, keepdims: expand_reduced(g, x.shape, axis, keepdims) * (_size(ans) / _size(x)),),
+    "prod": (_prod,),
+    "cumulative_sum": (lambda g, ans, x, *, axis: flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis),),
+    "astype": (lambda g, ans, x, *, dtype: g,),
+    "reshape": (lambda g, ans, x, *, shape: reshape(g, x.shape),),
+    "broadcast_to": (lambda g, ans, x, *, shape: unbroadcast(g, x.shape),),
+    "permute_dims": (lambda g, ans, x, *, axes: permute_dims(g, tuple(int(k) for k in np.argsort(axes))),),
+    "flip": (lambda g, ans, x, *, axis: flip(g, axis=axis),),
+    "concat": _concat,
+    "stack": _stack,
+    "index": (_index,),
+    "index_update": (_updated, _update),
+    "matmul": (_matmul_left, _matmul_right),
+}

@@ -1,0 +1,80 @@
+"""Every error gradfuzz raises on purpose, under one root.
+
+    GradfuzzError
+    ├── ProgramError              a program that cannot be used
+    │   ├── ProgramSyntaxError    the text or JSON is not in the language
+    │   ├── ProgramTypeError      names, dtypes or shapes do not fit
+    │   └── EvaluationError       the program cannot be evaluated at this point
+    │       ├── DomainError       an operation left its domain (log of -1, index 7 of 3)
+    │       └── TripLimitError    a loop ran longer than the trip limit
+    ├── NotDifferentiableError    a derivative was asked of something that has none here
+    ├── UnknownTargetError        no oracle of that name
+    ├── MissingExtraError         the oracle's library is not installed
+    └── UsageError                an option or argument that makes no sense
+
+A message says what went wrong, with which value, why, and what to do instead.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DomainError",
+    "EvaluationError",
+    "GradfuzzError",
+    "MissingExtraError",
+    "NotDifferentiableError",
+    "ProgramError",
+    "ProgramSyntaxError",
+    "ProgramTypeError",
+    "TripLimitError",
+    "UnknownTargetError",
+    "UsageError",
+]
+
+
+class GradfuzzError(Exception):
+    """The root of all errors that gradfuzz raises on purpose."""
+
+
+class ProgramError(GradfuzzError):
+    """A program that cannot be used. `line` is 1-based, 0 where there is no text."""
+
+    def __init__(self, message: str, *, line: int = 0) -> None:
+        super().__init__(f"line {line}: {message}" if line else message)
+        self.line = line
+
+
+class ProgramSyntaxError(ProgramError):
+    """Text or JSON that is not in the program language."""
+
+
+class ProgramTypeError(ProgramError):
+    """Names, dtypes or shapes that do not fit."""
+
+
+class EvaluationError(ProgramError):
+    """A well-typed program that cannot be evaluated at this point."""
+
+
+class DomainError(EvaluationError):
+    """An operation was asked for a value outside its domain."""
+
+
+class TripLimitError(EvaluationError):
+    """A loop ran longer than the trip limit."""
+
+
+class NotDifferentiableError(GradfuzzError):
+    """A derivative was asked of something that has none here."""
+
+
+class UnknownTargetError(GradfuzzError):
+    """No oracle goes by that name."""
+
+
+class MissingExtraError(GradfuzzError):
+    """The library behind an oracle is not installed."""
+
+
+class UsageError(GradfuzzError):
+    """An option or an argument that makes no sense."""

@@ -1,0 +1,132 @@
+"""Verdicts and findings: what the fuzzer says, as data.
+
+Case      one question to one target at one point, with its verdict
+Finding   disagreements of one kind of one target, shrunk, with three points
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gradfuzz.oracles.base import Answer, Array, Mode, Point, Precision, Question, Truth
+from gradfuzz.programs.syntax import Program
+
+__all__ = ["Case", "Class", "Finding", "FindingPoint", "Reason", "Verdict"]
+
+
+class Verdict(enum.Enum):
+    """The outcome of one check."""
+
+    AGREE = "agree"
+    DISAGREE = "disagree"
+    CONVENTION = "convention"
+    INCONCLUSIVE = "inconclusive"
+    UNSUPPORTED = "unsupported"
+    CRASHED = "crashed"
+
+
+class Class(enum.Enum):
+    """The kind of a disagreement, most serious first."""
+
+    SIGN_FLIP = "sign_flip"
+    RATIO_BLOWUP = "ratio_blowup"
+    MISSING = "missing"
+    SPURIOUS = "spurious"
+    WRONG_VALUE = "wrong_value"
+    NON_FINITE = "non_finite"
+    WRONG_PRIMAL = "wrong_primal"
+    WRONG_SHAPE = "wrong_shape"
+    WRONG_DTYPE = "wrong_dtype"
+    ERROR = "error"
+
+    @property
+    def severity(self) -> int:
+        """0 is the most serious."""
+        return list(Class).index(self)
+
+
+class Reason(enum.Enum):
+    """Why a check is inconclusive."""
+
+    DOMAIN = "the program is not defined at this point"
+    KINK = "the point lies on a kink or tie, or the trip count changes next to it"
+    REFERENCES = "the references cannot tell: they disagree, or their bound is wide"
+    NOISE = "rounding in the target's precision may exceed the derivative"
+    RANGE = "an intermediate leaves the normal range of the target's dtype"
+    PRIMAL = "rounding in the target's precision changes a decision or the value"
+    TRIP_LIMIT = "a loop runs longer than the trip limit"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One check: a target's answer at one point, judged.
+
+    `ratio` is got / expected for the worst entry, `error_over_allowed` the largest error in units of what was allowed; `worst` names that entry
+    (input, index). `allowed` has one array per differentiated input.
+    """
+
+    oracle: str
+    question: Question
+    point: Point
+    truth: Truth | None
+    answer: Answer
+    verdict: Verdict
+    kind: Class | None = None
+    reason: Reason | None = None
+    message: str = ""
+    worst: tuple[str, tuple[int, ...]] | None = None
+    expected: float | None = None
+    got: float | None = None
+    ratio: float | None = None
+    error_over_allowed: float | None = None
+    allowed: Mapping[str, Array] = field(default_factory=dict)
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FindingPoint:
+    """One row of a finding's table: scalars are of the worst entry, the arrays are whole."""
+
+    inputs: Mapping[str, Array]
+    expected: Mapping[str, Array]
+    got: Mapping[str, Array]
+    bound: Mapping[str, Array]
+    entry: tuple[str, tuple[int, ...]]
+    entry_expected: float
+    entry_got: float
+    ratio: float | None
+    error_over_allowed: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finding:
+    """A disagreement, shrunk and de-duplicated."""
+
+    id: str
+    """"GF-" and four or more hex digits of the signature; stable across runs."""
+    target: str
+    version: str
+    check: str
+    """"value", "vjp", "jvp", or "second order (rev, fwd)" and the like."""
+    kind: Class
+    family: str
+    precision: Precision
+    modes: tuple[Mode, ...]
+    wrt: tuple[str, ...]
+    program: Program
+    original: Program
+    weights: tuple[Array | None, ...]
+    directions: Mapping[str, Array]
+    smallest: FindingPoint
+    clearest: FindingPoint
+    worst: FindingPoint
+    seen: int
+    references: tuple[str, ...]
+    reproduced: tuple[int, int]
+    """(times the target repeated the wrong answer, times asked)."""
+    note: str = ""
+    """Where it shows: only one loop form, only one mode, only batched; or "suspect the reference"."""
+    script: str = ""
+    """A standalone script that needs the target's library and mpmath only; exits 1 while the bug is there."""

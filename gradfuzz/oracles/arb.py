@@ -1,0 +1,255 @@
+"""The reference `arb`: enclosures of values and derivatives by ball arithmetic on truncated Taylor series.
+
+F is evaluated along a line x + t d as a polynomial in t with k + 1 coefficients, each of them a ball that provably
+contains the true number; the k-th one times k! is the derivative along the line. No rule of differentiation is applied
+anywhere: x**3 is multiplied out, sin of a series is a series. What an `if` or a selection compares must be decided by the
+balls: where they overlap, the precision is raised, and where that does not help, or the two sides are equal here but not
+known to be equal nearby, the truth is inconclusive.
+
+The arithmetic is Arb, in FLINT, through python-flint. (Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval
+arithmetic", 2017.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+import flint
+import numpy as np
+from flint import arb, arb_series, fmpq
+
+from gradfuzz.errors import DomainError, EvaluationError
+from gradfuzz.oracles.base import Point, Question, Reference, Truth
+from gradfuzz.oracles.directions import Line, Setting, UnsettledError, inconclusive, lines
+from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.object_namespace import ObjectNamespace, OutOfRangeError, UndecidedError
+
+__all__ = ["ArbNamespace", "ArbReference"]
+
+_PRECISIONS = (128, 1024)
+"""Bits tried one after the other: enough for nearly everything, and for cancellation down to the smallest float64."""
+
+_NARROW = 70
+"""A ball is narrow where its radius is 2^-70 of its middle: far below the rounding of float64."""
+
+_NOTHING = arb(2) ** -1100
+"""Less than any float64: a radius that is of no account."""
+
+_ONE = arb(1)
+
+Number: TypeAlias = arb | arb_series
+Entries: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
+
+
+class _WideError(UndecidedError):
+    """Undecided only because a ball is too wide: more bits may help."""
+
+
+class ArbNamespace(ObjectNamespace):
+    """Numbers that depend on the line are series, all others balls. `order` 0 is a plain evaluation: nothing moves.
+
+    x + 0, 1 x and the like are x itself and 0 x is the constant 0, so that what is compared is known to be equal everywhere
+    and not only here: 1 is the usual start of a product.
+    """
+
+    def __init__(
+        self, precision: Literal["float32", "float64"] = "float64", trace: list[int] | None = None, *, order: int = 0
+    ) -> None:
+        super().__init__(precision, trace)
+        self.order = order
+
+    def scalar(self, value: float | int) -> arb:
+        return arb(value)
+
+    @staticmethod
+    def plus(a: Any, b: Any) -> Any:
+        if isinstance(a, arb) and a.is_zero():
+            return b
+        return a if isinstance(b, arb) and b.is_zero() else a + b
+
+    @staticmethod
+    def minus(a: Any, b: Any) -> Any:
+        return a if isinstance(b, arb) and b.is_zero() else a - b
+
+    @staticmethod
+    def times(a: Any, b: Any) -> Any:
+        if isinstance(a, arb_series) and isinstance(b, arb):
+            a, b = b, a
+        if isinstance(a, arb):
+            if a == _ONE:
+                return b
+            if a.is_zero() and _constant_term(b).is_finite():
+                return a
+        return a * b
+
+    def choose(self, a: Any, b: Any) -> int:
+        # Where all coefficients are equal, so are the derivatives of a, b, and their maximum.
+        if isinstance(a, arb_series) or isinstance(b, arb_series):
+            difference = a - b
+            if all(difference[k].is_zero() for k in range(self.order + 1)):
+                return 0
+        return self.compare(a, b)
+
+    def compare(self, a: Any, b: Any) -> int:
+        if a is b:
+            return 0
+        difference = a - b
+        here = _constant_term(difference)
+        if here > 0:
+            return 1
+        if here < 0:
+            return -1
+        if here.is_zero():
+            if isinstance(difference, arb):
+                return 0
+            raise UndecidedError("the two sides of a comparison are equal here, but may differ nearby", tie=True)
+        if not here.is_finite():
+            raise OutOfRangeError(f"a comparison meets a number of unknown size, {here.str(5)}")
+        raise _WideError(f"the two sides of a comparison may be equal: they differ by {here.str(5)}", tie=True)
+
+    def quotient(self, a: Any, b: Any) -> Any:
+        divisor = _constant_term(b)
+        if divisor.contains(0):
+            if divisor.is_zero():
+                raise DomainError("division by 0; the divisor must not be 0")
+            raise _WideError(f"division by {divisor.str(5)}, which may be 0")
+        return a if isinstance(b, arb) and b == _ONE else a / b
+
+    def power(self, a: Any, b: Any) -> Any:
+        _positive(a, "pow")
+        return (b * a.log()).exp()
+
+    def function(self, name: str, x: Any) -> Any:
+        if name == "log" or (name == "sqrt" and not (self.order == 0 and x.is_zero())):
+            _positive(x, name)
+        if name == "tanh" and isinstance(x, arb_series):
+            return self._tanh(x)
+        return getattr(x, name)()
+
+    def _tanh(self, x: arb_series) -> Any:
+        """(1 - e) / (1 + e) with e = exp(-2|x|), which cannot overflow; FLINT has no tanh of a series."""
+        below = x[0] < 0
+        e = (2 * x if below else -2 * x).exp()
+        quotient = self.quotient(1 - e, 1 + e)
+        return -quotient if below else quotient
+
+
+def _constant_term(x: Number) -> arb:
+    return x if isinstance(x, arb) else x[0]
+
+
+def _positive(x: Number, op: str) -> None:
+    """The ops that want a positive argument: at 0 sqrt has a value but no derivative."""
+    here = _constant_term(x)
+    if not here > 0:
+        message = f"{op} of {here.str(5)}; the argument must be positive"
+        raise DomainError(message) if here <= 0 else _WideError(message)
+
+
+@contextlib.contextmanager
+def _working(bits: int, terms: int) -> Iterator[None]:
+    """FLINT's precision and series length are global: they are put back."""
+    before = flint.ctx.prec, flint.ctx.cap
+    flint.ctx.prec, flint.ctx.cap = bits, terms
+    try:
+        yield
+    finally:
+        flint.ctx.prec, flint.ctx.cap = before
+
+
+class ArbReference(Reference):
+    """Proved bounds, fast; inconclusive at every kink."""
+
+    name = "arb"
+    version = flint.__version__
+
+    def truth(self, question: Question) -> list[Truth]:
+        return [self._at(question, point) for point in question.points]
+
+    def _at(self, question: Question, point: Point) -> Truth:
+        for bits in _PRECISIONS:
+            trace: list[int] = []
+            last = bits == _PRECISIONS[-1]
+            try:
+                setting = Setting(question, point)
+                with _working(bits, question.order + 1):
+                    values, gradient = _enclosures(setting, trace)
+                    if last or all(map(_is_narrow, [*gradient, *(ball for output in values for ball in output.flat)])):
+                        return _truth(setting, values, gradient, trace)
+            except EvaluationError as error:
+                if last or not isinstance(error, (_WideError, OutOfRangeError)):
+                    return inconclusive(error, trace)
+        raise AssertionError("the last precision always answers")
+
+
+def _enclosures(setting: Setting, trace: list[int]) -> tuple[list[Entries], list[arb]]:
+    """Balls around the entries of each output and around each coordinate of the gradient."""
+    question = setting.question
+    order = question.order
+    values: list[Entries] = []
+    gradient: list[arb] = []
+
+    def run(line: Line | None, steps: list[int]) -> arb:
+        namespace = ArbNamespace(question.precision, steps, order=order)
+        outputs = interpret(question.program, setting.inputs(line, arb, _on_line), namespace, trace=steps)
+        if not values:
+            values.extend(_balls(output, namespace) for output in outputs)
+        total: Number = setting.total(outputs, arb)
+        return arb(0) if isinstance(total, arb) else total[order]
+
+    if not setting.among:
+        run(None, trace)
+    steps = trace
+    for shares in lines(order, setting.among):
+        total = arb(0)
+        for line in shares:
+            total += arb(fmpq(line.weight.numerator, line.weight.denominator)) * run(line, steps)
+            steps = []
+        gradient.append(total * math.factorial(order))
+    return values, gradient
+
+
+def _on_line(x: float, v: float, s: int) -> arb_series:
+    return arb_series([arb(x), arb(v) + s])
+
+
+def _balls(output: Any, namespace: ArbNamespace) -> Entries:
+    """The values of an output; those of int and bool outputs are exact."""
+    array = namespace.as_array(output)
+    result = np.empty(array.shape, object)
+    for k, y in enumerate(array.flat):
+        result.flat[k] = _constant_term(y) if array.dtype == object else arb(int(y))
+    return result
+
+
+def _is_narrow(ball: arb) -> bool:
+    radius = ball.rad()
+    return bool(radius <= _NOTHING or radius <= abs(ball.mid()) * arb(2) ** -_NARROW)
+
+
+def _rounded(ball: arb) -> tuple[float, float]:
+    """The middle as a float64, and how far from it the true number may be."""
+    value = float(ball.mid()) if ball.is_finite() else math.inf
+    if not math.isfinite(value):
+        raise OutOfRangeError(f"{ball.str(5)} is beyond float64, or not known to be finite")
+    distance = abs(ball - arb(value)).upper()
+    bound = 0.0 if distance.is_zero() else math.nextafter(float(distance), math.inf)
+    if not math.isfinite(bound):
+        raise UnsettledError(f"the enclosure of a number is as wide as {distance.str(5)}: the loop loses all digits")
+    return value, bound
+
+
+def _truth(setting: Setting, values: Sequence[Entries], gradient: Sequence[arb], trace: Sequence[int]) -> Truth:
+    entries = [_rounded(ball) for ball in gradient]
+    outputs = [(output.shape, [_rounded(ball) for ball in output.flat]) for output in values]
+    return Truth(
+        "ok",
+        values=tuple(np.array([value for value, _ in pairs], np.float64).reshape(shape) for shape, pairs in outputs),
+        value_bounds=tuple(np.array([bound for _, bound in pairs], np.float64).reshape(shape) for shape, pairs in outputs),
+        gradient=setting.gradient([value for value, _ in entries]),
+        bounds=setting.gradient([bound for _, bound in entries]),
+        trace=tuple(trace),
+    )

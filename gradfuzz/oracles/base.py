@@ -1,0 +1,132 @@
+"""The contract of every oracle: a question about a program goes in, one answer per point comes out.
+
+A question fixes a scalar function F(x) = sum over outputs of <weights, output>, and asks for its value and, through `modes`,
+for a derivative. `modes` lists the differentiations from the innermost to the outermost, "rev" or "fwd":
+
+    ()             the value only
+    ("rev",)       the gradient of F, by reverse mode
+    ("fwd",)       the same gradient, by forward mode along every unit direction
+    ("rev", "fwd") forward over reverse, and so on: every step but the last contracts with `directions`,
+                   so order k means the gradient of D^{k-1} F [v, ..., v] with respect to the inputs in `wrt`.
+
+Whatever the modes, the answer is one array per differentiated input, of the input's shape. Everything here can be
+written to JSON, so that an oracle can live in another process.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy.typing as npt
+
+from gradfuzz.programs.syntax import Program
+
+__all__ = ["Answer", "Array", "Mode", "Oracle", "Point", "Precision", "Question", "Reference", "Status", "Truth"]
+
+Array = npt.NDArray[Any]
+Mode = Literal["fwd", "rev"]
+Precision = Literal["float32", "float64"]
+Status = Literal["ok", "unsupported", "error", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """Inputs of a program: one array per parameter (0-d for scalars). Float inputs are in the working precision, int ones int64, bools bool."""
+
+    inputs: Mapping[str, Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What is asked of an oracle. Weights and directions are the same at every point.
+
+    `weights` holds one float64 array per output (of its shape; an output that is not float has none: None), exactly
+    representable in `precision`; `directions` one array per name in `wrt`, likewise. Constants of the program are
+    rounded to `precision` by everybody, references included.
+    """
+
+    program: Program
+    points: tuple[Point, ...]
+    precision: Precision
+    wrt: tuple[str, ...]
+    modes: tuple[Mode, ...]
+    weights: tuple[Array | None, ...]
+    directions: Mapping[str, Array]
+
+    @property
+    def order(self) -> int:
+        return len(self.modes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What an oracle says at one point.
+
+    status "ok": `values` are the outputs and `gradient` the derivative, as the library returned them (dtype, shape and
+    non-finite entries unaltered). "unsupported": the oracle has no way to ask this; `message` says why. "error": the
+    library raised; `message` has the exception's type and first line.
+    """
+
+    status: Status
+    values: tuple[Array, ...] = ()
+    gradient: Mapping[str, Array] = field(default_factory=dict)
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """A derivative with an error bound, at one point, as float64 arrays (rounded to nearest from many digits).
+
+    status "ok": |true - value| <= value_bounds and |true - gradient| <= bounds, entry by entry (bounds include
+    the rounding to float64). "inconclusive": `message` says why (an undecided branch, a kink, a domain edge).
+    `left` and `right` are the one-sided slopes where the reference measures them; `trace` is the branch trace:
+    every decision taken and every trip count, in order. `kink` says that the slopes differ or the trace changes around the point.
+    """
+
+    status: Status
+    values: tuple[Array, ...] = ()
+    value_bounds: tuple[Array, ...] = ()
+    gradient: Mapping[str, Array] = field(default_factory=dict)
+    bounds: Mapping[str, Array] = field(default_factory=dict)
+    left: Mapping[str, Array] | None = None
+    right: Mapping[str, Array] | None = None
+    kink: bool = False
+    trace: tuple[int, ...] = ()
+    message: str = ""
+
+
+class Oracle(abc.ABC):
+    """One way of answering questions. An oracle is cheap to make; its library is imported when it is made."""
+
+    name: str
+    """"jax:scan", "torch:eager", "engine", "mutant:nx-1747"; unique."""
+    version: str
+    """The version of the library behind it."""
+    stride: int = 1
+    """A sweep asks this oracle about every `stride`-th program: 1 for fast ways, more for those that take seconds to compile."""
+
+    @abc.abstractmethod
+    def supports(self, question: Question) -> str | None:
+        """None where the oracle can answer, otherwise the reason in words. Cheap: runs nothing."""
+
+    @abc.abstractmethod
+    def answer(self, question: Question) -> list[Answer]:
+        """One answer per point, in order. Never raises for what the library does: that is an answer, too."""
+
+    def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
+        """The answers to many questions; overridden where asking together is cheaper."""
+        return [self.answer(q) for q in questions]
+
+
+class Reference(abc.ABC):
+    """A source of truth."""
+
+    name: str
+    version: str
+
+    @abc.abstractmethod
+    def truth(self, question: Question) -> list[Truth]:
+        """One truth per point, in order. `question.modes` matters by its order only."""

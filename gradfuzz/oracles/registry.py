@@ -1,0 +1,109 @@
+"""Which oracles there are, by name. A row of `LIBRARIES` is all it takes to add one."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.metadata
+from dataclasses import dataclass
+
+from gradfuzz.errors import UnknownTargetError
+from gradfuzz.oracles.base import Oracle, Reference
+
+__all__ = ["LIBRARIES", "Available", "available", "installed", "names", "references", "resolve"]
+
+LIBRARIES: dict[str, str] = {
+    "jax": "gradfuzz.oracles.jax",
+    "torch": "gradfuzz.oracles.torch",
+}
+"""Library -> the module whose `ways()` lists the oracles that use it. The name is also the extra to install."""
+
+
+@dataclass(frozen=True, slots=True)
+class Available:
+    """A row of `gradfuzz targets`."""
+
+    name: str
+    role: str
+    version: str | None
+    """None: not installed."""
+    note: str
+
+
+def resolve(name: str) -> list[Oracle]:
+    """The oracles that `name` stands for: all ways into a library ("jax"), one of them ("jax:scan"), "engine", "mutant:NAME".
+
+    Raises `UnknownTargetError` (with the names that come close) and `MissingExtraError`.
+    """
+    library, _, way = name.partition(":")
+    if name == "engine":
+        from gradfuzz.oracles.engine import EngineOracle
+
+        return [EngineOracle()]
+    if library == "mutant":
+        from gradfuzz.oracles.mutants import mutant
+
+        found = mutant(way)
+        if found is not None:
+            return [found]
+    elif library in LIBRARIES:
+        ways = _ways(library)
+        if not way:
+            return ways
+        chosen = [o for o in ways if o.name == name]
+        if chosen:
+            return chosen
+        raise UnknownTargetError(f"unknown target {name!r}: {library} has the ways {', '.join(o.name for o in ways)}")
+    close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"the targets are {', '.join(names())}"
+    raise UnknownTargetError(f"unknown target {name!r}: {hint}")
+
+
+def names() -> list[str]:
+    """Every name that `resolve` takes, but for the single ways into a library."""
+    from gradfuzz.oracles.mutants import MUTANTS
+
+    return ["engine", *LIBRARIES, *(f"mutant:{m.id}" for m in MUTANTS), *(f"mutant:{m.alias}" for m in MUTANTS)]
+
+
+def _ways(library: str) -> list[Oracle]:
+    module = importlib.import_module(LIBRARIES[library])
+    ways: list[Oracle] = module.ways()
+    return ways
+
+
+def _version(library: str) -> str | None:
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def references() -> dict[str, Reference]:
+    """The sources of truth, the fast one first."""
+    from gradfuzz.oracles.arb import ArbReference
+    from gradfuzz.oracles.differences import MpmathReference
+
+    return {"arb": ArbReference(), "mpmath": MpmathReference()}
+
+
+def available() -> list[Available]:
+    """What there is, installed or not. Imports no library."""
+    from gradfuzz import __version__
+    from gradfuzz.oracles.mutants import MUTANTS
+
+    rows = [
+        Available("arb", "reference", _version("python-flint"), "ball-arithmetic Taylor series: enclosures"),
+        Available("mpmath", "reference", _version("mpmath"), "central differences at two precisions and two steps"),
+        Available("engine", "peer", __version__, "gradfuzz's own autodiff"),
+    ]
+    for library in LIBRARIES:
+        version = _version(library)
+        rows.append(Available(library, "target", version, "" if version else f"not installed: pip install 'gradfuzz[{library}]'"))
+    rows += [Available(f"mutant:{m.alias}", "mutant", __version__, f"{m.id}: {m.summary} ({m.reported})") for m in MUTANTS]
+    return rows
+
+
+def installed() -> list[str]:
+    """The targets and peers that can be asked here and now."""
+    return ["engine", *(library for library in LIBRARIES if _version(library))]

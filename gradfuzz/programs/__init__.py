@@ -1,0 +1,73 @@
+"""The program language: what strategies draw, oracles run, the engine differentiates and reports show."""
+
+from gradfuzz.programs.graph import Graph
+from gradfuzz.programs.interpret import evaluate, interpret
+from gradfuzz.programs.json_form import from_json, to_json
+from gradfuzz.programs.lower import lower
+from gradfuzz.programs.ops import OPS, Op, result_type
+from gradfuzz.programs.parse import loop_program, parse, parse_type
+from gradfuzz.programs.parse_expr import call
+from gradfuzz.programs.printer import to_text
+from gradfuzz.programs.syntax import (
+    ArrayConst,
+    Assign,
+    Block,
+    Break,
+    Call,
+    Const,
+    Continue,
+    Expr,
+    For,
+    If,
+    Name,
+    Param,
+    Program,
+    Repeat,
+    Return,
+    Stmt,
+    While,
+    walk,
+)
+from gradfuzz.programs.typecheck import Typed, typecheck
+from gradfuzz.programs.types import BOOL, FLOAT, INT, Type
+
+__all__ = [
+    "BOOL",
+    "FLOAT",
+    "INT",
+    "OPS",
+    "ArrayConst",
+    "Assign",
+    "Block",
+    "Break",
+    "Call",
+    "Const",
+    "Continue",
+    "Expr",
+    "For",
+    "Graph",
+    "If",
+    "Name",
+    "Op",
+    "Param",
+    "Program",
+    "Repeat",
+    "Return",
+    "Stmt",
+    "Type",
+    "Typed",
+    "While",
+    "call",
+    "evaluate",
+    "from_json",
+    "interpret",
+    "loop_program",
+    "lower",
+    "parse",
+    "parse_type",
+    "result_type",
+    "to_json",
+    "to_text",
+    "typecheck",
+    "walk",
+]

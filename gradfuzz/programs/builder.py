@@ -1,0 +1,141 @@
+"""Builds graphs, one equation at a time.
+
+A builder owns the values it makes. A value of an outer builder that is used inside becomes an input of the inner graph,
+so closing over is never written down: it happens where the value is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradfuzz.programs.graph import Atom, Branch, Constant, Equation, Graph, Loop, LoopForm, Node, Var
+from gradfuzz.programs.ops import OPS, result_type
+from gradfuzz.programs.syntax import Const, ParamValue
+from gradfuzz.programs.types import Type
+
+__all__ = ["GraphBuilder", "constant"]
+
+_KEEPS_INTS = frozenset({"index", "index_update", "astype"})
+
+
+def constant(value: float | int | bool) -> Constant:
+    """A scalar constant operand."""
+    return Constant(Const(value))
+
+
+class GraphBuilder:
+    """A graph in the making.
+
+    With `simplify` an equation that was made before is found again instead of made twice, and products with the
+    constant 1.0 vanish: for derivative graphs, where both come in crowds.
+    """
+
+    def __init__(self, *, simplify: bool = False) -> None:
+        self.simplify = simplify
+        self.nodes: list[Node] = []
+        self.captured: dict[Var, Var] = {}
+        self._own: set[Var] = set()
+        self._known: dict[tuple[Any, ...], Atom] = {}
+
+    def input(self, type: Type, name: str = "x") -> Var:
+        """A new value that the graph will take as an input; the caller keeps the order."""
+        var = Var(type, name)
+        self._own.add(var)
+        return var
+
+    def use(self, atom: Atom) -> Atom:
+        """`atom` as seen from inside: itself, or the input that stands for it."""
+        if isinstance(atom, Constant) or atom in self._own:
+            return atom
+        if atom not in self.captured:
+            self.captured[atom] = self.input(atom.type, atom.name)
+        return self.captured[atom]
+
+    def emit(self, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
+        """`op(*inputs, **params)`. Ints that meet floats are converted by an `astype` of their own."""
+        return self.emit_as("t", op, *inputs, **params)
+
+    def emit_as(self, name: str, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
+        """The same, with a hint for the name of the result."""
+        full = {p: params.get(p, default) for p, default in OPS[op].params}
+        result = result_type(op, tuple(a.type for a in inputs), params)
+        if result.is_float and op not in _KEEPS_INTS:
+            inputs = tuple(self.to_float(a) if a.type.dtype == "int" else a for a in inputs)
+        elif op == "index_update" and result.is_float:
+            inputs = (self.to_float(inputs[0]), self.to_float(inputs[1]), *inputs[2:])
+        atoms = tuple(self.use(a) for a in inputs)
+        if self.simplify and op == "multiply":
+            for one, other in (atoms, atoms[::-1]):
+                if one == constant(1.0) and other.type == result:
+                    return other
+        items = tuple(sorted(full.items()))
+        key = (op, items, *(a if isinstance(a, Constant) else id(a) for a in atoms))
+        if self.simplify and key in self._known:
+            return self._known[key]
+        output = self.input(result, name)
+        self.nodes.append(Equation(op, atoms, items, output))  # type: ignore[arg-type]
+        self._known[key] = output
+        return output
+
+    def to_float(self, atom: Atom) -> Atom:
+        """`atom` as a float; ints convert, floats stay."""
+        if atom.type.is_float:
+            return atom
+        if isinstance(atom, Constant) and isinstance(atom.value, Const):
+            return constant(float(atom.value.value))
+        return self.emit("astype", atom, dtype="float")
+
+    def zeros(self, type: Type) -> Atom:
+        """A constant zero of a type."""
+        zero = constant({"float": 0.0, "int": 0, "bool": False}[type.dtype])
+        return self.emit("broadcast_to", zero, shape=type.shape) if type.shape else zero
+
+    def loop(
+        self,
+        form: LoopForm,
+        *,
+        constants: Sequence[Atom],
+        initial: Sequence[Atom],
+        body: Graph,
+        stacks: Sequence[Var] = (),
+        condition: Graph | None = None,
+        count: Atom | None = None,
+        reverse: bool = False,
+    ) -> tuple[Var, ...]:
+        """A loop; its outputs are named after what the body returns in their place."""
+        carries = len(initial)
+        names = [v.name for v in body.inputs[len(constants) : len(constants) + carries]]
+        outputs = [self.input(a.type, n) for a, n in zip(initial, names, strict=True)]
+        outputs += [self.input(a.type.stacked(), a.name if isinstance(a, Var) else "s") for a in body.outputs[carries:]]
+        read = []
+        for stack in stacks:
+            used = self.use(stack)
+            assert isinstance(used, Var), "a stack is never a constant"
+            read.append(used)
+        self.nodes.append(
+            Loop(
+                form,
+                tuple(self.use(a) for a in constants),
+                tuple(self.use(a) for a in initial),
+                tuple(read),
+                body,
+                condition,
+                None if count is None else self.use(count),
+                tuple(outputs),
+                reverse,
+            )
+        )
+        return tuple(outputs)
+
+    def branch(
+        self, predicate: Atom, operands: Sequence[Atom], then: Graph, otherwise: Graph, names: Sequence[str]
+    ) -> tuple[Var, ...]:
+        """A branch between two graphs that take all `operands`."""
+        outputs = tuple(self.input(a.type, n) for a, n in zip(then.outputs, names, strict=True))
+        self.nodes.append(Branch(self.use(predicate), tuple(self.use(a) for a in operands), then, otherwise, outputs))
+        return outputs
+
+    def finish(self, inputs: Sequence[Var], outputs: Sequence[Atom], name: str = "f") -> Graph:
+        """The graph of what was built; everything captured must be among `inputs`."""
+        return Graph(tuple(inputs), tuple(self.nodes), tuple(self.use(a) for a in outputs), name)

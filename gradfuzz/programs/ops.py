@@ -1,0 +1,380 @@
+"""The op table: one row per op, with everything that is known about it.
+
+Names follow the Python array API standard (2023.12) where it has one. Arguments are values, parameters are
+static (axes, shapes, index patterns). A row's `rule` maps the argument types and the parameters to the result
+type and raises `ProgramTypeError` where they do not fit.
+
+An index pattern (`index`, `index_update`) has one entry per axis of the array: `"at"` takes the next int
+argument, `("slice", start, stop)` is a static slice with `0 <= start <= stop <= n`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gradfuzz.errors import ProgramTypeError
+from gradfuzz.programs.syntax import ParamValue
+from gradfuzz.programs.types import DType, Type, broadcast_shapes, promote
+
+__all__ = ["ALIASES", "OPS", "Op", "Params", "result_type"]
+
+Params = Mapping[str, ParamValue]
+Rule = Callable[[tuple[Type, ...], Params], Type]
+Kind = Literal["arithmetic", "function", "selection", "comparison", "logic", "reduction", "shape", "contraction"]
+Domain = Literal[
+    "", "nonzero second", "positive", "nonnegative", "positive first", "nonzero for negative n", "in range", "no poles"
+]
+Kink = Literal["", "at 0", "at ties", "on condition"]
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One row of the table.
+
+    `arity` is the least and the greatest number of arguments (None: any number). `params` names the static
+    parameters with their defaults (`...`: must be given). `domain` says where the op is defined, `kink` where it
+    is continuous but not differentiable. `smooth` ops have a derivative with respect to float arguments.
+    """
+
+    name: str
+    kind: Kind
+    arity: tuple[int, int | None]
+    rule: Rule
+    params: tuple[tuple[str, ParamValue | ellipsis], ...] = ()  # noqa: F821 - the type of `...`
+    domain: Domain = ""
+    kink: Kink = ""
+    smooth: bool = True
+
+
+# Rules -----------------------------------------------------------------------------------------------------------------
+
+
+def _broadcast(types: tuple[Type, ...], op: str) -> tuple[int, ...]:
+    shape = broadcast_shapes(*(t.shape for t in types))
+    if shape is None:
+        raise ProgramTypeError(f"{op} cannot broadcast {' with '.join(map(str, types))}; make the shapes equal or 1")
+    return shape
+
+
+def _numeric(types: tuple[Type, ...], op: str) -> None:
+    for t in types:
+        if t.dtype == "bool":
+            raise ProgramTypeError(f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool")
+
+
+def _promoting(name: str) -> Rule:
+    def rule(types: tuple[Type, ...], params: Params) -> Type:
+        _numeric(types, name)
+        return Type(promote(t.dtype for t in types), _broadcast(types, name))
+
+    return rule
+
+
+def _floating(name: str) -> Rule:
+    def rule(types: tuple[Type, ...], params: Params) -> Type:
+        _numeric(types, name)
+        return Type("float", _broadcast(types, name))
+
+    return rule
+
+
+def _comparing(name: str) -> Rule:
+    def rule(types: tuple[Type, ...], params: Params) -> Type:
+        _numeric(types, name)
+        return Type("bool", _broadcast(types, name))
+
+    return rule
+
+
+def _logical(name: str) -> Rule:
+    def rule(types: tuple[Type, ...], params: Params) -> Type:
+        for t in types:
+            if t.dtype != "bool":
+                raise ProgramTypeError(f"{name} takes bools, not {t}; compare it first")
+        return Type("bool", _broadcast(types, name))
+
+    return rule
+
+
+def _integer_only(types: tuple[Type, ...], params: Params) -> Type:
+    for t in types:
+        if t.dtype != "int":
+            raise ProgramTypeError(f"remainder is for ints (the loop counter), not {t}")
+    return Type("int", _broadcast(types, "remainder"))
+
+
+def _where(types: tuple[Type, ...], params: Params) -> Type:
+    condition, *values = types
+    if condition.dtype != "bool":
+        raise ProgramTypeError(f"where takes a bool condition, not {condition}; compare it first")
+    return Type(promote(t.dtype for t in values), _broadcast(types, "where"))
+
+
+def _astype(types: tuple[Type, ...], params: Params) -> Type:
+    dtypes: tuple[DType, ...] = ("float", "int", "bool")
+    dtype = next((d for d in dtypes if d == params["dtype"]), None)
+    if dtype is None:
+        raise ProgramTypeError(f"astype to {params['dtype']!r}: a dtype is 'float', 'int' or 'bool'")
+    if dtype != "float" and types[0].dtype == "float":
+        raise ProgramTypeError(f"astype from {types[0]} to {dtype} would hide a derivative; only int and bool convert")
+    return types[0].with_dtype(dtype)
+
+
+def _integer_pow(types: tuple[Type, ...], params: Params) -> Type:
+    _numeric(types, "integer_pow")
+    n = params["n"]
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise ProgramTypeError(f"integer_pow takes an int n, not {n!r}; use pow for a real exponent")
+    return types[0].with_dtype("float")
+
+
+def normalize_axis(axis: ParamValue, rank: int, op: str) -> int:
+    """`axis` counted from the front; ProgramTypeError where the array has no such axis."""
+    if not isinstance(axis, int) or isinstance(axis, bool) or not -rank <= axis < rank:
+        raise ProgramTypeError(f"{op} over axis {axis!r} of an array of rank {rank}; an axis is an int in [-{rank}, {rank})")
+    return axis % rank
+
+
+def normalize_axes(axis: ParamValue, rank: int, op: str) -> tuple[int, ...]:
+    """`axis` (None: all) as sorted distinct axes counted from the front."""
+    if axis is None:
+        return tuple(range(rank))
+    axes = [normalize_axis(a, rank, op) for a in (axis if isinstance(axis, tuple) else (axis,))]
+    if len(set(axes)) != len(axes):
+        raise ProgramTypeError(f"{op} over axes {axis!r} names an axis twice")
+    return tuple(sorted(axes))
+
+
+def _reducing(name: str, *, floating: bool = False) -> Rule:
+    def rule(types: tuple[Type, ...], params: Params) -> Type:
+        _numeric(types, name)
+        (t,) = types
+        axes = normalize_axes(params["axis"], t.rank, name)
+        if params["keepdims"]:
+            shape = tuple(1 if a in axes else n for a, n in enumerate(t.shape))
+        else:
+            shape = tuple(n for a, n in enumerate(t.shape) if a not in axes)
+        return Type("float" if floating else t.dtype, shape)
+
+    return rule
+
+
+def _along_axis(name: str) -> Rule:
+    def rule(types: tuple[Type, ...], params: Params) -> Type:
+        _numeric(types, name)
+        normalize_axis(params["axis"], types[0].rank, name)
+        return types[0]
+
+    return rule
+
+
+def _shape_param(value: ParamValue, op: str) -> tuple[int, ...]:
+    if not isinstance(value, tuple):
+        raise ProgramTypeError(f"{op} takes a shape as a tuple of sizes >= 0, not {value!r}")
+    sizes: list[int] = []
+    for n in value:
+        if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+            raise ProgramTypeError(f"{op} takes a shape as a tuple of sizes >= 0, not {value!r}")
+        sizes.append(n)
+    return tuple(sizes)
+
+
+def _size(shape: tuple[int | None, ...]) -> int:
+    return math.prod(n for n in shape if n is not None)
+
+
+def _reshape(types: tuple[Type, ...], params: Params) -> Type:
+    (t,) = types
+    shape = _shape_param(params["shape"], "reshape")
+    if _size(shape) != _size(t.shape):
+        raise ProgramTypeError(f"reshape of {t} to {shape}: {_size(t.shape)} entries cannot fill {_size(shape)}")
+    return Type(t.dtype, shape)
+
+
+def _broadcast_to(types: tuple[Type, ...], params: Params) -> Type:
+    (t,) = types
+    shape = _shape_param(params["shape"], "broadcast_to")
+    if broadcast_shapes(t.shape, shape) != shape:
+        raise ProgramTypeError(f"broadcast_to of {t} to {shape}: only axes of size 1 can grow")
+    return Type(t.dtype, shape)
+
+
+def _permute_dims(types: tuple[Type, ...], params: Params) -> Type:
+    (t,) = types
+    axes = params["axes"]
+    if not isinstance(axes, tuple) or sorted(map(str, axes)) != sorted(map(str, range(t.rank))):
+        raise ProgramTypeError(f"permute_dims of {t} by {axes!r}: name each of the {t.rank} axes once")
+    return Type(t.dtype, tuple(t.shape[a] for a in axes if isinstance(a, int)))
+
+
+def _joined(types: tuple[Type, ...], op: str) -> DType:
+    if any(t.dtype == "bool" for t in types) and any(t.dtype != "bool" for t in types):
+        raise ProgramTypeError(f"{op} of bools and numbers; make them one dtype")
+    return promote(t.dtype for t in types)
+
+
+def _concat(types: tuple[Type, ...], params: Params) -> Type:
+    first = types[0]
+    axis = normalize_axis(params["axis"], first.rank, "concat")
+    for t in types[1:]:
+        if t.rank != first.rank or any(m != n for a, (m, n) in enumerate(zip(t.shape, first.shape, strict=True)) if a != axis):
+            raise ProgramTypeError(f"concat over axis {axis} of {', '.join(map(str, types))}: the other axes must be equal")
+    length = sum(t.shape[axis] or 0 for t in types)
+    return Type(_joined(types, "concat"), (*first.shape[:axis], length, *first.shape[axis + 1 :]))
+
+
+def _stack(types: tuple[Type, ...], params: Params) -> Type:
+    first = types[0]
+    for t in types[1:]:
+        if t.shape != first.shape:
+            raise ProgramTypeError(f"stack of {', '.join(map(str, types))}: the shapes must be equal")
+    axis = normalize_axis(params["axis"], first.rank + 1, "stack")
+    return Type(_joined(types, "stack"), (*first.shape[:axis], len(types), *first.shape[axis:]))
+
+
+def _region(array: Type, indices: tuple[Type, ...], params: Params, op: str) -> tuple[int, ...]:
+    """The shape that an index pattern selects from `array`."""
+    pattern = params["pattern"]
+    if not isinstance(pattern, tuple) or len(pattern) != array.rank:
+        raise ProgramTypeError(f"{op} of {array} with {pattern!r}: give one index or slice per axis, at most {array.rank}")
+    if sum(entry == "at" for entry in pattern) != len(indices):
+        raise ProgramTypeError(f"{op} of {array} with {pattern!r} and {len(indices)} int arguments: one is needed per 'at'")
+    for t in indices:
+        if t.dtype != "int" or t.shape:
+            raise ProgramTypeError(f"{op} by {t}: an index is an int scalar")
+    shape: list[int] = []
+    for axis, entry in enumerate(pattern):
+        if entry == "at":
+            continue
+        if not (isinstance(entry, tuple) and len(entry) == 3 and entry[0] == "slice"):
+            raise ProgramTypeError(f"{op} with {entry!r} on axis {axis}: an entry is 'at' or ('slice', start, stop)")
+        _, start, stop = entry
+        n = array.shape[axis]
+        if not (isinstance(start, int) and isinstance(stop, int) and n is not None and 0 <= start <= stop <= n):
+            raise ProgramTypeError(f"{op} of {array}: slice {start}:{stop} is outside axis {axis} of size {n}")
+        shape.append(stop - start)
+    return tuple(shape)
+
+
+def _index(types: tuple[Type, ...], params: Params) -> Type:
+    array, *indices = types
+    return Type(array.dtype, _region(array, tuple(indices), params, "index"))
+
+
+def _index_update(types: tuple[Type, ...], params: Params) -> Type:
+    array, value, *indices = types
+    region = _region(array, tuple(indices), params, "index_update")
+    if value.shape != region:
+        raise ProgramTypeError(f"index_update of {array}: the place has shape {region}, the value is {value}")
+    return Type(_joined((array, value), "index_update"), array.shape)
+
+
+def _matmul(types: tuple[Type, ...], params: Params) -> Type:
+    _numeric(types, "matmul")
+    a, b = types
+    if not a.shape or not b.shape:
+        raise ProgramTypeError(f"matmul of {a} and {b}: both need an axis; use * for scalars")
+    inner_a, inner_b = a.shape[-1], b.shape[-2] if b.rank > 1 else b.shape[0]
+    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    if inner_a != inner_b or batch is None:
+        raise ProgramTypeError(f"matmul of {a} and {b}: {inner_a} columns meet {inner_b} rows")
+    return Type("float", (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.rank > 1 else ())))
+
+
+# Table -----------------------------------------------------------------------------------------------------------------
+
+_REDUCE = (("axis", None), ("keepdims", False))
+
+_ROWS = (
+    Op("add", "arithmetic", (2, 2), _promoting("add")),
+    Op("subtract", "arithmetic", (2, 2), _promoting("subtract")),
+    Op("multiply", "arithmetic", (2, 2), _promoting("multiply")),
+    Op("divide", "arithmetic", (2, 2), _floating("divide"), domain="nonzero second"),
+    Op("negative", "arithmetic", (1, 1), _promoting("negative")),
+    Op("remainder", "arithmetic", (2, 2), _integer_only, domain="nonzero second", smooth=False),
+    Op("integer_pow", "arithmetic", (1, 1), _integer_pow, (("n", ...),), domain="nonzero for negative n"),
+    Op("pow", "arithmetic", (2, 2), _floating("pow"), domain="positive first"),
+    Op("sin", "function", (1, 1), _floating("sin")),
+    Op("cos", "function", (1, 1), _floating("cos")),
+    Op("tan", "function", (1, 1), _floating("tan"), domain="no poles"),
+    Op("tanh", "function", (1, 1), _floating("tanh")),
+    Op("exp", "function", (1, 1), _floating("exp")),
+    Op("log", "function", (1, 1), _floating("log"), domain="positive"),
+    Op("sqrt", "function", (1, 1), _floating("sqrt"), domain="nonnegative"),
+    Op("abs", "function", (1, 1), _promoting("abs"), kink="at 0"),
+    Op("sign", "function", (1, 1), _promoting("sign"), smooth=False),
+    Op("maximum", "selection", (2, 2), _promoting("maximum"), kink="at ties"),
+    Op("minimum", "selection", (2, 2), _promoting("minimum"), kink="at ties"),
+    Op("where", "selection", (3, 3), _where, kink="on condition"),
+    Op("less", "comparison", (2, 2), _comparing("less"), smooth=False),
+    Op("less_equal", "comparison", (2, 2), _comparing("less_equal"), smooth=False),
+    Op("greater", "comparison", (2, 2), _comparing("greater"), smooth=False),
+    Op("greater_equal", "comparison", (2, 2), _comparing("greater_equal"), smooth=False),
+    Op("equal", "comparison", (2, 2), _comparing("equal"), smooth=False),
+    Op("not_equal", "comparison", (2, 2), _comparing("not_equal"), smooth=False),
+    Op("logical_and", "logic", (2, 2), _logical("logical_and"), smooth=False),
+    Op("logical_or", "logic", (2, 2), _logical("logical_or"), smooth=False),
+    Op("logical_not", "logic", (1, 1), _logical("logical_not"), smooth=False),
+    Op("sum", "reduction", (1, 1), _reducing("sum"), _REDUCE),
+    Op("mean", "reduction", (1, 1), _reducing("mean", floating=True), _REDUCE),
+    Op("prod", "reduction", (1, 1), _reducing("prod"), _REDUCE),
+    Op("cumulative_sum", "reduction", (1, 1), _along_axis("cumulative_sum"), (("axis", 0),)),
+    Op("astype", "shape", (1, 1), _astype, (("dtype", ...),)),
+    Op("reshape", "shape", (1, 1), _reshape, (("shape", ...),)),
+    Op("broadcast_to", "shape", (1, 1), _broadcast_to, (("shape", ...),)),
+    Op("permute_dims", "shape", (1, 1), _permute_dims, (("axes", ...),)),
+    Op("flip", "shape", (1, 1), _along_axis("flip"), (("axis", 0),)),
+    Op("concat", "shape", (1, None), _concat, (("axis", 0),)),
+    Op("stack", "shape", (1, None), _stack, (("axis", 0),)),
+    Op("index", "shape", (1, None), _index, (("pattern", ...),), domain="in range"),
+    Op("index_update", "shape", (2, None), _index_update, (("pattern", ...),), domain="in range"),
+    Op("matmul", "contraction", (2, 2), _matmul),
+)
+
+OPS: dict[str, Op] = {row.name: row for row in _ROWS}
+"""All ops by name."""
+
+ALIASES: dict[str, str] = {
+    "absolute": "abs",
+    "concatenate": "concat",
+    "cumsum": "cumulative_sum",
+    "max": "maximum",
+    "min": "minimum",
+    "power": "pow",
+    "transpose": "permute_dims",
+}
+"""Other names that the text form accepts; `to_text` always prints the op's own."""
+
+
+def result_type(op: str, types: tuple[Type, ...], params: Params) -> Type:
+    """The type of `op` applied to arguments of `types`.
+
+    Raises `ProgramTypeError` for an unknown op, a wrong number of arguments, unknown or missing parameters, and
+    dtypes or shapes that do not fit.
+    """
+    row = OPS.get(op)
+    if row is None:
+        raise ProgramTypeError(f"unknown op {op!r}; the ops are {', '.join(OPS)}")
+    least, most = row.arity
+    if len(types) < least or (most is not None and len(types) > most):
+        count = str(least) if least == most else f"at least {least}"
+        raise ProgramTypeError(f"{op} takes {count} arguments, got {len(types)}")
+    known = dict(row.params)
+    for name in params:
+        if name not in known:
+            raise ProgramTypeError(f"{op} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+    full: dict[str, ParamValue] = {}
+    for name, default in row.params:
+        if name in params:
+            full[name] = params[name]
+        elif default is ...:
+            raise ProgramTypeError(f"{op} needs the parameter {name!r}")
+        else:
+            full[name] = default
+    for t in types:
+        if t.is_stack:
+            raise ProgramTypeError(f"{op} takes arrays, not the stack {t}")
+    return row.rule(types, full)

@@ -1,0 +1,115 @@
+"""From the functional form back to statements, for graphs without stacks."""
+
+from __future__ import annotations
+
+from gradfuzz.errors import ProgramTypeError
+from gradfuzz.programs.graph import Atom, Branch, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.syntax import Assign, Call, Expr, For, If, Name, Param, Program, Repeat, Return, Stmt, While
+from gradfuzz.programs.typecheck import RESERVED, typecheck
+
+__all__ = ["to_program"]
+
+
+def to_program(graph: Graph) -> Program:
+    """A program that computes what `graph` computes.
+
+    Raises `ProgramTypeError` where the graph has a loop that reads or writes stacks: derivatives do, and have no program.
+    """
+    writer = _Writer()
+    params = tuple(Param(writer.bind(v), v.type) for v in graph.inputs)
+    body = writer.block(graph)
+    name = graph.name if graph.name.isidentifier() and graph.name not in RESERVED else "f"
+    program = Program(name, params, (*body, Return(tuple(writer.read(a) for a in graph.outputs))))
+    typecheck(program)
+    return program
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.expressions: dict[Var, Expr] = {}
+        self.taken: set[str] = set(RESERVED)
+
+    def bind(self, var: Var) -> str:
+        """A name of its own for `var`."""
+        base = "".join(c for c in var.name if c.isascii() and (c.isalnum() or c == "_")).strip("_") or "t"
+        base = base if base[0].isalpha() else f"t{base}"
+        name, k = base, 0
+        while name in self.taken:
+            k += 1
+            name = f"{base}_{k}"
+        self.taken.add(name)
+        self.expressions[var] = Name(name)
+        return name
+
+    def read(self, atom: Atom) -> Expr:
+        return self.expressions[atom] if isinstance(atom, Var) else atom.value
+
+    def block(self, graph: Graph) -> tuple[Stmt, ...]:
+        """The statements of a graph; a value used once is written where it is used."""
+        uses: dict[Var, int] = {}
+        for node in graph.nodes:
+            for atom in node.inputs:
+                if isinstance(atom, Var):
+                    uses[atom] = uses.get(atom, 0) + (1 if isinstance(node, Equation) else 2)
+        for atom in graph.outputs:
+            if isinstance(atom, Var):
+                uses[atom] = uses.get(atom, 0) + 2
+        statements: list[Stmt] = []
+        for node in graph.nodes:
+            if isinstance(node, Equation):
+                call = Call(node.op, tuple(self.read(a) for a in node.inputs), node.params)
+                if uses.get(node.output) == 1:
+                    self.expressions[node.output] = call
+                else:
+                    statements.append(Assign(self.bind(node.output), call))
+            else:
+                statements += self.compound(node)
+        return tuple(statements)
+
+    def compound(self, node: Node) -> list[Stmt]:
+        if isinstance(node, Branch):
+            names = [self.bind(v) for v in node.outputs]
+            sides = []
+            for graph in (node.then, node.otherwise):
+                for var, operand in zip(graph.inputs, node.operands, strict=True):
+                    self.expressions[var] = self.read(operand)
+                body = self.block(graph)
+                sides.append((*body, *(Assign(n, self.read(a)) for n, a in zip(names, graph.outputs, strict=True))))
+            return [If(self.read(node.predicate), sides[0], sides[1])]
+        assert isinstance(node, Loop), "a node is an equation, a loop or a branch"
+        if node.stacks or node.written:
+            raise ProgramTypeError("a loop that reads or writes stacks has no program; print the graph with engine.to_source")
+        return self.loop(node)
+
+    def loop(self, node: Loop) -> list[Stmt]:
+        nc, ni = len(node.constants), len(node.initial)
+        for var, operand in zip(node.body.inputs[:nc], node.constants, strict=True):
+            self.expressions[var] = self.read(operand)
+        carries = [self.bind(v) for v in node.body.inputs[nc : nc + ni]]
+        before: list[Stmt] = [Assign(n, self.read(a)) for n, a in zip(carries, node.initial, strict=True)]
+        counter = self.bind(node.body.inputs[-1]) if node.form == "for" else ""
+        body = list(self.block(node.body))
+        updates = [(n, self.read(a)) for n, a in zip(carries, node.body.outputs, strict=True)]
+        updates = [(n, e) for n, e in updates if e != Name(n)]
+        if len(updates) > 1:  # all at once: each new value gets a name before any carry changes
+            fresh = [self.bind(Var(v.type, f"new_{n}")) for (n, _), v in zip(updates, node.body.outputs, strict=False)]
+            body += [Assign(f, e) for f, (_, e) in zip(fresh, updates, strict=True)]
+            body += [Assign(n, Name(f)) for f, (n, _) in zip(fresh, updates, strict=True)]
+        else:
+            body += [Assign(n, e) for n, e in updates]
+        for var, name in zip(node.carries, carries, strict=True):
+            self.expressions[var] = Name(name)
+        if node.form == "for":
+            assert node.count is not None, "without stacks there is a count"
+            return [*before, For(counter, self.read(node.count), tuple(body))]
+        assert node.condition is not None, "while and repeat have a condition"
+        for var, other in zip(node.condition.inputs, node.body.inputs, strict=True):
+            self.expressions[var] = self.expressions[other]
+        test = list(self.block(node.condition))
+        verdict = self.read(node.condition.outputs[0])
+        if node.form == "repeat":
+            return [*before, Repeat((*body, *test), verdict)]
+        if not test:
+            return [*before, While(verdict, tuple(body))]
+        leave = self.bind(Var(node.condition.outputs[0].type, "go"))
+        return [*before, *test, Assign(leave, verdict), While(Name(leave), (*body, *test, Assign(leave, verdict)))]
