@@ -384,12 +384,10 @@ class _Writer:
         """The condition as one expression, or None."""
         condition = self._see(node)
         before = len(self._lines)
-        taken = set(self._taken)
         self._block(condition, 0)
         if len(self._lines) == before:
             return _bare(self._atom(condition.outputs[0]))
         del self._lines[before:]
-        self._taken = taken
         return None
 
     def _leave_unless(self, node: Loop, depth: int) -> None:
