@@ -33,6 +33,8 @@ class TargetSummary:
 
 @dataclass(frozen=True, slots=True)
 class SweepStarted:
+    """The first event: what is going to be asked of whom."""
+
     seed: int
     targets: tuple[tuple[str, str], ...]
     """(oracle name, version)."""
@@ -65,6 +67,8 @@ class FindingFound:
 
 @dataclass(frozen=True, slots=True)
 class SweepFinished:
+    """The last event: all that was counted and found."""
+
     seed: int
     seconds: float
     programs: int

@@ -1,0 +1,47 @@
+"""How answers are judged, disagreements shrunk, and sweeps run.
+
+    check_program    asks several oracles about one program and judges what they say
+    sweep.sweep      draws programs, asks, judges, shrinks; yields events
+    Case, Finding    what comes of it, as data
+
+The data is here at once; what needs the references and the strategies is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib as _importlib
+import typing as _typing
+
+from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.finding import Case, Class, Finding, FindingPoint, Reason, Verdict
+
+if _typing.TYPE_CHECKING:
+    from gradfuzz.fuzzer.checking import Check, check_program
+
+__all__ = [
+    "Case",
+    "Check",
+    "Class",
+    "Event",
+    "Finding",
+    "FindingFound",
+    "FindingPoint",
+    "Progress",
+    "Reason",
+    "SweepFinished",
+    "SweepStarted",
+    "TargetSummary",
+    "Verdict",
+    "check_program",
+]
+
+_LATER = {"Check": "checking", "check_program": "checking"}
+"""The modules of the names that are loaded when first used."""
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'gradfuzz.fuzzer' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(_importlib.import_module(f"gradfuzz.fuzzer.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value

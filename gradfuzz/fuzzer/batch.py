@@ -1,0 +1,167 @@
+"""One batch of a sweep: draw programs, ask every oracle, judge. The unit of work that a worker process takes.
+
+A batch depends on its number and the sweep's seed alone, so it is the same in every process and however many there are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.questions import CHECKS, questions
+from gradfuzz.oracles.base import Answer, Oracle, Precision, Question
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.printer import to_text
+from gradfuzz.strategies import Case as Drawn
+from gradfuzz.strategies import cases, draw_many, triggers
+
+__all__ = ["Batch", "Counts", "Order", "Raw", "drawn", "jury", "oracle", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a batch is to do."""
+
+    number: int
+    """The batch's number; its programs are number * size, ..., number * size + count - 1 of the sweep."""
+    size: int
+    count: int
+    family: str
+    seed: int
+    oracles: tuple[str, ...]
+    precisions: tuple[Precision, ...] = ("float64", "float32")
+    orders: tuple[int, ...] = (1, 2, 3)
+    checks: tuple[str, ...] = CHECKS
+
+
+@dataclass(slots=True)
+class Counts:
+    """Verdicts of one oracle. Adds up over batches."""
+
+    checks: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    reasons: Counter[Reason] = field(default_factory=Counter)
+    worst_agreeing: float = 0.0
+
+    def add(self, other: Counts) -> None:
+        """The sum of both, here."""
+        self.checks += other.checks
+        self.verdicts.update(other.verdicts)
+        self.reasons.update(other.reasons)
+        self.worst_agreeing = max(self.worst_agreeing, other.worst_agreeing)
+
+    def count(self, case: Case) -> None:
+        """One more verdict. What cannot be asked is no check."""
+        self.verdicts[case.verdict] += 1
+        self.checks += case.verdict is not Verdict.UNSUPPORTED
+        if case.reason is not None:
+            self.reasons[case.reason] += 1
+        if case.verdict is Verdict.AGREE and case.error_over_allowed is not None:
+            self.worst_agreeing = max(self.worst_agreeing, case.error_over_allowed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Raw:
+    """A disagreement or crash as it was met: not yet confirmed, not yet shrunk. `case.question` has the one point only."""
+
+    case: Case
+    family: str
+    index: int
+    """The program's number in the sweep."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """What came of an order."""
+
+    number: int
+    programs: int
+    counts: Mapping[str, Counts]
+    raws: tuple[Raw, ...]
+    explained: Mapping[tuple[str, Class], int]
+    """Disagreements of higher order where first order disagrees on the same program: (oracle, class) and how many."""
+    latest: str
+    """The text of the last program."""
+    coverage: Mapping[str, int]
+
+
+@functools.cache
+def oracle(name: str) -> Oracle:
+    """The oracle of this exact name, made once for each process."""
+    return next(o for o in resolve(name) if o.name == name)
+
+
+@functools.cache
+def jury() -> Jury:
+    """The process's own."""
+    return Jury()
+
+
+def drawn(order: Order) -> list[Drawn]:
+    """The batch's cases. The first draw of every seed is the simplest case there is; only the first batch keeps it."""
+    skip = 0 if order.number == 0 else 1
+    return draw_many(cases(precisions=order.precisions), order.count + skip, f"{order.seed}/{order.number}")[skip:]
+
+
+def run(order: Order) -> Batch:
+    """Draws, asks, judges."""
+    found = drawn(order)
+    asked: list[tuple[int, Question]] = []
+    coverage: Counter[str] = Counter()
+    for k, case in enumerate(found):
+        index = order.number * order.size + k
+        asked += [
+            (index, q)
+            for q in questions(case, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
+        ]
+        coverage.update(triggers(case))
+    counts: dict[str, Counts] = {}
+    raws: list[Raw] = []
+    explained: Counter[tuple[str, Class]] = Counter()
+    for name in order.oracles:
+        cases_ = _ask(oracle(name), asked)
+        counts[name] = Counts()
+        for _, case in cases_:
+            counts[name].count(case)
+        wrong = [(k, case) for k, case in cases_ if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
+        first_order = {k for k, case in wrong if case.question.order <= 1}
+        for k, case in wrong:
+            assert case.kind is not None, "a disagreement has a class"
+            if case.question.order > 1 and k in first_order:
+                explained[name, case.kind] += 1
+            else:
+                alone = replace(case, question=replace(case.question, points=(case.point,)))
+                raws.append(Raw(alone, order.family, k))
+    latest = to_text(found[-1].program) if found else ""
+    return Batch(order.number, len(found), counts, tuple(raws), explained, latest, coverage)
+
+
+def _ask(target: Oracle, asked: Sequence[tuple[int, Question]]) -> list[tuple[int, Case]]:
+    """Every verdict on one oracle, with the program's number. Points that nobody could judge are not asked about."""
+    result: list[tuple[int, Case]] = []
+    ready: list[tuple[int, Question, list[int]]] = []
+    for index, question in asked:
+        if index % target.stride:
+            continue
+        refusal = target.supports(question)
+        if refusal is not None:
+            answer = Answer("unsupported", message=refusal)
+            result += [
+                (index, Case(target.name, question, point, None, answer, Verdict.UNSUPPORTED, message=refusal))
+                for point in question.points
+            ]
+            continue
+        fair = jury().judgeable(question)
+        unfair = [k for k in range(len(question.points)) if k not in fair]
+        nothing = [Answer("ok")] * len(unfair)
+        result += [(index, case) for case in jury().cases(target.name, question, nothing, at=unfair)]
+        if fair:
+            ready.append((index, question, fair))
+    answers = target.answer_all([replace(q, points=tuple(q.points[k] for k in fair)) for _, q, fair in ready])
+    for (index, question, fair), given in zip(ready, answers, strict=True):
+        result += [(index, case) for case in jury().cases(target.name, question, given, at=fair)]
+    return result

@@ -1,0 +1,139 @@
+"""What a sweep has found so far: counts by oracle, and findings by signature."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gradfuzz.fuzzer.batch import Batch, Counts, Raw
+from gradfuzz.fuzzer.events import TargetSummary
+from gradfuzz.fuzzer.finding import Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.prove import Proof, library, skeleton
+
+__all__ = ["Ledger", "rank"]
+
+@dataclass(slots=True)
+class _Entry:
+    """A finding, its whole signature, the shape of its program, and where else the same program is wrong."""
+
+    finding: Finding
+    signature: str
+    skeleton: str
+    also: list[str]
+
+
+class Ledger:
+    """Adds up batches and proofs, in the order in which they are given."""
+
+    def __init__(self, oracles: Sequence[tuple[str, str]], families: Sequence[str]) -> None:
+        self._versions = dict(oracles)
+        self._counts = {(name, family): Counts() for name, _ in oracles for family in families}
+        self._coverage: Counter[str] = Counter()
+        self._entries: list[_Entry] = []
+        self._counted: Counter[tuple[str, Class]] = Counter()
+        self.programs = 0
+
+    # Counts
+
+    @property
+    def checks(self) -> int:
+        return sum(counts.checks for counts in self._counts.values())
+
+    @property
+    def coverage(self) -> Mapping[str, int]:
+        return dict(sorted(self._coverage.items()))
+
+    def summaries(self) -> tuple[TargetSummary, ...]:
+        """One per oracle and family."""
+        return tuple(
+            TargetSummary(
+                name,
+                self._versions[name],
+                family,
+                checks=counts.checks,
+                agree=counts.verdicts[Verdict.AGREE],
+                disagree=counts.verdicts[Verdict.DISAGREE],
+                convention=counts.verdicts[Verdict.CONVENTION],
+                inconclusive={reason: n for reason, n in counts.reasons.items() if n},
+                unsupported=counts.verdicts[Verdict.UNSUPPORTED],
+                crashed=counts.verdicts[Verdict.CRASHED],
+                worst_agreeing=counts.worst_agreeing,
+            )
+            for (name, family), counts in self._counts.items()
+        )
+
+    def add(self, batch: Batch, family: str) -> None:
+        """Counts a batch."""
+        self.programs += batch.programs
+        self._coverage.update(batch.coverage)
+        for name, counts in batch.counts.items():
+            self._counts[name, family].add(counts)
+        for (name, kind), n in batch.explained.items():
+            self._counted[library(name), kind] += n
+
+    def count(self, raws: Sequence[Raw]) -> None:
+        """Disagreements that nobody shrinks."""
+        self._counted.update((library(raw.case.oracle), raw.case.kind) for raw in raws if raw.case.kind is not None)
+
+    # Findings
+
+    def settle(self, raw: Raw, proof: Proof) -> tuple[Finding | None, bool]:
+        """Enters a proof: the finding as it stands now, or None where the disagreement was none; and whether it is a new one."""
+        if proof.finding is None:
+            counts = self._counts[raw.case.oracle, raw.family]
+            counts.verdicts[raw.case.verdict] -= 1
+            counts.verdicts[Verdict.INCONCLUSIVE] += 1
+            counts.reasons[proof.reason or Reason.REFERENCES] += 1
+            return None, False
+        finding, bones = proof.finding, skeleton(proof.finding.program)
+        for entry in self._entries:
+            if entry.skeleton == bones and library(entry.finding.target) == library(finding.target):
+                _merge(entry, finding)
+                return _noted(entry, 0), False
+        entry = _Entry(replace(finding, id=self._short(finding.id)), finding.id, bones, [])
+        self._entries.append(entry)
+        return _noted(entry, 0), True
+
+    def _short(self, signature: str) -> str:
+        """As few hex digits as tell the signature from all others, at least four."""
+        digits = 4
+        while digits < len(signature) and any(e.signature[:digits] == signature[:digits] for e in self._entries):
+            digits += 1
+        return f"GF-{signature[:digits]}"
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Ranked, each with how often it was seen: what was not shrunk is counted with the first finding of its library and class."""
+        more: Counter[int] = Counter()
+        for (base, kind), n in self._counted.items():
+            own = [k for k, e in enumerate(self._entries) if library(e.finding.target) == base]
+            alike = [k for k in own if self._entries[k].finding.kind is kind]
+            for k in (alike or own)[:1]:
+                more[k] += n
+        return tuple(sorted((_noted(entry, more[k]) for k, entry in enumerate(self._entries)), key=rank))
+
+
+def rank(finding: Finding) -> tuple[object, ...]:
+    """Most serious first, then those at ordinary inputs, then the most often seen."""
+    sizes = [abs(float(v)) for a in finding.smallest.inputs.values() for v in a.ravel().tolist()]
+    ordinary = all(0.01 <= size <= 100 for size in sizes)
+    return finding.kind.severity, not ordinary, -finding.seen, finding.id
+
+
+def _merge(entry: _Entry, other: Finding) -> None:
+    """One finding for both. The more serious class gives its numbers, the note says what else there is."""
+    lead, rest = (entry.finding, other) if entry.finding.kind.severity <= other.kind.severity else (other, entry.finding)
+    entry.finding = replace(lead, id=entry.finding.id, seen=entry.finding.seen + other.seen)
+    for finding in (lead, rest):
+        text = f"{finding.kind.value} as {finding.check} of {finding.target}"
+        if text not in entry.also:
+            entry.also.append(text)
+
+
+def _noted(entry: _Entry, more: int) -> Finding:
+    """The finding with `more` sightings and with where else its program is wrong."""
+    finding = entry.finding
+    own = f"{finding.kind.value} as {finding.check} of {finding.target}"
+    also = [text for text in entry.also if text != own]
+    note = f"{finding.note} Also {', '.join(also)}.".strip() if also else finding.note
+    return replace(finding, seen=finding.seen + more, note=note)

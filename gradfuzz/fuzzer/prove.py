@@ -1,0 +1,258 @@
+"""From a disagreement as it was met to a finding: asked again alone, confirmed, shrunk, shown at three points, with a script."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.fuzzer.batch import Raw, jury, oracle
+from gradfuzz.fuzzer.classify import CLEAR
+from gradfuzz.fuzzer.finding import Case, Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.judge import check_name
+from gradfuzz.fuzzer.own_script import own_script
+from gradfuzz.fuzzer.reductions import canonical_names
+from gradfuzz.fuzzer.rewrite import map_expressions
+from gradfuzz.fuzzer.showcase import clearest, finding_point, grid, worst
+from gradfuzz.fuzzer.shrink import shrink
+from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.fuzzer.survey import survey
+from gradfuzz.fuzzer.tolerance import Tolerance
+from gradfuzz.oracles.base import Answer, Oracle
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.printer import to_text
+from gradfuzz.programs.syntax import Const, Expr, Program
+
+__all__ = ["Proof", "library", "prove", "signature", "skeleton"]
+
+_TIMES = 5
+"""How often a shrunk disagreement is asked again."""
+
+_BUDGET, _SLOW_BUDGET = 800, 240
+"""Candidates that shrinking may ask about: a slow oracle compiles each of them."""
+
+_SLOW_BATCH = 12
+"""How many candidates a slow oracle is asked about at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proof:
+    """A finding, or the reason and words why the disagreement is none after all. The finding's id is not given yet: it is its signature.
+
+    `kinds` has the classes of disagreement that the finding's program shows at ordinary points, `wrong_ways` the ways into the library that are
+    wrong about it.
+    """
+
+    finding: Finding | None
+    reason: Reason | None = None
+    message: str = ""
+    kinds: frozenset[Class] = frozenset()
+    wrong_ways: tuple[str, ...] = ()
+
+
+def library(oracle_name: str) -> str:
+    """Whose bug it is: "torch" for "torch:scan"; every mutant is its own library."""
+    base, _, rest = oracle_name.partition(":")
+    return oracle_name if base in ("mutant", "cmd") and rest else base
+
+
+def prove(raw: Raw) -> Proof:
+    """Everything between a disagreement and a finding."""
+    case = raw.case
+    target = oracle(case.oracle)
+    assert case.kind is not None, "a disagreement has a class"
+    first = Specimen.of(case.question)
+    again = _confirmed(first, target)
+    if not _same(again, case.kind, case.message):
+        if again.verdict is Verdict.INCONCLUSIVE:
+            return Proof(None, again.reason, again.message)
+        return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
+    trial = _Trial(target, case.kind, case.message)
+    slow = target.stride > 1
+    shrunk = shrink(first, trial.interesting, budget=_SLOW_BUDGET if slow else _BUDGET, batch=_SLOW_BATCH if slow else 1)
+    specimen = shrunk.specimen
+    smallest = _confirmed(specimen, target)
+    if not _same(smallest, case.kind, case.message):
+        specimen, smallest = first, again
+    return _finding(raw, specimen, smallest, target)
+
+
+def _confirmed(specimen: Specimen, target: Oracle) -> Case:
+    question = specimen.question()
+    (case,) = jury().cases(target.name, question, target.answer(question), confirm=True)
+    return case
+
+
+def _same(case: Case, kind: Class, message: str) -> bool:
+    """Whether a case is the same kind of wrong; a crash is the same with the same exception."""
+    if kind is Class.ERROR:
+        return case.verdict is Verdict.CRASHED and _exception(case.message) == _exception(message)
+    return case.verdict is Verdict.DISAGREE and case.kind is kind
+
+
+def _exception(message: str) -> str:
+    return re.split(r"[:\s]", message, maxsplit=1)[0]
+
+
+class _Trial:
+    """What shrinking asks: does this one still disagree, clearly, in the same class?"""
+
+    def __init__(self, target: Oracle, kind: Class, message: str) -> None:
+        self._target = target
+        self._kind = kind
+        self._message = message
+
+    def interesting(self, specimens: Sequence[Specimen]) -> list[bool]:
+        """The cheap tests first: the engine's tolerance, then the target, then a comparison with the engine, and only then the truth."""
+        result = [False] * len(specimens)
+        asked = []
+        for k, specimen in enumerate(specimens):
+            question = specimen.question()
+            if self._target.supports(question) is None and self._fair(specimen):
+                asked.append((k, question))
+        answers = self._target.answer_all([question for _, question in asked])
+        for (k, question), (answer,) in zip(asked, answers, strict=True):
+            (tolerance,) = jury().tolerances(question)
+            if self._target.name != "engine" and _like_engine(answer, tolerance):
+                continue
+            (case,) = jury().cases(self._target.name, question, [answer])
+            result[k] = _same(case, self._kind, self._message)
+        return result
+
+    def _fair(self, specimen: Specimen) -> bool:
+        try:
+            (tolerance,) = jury().tolerances(specimen.question())
+        except GradfuzzError:
+            return False
+        return tolerance.reason is None
+
+
+def _like_engine(answer: Answer, tolerance: Tolerance) -> bool:
+    """Whether an answer is what the engine says, as far as rounding lets one see: then there is nothing to judge."""
+    if answer.status != "ok" or len(answer.values) != len(tolerance.values):
+        return False
+    pairs = [(y, e, n) for y, e, n in zip(answer.values, tolerance.values, tolerance.value_noise, strict=True)]
+    pairs += [(answer.gradient.get(name), e, tolerance.noise[name]) for name, e in tolerance.gradient.items()]  # type: ignore[misc]
+    for got, engine, noise in pairs:
+        if got is None or np.shape(got) != np.shape(engine):
+            return False
+        if engine.dtype == np.float64 and np.asarray(got).dtype != np.dtype(tolerance.precision):
+            return False
+        allowed = tolerance.allowed(engine, noise, np.zeros(np.shape(engine)))
+        if not np.all(np.abs(np.asarray(got, np.float64) - engine) <= CLEAR / 2 * allowed):
+            return False
+    return True
+
+
+# Finding ---------------------------------------------------------------------------------------------------------------
+
+
+def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Proof:
+    assert smallest.kind is not None, "a disagreement has a class"
+    wrong = [smallest, *(case for case in _on_grid(specimen, target) if case.verdict is smallest.verdict)]
+    clear = clearest([case for case in wrong if _same(case, smallest.kind, smallest.message)])
+    most = worst(wrong)
+    repeated = sum(_same(_asked(specimen, target), smallest.kind, smallest.message) for _ in range(_TIMES))
+    ways = [way for way in resolve(library(target.name))]
+    found = survey(specimen, target, ways, jury())
+    note = " ".join(part for part in (_what(smallest), found.note) if part)
+    modes = specimen.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
+    finding = Finding(
+        id="",
+        target=target.name,
+        version=target.version,
+        check=check_name(modes),
+        kind=smallest.kind,
+        family=raw.family,
+        precision=specimen.precision,
+        modes=specimen.modes,
+        wrt=specimen.wrt,
+        program=specimen.program,
+        original=raw.case.question.program,
+        weights=specimen.weights,
+        directions=specimen.directions,
+        smallest=finding_point(smallest),
+        clearest=finding_point(clear),
+        worst=finding_point(most),
+        seen=1,
+        references=smallest.references,
+        reproduced=(repeated, _TIMES),
+        note=note,
+        script=_script(specimen, clear, target),
+    )
+    finding = replace(finding, id=signature(finding))
+    return Proof(finding, kinds=frozenset(c.kind for c in wrong if c.kind is not None), wrong_ways=found.wrong_ways)
+
+
+def _on_grid(specimen: Specimen, target: Oracle) -> list[Case]:
+    question = specimen.question(grid(specimen))
+    fair = jury().judgeable(question)
+    if not fair:
+        return []
+    answers = target.answer(replace(question, points=tuple(question.points[k] for k in fair)))
+    return jury().cases(target.name, question, answers, at=fair)
+
+
+def _asked(specimen: Specimen, target: Oracle) -> Case:
+    question = specimen.question()
+    (case,) = jury().cases(target.name, question, target.answer(question))
+    return case
+
+
+def _what(case: Case) -> str:
+    """What a reader has to know beside the numbers."""
+    parts = []
+    if case.kind in (Class.ERROR, Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
+        parts.append(f"{case.message.rstrip('.')}.")
+    elif case.truth is not None and case.truth.kink:
+        parts.append(
+            "The point is a kink; the answer lies outside the slopes to its left and right, of which the nearer is shown."
+        )
+    if len(case.references) == 1:
+        parts.append(f"Only {case.references[0]} can tell the truth here.")
+    return " ".join(parts)
+
+
+def _script(specimen: Specimen, case: Case, target: Oracle) -> str:
+    base = target.name.partition(":")[0]
+    point = finding_point(case)
+    question = specimen.question([case.point.inputs])
+    if base in ("engine", "mutant"):
+        return own_script(question, target.name)
+    try:
+        module = importlib.import_module(f"gradfuzz.oracles.{base}")
+    except ImportError:
+        return ""
+    if not hasattr(module, "script"):
+        return ""
+    if case.kind is Class.WRONG_PRIMAL:
+        question = replace(question, modes=())
+    text: str = module.script(question, 0, target.name, point.expected, dict(case.allowed) or None)
+    return text
+
+
+# Signature -------------------------------------------------------------------------------------------------------------
+
+
+def skeleton(program: Program) -> str:
+    """The text of a program with names and constants erased: equal for programs that are built alike."""
+
+    def erase(e: Expr) -> Expr:
+        if isinstance(e, Const) and not isinstance(e.value, bool):
+            return Const(1.0) if isinstance(e.value, float) else Const(1)
+        return e
+
+    inputs = {p.name: np.zeros(tuple(n or 0 for n in p.type.shape)) for p in program.params}
+    named = canonical_names(Specimen(program, inputs, "float64", (), (), (), {})).program
+    return to_text(replace(named, body=map_expressions(named.body, erase)))
+
+
+def signature(finding: Finding) -> str:
+    """64 hex digits that are the same for the same kind of disagreement of the same library on programs built alike."""
+    text = "\n".join((library(finding.target), finding.check, finding.kind.value, skeleton(finding.program)))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,195 @@
+"""Shrinking: the smallest specimen that is still interesting.
+
+Greedy and deterministic: the reductions are tried in turn, the first candidate that is smaller by `cost` and still interesting is taken, and
+when none is left the specimen is minimal. What "interesting" means is the caller's affair; the fuzzer's means "disagrees
+clearly, in the same class", so that shrinking does not slide into rounding noise or into another bug.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.fuzzer.reductions import REDUCTIONS, Reduction, canonical_names, plainness
+from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.programs.syntax import ArrayConst, Call, Const, For, If, Name, Program, Repeat, Return, While, walk
+from gradfuzz.programs.typecheck import typecheck
+
+__all__ = ["Interesting", "Shrunk", "cost", "operations", "shrink"]
+
+Interesting = Callable[[Sequence[Specimen]], Sequence[bool]]
+"""Which of several candidates are interesting. Asked with several at once where asking one by one is dear."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shrunk:
+    """Where shrinking ended."""
+
+    specimen: Specimen
+    asked: int
+    """How many candidates were asked about."""
+    complete: bool
+    """Whether nothing smaller is interesting; False where the budget ran out first."""
+
+
+def shrink(specimen: Specimen, interesting: Interesting, *, budget: int = 1000, batch: int = 1) -> Shrunk:
+    """The smallest specimen that can be reached from `specimen`, which is interesting itself.
+
+    At most `budget` candidates are asked about, `batch` at a time. The result does not depend on `batch`, unless the budget runs out.
+    """
+    driver = _Driver(interesting, budget, batch)
+    current = driver.fixpoint(specimen)
+    for elsewhere in _elsewhere(current):
+        if not driver.spent and driver.ask([elsewhere])[0]:
+            other = driver.fixpoint(elsewhere)
+            current = min(current, other, key=cost)
+    renamed = canonical_names(current)
+    if _well_typed(renamed.program) and driver.ask([renamed])[0]:
+        current = renamed
+    return Shrunk(current, driver.asked, not driver.spent)
+
+
+class _Driver:
+    """Asks about candidates, each once, until the budget is spent."""
+
+    def __init__(self, interesting: Interesting, budget: int, batch: int) -> None:
+        self._interesting = interesting
+        self._budget = budget
+        self._batch = batch
+        self._boring: set[tuple[object, ...]] = set()
+        self.asked = 0
+
+    @property
+    def spent(self) -> bool:
+        return self.asked >= self._budget
+
+    def fixpoint(self, specimen: Specimen) -> Specimen:
+        """Where no reduction leads any further."""
+        current = specimen
+        complete = False
+        while not complete and not self.spent:
+            complete = True
+            for reduction in REDUCTIONS:
+                smaller = self.first(current, reduction)
+                while smaller is not None:
+                    current, complete = smaller, False
+                    smaller = self.first(current, reduction)
+        return current
+
+    def ask(self, candidates: Sequence[Specimen]) -> list[bool]:
+        self.asked += len(candidates)
+        return list(self._interesting(candidates))
+
+    def first(self, current: Specimen, reduction: Reduction) -> Specimen | None:
+        """The first smaller and interesting candidate of one reduction."""
+        candidates = self._smaller(current, reduction)
+        while not self.spent:
+            chunk = list(itertools.islice(candidates, self._batch))
+            if not chunk:
+                return None
+            for candidate, holds in zip(chunk, self.ask(chunk), strict=True):
+                if holds:
+                    return candidate
+                self._boring.add(candidate.key)
+        return None
+
+    def _smaller(self, current: Specimen, reduction: Reduction) -> Iterator[Specimen]:
+        """The well-formed candidates that cost less than `current` and have not been asked about."""
+        limit = cost(current)
+        for draft in reduction(current):
+            candidate = _whole(current, draft)
+            if candidate is None or not cost(candidate) < limit or candidate.key in self._boring:
+                continue
+            yield candidate
+
+
+_ELSEWHERE = (0.1, 0.01)
+"""A bug that needs a large program at an input of 0.5 may need only a small one near zero."""
+
+
+def _elsewhere(specimen: Specimen) -> Iterator[Specimen]:
+    """The specimen at other inputs, where its program is not as small as can be."""
+    if operations(specimen.program) < 2:
+        return
+    floats = {p.name for p in specimen.program.params if p.type.is_float}
+    for value in _ELSEWHERE:
+        inputs = {name: np.full_like(v, value) if name in floats else v for name, v in specimen.inputs.items()}
+        yield replace(specimen, inputs=inputs)
+
+
+def _whole(current: Specimen, draft: Specimen | Program) -> Specimen | None:
+    """A candidate that type-checks, with inputs and weights that fit it, or None."""
+    program = draft if isinstance(draft, Program) else draft.program
+    try:
+        typed = typecheck(program)
+    except ProgramError:
+        return None
+    candidate = (draft if isinstance(draft, Specimen) else current).fitted(program, typed)
+    if not candidate.wrt or all(w is None for w in candidate.weights):
+        return None
+    return candidate
+
+
+def _well_typed(program: Program) -> bool:
+    try:
+        typecheck(program)
+    except ProgramError:
+        return False
+    return True
+
+
+# Cost ------------------------------------------------------------------------------------------------------------------
+
+_FORMS = {For: 0, While: 1, Repeat: 2}
+_OPS = {"multiply": 0, "sin": 0, "add": 1, "subtract": 2}
+_CONSTANTS = (1.0, 2.0, 0.5, 3.0, -1.0, 0.0)
+
+
+def operations(program: Program) -> int:
+    """How many operations the text of a program has."""
+    return sum(isinstance(node, Call) for node in walk(program))
+
+
+def cost(specimen: Specimen) -> tuple[object, ...]:
+    """What shrinking lowers, the most important first: loops and branches, operations, statements, names, numbers."""
+    program = specimen.program
+    nodes = list(walk(program))
+    loops = [n for n in nodes if isinstance(n, (For, While, Repeat))]
+    calls = [n for n in nodes if isinstance(n, Call)]
+    names = [n for n in nodes if isinstance(n, Name)]
+    consts = [n for n in nodes if isinstance(n, Const)] + [c for n in nodes if isinstance(n, ArrayConst) for c in n.values]
+    floats = [c.value for c in consts if isinstance(c.value, float)]
+    ints = [abs(c.value) for c in consts if isinstance(c.value, int)]
+    entries = [float(v) for p in program.params for v in specimen.inputs[p.name].ravel().tolist()]
+    weights = [w for w in (*specimen.weights, *specimen.directions.values()) if w is not None]
+    return (
+        len(loops) + sum(isinstance(n, If) for n in nodes),
+        sum(_FORMS[type(loop)] for loop in loops),
+        len(calls),
+        sum(len(n.values) for n in nodes if isinstance(n, Return)),
+        len(nodes) - len(calls),
+        len(program.params) + len(specimen.wrt),
+        len({n.id for n in names}),
+        sum(len(p.type.shape) for p in program.params),
+        sum(np.size(specimen.inputs[p.name]) for p in program.params),
+        len(names),
+        sum(_OPS.get(c.op, 3) for c in calls),
+        sum(ints),
+        sum(_plain(v, _CONSTANTS) for v in floats),
+        sum(_plain(v) for v in entries),
+        sum(int(np.count_nonzero(w != 1.0)) for w in weights),
+        _texts(names),
+    )
+
+
+def _plain(value: float, plain: tuple[float, ...] | None = None) -> int:
+    far, place = plainness(value) if plain is None else plainness(value, plain)
+    return 100 * far + place
+
+
+def _texts(names: Sequence[Name]) -> tuple[str, ...]:
+    return tuple(n.id for n in names)

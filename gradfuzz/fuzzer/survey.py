@@ -1,0 +1,152 @@
+"""Where a shrunk disagreement shows: other ways into the same library, modes, precisions and loop forms, one changed at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gradfuzz.errors import EvaluationError
+from gradfuzz.fuzzer.finding import Verdict
+from gradfuzz.fuzzer.judge import check_name
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.oracles.base import Mode, Oracle, Precision
+from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.parse_expr import call
+from gradfuzz.programs.syntax import Assign, Block, Const, For, If, Name, Program, Repeat, Return, Stmt, While, walk
+from gradfuzz.programs.typecheck import typecheck
+
+__all__ = ["Survey", "loop_forms", "survey"]
+
+_WRONG = (Verdict.DISAGREE, Verdict.CRASHED)
+_MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
+_PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What came of it: a note in words (empty where there is nothing to tell), and the ways that are wrong, the target's own among them."""
+
+    note: str
+    wrong_ways: tuple[str, ...]
+
+
+def survey(specimen: Specimen, target: Oracle, ways: Sequence[Oracle], jury: Jury) -> Survey:
+    """Asks where else the specimen is answered wrongly by the same library, and where rightly."""
+    by_way = {target.name: Verdict.DISAGREE}
+    by_way |= {way.name: _verdict(specimen, way, jury) for way in ways if way.name != target.name}
+    parts = [_sentence("ways", by_way)]
+    if specimen.modes:
+        modes = {check_name(m): _verdict(replace(specimen, modes=m), target, jury) for m in _MODES if m != specimen.modes}
+        parts.append(_sentence("checks", {check_name(specimen.modes): Verdict.DISAGREE, **modes}))
+    precisions = {
+        str(p): _verdict(_in_precision(specimen, p), target, jury) if p != specimen.precision else Verdict.DISAGREE
+        for p in _PRECISIONS
+    }
+    parts.append(_sentence("precisions", precisions))
+    forms = loop_forms(specimen)
+    if forms:
+        found = {f"{form} loop": _verdict(replace(specimen, program=program), target, jury) for form, program in forms.items()}
+        parts.append(_sentence("loop forms", found))
+    return Survey(" ".join(part for part in parts if part), tuple(name for name, v in by_way.items() if v in _WRONG))
+
+
+def _verdict(specimen: Specimen, way: Oracle, jury: Jury) -> Verdict:
+    question = specimen.question()
+    if way.supports(question) is not None:
+        return Verdict.UNSUPPORTED
+    (case,) = jury.cases(way.name, question, way.answer(question))
+    return case.verdict
+
+
+def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
+    """ "Of the loop forms: wrong as repeat loop; right as for loop, while loop.", only where something differs."""
+    wrong = [name for name, v in verdicts.items() if v in _WRONG]
+    right = [name for name, v in verdicts.items() if v in (Verdict.AGREE, Verdict.CONVENTION)]
+    if not right:
+        return f"Wrong in all {what} that can be asked: {', '.join(wrong)}." if len(wrong) > 1 else ""
+    return f"Of the {what}, wrong: {', '.join(wrong) or 'none'}; right: {', '.join(right)}."
+
+
+def _in_precision(specimen: Specimen, precision: Precision) -> Specimen:
+    inputs = {name: v.astype(precision) if v.dtype.kind == "f" else v for name, v in specimen.inputs.items()}
+    return replace(specimen, precision=precision, inputs=inputs)
+
+
+# Loop forms ------------------------------------------------------------------------------------------------------------
+
+
+def loop_forms(specimen: Specimen) -> dict[str, Program]:
+    """The program with its loop as `for`, `while` and `repeat` of as many trips as it takes at the specimen's inputs.
+
+    Empty where there is not exactly one loop, where it takes no trip, or where it cannot be run.
+    """
+    program = specimen.program
+    loops = [n for n in walk(program) if isinstance(n, (For, While, Repeat))]
+    if len(loops) != 1 or any(isinstance(n, If) and loops[0] in walk(n) for n in walk(program) if n is not loops[0]):
+        return {}
+    (loop,) = loops
+    trips = _trips(specimen)
+    if not trips:
+        return {}
+    names = {n.id for n in walk(program) if isinstance(n, Name)} | {
+        n.target for n in walk(program) if isinstance(n, (Assign, For))
+    }
+    counter = (
+        loop.target if isinstance(loop, For) else next(n for n in ("i", "k", *(f"i{m}" for m in range(100))) if n not in names)
+    )
+    spare = next(n for n in ("k", "n", *(f"k{m}" for m in range(100))) if n not in {*names, counter})
+    step = (Assign(spare, call("add", Name(spare), Const(1))),)
+    # The body reads the trip's number, and the loop counts one on before it: so `continue` is no trap.
+    number = (
+        (Assign(counter, call("subtract", Name(spare), Const(1))),)
+        if isinstance(loop, For) and _reads(loop.body, counter)
+        else ()
+    )
+    again = call("less", Name(spare), Const(trips))
+    start = Assign(spare, Const(0))
+    first = _first_values(program, loop)
+    return {
+        "for": _with_loop(program, loop, (*first, For(counter, Const(trips), loop.body))),
+        "while": _with_loop(program, loop, (*first, start, While(again, (*step, *number, *loop.body)))),
+        "repeat": _with_loop(program, loop, (start, Repeat((*step, *number, *loop.body), again))),
+    }
+
+
+def _first_values(program: Program, loop: While | Repeat | For) -> Block:
+    """Zeros for what only the body assigns and the rest reads: after a body-first loop that is allowed, after the others it is not."""
+    before, after = program.body[: program.body.index(loop)], program.body[program.body.index(loop) + 1 :]
+    known = {p.name for p in program.params} | {s.target for s in before if isinstance(s, Assign)}
+    types = typecheck(program).variables
+    names = dict.fromkeys(n.target for n in walk(loop.body) if isinstance(n, Assign))
+    result = []
+    for name in names:
+        if name not in known and _reads(after, name):
+            zero = Const(0.0) if types[name].is_float else Const(0)
+            shape = types[name].shape
+            result.append(Assign(name, call("broadcast_to", zero, shape=shape) if shape else zero))
+    return tuple(result)
+
+
+def _reads(block: Block, name: str) -> bool:
+    return any(isinstance(n, Name) and n.id == name for n in walk(block))
+
+
+def _with_loop(program: Program, loop: Stmt, instead: Block) -> Program:
+    k = program.body.index(loop)
+    return replace(program, body=(*program.body[:k], *instead, *program.body[k + 1 :]))
+
+
+def _trips(specimen: Specimen) -> int:
+    """How many trips the only loop takes, 0 where it cannot be told."""
+    inputs = {name: v if v.shape else v[()] if v.dtype.kind == "f" else v.item() for name, v in specimen.inputs.items()}
+    body = specimen.program.body
+    end = next(k for k, s in enumerate(body) if isinstance(s, (For, While, Repeat))) + 1
+    trace: list[int] = []
+    try:
+        until = replace(specimen.program, body=(*body[:end], Return((Const(0.0),))))
+        interpret(until, inputs, NumpyNamespace(specimen.precision), trace=trace)
+    except EvaluationError:
+        return 0
+    return trace[-1] if trace else 0

@@ -1,0 +1,329 @@
+"""The sweep: bounded, seeded, repeatable; a stream of events.
+
+Programs are drawn in batches whose seeds are the sweep's seed and the batch's number. A batch is judged in one piece wherever there is
+a free worker; batches are added up in their order, so what is found does not depend on who was faster. Only a time
+limit or Ctrl-C makes two sweeps differ, and then the end says that it is not complete.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.batch import Batch, Order, Raw
+from gradfuzz.fuzzer.batch import run as run_batch
+from gradfuzz.fuzzer.docket import Docket
+from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.ledger import Ledger
+from gradfuzz.fuzzer.prove import Proof, library, prove
+from gradfuzz.fuzzer.questions import CHECKS
+from gradfuzz.fuzzer.workers import Here, Pool, Workers
+from gradfuzz.oracles.base import Oracle, Precision
+from gradfuzz.oracles.registry import resolve
+
+__all__ = ["BATCH", "FAMILIES", "SweepConfig", "sweep"]
+
+FAMILIES = ("loops",)
+"""Kinds of programs that can be drawn."""
+
+BATCH = 16
+"""Programs in a batch: enough for an oracle that answers many questions at once, few enough for a lively progress display."""
+
+_HEARTBEAT = 1.0
+"""Seconds between two signs of life while workers are busy."""
+
+_TRIES = 2
+"""How often a piece of work is given out again after a worker process died: another piece may have been to blame."""
+
+_CHEAP = ("engine", "mutant")
+"""Libraries that need no process of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepConfig:
+    """What to sweep. The defaults are an everyday sweep."""
+
+    targets: tuple[str, ...]
+    """Names of oracles, or of libraries with all their ways."""
+    families: tuple[str, ...] = FAMILIES
+    seed: int = 0
+    max_examples: int = 200
+    """Programs per family; every target is asked about each."""
+    max_time: float | None = None
+    """Seconds after which no new batch is begun."""
+    precisions: tuple[Precision, ...] = ("float64", "float32")
+    orders: tuple[int, ...] = (1, 2, 3)
+    checks: tuple[str, ...] = CHECKS
+    jobs: int | None = None
+    """Worker processes; None: one per core, at most four, and none where every target is cheap."""
+
+
+def sweep(config: SweepConfig) -> Iterator[Event]:
+    """The events of one sweep: `SweepStarted`, then `Progress` and `FindingFound` as they come, and `SweepFinished` at last.
+
+    `SweepFinished` comes after Ctrl-C, too, with what was found until then. Raises `UsageError`, `UnknownTargetError` and
+    `MissingExtraError` before the first event.
+    """
+    oracles = _oracles(config)
+    return _Sweep(config, oracles).events()
+
+
+def _oracles(config: SweepConfig) -> list[Oracle]:
+    if not config.targets:
+        raise UsageError("a sweep needs a target; `gradfuzz targets` lists them")
+    for name, values, known in (
+        ("family", config.families, FAMILIES),
+        ("precision", config.precisions, ("float32", "float64")),
+        ("order", config.orders, (1, 2, 3)),
+        ("check", config.checks, CHECKS),
+    ):
+        if not values:
+            raise UsageError(f"a sweep needs at least one {name} of {', '.join(map(str, known))}")
+        for value in values:
+            if value not in known:
+                raise UsageError(f"unknown {name} {value!r}; there is {', '.join(map(str, known))}")
+    if config.max_examples < 1:
+        raise UsageError(f"max_examples is {config.max_examples}; a sweep needs at least one program")
+    if config.max_time is not None and not config.max_time > 0:
+        raise UsageError(f"max_time is {config.max_time}; give a time in seconds above 0")
+    if config.jobs is not None and config.jobs < 1:
+        raise UsageError(f"jobs is {config.jobs}; at least one process has to do the work")
+    found: dict[str, Oracle] = {}
+    for target in config.targets:
+        found.update({way.name: way for way in resolve(target)})
+    return list(found.values())
+
+
+class _Interrupts:
+    """Ctrl-C as a flag while the listener has the floor, as an exception while the sweep itself works. Ctrl-C twice is always an exception."""
+
+    def __init__(self) -> None:
+        self.pending = False
+        self.inside = False
+        self._before: Any = None
+
+    def __enter__(self) -> _Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        if self.inside or self.pending:
+            self.pending = True
+            raise KeyboardInterrupt
+        self.pending = True
+
+
+class _Sweep:
+    def __init__(self, config: SweepConfig, oracles: list[Oracle]) -> None:
+        self._config = config
+        self._oracles = [(o.name, o.version) for o in oracles]
+        self._ledger = Ledger(self._oracles, config.families)
+        self._docket = Docket()
+        self._started = time.monotonic()
+        self._beat = self._started
+        self._latest = ""
+        self._cut_short = False
+        self._interrupts = _Interrupts()
+        self._workers = self._begin()
+        self._tries: Counter[tuple[object, ...]] = Counter()
+
+    def events(self) -> Iterator[Event]:
+        config = self._config
+        interrupted = False
+        with self._interrupts:
+            yield SweepStarted(
+                config.seed, tuple(self._oracles), config.families, config.max_examples, config.max_time, rerun_command(config)
+            )
+            stream = self._work()
+            ended = False
+            try:
+                while True:
+                    self._interrupts.inside = True
+                    if self._interrupts.pending:
+                        raise KeyboardInterrupt
+                    event = next(stream, None)
+                    self._interrupts.inside = False
+                    if event is None:
+                        ended = True
+                        break
+                    yield event
+            except KeyboardInterrupt:
+                interrupted = True
+            finally:
+                self._interrupts.inside = False
+                self._workers.close(at_once=not ended)
+            yield self._finished(interrupted)
+
+    def _begin(self) -> Workers:
+        jobs = self._config.jobs
+        if jobs in (None, 1) and all(name.partition(":")[0] in _CHEAP for name, _ in self._oracles):
+            return Here()
+        return Pool(jobs or max(1, min(4, os.cpu_count() or 1)))
+
+    # Work
+
+    def _orders(self) -> Iterator[Order]:
+        config = self._config
+        for family in config.families:
+            for number, first in enumerate(range(0, config.max_examples, BATCH)):
+                yield Order(
+                    number,
+                    BATCH,
+                    min(BATCH, config.max_examples - first),
+                    family,
+                    config.seed,
+                    tuple(name for name, _ in self._oracles),
+                    config.precisions,
+                    config.orders,
+                    config.checks,
+                )
+
+    def _work(self) -> Iterator[Event]:
+        """Batches under way, at most two for each worker, and one proof for each library; what they bring is taken in order."""
+        orders = self._orders()
+        batches: deque[tuple[Order, Future[Batch]]] = deque()
+        proofs: dict[str, tuple[Raw, Future[Proof]]] = {}
+        at_once = 2 * self._workers.size if self._workers.size > 1 else 1
+        exhausted = False
+        yield self._progress("drawing programs" if self._workers.size == 1 else f"starting {self._workers.size} worker processes")
+        while True:
+            while not exhausted and len(batches) < at_once:
+                order = None if self._late() else next(orders, None)
+                if order is None:
+                    exhausted = True
+                else:
+                    batches.append((order, self._workers.submit(run_batch, order)))
+            if self._late():
+                self._docket.close()
+            for raw in self._docket.ready():
+                proofs[library(raw.case.oracle)] = raw, self._workers.submit(prove, raw)
+            self._ledger.count(self._docket.skipped)
+            self._docket.skipped.clear()
+            if not batches and not proofs:
+                return
+            busy = [*(future for _, future in proofs.values()), *(future for _, future in batches)]
+            if not any(future.done() for future in busy):
+                wait(busy, timeout=_HEARTBEAT, return_when=FIRST_COMPLETED)
+            try:
+                yield from self._taken(batches, proofs)
+            except BrokenProcessPool:
+                yield self._restarted(batches, proofs)
+
+    def _taken(
+        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[str, tuple[Raw, Future[Proof]]]
+    ) -> Iterator[Event]:
+        """What is ready: the first batches, and any proof."""
+        while batches and batches[0][1].done():
+            batch = batches[0][1].result()
+            order, _ = batches.popleft()
+            self._latest = batch.latest
+            self._ledger.add(batch, order.family)
+            for raw in batch.raws:
+                self._docket.add(raw)
+            first = order.number * BATCH + 1
+            yield self._progress(f"judged programs {first}-{first + batch.programs - 1}")
+        for base in [b for b, (_, future) in proofs.items() if future.done()]:
+            proof = proofs[base][1].result()
+            raw, _ = proofs.pop(base)
+            finding, new = self._ledger.settle(raw, proof)
+            self._docket.settled(raw, proof, new=new)
+            if finding is not None:
+                yield FindingFound(finding)
+        if time.monotonic() - self._beat >= _HEARTBEAT:
+            yield self._progress(self._doing(batches, proofs))
+
+    def _restarted(self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[str, tuple[Raw, Future[Proof]]]) -> Progress:
+        """A library has taken its process down. New processes; the work that was under way is given out again, a few times."""
+        self._workers.close(at_once=True)
+        self._workers = Pool(self._workers.size)
+        orders, raws = [order for order, _ in batches], [raw for raw, _ in proofs.values()]
+        batches.clear()
+        proofs.clear()
+        lost = 0
+        for order in orders:
+            if self._again(("batch", order.family, order.number)):
+                batches.append((order, self._workers.submit(run_batch, order)))
+            else:
+                lost += 1
+        for raw in raws:
+            if self._again((raw.case.oracle, raw.family, raw.index)):
+                proofs[library(raw.case.oracle)] = raw, self._workers.submit(prove, raw)
+            else:
+                lost += 1
+                self._docket.settled(raw, Proof(None), new=False)
+        self._cut_short = self._cut_short or lost > 0
+        given_up = f"; {lost} pieces of work are given up" if lost else ""
+        return self._progress(f"a worker process died, starting new ones{given_up}")
+
+    def _again(self, work: tuple[object, ...]) -> bool:
+        self._tries[work] += 1
+        return self._tries[work] <= _TRIES
+
+    def _late(self) -> bool:
+        late = self._config.max_time is not None and time.monotonic() - self._started >= self._config.max_time
+        self._cut_short = self._cut_short or late
+        return late
+
+    def _doing(self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[str, tuple[Raw, Future[Proof]]]) -> str:
+        parts = []
+        if batches:
+            parts.append(f"judging programs from {batches[0][0].number * BATCH + 1} on")
+        parts += [f"shrinking {raw.case.oracle} on program {raw.index + 1}" for raw, _ in proofs.values()]
+        return ", ".join(parts)
+
+    # Events
+
+    def _progress(self, doing: str) -> Progress:
+        self._beat = time.monotonic()
+        ledger = self._ledger
+        return Progress(self._beat - self._started, ledger.programs, ledger.checks, doing, self._latest, ledger.summaries())
+
+    def _finished(self, interrupted: bool) -> SweepFinished:
+        ledger = self._ledger
+        return SweepFinished(
+            seed=self._config.seed,
+            seconds=time.monotonic() - self._started,
+            programs=ledger.programs,
+            checks=ledger.checks,
+            summaries=ledger.summaries(),
+            findings=ledger.findings(),
+            complete=not (interrupted or self._cut_short),
+            interrupted=interrupted,
+            rerun=rerun_command(self._config),
+            coverage=ledger.coverage,
+        )
+
+
+def rerun_command(config: SweepConfig) -> str:
+    """The command that repeats the sweep; what has its default is left out, but for the seed and the number of programs."""
+    default = SweepConfig(config.targets)
+    parts = ["gradfuzz", "sweep", *config.targets, "--seed", str(config.seed), "--max-examples", str(config.max_examples)]
+    for flag, value, usual in (
+        ("--family", config.families, default.families),
+        ("--dtypes", config.precisions, default.precisions),
+        ("--orders", config.orders, default.orders),
+        ("--checks", config.checks, default.checks),
+    ):
+        if value != usual:
+            parts += [flag, ",".join(map(str, value))]
+    if config.max_time is not None:
+        parts += ["--max-time", f"{config.max_time:g}"]
+    if config.jobs is not None:
+        parts += ["--jobs", str(config.jobs)]
+    return shlex.join(parts)

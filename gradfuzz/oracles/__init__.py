@@ -1,0 +1,26 @@
+"""Who answers: the references that say what is true, the engine, the libraries on trial, and the planted bugs.
+
+    resolve(name)    the oracles that a name stands for
+    references()     the sources of truth
+    available()      what there is, installed or not
+
+A library is imported when one of its oracles is made, not before.
+"""
+
+from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Precision, Question, Reference, Truth
+from gradfuzz.oracles.registry import Available, available, references, resolve
+
+__all__ = [
+    "Answer",
+    "Available",
+    "Mode",
+    "Oracle",
+    "Point",
+    "Precision",
+    "Question",
+    "Reference",
+    "Truth",
+    "available",
+    "references",
+    "resolve",
+]

@@ -1,0 +1,289 @@
+"""Programs and graphs as source code for other libraries: what a standalone script shows, and what functional loops are built from.
+
+An `Emitter` knows how one library writes each op (a *dialect*). What is common to all is here: precedence, the infix
+operators, conversions of int operands, and the statements. Emitted code computes what the interpreter computes, op by op, with
+constants rounded to the working precision first.
+"""
+
+from __future__ import annotations
+
+import abc
+import keyword
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.errors import ProgramSyntaxError
+from gradfuzz.oracles.base import Precision
+from gradfuzz.programs.ops import OPS, result_type
+from gradfuzz.programs.syntax import (
+    ArrayConst,
+    Assign,
+    Block,
+    Break,
+    Call,
+    Const,
+    Continue,
+    Expr,
+    For,
+    If,
+    Name,
+    ParamValue,
+    Program,
+    Repeat,
+    Return,
+    While,
+)
+from gradfuzz.programs.typecheck import typecheck
+from gradfuzz.programs.types import Type
+
+__all__ = [
+    "AND",
+    "ATOM",
+    "LOOSEST",
+    "NOT",
+    "OR",
+    "POWER",
+    "PRODUCT",
+    "SUM",
+    "UNARY",
+    "Emitter",
+    "Piece",
+    "nested_list",
+    "number_text",
+    "rounded",
+]
+
+LOOSEST, OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
+"""Python's precedence, loosest first."""
+
+_INFIX: dict[str, tuple[str, int, int, int]] = {
+    "add": ("+", SUM, SUM, PRODUCT),
+    "subtract": ("-", SUM, SUM, PRODUCT),
+    "multiply": ("*", PRODUCT, PRODUCT, UNARY),
+    "divide": ("/", PRODUCT, PRODUCT, UNARY),
+    "remainder": ("%", PRODUCT, PRODUCT, UNARY),
+    "matmul": ("@", PRODUCT, PRODUCT, UNARY),
+    "less": ("<", COMPARISON, SUM, SUM),
+    "less_equal": ("<=", COMPARISON, SUM, SUM),
+    "greater": (">", COMPARISON, SUM, SUM),
+    "greater_equal": (">=", COMPARISON, SUM, SUM),
+    "equal": ("==", COMPARISON, SUM, SUM),
+    "not_equal": ("!=", COMPARISON, SUM, SUM),
+}
+"""Operator, its precedence, and the least precedence of its left and right operand."""
+
+_VALUES = {"index": (0, 1), "index_update": (0, 2), "where": (1, 3)}
+"""Which arguments are values, as a range; the others are indices and conditions, and are not converted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A bit of source: its text, how tightly it binds, and the type of its value.
+
+    `literal` is the constant that the text spells, where it is one. `host` says that the value may be a plain Python int or bool.
+    """
+
+    text: str
+    type: Type
+    precedence: int = ATOM
+    literal: float | int | bool | None = None
+    host: bool = False
+
+    def at(self, least: int) -> str:
+        """The text, in brackets where it binds less tightly than `least`."""
+        return self.text if self.precedence >= least else f"({self.text})"
+
+
+def rounded(value: float, precision: Precision) -> float:
+    """The number of `precision` nearest to `value`."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(value)) if precision == "float32" else float(value)
+
+
+def number_text(value: float | int | bool) -> str:
+    """A Python expression for exactly this number."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)
+
+
+def nested_list(entries: Sequence[str], shape: tuple[int, ...]) -> str:
+    """Row-major `entries` as the text of a nested list of `shape` (of a scalar: the entry itself). No axis may be empty but the last."""
+    if not shape:
+        return entries[0]
+    texts = list(entries)
+    for size in reversed(shape):
+        texts = [f"[{', '.join(texts[k : k + size])}]" for k in range(0, max(len(texts), 1), max(size, 1))]
+    return texts[0]
+
+
+class Emitter(abc.ABC):
+    """Writes programs in one dialect.
+
+    `reserved` are the names that the emitted code uses itself: a variable of such a name gets an underscore.
+    """
+
+    reserved: frozenset[str] = frozenset()
+
+    def __init__(self, precision: Precision, *, bare: bool = True) -> None:
+        self.precision = precision
+        self.bare = bare
+        self.variables: Mapping[str, Type] = {}
+
+    # The dialect -------------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def constant(self, value: float) -> str:
+        """A float constant that has to stand as a value of its own."""
+
+    @abc.abstractmethod
+    def array(self, array: ArrayConst) -> str:
+        """A constant array."""
+
+    @abc.abstractmethod
+    def to_float(self, piece: Piece) -> str:
+        """An int value as a float of the working precision."""
+
+    @abc.abstractmethod
+    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        """An op that has no infix form here. Int operands of float ops are converted already."""
+
+    def is_host(self, value: Type) -> bool:
+        """Whether a value of this type is a plain Python int or bool."""
+        return not value.shape and value.dtype != "float"
+
+    # Expressions -------------------------------------------------------------------------------------------------------
+
+    def name(self, name: str) -> str:
+        """`name` as an identifier that hides nothing the emitted code needs."""
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise ProgramSyntaxError(f"{name!r} is not a name; use letters, digits and underscores")
+        return f"{name}_" if name in self.reserved else name
+
+    def literal(self, const: Const) -> Piece:
+        """A constant, written as a plain number."""
+        value = rounded(const.value, self.precision) if const.dtype == "float" else const.value
+        text = number_text(value)
+        return Piece(text, Type(const.dtype), UNARY if text[0] == "-" else ATOM, value, host=const.dtype != "float")
+
+    def entries(self, array: ArrayConst) -> str:
+        """The entries of a constant array that has some, as a nested list."""
+        return nested_list([self.literal(v).text for v in array.values], array.shape)
+
+    @staticmethod
+    def places(pattern: ParamValue, indices: Sequence[str], slices: str = "{}:{}") -> list[str]:
+        """What stands between the brackets for an index pattern, one text per axis."""
+        assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
+        rest = iter(indices)
+        return [next(rest) if entry == "at" else slices.format(entry[1], entry[2]) for entry in pattern]  # type: ignore[index]
+
+    def value(self, piece: Piece) -> Piece:
+        """`piece` as a value of its own: a float literal becomes a constant of the dialect."""
+        if piece.literal is not None and piece.type.dtype == "float":
+            return Piece(self.constant(float(piece.literal)), piece.type)
+        return piece
+
+    def floating(self, piece: Piece) -> Piece:
+        """`piece` as a float value."""
+        if piece.type.dtype == "float":
+            return self.value(piece)
+        if piece.literal is not None:
+            return Piece(self.constant(rounded(float(piece.literal), self.precision)), Type("float"))
+        return Piece(self.to_float(piece), piece.type.with_dtype("float"))
+
+    def expression(self, expr: Expr) -> Piece:
+        """The source of an expression."""
+        match expr:
+            case Const():
+                return self.literal(expr)
+            case ArrayConst(dtype, shape):
+                return Piece(self.array(expr), Type(dtype, shape))
+            case Name(id=name):
+                variable = self.variables[name]
+                return Piece(self.name(name), variable, host=self.is_host(variable))
+            case Call(op, args):
+                return self.apply(op, [self.expression(a) for a in args], dict(expr.params))
+
+    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue]) -> Piece:
+        """The source of `op` on `args`."""
+        full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
+        result = result_type(op, tuple(a.type for a in args), full)
+        if op == "negative":
+            return Piece(f"-{self.value(args[0]).at(POWER)}", result, UNARY, host=self.is_host(result))
+        if op in _INFIX:
+            sign, own, left, right = _INFIX[op]
+            a, b = self.operands(op, args, result)
+            host = a.host and b.host and self.is_host(result)
+            return Piece(f"{a.at(left)} {sign} {b.at(right)}", result, own, host=host)
+        convert = self.floating if result.dtype == "float" else self.value
+        values = range(*_VALUES.get(op, (0, len(args))))
+        piece = self.call(op, [convert(a) if k in values else a for k, a in enumerate(args)], full, result)
+        return replace(piece, host=piece.host or self.is_host(result))
+
+    def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
+        """Both operands of an infix operator. A number next to a float value stays a plain number: the library converts it.
+
+        Where `bare` is False it becomes a constant of the dialect there, too.
+        """
+        a, b = args
+        if not self.bare and "float" in (result.dtype, a.type.dtype, b.type.dtype):
+            return self.floating(a), self.floating(b)
+        if op == "matmul":
+            return self.floating(a), self.floating(b)
+        if "float" not in (result.dtype, a.type.dtype, b.type.dtype) or self._is_float_value(a) or self._is_float_value(b):
+            return a, b
+        if a.literal is None:
+            return self.floating(a), b if b.literal is not None else self.floating(b)
+        return a, self.floating(b)
+
+    @staticmethod
+    def _is_float_value(piece: Piece) -> bool:
+        return piece.type.dtype == "float" and piece.literal is None
+
+    # Statements --------------------------------------------------------------------------------------------------------
+
+    def function(self, program: Program, name: str) -> str:
+        """The program as a Python function `name`; it returns the output, or a tuple of several."""
+        self.variables = typecheck(program).variables
+        lines = [f"def {name}({', '.join(self.name(p.name) for p in program.params)}):"]
+        lines.extend(self._block(program.body, "    "))
+        return "\n".join(lines) + "\n"
+
+    def _assigned(self, target: str, value: Expr) -> str:
+        piece = self.expression(value)
+        return (self.floating(piece) if self.variables[target].dtype == "float" else self.value(piece)).text
+
+    def _block(self, body: Block, indent: str) -> Iterator[str]:
+        deeper = indent + "    "
+        if not body:
+            yield f"{indent}pass"
+        for stmt in body:
+            match stmt:
+                case Assign(target, value):
+                    yield f"{indent}{self.name(target)} = {self._assigned(target, value)}"
+                case While(condition, inner):
+                    yield f"{indent}while {self.expression(condition).text}:"
+                    yield from self._block(inner, deeper)
+                case Repeat(inner, condition):
+                    yield f"{indent}while True:"
+                    yield from self._block(inner, deeper)
+                    yield f"{deeper}if not {self.expression(condition).at(NOT)}:"
+                    yield f"{deeper}    break"
+                case For(target, count, inner):
+                    yield f"{indent}for {self.name(target)} in range({self.expression(count).text}):"
+                    yield from self._block(inner, deeper)
+                case If(condition, inner, orelse):
+                    yield f"{indent}if {self.expression(condition).text}:"
+                    yield from self._block(inner, deeper)
+                    if orelse:
+                        yield f"{indent}else:"
+                        yield from self._block(orelse, deeper)
+                case Break():
+                    yield f"{indent}break"
+                case Continue():
+                    yield f"{indent}continue"
+                case Return(values):
+                    yield f"{indent}return {', '.join(self.value(self.expression(v)).text for v in values)}"

@@ -1,0 +1,52 @@
+"""JAX, by every way into its derivatives.
+
+    jax:scan            loops as lax.scan; a loop whose length is known only at run time runs to a bound, each trip under lax.cond.
+                        All modes.
+    jax:fori_loop       counted loops as lax.fori_loop, others as lax.while_loop. Reverse mode where every trip count is static.
+    jax:while_loop      loops as lax.while_loop. Forward mode only: JAX has no other.
+    ...:nojit           the same three without jit.
+    jax:unrolled        Python runs the loops, JAX the operations, one by one and without jit. All modes.
+
+JAX itself is imported when the ways are asked for; from then on the process has 64-bit floats and ints (`jax_enable_x64`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradfuzz.errors import MissingExtraError
+from gradfuzz.oracles.base import Array, Oracle, Question
+
+__all__ = ["script", "ways"]
+
+
+def ways() -> list[Oracle]:
+    """One oracle per way; `MissingExtraError` where there is no JAX."""
+    try:
+        import jax  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f"the jax oracles need JAX, and `import jax` says: {error}; install it with: pip install 'gradfuzz[jax]'"
+        ) from error
+    from gradfuzz.oracles.jax_loops import STYLES
+    from gradfuzz.oracles.jax_structured import Structured
+    from gradfuzz.oracles.jax_unrolled import Unrolled
+
+    return [*(Structured(style, jit) for style in STYLES for jit in (True, False)), Unrolled()]
+
+
+def script(
+    question: Question,
+    point_index: int,
+    oracle_name: str,
+    expected: Mapping[str, Array],
+    allowed: Mapping[str, Array] | None = None,
+) -> str:
+    """A script that asks JAX the same without gradfuzz; it exits with 1 while an entry is further off than `allowed`.
+
+    `oracle_name` is the way that is asked. `expected` sets the scale of the default of `allowed`; the script itself
+    computes what is expected anew.
+    """
+    from gradfuzz.oracles.jax_script import source
+
+    return source(question, point_index, oracle_name, expected, allowed)

@@ -1,0 +1,61 @@
+"""Expressions as JAX source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gradfuzz.oracles.emit import ATOM, POWER, Emitter, Piece, number_text
+from gradfuzz.oracles.script import RESERVED
+from gradfuzz.programs.syntax import ArrayConst, ParamValue
+from gradfuzz.programs.types import Type
+
+__all__ = ["JaxEmitter"]
+
+_OTHER_NAME = {"pow": "power", "cumulative_sum": "cumsum", "permute_dims": "transpose", "concat": "concatenate"}
+"""Ops that jax.numpy has under another name; the others have their own."""
+_DTYPES = {"float": "F", "int": "np.int64", "bool": "bool"}
+
+
+class JaxEmitter(Emitter):
+    """Programs with `jax.numpy`. `F` is the working precision, a NumPy scalar type: its constants are never weakly typed."""
+
+    reserved = RESERVED | {"F", "along", "arguments", "derivative", "f", "jax", "jnp", "lax", "weighted"}
+
+    def constant(self, value: float) -> str:
+        return f"F({number_text(value)})"
+
+    def array(self, array: ArrayConst) -> str:
+        dtype = _DTYPES[array.dtype]
+        return f"jnp.array({self.entries(array)}, {dtype})" if array.values else f"jnp.zeros({array.shape}, {dtype})"
+
+    def to_float(self, piece: Piece) -> str:
+        return f"jnp.asarray({piece.text}, F)"
+
+    def strong(self, piece: Piece) -> Piece:
+        """`piece` as a value with a dtype of its own, as carries and branches need it."""
+        if piece.literal is not None and piece.type.dtype == "int":
+            return Piece(f"np.int64({piece.text})", piece.type)
+        return self.value(piece)
+
+    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        x, texts = args[0], [a.text for a in args]
+        match op:
+            case "integer_pow":
+                return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
+            case "astype" if x.type.dtype == result.dtype:
+                return x
+            case "astype":
+                return Piece(f"jnp.asarray({x.text}, {_DTYPES[result.dtype]})", result)
+            case "index" if not x.type.shape:
+                return x
+            case "index":
+                return Piece(f"{x.at(ATOM)}[{', '.join(self.places(params['pattern'], texts[1:]))}]", result)
+            case "index_update" if not x.type.shape:
+                return args[1]
+            case "index_update":
+                place = ", ".join(self.places(params["pattern"], texts[2:]))
+                return Piece(f"{x.at(ATOM)}.at[{place}].set({texts[1]})", result)
+            case "concat" | "stack":
+                texts = [f"[{', '.join(texts)}]"]
+        options = [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
+        return Piece(f"jnp.{_OTHER_NAME.get(op, op)}({', '.join([*texts, *options])})", result)

@@ -1,0 +1,97 @@
+"""Reproducers for JAX: what the oracle asked, as a script without gradfuzz."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gradfuzz.oracles import jax_answers, jax_derivatives
+from gradfuzz.oracles.base import Array, Question
+from gradfuzz.oracles.jax_emit import JaxEmitter
+from gradfuzz.oracles.jax_loops import STYLES
+from gradfuzz.oracles.jax_structured import program_source
+from gradfuzz.oracles.plain_source import plain_source
+from gradfuzz.oracles.script import heading, inputs_source, reference_source, verdict_source
+
+__all__ = ["source"]
+
+
+def source(
+    question: Question, point_index: int, oracle_name: str, expected: Mapping[str, Array], allowed: Mapping[str, Array] | None
+) -> str:
+    """The whole script; see `gradfuzz.oracles.jax.script`."""
+    way = oracle_name.removeprefix("jax:")
+    style = next((s for s in STYLES if way.split(":")[0] == s), None)
+    if style is None:
+        function = JaxEmitter(question.precision).function(question.program, "f")
+    else:
+        bound = max(1, *jax_answers.trip_counts(question, point_index))
+        function = program_source(question.program, question.precision, style, bound)
+    gradient, helpers = _gradient(question, jit=style is not None and not way.endswith(":nojit"), unrolled=style is None)
+    kind = "derivative" if question.modes else "value"
+    title = f"The {kind} of this function by JAX ({way}) is not the true one."
+    imports = (
+        "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n"
+        if "lax." in function
+        else "import jax\nimport jax.numpy as jnp\n"
+    )
+    settings = f'jax.config.update("jax_enable_x64", True)\nF = np.{question.precision}\n'
+    parts = [
+        f"{heading(question, title, 'jax')}{imports}\n{settings}\n{inputs_source(question, point_index)}",
+        function,
+        *helpers,
+        gradient,
+        f"# What is true, by mpmath\n\n{reference_source(question, point_index)}",
+        verdict_source(question, expected, allowed),
+    ]
+    return "\n\n".join(parts)
+
+
+_Helper = Callable[..., Any]
+
+
+def _gradient(question: Question, jit: bool, unrolled: bool) -> tuple[str, list[str]]:
+    """The function `gradient()` of the script, and the sources of the functions that it needs."""
+    single = len(question.program.result.values) == 1
+    lines = ["def gradient():", f"    arguments = {_arguments(question, unrolled)}"]
+    decorator = ["    @jax.jit"] if jit else []
+    if not question.modes:
+        lines += ["", *decorator, "    def outputs_of(arguments):"]
+        call = "f(*(arguments[name] for name in inputs))"
+        lines += [f"        return {f'({call},)' if single else call}", ""]
+        lines += ['    return {f"output {k}": np.asarray(y) for k, y in enumerate(outputs_of(arguments))}']
+        return "\n".join(lines) + "\n", []
+    call = "f(*(changed[name] for name in inputs))"
+    simple = single and question.modes == ("rev",)
+    lines += ["", *decorator, "    def slopes_of(arguments):", "        def of_wrt(*xs):"]
+    lines += ["            changed = {**arguments, **dict(zip(wrt, xs))}"]
+    lines += [f"            return {call if simple or not single else f'({call},)'}", ""]
+    lines += ["        xs = tuple(arguments[name] for name in wrt)"]
+    helpers: list[str] = []
+    if simple:
+        lines += ["        _, pull = jax.vjp(of_wrt, *xs)", "        return pull(weights[0])", ""]
+    else:
+        along = "tuple(directions[name] for name in wrt)" if question.order > 1 else "()"
+        modes = ", ".join(f'"{mode}"' for mode in question.modes)
+        lines += [f"        return derivative(of_wrt, xs, weights, {along}, [{modes}])[1]", ""]
+        used: list[_Helper] = [jax_derivatives.weighted, jax_derivatives.gradient_of]
+        used += [jax_derivatives.along] if question.order > 1 else []
+        helpers = [plain_source(f) for f in (*used, jax_derivatives.derivative)]
+    lines += ["    return {name: np.asarray(slope) for name, slope in zip(wrt, slopes_of(arguments))}"]
+    return "\n".join(lines) + "\n", helpers
+
+
+def _arguments(question: Question, unrolled: bool) -> str:
+    """The inputs as the function wants them: unrolled, int and bool scalars are Python's."""
+    params = question.program.params
+    plain = [p.name for p in params if unrolled and not p.type.is_float and not p.type.shape]
+    if not plain:
+        return "{name: jnp.asarray(value) for name, value in inputs.items()}"
+    return (
+        "{"
+        + ", ".join(
+            f'"{p.name}": ' + (f'inputs["{p.name}"].item()' if p.name in plain else f'jnp.asarray(inputs["{p.name}"])')
+            for p in params
+        )
+        + "}"
+    )

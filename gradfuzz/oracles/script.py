@@ -1,0 +1,271 @@
+"""Standalone reproducers: the parts of a script that are the same for every library.
+
+A script needs numpy, mpmath and one library, and nothing of gradfuzz. It is put together from
+
+    heading             what is wrong, the program as text, the common imports
+    inputs_source       what is asked: `inputs`, `wrt`, `weights` and, from second order on, `directions`
+    (the library's)     a function `gradient()` that asks the library: {name: array}
+    reference_source    a function `expected_gradient()`: the program once more in mpmath, and central differences of it
+    verdict_source      the table input, expected, got, ratio, and the exit code: 1 while an entry is further off than allowed
+
+For a question of order 0 "gradient" means the outputs, under the names "output 0", "output 1", ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.oracles.base import Array, Question
+from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, SUM, UNARY, Emitter, Piece, nested_list, number_text
+from gradfuzz.programs.printer import to_text
+from gradfuzz.programs.syntax import ArrayConst, ParamValue
+from gradfuzz.programs.types import Type
+
+__all__ = ["RESERVED", "MpmathEmitter", "array_text", "heading", "inputs_source", "reference_source", "verdict_source"]
+
+RESERVED = frozenset(
+    {"allowed", "directions", "expected_gradient", "gradient", "h", "inputs", "mp", "mpf", "np", "sys", "weights", "wrt"}
+)
+"""Names that every script uses itself."""
+
+_DIGITS = 250
+_STEP = 50
+"""Steps of 1e-50: a central difference is off by about 1e-100 of the third derivative, and 250 digits leave room for third order."""
+
+_ROUNDINGS = 1024
+"""What a script allows where nobody has judged: this many roundings of the largest entry."""
+
+
+def array_text(array: Array, dtype: str) -> str:
+    """`np.array(...)` for exactly these entries."""
+    if array.size == 0:
+        return f'np.zeros({array.shape}, "{dtype}")'
+    entries = [number_text(entry) for entry in np.asarray(array).ravel().tolist()]
+    return f'np.array({nested_list(entries, array.shape)}, "{dtype}")'
+
+
+def heading(question: Question, title: str, library: str) -> str:
+    """The docstring of a script, with the program, and the imports that all scripts share."""
+    program = "\n".join(f"    {line}" if line else "" for line in to_text(question.program).rstrip().splitlines())
+    return (
+        f'"""{title}\n\n{program}\n\n'
+        f'Prints expected and got, and exits with 1 while they differ. Needs numpy, mpmath and {library}.\n"""\n\n'
+        "from __future__ import annotations\n\nimport sys\n\nimport numpy as np\nfrom mpmath import mp, mpf\n"
+    )
+
+
+def inputs_source(question: Question, point_index: int) -> str:
+    """`inputs`, `wrt`, `weights` (one per output, None where it is not a float) and, from second order on, `directions`."""
+    point = question.points[point_index]
+    dtypes = {"float": question.precision, "int": "int64", "bool": "bool"}
+    lines = ["inputs = {"]
+    lines += [f'    "{p.name}": {array_text(point.inputs[p.name], dtypes[p.type.dtype])},' for p in question.program.params]
+    lines += ["}"]
+    if question.order > 0:
+        texts = ["None" if w is None else array_text(w, question.precision) for w in question.weights]
+        lines += ["wrt = [{}]".format(", ".join(f'"{name}"' for name in question.wrt))]
+        lines += [f"weights = [{', '.join(texts)}]  # differentiated is the sum of weight * output"]
+    if question.order > 1:
+        lines += ["directions = {  # every derivative but the last is taken along these"]
+        lines += [f'    "{name}": {array_text(question.directions[name], question.precision)},' for name in question.wrt]
+        lines += ["}"]
+    return "\n".join(lines) + "\n"
+
+
+def verdict_source(question: Question, expected: Mapping[str, Array], allowed: Mapping[str, Array] | None = None) -> str:
+    """The table and the exit code. `allowed` is the largest acceptable error per entry.
+
+    Without bounds for just the entries that are compared it is 1,024 roundings of the largest entry of `expected`.
+    """
+    compared = list(question.wrt) if question.order else [f"output {k}" for k in range(len(question.program.result.values))]
+    lines = ["expected, got = expected_gradient(), gradient()"]
+    if allowed is None or set(allowed) != set(compared):
+        largest = max((float(np.max(np.abs(e))) for e in expected.values() if e.size), default=0.0)
+        bound = _ROUNDINGS * float(np.finfo(question.precision).eps) * largest
+        lines += [f"allowed = {{name: np.full(e.shape, {number_text(bound)}) for name, e in expected.items()}}"]
+    else:
+        lines += ["allowed = {"]
+        lines += [f'    "{name}": {array_text(np.asarray(allowed[name], float), "float64")},' for name in compared]
+        lines += ["}"]
+    return "\n".join(lines) + "\n" + _VERDICT
+
+
+_VERDICT = """\
+wrong = False
+print(f"{'':<12} {'input':<24} {'expected':<24} {'got':<24} ratio")
+for name in expected:
+    if got[name].shape != expected[name].shape:
+        print(f"{name}: the shape is {got[name].shape}, not {expected[name].shape}")
+        wrong = True
+        continue
+    for index in np.ndindex(expected[name].shape):
+        right, answer = float(expected[name][index]), float(got[name][index])
+        ratio = f"{answer / right:.6g}" if right else "-"
+        label = name + "".join(f"[{k}]" for k in index)
+        at = str(inputs[name][index]) if name in inputs else ""
+        print(f"{label:<12} {at:<24} {right!r:<24} {answer!r:<24} {ratio}")
+        wrong = wrong or not abs(answer - right) <= allowed[name][index]
+print("wrong" if wrong else "right")
+sys.exit(1 if wrong else 0)
+"""
+
+
+# The truth -------------------------------------------------------------------------------------------------------------
+
+_HELPERS = {
+    "exactly": (
+        "def exactly(values):\n"
+        '    """The same numbers as mpf."""\n'
+        "    return np.frompyfunc(mpf, 1, 1)(np.asarray(values, dtype=float))\n"
+    ),
+    "elementwise": "def elementwise(function, array):\n    return np.frompyfunc(function, 1, 1)(array)\n",
+    "replaced": (
+        "def replaced(array, place, value):\n"
+        '    """A copy of `array` with `value` at `place`."""\n'
+        "    array = array.copy()\n"
+        "    array[place] = value\n"
+        "    return array\n"
+    ),
+}
+
+_SLOPE = '''\
+def slope(function, step):
+    """The derivative of `function` along `step`, by a central difference."""
+
+    def at(point, size):
+        return function({**point, **{name: point[name] + size * step[name] for name in step}})
+
+    return lambda point: (at(point, h) - at(point, -h)) / (2 * h)
+'''
+
+
+def reference_source(question: Question, point_index: int) -> str:
+    """`expected_gradient()`: the program with mpmath numbers, and central differences of it, as float64 arrays.
+
+    It reads the globals of `inputs_source(question, point_index)`.
+    """
+    assert 0 <= point_index < len(question.points), f"point {point_index} of {len(question.points)}"
+    program = question.program
+    function = MpmathEmitter(question.precision).function(program, "exact")
+    point = ", ".join(f'"{p.name}": {_exact_input(p.name, p.type)}' for p in program.params)
+    outputs = "[exact(**point)]" if len(program.result.values) == 1 else "exact(**point)"
+    helpers = [text for name, text in _HELPERS.items() if name == "exactly" or f"{name}(" in function]
+    lines = ["def expected_gradient():", f"    point = {{{point}}}"]
+    if question.order == 0:
+        lines += [f"    outputs = {outputs}"]
+        lines += ['    return {f"output {k}": np.array(output, dtype=float) for k, output in enumerate(outputs)}']
+        return "\n\n".join([f"mp.dps = {_DIGITS}\n", *helpers, function, "\n".join(lines) + "\n"])
+    terms = "sum(np.sum(exactly(w) * output) for w, output in zip(weights, outputs) if w is not None)"
+    objective = f"def objective(point):\n    outputs = {outputs}\n    return {terms}\n"
+    lines += ["    function = objective"]
+    if question.order > 1:
+        lines += ["    along = {name: exactly(v) for name, v in directions.items()}"]
+        lines += ["    function = slope(function, along)"] * (question.order - 1)
+    lines += [
+        "    expected = {name: np.zeros(inputs[name].shape) for name in wrt}",
+        "    for name in wrt:",
+        "        for index in np.ndindex(inputs[name].shape):",
+        "            unit = np.zeros(inputs[name].shape)",
+        "            unit[index] = 1.0",
+        "            expected[name][index] = float(slope(function, {name: exactly(unit)})(point))",
+        "    return expected",
+    ]
+    constants = f"mp.dps = {_DIGITS}\nh = mpf(10) ** -{_STEP}\n"
+    return "\n\n".join([constants, *helpers, function, objective, _SLOPE, "\n".join(lines) + "\n"])
+
+
+def _exact_input(name: str, of: Type) -> str:
+    if of.dtype == "float":
+        return f'exactly(inputs["{name}"])'
+    return f'inputs["{name}"]' if of.shape else f'{of.dtype}(inputs["{name}"])'
+
+
+_IDENTITY_ON_SCALARS = frozenset({"sum", "mean", "prod", "reshape", "broadcast_to", "permute_dims", "index"})
+"""Ops that leave a scalar as it is, where the result is a scalar too."""
+_ON_FLOATS = frozenset({"sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign"})
+"""Functions that mpmath has under the same name."""
+
+
+class MpmathEmitter(Emitter):
+    """Programs with mpmath: scalars are mpf, Python ints and bools, arrays are NumPy arrays of them."""
+
+    reserved = frozenset({"elementwise", "exactly", "mp", "mpf", "np", "replaced"})
+
+    def constant(self, value: float) -> str:
+        return f"mpf({number_text(value)})"
+
+    def array(self, array: ArrayConst) -> str:
+        if not array.values:
+            return f"np.zeros({array.shape}, {'object' if array.dtype == 'float' else array.dtype})"
+        return f"exactly({self.entries(array)})" if array.dtype == "float" else f"np.array({self.entries(array)})"
+
+    def to_float(self, piece: Piece) -> str:
+        return f"elementwise(mpf, {piece.text})" if piece.type.shape else f"mpf({piece.text})"
+
+    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        x, texts = args[0], [a.text for a in args]
+        scalar = not result.shape and not any(a.type.shape for a in args)
+        if scalar and op in _IDENTITY_ON_SCALARS:
+            return replace(x, type=result)
+        if op in _ON_FLOATS and result.dtype == "float":
+            return Piece(f"mp.{op}({x.text})" if scalar else f"elementwise(mp.{op}, {x.text})", result)
+        match op:
+            case "integer_pow":
+                return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
+            case "pow":
+                return Piece(f"{x.at(ATOM)} ** {args[1].at(UNARY)}", result, POWER)
+            case "abs":
+                return Piece(f"abs({x.text})", result)
+            case "sign":
+                return Piece(f"({x.text} > 0) - ({x.text} < 0)", result, SUM) if scalar else Piece(f"np.sign({x.text})", result)
+            case "maximum" | "minimum":
+                return Piece(f"{op[:3] if scalar else f'np.{op}'}({', '.join(texts)})", result)
+            case "where":
+                return Piece(f"({texts[1]} if {texts[0]} else {texts[2]})" if scalar else f"np.where({', '.join(texts)})", result)
+            case "logical_and" if scalar:
+                return Piece(f"{x.at(AND)} and {args[1].at(NOT)}", result, AND)
+            case "logical_or" if scalar:
+                return Piece(f"{x.at(OR)} or {args[1].at(AND)}", result, OR)
+            case "logical_not" if scalar:
+                return Piece(f"not {x.at(NOT)}", result, NOT)
+            case "logical_and" | "logical_or" | "logical_not":
+                return Piece(f"np.{op}({', '.join(texts)})", result)
+            case "astype":
+                return self._cast(x, result)
+            case "concat" | "stack":
+                function = "np.concatenate" if op == "concat" else "np.stack"
+                return Piece(f"{function}([{', '.join(texts)}], {params['axis']})", result)
+            case "sum" | "mean" | "prod":
+                options = [f"axis={params['axis']}"] if params["axis"] is not None else []
+                options += ["keepdims=True"] if params["keepdims"] else []
+                return Piece(f"np.{op}({', '.join([x.text, *options])})", result)
+            case "cumulative_sum":
+                return Piece(f"np.cumsum({x.text}, {params['axis']})", result)
+            case "flip":
+                return Piece(f"np.flip({x.text}, {params['axis']})", result)
+            case "permute_dims":
+                return Piece(f"np.transpose({x.text}, {params['axes']})", result)
+            case "reshape" | "broadcast_to" if not x.type.shape:
+                return Piece(f"np.full({params['shape']}, {x.text})", result)
+            case "reshape" if not result.shape:
+                return Piece(f"{x.at(ATOM)}.item()", result)
+            case "reshape" | "broadcast_to":
+                return Piece(f"np.{op}({x.text}, {params['shape']})", result)
+            case "index":
+                return Piece(f"{x.at(ATOM)}[{', '.join(self.places(params['pattern'], texts[1:]))}]", result)
+            case "index_update" if not x.type.shape:
+                return args[1]
+            case "index_update":
+                places = self.places(params["pattern"], texts[2:], "slice({}, {})")
+                place = places[0] if len(places) == 1 else f"({', '.join(places)})"
+                return Piece(f"replaced({x.text}, {place}, {texts[1]})", result)
+        raise AssertionError(f"no mpmath form of {op}; every row of the op table has one")
+
+    @staticmethod
+    def _cast(x: Piece, result: Type) -> Piece:
+        if result.dtype == x.type.dtype:
+            return x
+        return Piece(f"{x.at(ATOM)}.astype({result.dtype})" if x.type.shape else f"{result.dtype}({x.text})", result)

@@ -1,0 +1,49 @@
+"""Torch, by every way into its derivatives that the installed version has.
+
+    torch:eager        the program's loops run in Python; torch.autograd.grad and torch.autograd.forward_ad
+    torch:func         the same; torch.func
+    torch:while_loop   loops by torch's while_loop, branches by cond; torch.autograd.grad
+    torch:scan         loops by torch's scan, branches by cond; torch.autograd.grad
+
+Torch itself is imported when the ways are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradfuzz.errors import MissingExtraError
+from gradfuzz.oracles.base import Array, Oracle, Question
+
+__all__ = ["script", "ways"]
+
+
+def ways() -> list[Oracle]:
+    """One oracle per way. A construct that the installed version lacks is left out; `MissingExtraError` where there is no torch."""
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f"the torch oracles need PyTorch, and `import torch` says: {error}; install it with: pip install 'gradfuzz[torch]'"
+        ) from error
+    from gradfuzz.oracles.torch_structured import structured_ways
+    from gradfuzz.oracles.torch_unrolled import Eager, Func
+
+    return [Eager(), Func(), *structured_ways()]
+
+
+def script(
+    question: Question,
+    point_index: int,
+    oracle_name: str,
+    expected: Mapping[str, Array],
+    allowed: Mapping[str, Array] | None = None,
+) -> str:
+    """A script that asks torch the same without gradfuzz; it exits with 1 while an entry is further off than `allowed`.
+
+    `oracle_name` is the way that is asked. The script computes what is expected anew; `expected` only sets the scale of the bound
+    where no `allowed` is given.
+    """
+    from gradfuzz.oracles.torch_script import source
+
+    return source(question, point_index, oracle_name, expected, allowed)

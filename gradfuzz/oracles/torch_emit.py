@@ -1,0 +1,146 @@
+"""Programs in torch's dialect: `TorchEmitter` for unrolled Python code, where int and bool scalars are plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, SUM, Emitter, Piece, number_text
+from gradfuzz.programs.ops import normalize_axes
+from gradfuzz.programs.syntax import ArrayConst, ParamValue
+from gradfuzz.programs.types import Type
+
+__all__ = ["UPDATED", "TorchEmitter"]
+
+UPDATED = '''\
+def updated(array, place, value):
+    """A copy of `array` with `value` at `place`."""
+    array = array.clone()
+    array[place] = value
+    return array
+'''
+"""A function that emitted code may call."""
+
+_SAME_NAME = {
+    "abs": "abs",
+    "concat": "cat",
+    "pow": "pow",
+    "broadcast_to": "broadcast_to",
+    "reshape": "reshape",
+    "permute_dims": "permute",
+    **{name: name for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign", "maximum", "minimum")},
+    **{name: name for name in ("where", "logical_and", "logical_or", "logical_not", "stack")},
+}
+"""What torch calls the ops that it has as functions of tensors."""
+_DTYPES = {"float": "dtype", "int": "torch.int64", "bool": "torch.bool"}
+
+
+class TorchEmitter(Emitter):
+    """Floats and arrays are tensors, int and bool scalars plain Python. The code reads the globals `torch` and `dtype`."""
+
+    reserved = frozenset({"cond", "dtype", "scan", "torch", "updated", "while_loop"})
+
+    def constant(self, value: float) -> str:
+        return f"torch.tensor({number_text(value)}, dtype=dtype)"
+
+    def array(self, array: ArrayConst) -> str:
+        dtype = _DTYPES[array.dtype]
+        return (
+            f"torch.tensor({self.entries(array)}, dtype={dtype})"
+            if array.values
+            else f"torch.zeros({array.shape}, dtype={dtype})"
+        )
+
+    def to_float(self, piece: Piece) -> str:
+        return f"torch.as_tensor({piece.text}, dtype=dtype)" if piece.host else f"{piece.at(ATOM)}.to(dtype)"
+
+    def tensor(self, piece: Piece) -> str:
+        """`piece`, which may be a plain int or bool, as a tensor."""
+        return f"torch.as_tensor({piece.text})" if piece.host else piece.text
+
+    def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
+        """A plain number divided by a tensor would be the number times a reciprocal, which is rounded twice."""
+        first = self.floating(args[0]) if op == "divide" else args[0]
+        return super().operands(op, [first, *args[1:]], result)
+
+    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        if self.is_host(result):
+            if all(self.is_host(a.type) for a in args):
+                return self.plain(op, args, result)
+            return Piece(f"{result.dtype}({self.on_tensors(op, args, params, result).text})", result)
+        return self.on_tensors(op, args, params, result)
+
+    def plain(self, op: str, args: Sequence[Piece], result: Type) -> Piece:
+        """An op on plain ints and bools."""
+        x, texts = args[0], [a.text for a in args]
+        match op:
+            case "abs":
+                return Piece(f"abs({x.text})", result)
+            case "sign":
+                return Piece(f"({x.text} > 0) - ({x.text} < 0)", result, SUM)
+            case "maximum" | "minimum":
+                return Piece(f"{op[:3]}({', '.join(texts)})", result)
+            case "where":
+                return Piece(f"({texts[1]} if {texts[0]} else {texts[2]})", result)
+            case "logical_and":
+                return Piece(f"{x.at(AND)} and {args[1].at(NOT)}", result, AND)
+            case "logical_or":
+                return Piece(f"{x.at(OR)} or {args[1].at(AND)}", result, OR)
+            case "logical_not":
+                return Piece(f"not {x.at(NOT)}", result, NOT)
+            case "astype" if result.dtype != x.type.dtype:
+                return Piece(f"{result.dtype}({x.text})", result)
+            case "index_update":
+                return args[1]
+        return replace(x, type=result)
+
+    def on_tensors(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        """An op of which at least one argument or the result is a tensor."""
+        x, texts = args[0], [self.tensor(a) for a in args]
+        match op:
+            case "integer_pow":
+                return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
+            case "astype":
+                return x if result.dtype == x.type.dtype else Piece(f"{x.at(ATOM)}.to({_DTYPES[result.dtype]})", result)
+            case "concat" | "stack":
+                return Piece(f"torch.{_SAME_NAME[op]}([{', '.join(texts)}], dim={params['axis']})", result)
+            case "sum" | "mean" | "prod":
+                return self.reduction(op, x, params, result)
+            case "cumulative_sum":
+                return Piece(f"torch.cumsum({texts[0]}, dim={params['axis']})", result)
+            case "flip":
+                return Piece(f"torch.flip({texts[0]}, ({params['axis']},))", result)
+            case "reshape" | "broadcast_to" | "permute_dims":
+                return Piece(f"torch.{_SAME_NAME[op]}({texts[0]}, {params['axes' if op == 'permute_dims' else 'shape']})", result)
+            case "index" | "index_update" if not x.type.shape:
+                return args[-1]
+            case "index":
+                return self.indexed(x, args[1:], params["pattern"], result)
+            case "index_update":
+                return self.index_updated(x, args[1], args[2:], params["pattern"], result)
+        return Piece(f"torch.{_SAME_NAME[op]}({', '.join(texts)})", result)
+
+    def reduction(self, op: str, x: Piece, params: Mapping[str, ParamValue], result: Type) -> Piece:
+        """`sum`, `mean` and `prod`. Torch reads an empty list of axes as all axes."""
+        axes, keep = normalize_axes(params["axis"], x.type.rank, op), bool(params["keepdims"])
+        if not axes:
+            return replace(x, type=result)
+        if len(axes) == x.type.rank and not keep:
+            return Piece(f"torch.{op}({x.text})", result)
+        option = ", keepdim=True" if keep else ""
+        if op != "prod":
+            return Piece(f"torch.{op}({x.text}, dim={axes}{option})", result)
+        text = x.text
+        for axis in reversed(axes):
+            text = f"torch.prod({text}, dim={axis}{option})"
+        return Piece(text, result)
+
+    def indexed(self, x: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type) -> Piece:
+        """`x[...]`."""
+        return Piece(f"{x.at(ATOM)}[{', '.join(self.places(pattern, [i.text for i in indices]))}]", result)
+
+    def index_updated(self, x: Piece, value: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type) -> Piece:
+        """A copy of `x` with `value` at an index."""
+        places = self.places(pattern, [i.text for i in indices], "slice({}, {})")
+        place = places[0] if len(places) == 1 else f"({', '.join(places)})"
+        return Piece(f"updated({x.text}, {place}, {value.text})", result)

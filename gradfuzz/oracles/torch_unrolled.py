@@ -1,0 +1,150 @@
+"""Torch on unrolled programs: the interpreter runs the loops, torch sees straight-line arithmetic."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Precision, Question
+from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_func, by_reverse
+from gradfuzz.oracles.torch_namespace import TorchNamespace
+from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.types import Type
+
+__all__ = ["Eager", "Func", "TorchOracle", "argument", "summary", "unrolled"]
+
+
+class TorchOracle(Oracle):
+    """What all ways share: tensors in, arrays out, and what an exception means."""
+
+    version = str(torch.__version__).split("+")[0]
+    limits: tuple[type[BaseException], ...] = (NotImplementedError,)
+    """Exceptions that say that torch cannot do this, rather than that it failed."""
+    refusals = re.compile(
+        r"not (yet |currently )?(implemented|supported)|(does not|doesn't|cannot) support|unsupported", re.IGNORECASE
+    )
+    """How messages of other exceptions say so."""
+
+    def supports(self, question: Question) -> str | None:
+        return None
+
+    def answer(self, question: Question) -> list[Answer]:
+        reason = self.supports(question)
+        if reason is not None:
+            return [Answer("unsupported", message=reason) for _ in question.points]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.answers(question)
+
+    def answers(self, question: Question) -> list[Answer]:
+        """One answer per point of a question that is supported."""
+        return [self.attempt(question, point, unrolled) for point in question.points]
+
+    def attempt(self, question: Question, point: Point, make: Callable[[Question, Point], Function]) -> Answer:
+        """The answer at one point; `make` gives the program as a function of the tensors in `question.wrt`."""
+        try:
+            f = make(question, point)
+            xs = [tensor(point.inputs[name], question.precision) for name in question.wrt]
+            if not question.modes:
+                return Answer("ok", arrays(f(*xs)))
+            weights = [None if w is None else tensor(w, question.precision) for w in question.weights]
+            directions = [tensor(question.directions[name], question.precision) for name in question.wrt if question.order > 1]
+            outputs, gradient = self.differentiate(f, xs, weights, directions, question.modes)
+            return Answer("ok", arrays(outputs), dict(zip(question.wrt, arrays(gradient), strict=True)))
+        except GradfuzzError as error:
+            return Answer("error", message=f"{type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - whatever the library raises is its answer
+            limited = isinstance(error, self.limits) or self.refusals.search(str(error)) is not None
+            return Answer("unsupported" if limited else "error", message=summary(error))
+
+    @abc.abstractmethod
+    def differentiate(
+        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+    ) -> tuple[Sequence[Any], Tensors]:
+        """The outputs of `f` and its gradient."""
+
+
+class Eager(TorchOracle):
+    """torch.autograd: `grad` for reverse steps, dual numbers for a forward step."""
+
+    name = "torch:eager"
+
+    def supports(self, question: Question) -> str | None:
+        if question.modes.count("fwd") > 1:
+            return "torch.autograd.forward_ad has no nested levels: one forward step at most"
+        return None
+
+    def differentiate(
+        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+    ) -> tuple[Sequence[Any], Tensors]:
+        if "fwd" in modes:
+            return by_autograd(f, xs, weights, directions, modes)
+        return by_reverse(f, xs, weights, directions, len(modes))
+
+
+class Func(TorchOracle):
+    """torch.func: vjp, grad, jvp and jacfwd, nested in any order."""
+
+    name = "torch:func"
+
+    def differentiate(
+        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+    ) -> tuple[Sequence[Any], Tensors]:
+        outputs = f(*xs)
+        return outputs, by_func(f, xs, weights, directions, modes)
+
+
+def unrolled(question: Question, point: Point, trace: list[int] | None = None) -> Function:
+    """The program as a function of the tensors in `question.wrt`, the other inputs being constants.
+
+    Its decisions and trip counts are appended to `trace`.
+    """
+    program, namespace = question.program, _namespace(question.precision)
+    constants = {p.name: argument(point.inputs[p.name], p.type, question.precision) for p in program.params}
+
+    def f(*xs: torch.Tensor) -> tuple[Any, ...]:
+        return interpret(program, {**constants, **dict(zip(question.wrt, xs, strict=True))}, namespace, trace=trace)
+
+    return f
+
+
+@functools.cache
+def _namespace(precision: Precision) -> TorchNamespace:
+    """One namespace per precision, so that a program's constants are made once."""
+    return TorchNamespace(precision)
+
+
+# Tensors and arrays ----------------------------------------------------------------------------------------------------
+
+
+def tensor(array: Array, precision: Precision) -> torch.Tensor:
+    """A tensor of its own with these floats."""
+    return torch.tensor(np.asarray(array), dtype=torch.float32 if precision == "float32" else torch.float64)
+
+
+def argument(array: Array, of: Type, precision: Precision) -> Any:
+    """An input as the interpreter wants it: int and bool scalars are Python's."""
+    if of.dtype == "float":
+        return tensor(array, precision)
+    return torch.tensor(np.asarray(array)) if of.shape else np.asarray(array).item()
+
+
+def arrays(values: Sequence[Any]) -> tuple[Array, ...]:
+    """Tensors and plain ints and bools as arrays, dtypes unaltered. `force`: torch has zeros without memory of their own."""
+    return tuple([np.array(v.numpy(force=True)) if isinstance(v, torch.Tensor) else np.array(v) for v in values])
+
+
+def summary(error: BaseException) -> str:
+    """The exception's type and first line, and where it wraps another exception, that one."""
+    text = str(error).strip()
+    first = text.partition("\n")[0][:300]
+    inner = re.search(r": got (\w+\(.{1,300}?\))$", text, re.MULTILINE)
+    return f"{type(error).__name__}: {first}" + (f": {inner[1]}" if inner else "") if text else type(error).__name__

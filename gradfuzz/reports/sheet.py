@@ -1,0 +1,75 @@
+"""A table that stays readable when it does not fit: rows then become lists of "column: value"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["Sheet"]
+
+Cell = str | Text
+
+_SHORT = {"inconclusive": "inconcl.", "unsupported": "unsupp.", "convention": "conv.", "expected": "exp."}
+_GAP = 2
+_LONGEST = 24
+"""A word of up to so many characters is never broken in a table."""
+
+
+class Sheet:
+    """Columns, rows of text, and what is written above and below. Numbers stand to the right and are never broken; other cells may fold.
+
+    Where it does not fit, long column names give way to their `_SHORT` forms, and where that does not help the rows become lists.
+    """
+
+    def __init__(self, *columns: str, numeric: Iterable[str] = (), title: str = "", caption: str = "") -> None:
+        self.columns = columns
+        self.numeric = frozenset(numeric)
+        self.title = title
+        self.caption = caption
+        self.rows: list[Sequence[Cell]] = []
+
+    def add_row(self, *cells: Cell) -> None:
+        assert len(cells) == len(self.columns)
+        self.rows.append(cells)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.title:
+            yield Text(self.title, style="bold")
+        for names in (self.columns, [_SHORT.get(column, column) for column in self.columns]):
+            widths = self._least_widths(names)
+            if sum(widths) + _GAP * (len(widths) - 1) <= options.max_width:
+                yield self._table(names, widths)
+                break
+        else:
+            yield from self._records()
+        if self.caption:
+            yield Text(self.caption, style="dim")
+
+    def _least_widths(self, names: Sequence[str]) -> list[int]:
+        """How narrow each column may get without breaking a number or a word."""
+        widths = []
+        for k, (name, column) in enumerate(zip(names, self.columns, strict=True)):
+            cells = [name, *(str(row[k]) for row in self.rows)]
+            units = cells if column in self.numeric else [word[:_LONGEST] for cell in cells for word in cell.split()]
+            widths.append(max(map(len, units), default=1))
+        return widths
+
+    def _table(self, names: Sequence[str], widths: Sequence[int]) -> Table:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, _GAP - 1, 0, 0))
+        for name, column, width in zip(names, self.columns, widths, strict=True):
+            number = column in self.numeric
+            table.add_column(name, justify="right" if number else "left", overflow="fold", no_wrap=number, min_width=width)
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+    def _records(self) -> Iterable[Text]:
+        for row in self.rows:
+            for k, (column, cell) in enumerate(zip(self.columns, row, strict=True)):
+                if str(cell):
+                    line = Text("" if k == 0 else "  ", overflow="fold")
+                    yield line.append(f"{column}: " if column else "").append_text(cell if isinstance(cell, Text) else Text(cell))

@@ -1,0 +1,71 @@
+"""Verdicts in words."""
+
+from __future__ import annotations
+
+from gradfuzz.fuzzer.finding import Case, Class, Finding, FindingPoint
+from gradfuzz.reports.numbers import bound, count, factor, pair, ratio, where
+
+__all__ = ["check_name", "explanation", "judged", "title", "verdict"]
+
+_KINDS: dict[Class, str] = {
+    Class.SIGN_FLIP: "the derivative has the wrong sign",
+    Class.RATIO_BLOWUP: "the derivative is far too large",
+    Class.MISSING: "the derivative is returned as zero, and is not",
+    Class.SPURIOUS: "the derivative is zero, and something else is returned",
+    Class.WRONG_VALUE: "the derivative is wrong",
+    Class.NON_FINITE: "the derivative is finite, and NaN or infinity is returned",
+    Class.WRONG_PRIMAL: "the value itself is wrong",
+    Class.WRONG_SHAPE: "the derivative comes back with the wrong shape",
+    Class.WRONG_DTYPE: "the derivative comes back with the wrong dtype",
+    Class.ERROR: "the library raises an error",
+}
+
+
+def title(finding: Finding) -> str:
+    """As in "GF-7c1e  wrong_value  torch:eager 2.13.0  vjp float64"."""
+    return f"{finding.id}  {finding.kind.value}  {finding.target} {finding.version}  {finding.check} {finding.precision}"
+
+
+def explanation(kind: Class) -> str:
+    """A class of disagreement as a sentence without its full stop."""
+    return _KINDS[kind]
+
+
+def verdict(finding: Finding) -> str:
+    """What is wrong, at the clearest point, in one or two sentences."""
+    point = finding.clearest
+    if finding.kind in (Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR):
+        return f"{_sentence(explanation(finding.kind))} {finding.note}".strip()
+    expected, got = pair(point.entry_expected, point.entry_got)
+    name = where(*point.entry)
+    what = "value" if finding.kind is Class.WRONG_PRIMAL else f"derivative by {name}"
+    size = ""
+    if point.ratio is not None and finding.kind in (Class.RATIO_BLOWUP, Class.WRONG_VALUE):
+        size = f"; that is {ratio(point.ratio)} times as much"
+    return (
+        f"{_sentence(explanation(finding.kind))} At the clearest point {finding.target} returns {got} for the {what}; "
+        f"it is {expected} ({bound(_bound(point))}){size}."
+    )
+
+
+def judged(finding: Finding) -> str:
+    """By whom, how clearly, how repeatably."""
+    again, asked = finding.reproduced
+    clear = f"The error is {factor(finding.clearest.error_over_allowed)} times what rounding allows"
+    by = f"Judged by {' and '.join(finding.references)}" if finding.references else "Judged without a reference"
+    return f"{by}. {clear}. Repeated {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in this sweep."
+
+
+def check_name(case: Case) -> str:
+    """How a derivative was asked for: "value", "vjp", "jvp", "rev, fwd"."""
+    modes = case.question.modes
+    return {(): "value", ("rev",): "vjp", ("fwd",): "jvp"}.get(modes, ", ".join(modes))
+
+
+def _bound(point: FindingPoint) -> float:
+    name, index = point.entry
+    return float(point.bound[name][index]) if name in point.bound else 0.0
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,0 +1,105 @@
+"""Cases: a program with points and a question about them, as a sweep asks them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from gradfuzz.programs import Program
+from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.loop_program import loop_programs
+from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision, draw_point
+
+__all__ = ["MODES", "Case", "Modes", "cases"]
+
+Modes = tuple[str, ...]
+
+MODES: Table[Modes] = Table(
+    (40, ("rev",)),
+    (24, ("fwd",)),
+    (8, ("rev", "fwd")),
+    (7, ("fwd", "rev")),
+    (7, ("rev", "rev")),
+    (6, ("fwd", "fwd")),
+    (2, ("rev", "fwd", "fwd")),
+    (2, ("rev", "fwd", "rev")),
+    (2, ("rev", "rev", "rev")),
+    (2, ("fwd", "fwd", "fwd")),
+)
+"""The differentiations of a question, innermost first: both modes, all pairs of them, and third orders."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A program, points in `precision`, the inputs to differentiate, and the differentiations, the innermost first."""
+
+    program: Program
+    points: tuple[Inputs, ...]
+    wrt: tuple[str, ...]
+    precision: Precision
+    modes: Modes = ("rev",)
+
+
+def cases(
+    *,
+    programs: st.SearchStrategy[Program] | None = None,
+    precisions: tuple[Precision, ...] = PRECISIONS,
+    min_points: int = 1,
+    max_points: int = 4,
+    max_order: int = 3,
+    extremes: bool = True,
+) -> st.SearchStrategy[Case]:
+    """Cases over `programs` (by default `loop_programs()`) with `min_points` to `max_points` points each.
+
+    The inputs to differentiate are all float inputs together, one alone with the others constant, or another choice of them.
+    Shrinks towards the simplest program, one point, reverse mode, in the first of `precisions`.
+    """
+    if not 1 <= min_points <= max_points:
+        raise InvalidArgument(f"min_points={min_points!r}, max_points={max_points!r}: 1 <= min_points <= max_points must hold")
+    if not precisions or any(p not in PRECISIONS for p in precisions):
+        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, PRECISIONS))}")
+    if not 1 <= max_order <= 3:
+        raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
+    return _cases(
+        programs=loop_programs() if programs is None else programs,
+        precisions=precisions,
+        min_points=min_points,
+        max_points=max_points,
+        max_order=max_order,
+        extremes=extremes,
+    )
+
+
+@st.composite
+@named("cases")
+def _cases(
+    draw: Draw,
+    *,
+    programs: st.SearchStrategy[Program],
+    precisions: tuple[Precision, ...],
+    min_points: int,
+    max_points: int,
+    max_order: int,
+    extremes: bool,
+) -> Case:
+    program: Program = draw(programs)
+    dice = Dice(draw)
+    precision = precisions[0] if len(precisions) == 1 or not dice.chance(40) else dice.pick(precisions[1:])
+    modes = dice.weighted(MODES.where(lambda m: len(m) <= max_order))
+    wrt = _inputs(dice, tuple(p.name for p in program.params if p.type.is_float))
+    points = [draw_point(dice, program, precision, extremes=extremes) for _ in range(min_points)]
+    while len(points) < max_points and dice.chance(65):
+        points.append(draw_point(dice, program, precision, extremes=extremes))
+    return Case(program, tuple(points), wrt, precision, modes)
+
+
+def _inputs(dice: Dice, names: tuple[str, ...]) -> tuple[str, ...]:
+    """All of `names`, one of them, or all but one."""
+    if len(names) < 2 or not dice.chance(55):
+        return names
+    k = dice.below(len(names))
+    if len(names) > 2 and dice.chance(25):
+        return names[:k] + names[k + 1 :]
+    return (names[k],)

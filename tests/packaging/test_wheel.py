@@ -1,0 +1,81 @@
+"""The wheel holds the package and nothing else, and works in a fresh environment far from the repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.xdist_group("wheel")  # one worker builds it, once
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """What `command` prints, run without this session's Python settings; its whole output is shown where it fails."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+    done = subprocess.run([str(c) for c in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(map(str, command))} exited with {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy, so that the checkout stays clean and no old build folder leaks in."""
+    source = tmp_path_factory.mktemp("source") / "gradfuzz"
+    shutil.copytree(ROOT / "gradfuzz", source / "gradfuzz", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    out = source.parent / "dist"
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, cwd=source)
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` folder of a new environment with the wheel and what it requires, no extras."""
+    home = tmp_path_factory.mktemp("fresh")
+    venv.create(home / "venv", with_pip=True)
+    scripts = home / "venv" / "bin"
+    run(scripts / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=home)
+    return scripts
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    files = {
+        p.relative_to(ROOT).as_posix() for p in (ROOT / "gradfuzz").rglob("*") if p.is_file() and "__pycache__" not in p.parts
+    }
+    assert names == files
+    assert "gradfuzz/py.typed" in names
+
+
+def test_the_console_script_works_outside_the_repository(fresh: Path, tmp_path: Path) -> None:
+    from gradfuzz import __version__
+
+    assert __version__ in run(fresh / "gradfuzz", "--version", cwd=tmp_path)
+    text = run(fresh / "gradfuzz", "--help", cwd=tmp_path)
+    for command in ("check", "probe", "sweep", "targets"):
+        assert command in text
+
+
+def test_a_check_works_without_the_extras(fresh: Path, tmp_path: Path) -> None:
+    text = run(fresh / "gradfuzz", "check", "acc*x", "--trips", "3", "--at", "x=0.5", "--format", "json", cwd=tmp_path)
+    (point,) = json.loads(text)["points"]
+    # acc = x^3 at x = 0.5, and its derivative 3 x^2: both exact in binary.
+    assert point["truth"]["value"] == 0.125
+    assert point["truth"]["gradient"] == {"x": 0.75}
+    assert 0.0 <= point["truth"]["bound"]["x"] < 1e-15
+    answers = [a for a in point["answers"] if a["oracle"] == "engine"]
+    assert answers
+    for answer in answers:
+        assert (answer["verdict"], answer["gradient"]) == ("agree", {"x": 0.75})

@@ -1,0 +1,34 @@
+"""`gradfuzz sweep` from end to end on a planted bug: exit code, reports, and scripts that show the bug on their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gradfuzz.cli import FINDINGS, main
+
+MUTANT = "mutant:nx-1747"
+
+
+def test_findings_come_with_exit_code_1_reports_and_scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["sweep", MUTANT, "--max-examples", "2", "--orders", "1", "--checks", "vjp", "--dtypes", "float64", "--jobs", "1"]
+    result = CliRunner().invoke(main, [*arguments, "--report", "json=sweep.json"])
+    assert result.exit_code == FINDINGS, result.output
+    document = json.loads(Path("sweep.json").read_text())
+    assert document["findings"]
+    assert document["rerun"].startswith(f"gradfuzz sweep {MUTANT} --seed 0 --max-examples 2")
+    assert "Scripts that show the findings" in result.stderr
+    for finding in document["findings"]:
+        assert finding["id"] in result.stdout
+        path = tmp_path / ".gradfuzz" / "scripts" / f"{finding['id']}.py"
+        assert path.read_text() == finding["script"]
+        shown = subprocess.run(
+            [sys.executable, str(path)], capture_output=True, text=True, env={"PYTHONPATH": str(Path(__file__).parents[2])}
+        )
+        assert shown.returncode == 1, shown.stdout + shown.stderr

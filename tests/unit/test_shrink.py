@@ -1,0 +1,195 @@
+"""Shrinking against synthetic predicates: no oracle is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.fuzzer.prove import skeleton
+from gradfuzz.fuzzer.reductions import REDUCTIONS, canonical_names
+from gradfuzz.fuzzer.shrink import cost, operations, shrink
+from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.programs import Call, For, Program, Repeat, While, parse, to_text, walk
+from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.numpy_namespace import NumpyNamespace
+
+LONG = """
+def g(a, v: "float[3]", n: "int"):
+    result = 1.25
+    s = 0.0
+    k = 0
+    while k < n:
+        t = result * a + sin(v[0])
+        if t > 2.5:
+            s = s + t * 0.37
+        else:
+            s = s - tanh(t)
+        result = t * exp(a * 0.1) + v[1]
+        for j in range(3):
+            s = s + v[j] * a
+        k = k + 1
+    return result * 2.0, s + sum(v)
+"""
+
+Predicate = Callable[[Program], bool]
+
+
+def specimen(text: str, **inputs: object) -> Specimen:
+    program = parse(text)
+    arrays = {name: np.asarray(value) for name, value in inputs.items()}
+    floats = tuple(p.name for p in program.params if p.type.is_float)
+    weights = tuple(np.asarray(-1.5 + k) for k in range(len(program.result.values)))
+    return Specimen(program, arrays, "float64", floats, ("rev",), weights, {name: np.ones(arrays[name].shape) for name in floats})
+
+
+def long() -> Specimen:
+    return specimen(LONG, a=0.731, v=[1.1, 2.2, 3.3], n=5)
+
+
+def runs(s: Specimen) -> bool:
+    inputs = {name: v if v.shape else v[()] if v.dtype.kind == "f" else v.item() for name, v in s.inputs.items()}
+    try:
+        interpret(s.program, inputs, NumpyNamespace(), trip_limit=100)
+    except GradfuzzError:
+        return False
+    return True
+
+
+def interesting(predicate: Predicate) -> Callable[[Sequence[Specimen]], list[bool]]:
+    return lambda specimens: [runs(s) and predicate(s.program) for s in specimens]
+
+
+def has(*kinds: type, ops: Sequence[str] = ()) -> Predicate:
+    """All these statements, and all these ops inside a loop."""
+
+    def holds(program: Program) -> bool:
+        nodes = list(walk(program))
+        inside = [n for loop in nodes if isinstance(loop, (For, While, Repeat)) for n in walk(loop.body)]
+        called = {n.op for n in inside if isinstance(n, Call)}
+        return all(any(isinstance(n, k) for n in nodes) for k in kinds) and called >= set(ops)
+
+    return holds
+
+
+@pytest.mark.parametrize(
+    ("predicate", "operations_left"),
+    [
+        (has(For, ops=["multiply"]), 1),
+        (has(ops=["multiply", "sin"]), 2),
+        (has(ops=["exp"]), 1),
+        (has(While, ops=["multiply"]), 2),
+    ],
+    ids=["for", "two ops", "exp", "while"],
+)
+def test_what_is_left_is_minimal(predicate: Predicate, operations_left: int) -> None:
+    shrunk = shrink(long(), interesting(predicate), budget=2000)
+    assert shrunk.complete
+    program = shrunk.specimen.program
+    assert predicate(program)
+    assert sum(isinstance(n, (For, While, Repeat)) for n in walk(program)) == 1
+    assert operations(program) <= operations_left
+    assert len(program.params) <= 1
+    assert len(program.result.values) == 1
+
+
+def test_nothing_depends_on_the_batch() -> None:
+    predicate = interesting(has(For, ops=["multiply", "add"]))
+    one, many = shrink(long(), predicate, budget=4000), shrink(long(), predicate, budget=4000, batch=8)
+    assert one.specimen.key == many.specimen.key
+    assert to_text(one.specimen.program) == to_text(many.specimen.program)
+
+
+def test_every_accepted_step_is_smaller() -> None:
+    accepted = [long()]
+
+    def note(specimens: Sequence[Specimen]) -> list[bool]:
+        verdicts = interesting(has(ops=["multiply"]))(specimens)
+        accepted.extend(s for s, holds in zip(specimens, verdicts, strict=True) if holds)
+        return verdicts
+
+    shrink(long(), note, budget=2000)
+    costs = [cost(s) for s in accepted[:-1]]  # the last one is only renamed
+    assert all(after < before for before, after in zip(costs, costs[1:], strict=False))
+
+
+def test_the_budget_holds() -> None:
+    shrunk = shrink(long(), interesting(lambda program: True), budget=7)
+    assert not shrunk.complete
+    assert shrunk.asked <= 8  # and one for the renaming
+
+
+def test_nothing_smaller_means_unchanged() -> None:
+    start = specimen("def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n", x=0.5)
+    text = to_text(start.program)
+    shrunk = shrink(start, interesting(lambda program: to_text(program) == text))
+    assert to_text(shrunk.specimen.program) == text
+
+
+def test_a_repeat_loop_stays_where_it_is_needed() -> None:
+    start = specimen(
+        """
+def f(x):
+    acc = x
+    i = 0
+    while True:
+        t = acc * x + 0.3
+        acc = sin(t) * 1.7
+        i = i + 1
+        if not i < 4:
+            break
+    return acc
+""",
+        x=0.9,
+    )
+    kept = shrink(start, interesting(has(Repeat, ops=["multiply"])), budget=2000).specimen.program
+    assert [type(n) for n in walk(kept) if isinstance(n, (For, While, Repeat))] == [Repeat]
+    assert operations(kept) <= 2
+
+
+def test_shapes_shrink() -> None:
+    start = specimen(
+        """
+def f(v: "float[4]", m: "float[4, 4]"):
+    acc = v
+    for i in range(4):
+        acc = m @ acc + v
+    return sum(acc)
+""",
+        v=np.arange(4.0),
+        m=np.arange(16.0).reshape(4, 4),
+    )
+    scalar = shrink(start, interesting(has(For, ops=["multiply"])), budget=2000).specimen
+    assert all(not p.type.shape for p in scalar.program.params)
+    matrix = shrink(start, interesting(has(For, ops=["matmul"])), budget=2000).specimen
+    sizes = {n for p in matrix.program.params for n in p.type.shape}
+    assert sizes == {1}
+    for p in matrix.program.params:
+        assert matrix.inputs[p.name].shape == p.type.shape
+
+
+def test_what_goes_with_a_program_fits_it() -> None:
+    for reduction in REDUCTIONS:
+        for draft in reduction(long()):
+            if isinstance(draft, Specimen):
+                assert set(draft.inputs) >= {p.name for p in draft.program.params}
+                assert len(draft.weights) == len(draft.program.result.values)
+                assert set(draft.directions) == set(draft.wrt)
+
+
+def test_names_become_canonical() -> None:
+    renamed = canonical_names(long())
+    assert [p.name for p in renamed.program.params] == ["x", "y", "z"]
+    assert set(renamed.inputs) == {"x", "y", "z"}
+    assert renamed.wrt == ("x", "y")
+    assert to_text(canonical_names(renamed).program) == to_text(renamed.program)
+
+
+def test_a_skeleton_has_neither_names_nor_constants() -> None:
+    one = parse("def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n")
+    two = parse("def g(y):\n    b = 0.25\n    for j in range(17):\n        b = b * y\n    return b\n")
+    other = parse("def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * acc\n    return acc\n")
+    assert skeleton(one) == skeleton(two)
+    assert skeleton(one) != skeleton(other)
