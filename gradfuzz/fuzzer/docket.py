@@ -21,7 +21,10 @@ _REPEATS = 2
 """So many in a row that bring nothing new close a bucket."""
 
 _AT_MOST = 24
-"""Disagreements that are shrunk for one library."""
+"""Disagreements that are shrunk for one library ..."""
+
+_OF_MUTANTS = 4
+"""... and for a mutant, which has one bug by construction."""
 
 _DROPPED = 4
 """Disagreements of one bucket that turn out to be none, until the rest of it is only counted."""
@@ -57,7 +60,8 @@ class Docket:
 
     def _next(self, base: str) -> Raw | None:
         queue = self._queues[base]
-        while queue and self._taken[base] < _AT_MOST:
+        most = _OF_MUTANTS if base.startswith("mutant:") else _AT_MOST
+        while queue and self._taken[base] < most:
             raw = queue[0]
             bucket = _bucket(raw)
             if self._repeats[bucket] >= _REPEATS or self._dropped[bucket] >= _DROPPED:

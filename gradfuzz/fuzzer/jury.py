@@ -72,7 +72,7 @@ class Jury:
             case = None if thorough else plainly_right(oracle, question, k, answer, ruling.truth)
             if case is None:
                 case = judge(oracle, question, k, answer, ruling.truth, self.tolerances(question)[k])
-                if case.verdict is Verdict.DISAGREE or case.reason is Reason.NOISE:
+                if case.verdict is Verdict.DISAGREE or (case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0):
                     case = judge(oracle, question, k, answer, ruling.truth, self._wide_tolerances(question)[k])
             found.append(replace(case, references=ruling.references))
         return found

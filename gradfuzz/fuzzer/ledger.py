@@ -10,8 +10,10 @@ from gradfuzz.fuzzer.batch import Batch, Counts, Raw
 from gradfuzz.fuzzer.events import TargetSummary
 from gradfuzz.fuzzer.finding import Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.prove import Proof, library, skeleton
+from gradfuzz.strategies import GOALS
 
 __all__ = ["Ledger", "rank"]
+
 
 @dataclass(slots=True)
 class _Entry:
@@ -42,7 +44,7 @@ class Ledger:
 
     @property
     def coverage(self) -> Mapping[str, int]:
-        return dict(sorted(self._coverage.items()))
+        return {goal.name: self._coverage[goal.name] for goal in GOALS}
 
     def summaries(self) -> tuple[TargetSummary, ...]:
         """One per oracle and family."""

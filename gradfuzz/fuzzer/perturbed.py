@@ -152,13 +152,13 @@ class PerturbedNamespace(Namespace):
     # Arithmetic
 
     def add(self, a: Array, b: Array) -> Array:
-        return self._result(a + b, self._sum) if a.dtype == np.float64 else a + b
+        return self._result(a + b, self._sum) if _has_lanes(a) else np.add(a, b)
 
     def subtract(self, a: Array, b: Array) -> Array:
-        return self._result(a - b, self._sum) if a.dtype == np.float64 else a - b
+        return self._result(a - b, self._sum) if _has_lanes(a) else np.subtract(a, b)
 
     def multiply(self, a: Array, b: Array) -> Array:
-        return self._result(a * b, self._product) if a.dtype == np.float64 else a * b
+        return self._result(a * b, self._product) if _has_lanes(a) else np.multiply(a, b)
 
     def divide(self, a: Array, b: Array) -> Array:
         quotient = a / b
@@ -225,17 +225,17 @@ class PerturbedNamespace(Namespace):
         return result
 
     def _sign(self, a: Array, b: Array) -> Array:
-        if a.dtype != np.float64:
+        if not _has_lanes(a):
             return np.sign(a - b)
         return self._alike(np.subtract(a, b))
 
     def abs(self, x: Array) -> Array:
-        if x.dtype == np.float64:
+        if _has_lanes(x):
             self._alike(x)
         return np.abs(x)
 
     def sign(self, x: Array) -> Array:
-        if x.dtype != np.float64:
+        if not _has_lanes(x):
             return np.sign(x)
         self._alike(x)
         return np.sign(x)
@@ -250,7 +250,7 @@ class PerturbedNamespace(Namespace):
 
     def where(self, condition: Any, a: Array, b: Array) -> Array:
         chosen = np.asarray(condition)
-        if a.dtype == np.float64:
+        if _has_lanes(a):
             chosen = chosen[..., np.newaxis]
         return np.where(chosen, a, b)
 
@@ -297,7 +297,7 @@ class PerturbedNamespace(Namespace):
         return self._keep(total)
 
     def sum(self, x: Array, *, axis: ParamValue, keepdims: bool) -> Array:
-        if x.dtype != np.float64:
+        if not _has_lanes(x):
             return np.asarray(np.sum(x, axis=axis, keepdims=keepdims))  # type: ignore[arg-type]
         return self._fold_sum(x, normalize_axes(axis, x.ndim - 1, "sum"), keepdims)
 
@@ -307,14 +307,14 @@ class PerturbedNamespace(Namespace):
         return self._result(self._fold_sum(x, axes, keepdims) / count, self._product)
 
     def prod(self, x: Array, *, axis: ParamValue, keepdims: bool) -> Array:
-        if x.dtype != np.float64:
+        if not _has_lanes(x):
             return np.asarray(np.prod(x, axis=axis, keepdims=keepdims))  # type: ignore[arg-type]
         axes = normalize_axes(axis, x.ndim - 1, "prod")
         factors = self._factors(self._product, x.shape)
         return self._keep(np.prod(x * factors, axis=axes, keepdims=keepdims))
 
     def cumulative_sum(self, x: Array, *, axis: int) -> Array:
-        if x.dtype != np.float64:
+        if not _has_lanes(x):
             return np.cumsum(x, axis=axis)
         along = axis % (x.ndim - 1)
         sizes = np.cumsum(np.abs(x), axis=along)
@@ -338,34 +338,31 @@ class PerturbedNamespace(Namespace):
         if dtype != "float":
             return np.asarray(x).astype({"int": np.int64, "bool": np.bool_}[str(dtype)])[()]
         value = np.asarray(x)
-        if value.dtype == np.float64:
+        if _has_lanes(value):
             return value
         return np.repeat(value.astype(np.float64)[..., np.newaxis], self.width, axis=-1)
 
-    def _with_lanes(self, x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (*shape, self.width) if x.dtype == np.float64 else shape
+    def reshape(self, x: Any, *, shape: Any) -> Array:
+        return np.reshape(x, self._with_lanes(x, shape))
 
-    def _rank(self, x: Array) -> int:
-        return x.ndim - 1 if x.dtype == np.float64 else x.ndim
-
-    def reshape(self, x: Array, *, shape: Any) -> Array:
-        return x.reshape(self._with_lanes(x, shape))
-
-    def broadcast_to(self, x: Array, *, shape: Any) -> Array:
+    def broadcast_to(self, x: Any, *, shape: Any) -> Array:
         return np.broadcast_to(x, self._with_lanes(x, shape))
 
     def permute_dims(self, x: Array, *, axes: Any) -> Array:
-        rank = self._rank(x)
+        rank = _rank(x)
         return np.transpose(x, [*(a % rank for a in axes), *range(rank, x.ndim)])
 
     def flip(self, x: Array, *, axis: int) -> Array:
-        return np.flip(x, axis % self._rank(x))
+        return np.flip(x, axis % _rank(x))
 
     def concat(self, *arrays: Array, axis: int) -> Array:
-        return np.concatenate(arrays, axis % self._rank(arrays[0]))
+        return np.concatenate(arrays, axis % _rank(arrays[0]))
 
-    def stack(self, *arrays: Array, axis: int) -> Array:
-        return np.stack(arrays, axis % (self._rank(arrays[0]) + 1))
+    def stack(self, *arrays: Any, axis: int) -> Array:
+        return np.stack(arrays, axis % (_rank(arrays[0]) + 1))
+
+    def _with_lanes(self, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*shape, self.width) if _has_lanes(x) else shape
 
     def index(self, x: Array, *indices: int, pattern: Any) -> Any:
         return x[index_key(pattern, indices)]
@@ -374,6 +371,15 @@ class PerturbedNamespace(Namespace):
         result = x.copy()
         result[index_key(pattern, indices)] = value
         return result
+
+
+def _has_lanes(x: Any) -> bool:
+    """Whether a value is a float. Ints and bools are Python's scalars, or arrays of another dtype."""
+    return isinstance(x, np.ndarray) and x.dtype == np.float64
+
+
+def _rank(x: Any) -> int:
+    return np.ndim(x) - _has_lanes(x)
 
 
 def _bool(holds: Array) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradfuzz.errors import GradfuzzError
+from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.batch import Raw, jury, oracle
 from gradfuzz.fuzzer.classify import CLEAR
 from gradfuzz.fuzzer.finding import Case, Class, Finding, Reason, Verdict
@@ -19,14 +19,17 @@ from gradfuzz.fuzzer.own_script import own_script
 from gradfuzz.fuzzer.reductions import canonical_names
 from gradfuzz.fuzzer.rewrite import map_expressions
 from gradfuzz.fuzzer.showcase import clearest, finding_point, grid, worst
-from gradfuzz.fuzzer.shrink import shrink
+from gradfuzz.fuzzer.shrink import operations, shrink
 from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.fuzzer.standards import standards
 from gradfuzz.fuzzer.survey import survey
 from gradfuzz.fuzzer.tolerance import Tolerance
 from gradfuzz.oracles.base import Answer, Oracle
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.printer import to_text
-from gradfuzz.programs.syntax import Const, Expr, Program
+from gradfuzz.programs.syntax import Const, Expr, For, Program, Repeat, While, walk
 
 __all__ = ["Proof", "library", "prove", "signature", "skeleton"]
 
@@ -38,6 +41,13 @@ _BUDGET, _SLOW_BUDGET = 800, 240
 
 _SLOW_BATCH = 12
 """How many candidates a slow oracle is asked about at once."""
+
+
+_SMALL = 4
+"""A program of one loop and so many operations needs no further shrinking."""
+
+_TRIPS = 64
+"""A candidate with a longer loop is no candidate: what is drawn has 17 trips at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,13 +83,27 @@ def prove(raw: Raw) -> Proof:
             return Proof(None, again.reason, again.message)
         return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
     trial = _Trial(target, case.kind, case.message)
-    slow = target.stride > 1
-    shrunk = shrink(first, trial.interesting, budget=_SLOW_BUDGET if slow else _BUDGET, batch=_SLOW_BATCH if slow else 1)
-    specimen = shrunk.specimen
+    specimen = _smallest(first, trial, slow=target.stride > 1)
     smallest = _confirmed(specimen, target)
     if not _same(smallest, case.kind, case.message):
         specimen, smallest = first, again
     return _finding(raw, specimen, smallest, target)
+
+
+def _smallest(first: Specimen, trial: _Trial, *, slow: bool) -> Specimen:
+    """The shrunk specimen; where it is still large, a standard program that is wrong in the same way, shrunk."""
+    budget, batch = (_SLOW_BUDGET, _SLOW_BATCH) if slow else (_BUDGET, 1)
+    specimen = shrink(first, trial.interesting, budget=budget, batch=batch).specimen
+    if _is_small(specimen.program):
+        return specimen
+    candidates = list(standards(specimen))
+    wrong = next((s for s, holds in zip(candidates, trial.interesting(candidates), strict=True) if holds), None)
+    return specimen if wrong is None else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).specimen
+
+
+def _is_small(program: Program) -> bool:
+    loops = sum(isinstance(node, (For, While, Repeat)) for node in walk(program))
+    return loops <= 1 and operations(program) <= _SMALL
 
 
 def _confirmed(specimen: Specimen, target: Oracle) -> Case:
@@ -125,11 +149,20 @@ class _Trial:
         return result
 
     def _fair(self, specimen: Specimen) -> bool:
-        try:
-            (tolerance,) = jury().tolerances(specimen.question())
-        except GradfuzzError:
+        if not _ends(specimen):
             return False
+        (tolerance,) = jury().tolerances(specimen.question())
         return tolerance.reason is None
+
+
+def _ends(specimen: Specimen) -> bool:
+    """Whether the program can be run at all, and soon ends: many a candidate never does."""
+    inputs = {name: v if v.shape else v[()] if v.dtype.kind == "f" else v.item() for name, v in specimen.inputs.items()}
+    try:
+        interpret(specimen.program, inputs, NumpyNamespace(specimen.precision), trip_limit=_TRIPS)
+    except EvaluationError:
+        return False
+    return True
 
 
 def _like_engine(answer: Answer, tolerance: Tolerance) -> bool:

@@ -36,7 +36,7 @@ from gradfuzz.programs.syntax import (
     While,
     walk,
 )
-from gradfuzz.programs.types import Type
+from gradfuzz.programs.types import FLOAT, Type
 
 __all__ = ["PLAIN_FLOATS", "REDUCTIONS", "Draft", "Reduction", "canonical_names", "plainness"]
 
@@ -100,6 +100,25 @@ def _escapes(block: Block) -> bool:
         if isinstance(statement, If) and (_escapes(statement.body) or _escapes(statement.orelse)):
             return True
     return False
+
+
+def _flattened(specimen: Specimen) -> Iterator[Draft]:
+    """A loop or branch replaced by its body, and a constant that is assigned by a parameter: the loop may only have made a variable vary."""
+    params = [Name(p.name) for p in specimen.program.params if p.type == FLOAT]
+
+    def flatten(block: Block) -> Iterator[Block]:
+        for k, statement in enumerate(block):
+            for body in _bodies(statement):
+                yield (*block[:k], *body, *block[k + 1 :])
+
+    def vary(block: Block) -> Iterator[Block]:
+        for k, statement in enumerate(block):
+            if isinstance(statement, Assign) and isinstance(statement.value, Const) and isinstance(statement.value.value, float):
+                for param in params:
+                    yield (*block[:k], replace(statement, value=param), *block[k + 1 :])
+
+    for flat in block_edits(specimen.program.body, flatten):
+        yield from _edited(specimen, block_edits(flat, vary))
 
 
 def _inlined(specimen: Specimen) -> Iterator[Draft]:
@@ -405,6 +424,7 @@ REDUCTIONS: tuple[Reduction, ...] = (
     _fewer_trips,
     _smaller_expressions,
     _inlined,
+    _flattened,
     _fewer_names,
     _plainer_ops,
     _plainer_constants,

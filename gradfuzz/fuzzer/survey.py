@@ -14,7 +14,7 @@ from gradfuzz.oracles.base import Mode, Oracle, Precision
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.parse_expr import call
-from gradfuzz.programs.syntax import Assign, Block, Const, For, If, Name, Program, Repeat, Return, Stmt, While, walk
+from gradfuzz.programs.syntax import Assign, Block, Const, Continue, For, If, Name, Program, Repeat, Return, Stmt, While, walk
 from gradfuzz.programs.typecheck import typecheck
 
 __all__ = ["Survey", "loop_forms", "survey"]
@@ -61,7 +61,7 @@ def _verdict(specimen: Specimen, way: Oracle, jury: Jury) -> Verdict:
 
 
 def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
-    """ "Of the loop forms: wrong as repeat loop; right as for loop, while loop.", only where something differs."""
+    """What is wrong and what is right, as in: Of the loop forms, wrong: repeat loop; right: for loop. Empty where nothing differs."""
     wrong = [name for name, v in verdicts.items() if v in _WRONG]
     right = [name for name, v in verdicts.items() if v in (Verdict.AGREE, Verdict.CONVENTION)]
     if not right:
@@ -107,11 +107,13 @@ def loop_forms(specimen: Specimen) -> dict[str, Program]:
     again = call("less", Name(spare), Const(trips))
     start = Assign(spare, Const(0))
     first = _first_values(program, loop)
-    return {
+    forms = {
         "for": _with_loop(program, loop, (*first, For(counter, Const(trips), loop.body))),
         "while": _with_loop(program, loop, (*first, start, While(again, (*step, *number, *loop.body)))),
-        "repeat": _with_loop(program, loop, (start, Repeat((*step, *number, *loop.body), again))),
     }
+    if not any(isinstance(n, Continue) for n in walk(loop.body)):  # which a body-first loop cannot have
+        forms["repeat"] = _with_loop(program, loop, (start, Repeat((*step, *number, *loop.body), again)))
+    return forms
 
 
 def _first_values(program: Program, loop: While | Repeat | For) -> Block:

@@ -107,11 +107,7 @@ def _by_modes(question: Question, modes: tuple[Mode, ...], trip_limit: int) -> l
         return [Tolerance(question.precision, Reason.DOMAIN, str(error)) for _ in question.points]
     result: dict[int, Tolerance] = {}
     for group in _alike(question):
-        try:
-            found = _run(graph, question, [question.points[k] for k in group], trip_limit)
-        except (EvaluationError, FloatingPointError, OverflowError):
-            found = [_alone(graph, question, question.points[k], trip_limit) for k in group]
-        result.update(zip(group, found, strict=True))
+        result.update(zip(group, _together(graph, question, [question.points[k] for k in group], trip_limit), strict=True))
     return [result[k] for k in range(len(question.points))]
 
 
@@ -127,6 +123,16 @@ def _alike(question: Question) -> list[list[int]]:
     for k, point in enumerate(question.points):
         groups.setdefault(tuple(np.asarray(point.inputs[name]).tobytes() for name in exact), []).append(k)
     return list(groups.values())
+
+
+def _together(graph: Graph, question: Question, points: Sequence[Point], trip_limit: int) -> list[Tolerance]:
+    """All points in one run where they go the same way, each in its own where they do not."""
+    if len(points) > 1:
+        try:
+            return _run(graph, question, points, trip_limit)
+        except (EvaluationError, FloatingPointError, OverflowError):
+            pass
+    return [_alone(graph, question, point, trip_limit) for point in points]
 
 
 def _alone(graph: Graph, question: Question, point: Point, trip_limit: int) -> Tolerance:

@@ -1,8 +1,9 @@
 """Runs a traced JAX function one primitive at a time, with no program-sized compile.
 
-Compiling is what asking JAX costs: about a tenth of a second per derivative, where tracing takes a hundredth. A jaxpr, the result of tracing, has been
-through the same vjp, jvp and loop rules, so nothing that could be wrong with a derivative is lost by running it step by step:
-every primitive by JAX itself, compiled once per shape and kept for all programs, and loops and branches by Python.
+Compiling is what asking JAX costs: about a tenth of a second per derivative, where tracing takes a hundredth. A jaxpr, the result of
+tracing, has been through the same vjp, jvp and loop rules, so nothing that could be wrong with them is lost by running it step by
+step: exact primitives by NumPy (`jax_exact`), the others by JAX itself, compiled once per shape and kept for all programs, loops and
+branches by Python.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
+
+from gradfuzz.oracles.jax_exact import exact
 
 __all__ = ["StepByStep"]
 
@@ -45,7 +47,7 @@ class _Stack:
 
     def array(self) -> Any:
         if self._array is None:
-            self._array = jnp.asarray(np.stack([np.asarray(e) for e in self.entries]))
+            self._array = np.stack(self.entries)
         return self._array
 
 
@@ -57,7 +59,7 @@ def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
 
     def place(var: Any) -> int:
         if isinstance(var, core.Literal):
-            template.append(jnp.asarray(var.val, var.aval.dtype))
+            template.append(np.asarray(var.val, var.aval.dtype))
             return len(template) - 1
         if var not in places:
             places[var] = len(template)
@@ -65,7 +67,7 @@ def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
         return places[var]
 
     for var, value in zip(jaxpr.constvars, closed.consts, strict=True):
-        template[place(var)] = value
+        template[place(var)] = np.asarray(value)
     inputs = [place(v) for v in jaxpr.invars]
     steps: list[tuple[Function, bool, list[int], list[int]]] = []
     for eqn in _needed(jaxpr):
@@ -119,12 +121,17 @@ def _function(eqn: Any) -> tuple[Function, bool]:
 
 
 def _primitive(eqn: Any) -> Function:
+    in_numpy = exact(eqn)
+    if in_numpy is not None:
+        return lambda *args: (in_numpy(*args),)
     primitive, params = eqn.primitive, eqn.params
     try:
         function = _compiled(primitive, tuple(sorted(params.items())))
     except TypeError:  # a parameter that cannot be hashed
         function = functools.partial(primitive.bind, **params)
-    return function if primitive.multiple_results else lambda *args: (function(*args),)
+    if primitive.multiple_results:
+        return lambda *args: [np.asarray(r) for r in function(*args)]
+    return lambda *args: (np.asarray(function(*args)),)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -147,13 +154,13 @@ def _scan(eqn: Any) -> tuple[Function, bool]:
     length, consts, carries = params["length"], params["num_consts"], params["num_carry"]
     closed = params["jaxpr"]
     if length * _steps(closed) > _MOST_STEPS or length == 0:
-        return functools.partial(eqn.primitive.bind, **params), False
+        return lambda *args: [np.asarray(r) for r in eqn.primitive.bind(*args, **params)], False
     body = _block(closed)
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
 
     def scan(*args: Any) -> list[Any]:
         shared, state = list(args[:consts]), list(args[consts : consts + carries])
-        read = [xs.entries if type(xs) is _Stack else list(np.asarray(xs)) for xs in args[consts + carries :]]
+        read = [xs.entries if type(xs) is _Stack else np.asarray(xs) for xs in args[consts + carries :]]
         trips = []
         for k in order:
             results = body([*shared, *state, *(xs[k] for xs in read)])

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.extend import core
 
 from gradfuzz.errors import EvaluationError, TripLimitError
 from gradfuzz.oracles import jax_answers
@@ -39,6 +40,10 @@ __all__ = ["Structured", "program_source"]
 
 _PER_COMPILE = 8
 """How many questions share a compile: the time per question falls until about here."""
+
+_STRIDES: dict[tuple[Style, bool], int] = {("scan", False): 2, ("fori_loop", False): 4, ("while_loop", False): 4}
+"""How seldom a sweep asks, by style and jit. Compiled, a question takes three to five times as long as not; what a style adds to scan is small."""
+_COMPILED_STRIDE = 16
 
 _RECENT = 64
 """How many compiled questions are kept, for asking again at other points."""
@@ -145,6 +150,7 @@ class Structured(Oracle):
     def __init__(self, style: Style, jit: bool = True) -> None:
         self.name = f"jax:{style}" if jit else f"jax:{style}:nojit"
         self.version = jax.__version__
+        self.stride = _STRIDES.get((style, jit), _COMPILED_STRIDE)
         self.style = style
         self.jit = jit
         self._recent = _Recent()
@@ -254,14 +260,26 @@ class Structured(Oracle):
             return self._recent.get(job.key(self.style, False), lambda: jax.jit(job.ask(self.style)))
         if plain:
             return job.ask(self.style)
-        return self._recent.get(job.key(self.style, True), lambda: _step_by_step(job.ask(self.style), job.arguments(job.live[0])))
+        return self._recent.get(job.key(self.style, True), lambda: _step_by_step(job, self.style))
 
 
-def _step_by_step(ask: Ask, arguments: tuple[Any, Any, Any]) -> Callable[..., Any]:
-    """`ask`, traced once and then run without compiling it."""
+def _step_by_step(job: _Job, style: Style) -> Callable[..., Any]:
+    """The job's question, traced once and then run without compiling it."""
+    q, arguments = job.question, job.arguments(job.live[0])
+    ask = asking(_traced(q.program, q.precision, style, job.bound), q)
     closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
     run, structure = StepByStep(closed), jax.tree.structure(shapes)
     return lambda *each: jax.tree.unflatten(structure, run(*jax.tree.leaves(each)))
+
+
+@functools.lru_cache(maxsize=64)
+def _traced(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
+    """`_function`, traced: differentiating it again and again need not trace the loop bodies again."""
+    f = _function(program, precision, style, bound)
+    dtypes = {"float": np.dtype(precision), "int": np.dtype("int64"), "bool": np.dtype("bool")}
+    inputs = [jax.ShapeDtypeStruct(p.type.shape, dtypes[p.type.dtype]) for p in program.params]
+    traced: Callable[..., Sequence[Any]] = core.jaxpr_as_fun(jax.make_jaxpr(lambda *arguments: tuple(f(*arguments)))(*inputs))
+    return traced
 
 
 def _finite(arrays: Any) -> bool:

@@ -26,6 +26,7 @@ class Unrolled(Oracle):
 
     name = "jax:unrolled"
     version = jax.__version__
+    stride = 16
 
     def supports(self, question: Question) -> str | None:
         return None if question.wrt or not question.modes else "there is no input to differentiate"

@@ -6,6 +6,7 @@ so closing over is never written down: it happens where the value is used.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,16 @@ from gradfuzz.programs.types import Type
 __all__ = ["GraphBuilder", "constant"]
 
 _KEEPS_INTS = frozenset({"index", "index_update", "astype"})
+
+
+_DEFAULTS: dict[str, dict[str, ParamValue]] = {
+    name: {p: default for p, default in row.params if default is not ...} for name, row in OPS.items()
+}
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _result_type(op: str, types: tuple[Type, ...], items: tuple[tuple[str, ParamValue], ...]) -> Type:
+    return result_type(op, types, dict(items))
 
 
 def constant(value: float | int | bool) -> Constant:
@@ -58,8 +69,8 @@ class GraphBuilder:
 
     def emit_as(self, name: str, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
         """The same, with a hint for the name of the result."""
-        full = {p: params.get(p, default) for p, default in OPS[op].params}
-        result = result_type(op, tuple(a.type for a in inputs), params)
+        items = tuple(sorted({**_DEFAULTS[op], **params}.items()))
+        result = _result_type(op, tuple([a.type for a in inputs]), items)
         if result.is_float and op not in _KEEPS_INTS:
             inputs = tuple(self.to_float(a) if a.type.dtype == "int" else a for a in inputs)
         elif op == "index_update" and result.is_float:
@@ -69,12 +80,11 @@ class GraphBuilder:
             for one, other in (atoms, atoms[::-1]):
                 if one == constant(1.0) and other.type == result:
                     return other
-        items = tuple(sorted(full.items()))
         key = (op, items, *(a if isinstance(a, Constant) else id(a) for a in atoms))
         if self.simplify and key in self._known:
             return self._known[key]
         output = self.input(result, name)
-        self.nodes.append(Equation(op, atoms, items, output))  # type: ignore[arg-type]
+        self.nodes.append(Equation(op, atoms, items, output))
         self._known[key] = output
         return output
 

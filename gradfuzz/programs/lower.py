@@ -77,16 +77,16 @@ class _Lowering:
 
     # Expressions -------------------------------------------------------------------------------------------------------
 
-    def expression(self, expr: Expr, builder: GraphBuilder, environment: Environment) -> Atom:
+    def expression(self, expr: Expr, builder: GraphBuilder, environment: Environment, name: str = "t") -> Atom:
         if isinstance(expr, Name):
             return environment[expr.id]
         if isinstance(expr, (Const, ArrayConst)):
             return Constant(expr)
         atoms = [self.expression(a, builder, environment) for a in expr.args]
-        return builder.emit(expr.op, *atoms, **dict(expr.params))
+        return builder.emit_as(name, expr.op, *atoms, **dict(expr.params))
 
     def assign(self, target: str, value: Expr, builder: GraphBuilder, environment: Environment) -> None:
-        atom = self.expression(value, builder, environment)
+        atom = self.expression(value, builder, environment, target)
         if self.types[target].is_float:
             atom = builder.to_float(atom)
         environment[target] = atom

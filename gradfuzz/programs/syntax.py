@@ -25,7 +25,7 @@ node stood in the text it was parsed from (0: nowhere) and takes no part in comp
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from gradfuzz.programs.types import DType, Type
 
@@ -225,15 +225,26 @@ class Program:
 def walk(node: Node | Block | Program) -> Iterator[Node]:
     """All statements and expressions inside `node`, outermost first, in the order of the text."""
     if isinstance(node, Program):
-        yield from walk(node.body)
-    elif isinstance(node, tuple):
-        for item in node:
-            yield from walk(item)
-    else:
-        yield node
-        for f in fields(node):
-            value = getattr(node, f.name)
-            if isinstance(value, (Name, Const, ArrayConst, Call)) or (
-                isinstance(value, tuple) and f.name in ("args", "values", "body", "orelse") and not isinstance(node, ArrayConst)
-            ):
-                yield from walk(value)
+        node = node.body
+    stack: list[Node] = list(reversed(node)) if isinstance(node, tuple) else [node]
+    while stack:
+        here = stack.pop()
+        yield here
+        for name in reversed(_INNER.get(type(here), ())):
+            inner = getattr(here, name)
+            if isinstance(inner, tuple):
+                stack.extend(reversed(inner))
+            else:
+                stack.append(inner)
+
+
+_INNER: dict[type, tuple[str, ...]] = {
+    Call: ("args",),
+    Assign: ("value",),
+    While: ("condition", "body"),
+    Repeat: ("body", "condition"),
+    For: ("count", "body"),
+    If: ("condition", "body", "orelse"),
+    Return: ("values",),
+}
+"""The fields that hold other nodes, in the order of the text."""

@@ -17,8 +17,9 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.finding import Case, Finding, FindingPoint, Reason, Verdict
+from gradfuzz.fuzzer.finding import Case, Class, Finding, FindingPoint, Reason, Verdict
 from gradfuzz.fuzzer.report_card import Label, ProbeReport, ProbeTable
+from gradfuzz.oracles.base import Array
 from gradfuzz.programs.printer import to_text
 from gradfuzz.reports import numbers, words
 from gradfuzz.reports.sheet import Sheet
@@ -223,25 +224,38 @@ def _say(references: Sequence[str]) -> str:
     return f"{'says' if len(references) == 1 else 'say'} {' and '.join(references)}"
 
 
-def _entries(case: Case) -> list[tuple[str, str, str, str, str]]:
-    """(input, expected, bound, got, ratio), one row per entry of the gradient; one row where there is nothing to compare."""
-    truth, got = case.truth, case.answer.gradient
+_Entry = tuple[str, str, str, str, str]
+
+
+def _entries(case: Case) -> list[_Entry]:
+    """(input, expected, bound, got, ratio), one row per entry of the gradient, or of the outputs where it is the value that is judged."""
+    truth, answer = case.truth, case.answer
     if truth is None or truth.status != "ok":
         return [("", "", "", "", "")]
-    rows: list[tuple[str, str, str, str, str]] = []
-    for name, expected in truth.gradient.items():
-        answer = np.asarray(got[name]) if name in got else None
-        for index in np.ndindex(expected.shape):
-            true, bound = float(expected[index]), numbers.bound(float(truth.bounds[name][index]))
-            if answer is None or answer.shape != expected.shape:
-                told = "" if answer is None else f"shape {answer.shape}"
-                rows.append((numbers.where(name, index), numbers.number(true), bound, told, ""))
-            else:
-                agree = case.verdict is Verdict.AGREE
-                left, right = numbers.pair(true, float(answer[index]), agree=agree)
-                size = numbers.times(float(answer[index]) / true if true else None, agree=agree)
-                rows.append((numbers.where(name, index), left, bound, right, size))
+    agree = case.verdict is Verdict.AGREE
+    rows: list[_Entry] = []
+    if case.question.order == 0 or case.kind is Class.WRONG_PRIMAL:
+        for k, (expected, bound) in enumerate(zip(truth.values, truth.value_bounds, strict=True)):
+            rows += _array_entries(f"output {k}", expected, bound, answer.values[k] if k < len(answer.values) else None, agree)
+    else:
+        for name, expected in truth.gradient.items():
+            rows += _array_entries(name, expected, truth.bounds[name], answer.gradient.get(name), agree)
     return rows or [("", "", "", "", "")]
+
+
+def _array_entries(name: str, expected: Array, bound: Array, got: Array | None, agree: bool) -> list[_Entry]:
+    answer = None if got is None else np.asarray(got)
+    rows: list[_Entry] = []
+    for index in np.ndindex(expected.shape):
+        true, off = float(expected[index]), numbers.bound(float(bound[index]))
+        if answer is None or answer.shape != expected.shape:
+            told = "" if answer is None else f"shape {answer.shape}"
+            rows.append((numbers.where(name, index), numbers.number(true), off, told, ""))
+        else:
+            left, right = numbers.pair(true, float(answer[index]), agree=agree)
+            size = numbers.times(float(answer[index]) / true if true else None, agree=agree)
+            rows.append((numbers.where(name, index), left, off, right, size))
+    return rows
 
 
 # Probe -----------------------------------------------------------------------------------------------------------------

@@ -176,6 +176,12 @@ def test_orders(order: str, value: dict[str, float]) -> None:
     assert point["answers"][0]["verdict"] == "agree"
 
 
+def test_the_value_has_a_table_of_its_own() -> None:
+    result = run("check", "acc*x", "--order", "0", "--at", "x=0.5", "--only", "engine", "--loop", "for")
+    row = next(line for line in result.stdout.splitlines() if line.startswith("engine"))
+    assert row.split() == ["engine", "for", "value", "output", "0", "0.125", "exact", "0.125", "1×", "agree"]
+
+
 def test_modes_tell_the_order() -> None:
     (point,) = check("acc*x", "--mode", "rev,fwd", "--at", "x=0.5", "--loop", "for", exit_code=CLEAN)
     assert point["answers"][0]["modes"] == ["rev", "fwd"]

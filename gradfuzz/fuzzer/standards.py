@@ -1,0 +1,61 @@
+"""Small standard programs: where shrinking of a large one gets stuck, they are tried in its place.
+
+Each has at most one loop, and together they use a parameter everywhere it can stand: in the body, in the initial value, before
+the loop, after it, in a temporary, in the condition.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+
+from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.programs.parse import parse
+from gradfuzz.programs.syntax import Program
+
+__all__ = ["standards"]
+
+_SHAPES = (
+    ("acc = 1.0", "acc = acc * x", "acc"),
+    ("acc = x", "acc = acc * 2.0", "acc"),
+    ("acc = x", "acc = acc * acc", "acc"),
+    ("acc = 1.0", "acc = x", "acc * x"),
+    ("acc = x", "acc = 1.0", "acc * x"),
+    ("acc = 1.0", "acc = acc * 2.0", "acc * x"),
+    ("acc = 1.0", "acc = acc * x", "acc * x"),
+    ("acc = 1.0\n    b = x * x", "acc = acc * b", "acc + b"),
+    ("acc = 1.0", "t = acc * x\n        acc = t + x", "acc"),
+    ("acc = 1.0", "t = acc * x\n        acc = sin(t) * t", "acc"),
+    ("acc = 1.0\n    b = x", "t = acc\n        acc = b\n        b = t * x", "acc + b"),
+    ("acc = x", "if acc > 1.0:\n            acc = acc * x\n        else:\n            acc = acc + x", "acc"),
+)
+"""Before the loop, in it, returned."""
+
+_LOOPS = (
+    "    for i in range(2):\n        {body}\n",
+    "    i = 0\n    while i < 2:\n        {body}\n        i = i + 1\n",
+    "    i = 0\n    while True:\n        {body}\n        i = i + 1\n        if not i < 2:\n            break\n",
+)
+
+_POINTS = (0.5, 2.0, -0.5, 0.01)
+
+
+@functools.cache
+def _programs() -> tuple[Program, ...]:
+    return tuple(
+        parse(f"def f(x):\n    {before}\n{loop.format(body=body)}    return {result}\n")
+        for loop in _LOOPS
+        for before, body, result in _SHAPES
+    )
+
+
+def standards(like: Specimen) -> Iterator[Specimen]:
+    """The standard programs at a few points, asked as `like` is: in its precision and modes."""
+    for program in _programs():
+        for x in _POINTS:
+            point = {"x": np.array(x, like.precision)}
+            one = np.ones(())
+            directions = {"x": one} if like.directions else {}
+            yield Specimen(program, point, like.precision, ("x",), like.modes, (one,), directions)
