@@ -7,6 +7,3 @@ counts where a reference knows the truth and the tolerance says that the point c
 """
 
 from __future__ import annotations
-
-
-

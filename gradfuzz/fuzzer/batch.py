@@ -112,13 +112,13 @@ def run(order: Order) -> Batch:
     found = drawn(order)
     asked: list[tuple[int, Question]] = []
     coverage: Counter[str] = Counter()
-    for k, case in enumerate(found):
+    for k, draw in enumerate(found):
         index = order.number * order.size + k
         asked += [
             (index, q)
-            for q in questions(case, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
+            for q in questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
         ]
-        coverage.update(triggers(case))
+        coverage.update(triggers(draw))
     counts: dict[str, Counts] = {}
     raws: list[Raw] = []
     explained: Counter[tuple[str, Class]] = Counter()

@@ -29,7 +29,9 @@ class Jury:
         return self._cached(question_key(question), lambda: tolerances(question, trip_limit=self._trip_limit))
 
     def _wide_tolerances(self, question: Question) -> list[Tolerance]:
-        return self._cached((question.modes, *question_key(question)), lambda: wide_tolerances(question, trip_limit=self._trip_limit))
+        return self._cached(
+            (question.modes, *question_key(question)), lambda: wide_tolerances(question, trip_limit=self._trip_limit)
+        )
 
     def _cached(self, key: tuple[object, ...], compute: Callable[[], list[Tolerance]]) -> list[Tolerance]:
         if key not in self._tolerances:

@@ -37,8 +37,8 @@ LANES = 8
 EPS: Mapping[Precision, float] = {"float32": 2.0**-24, "float64": 2.0**-40}
 """The relative size of a perturbation, by the precision that it stands for."""
 
-FINE_EPS = 2.0**-46
-"""A smaller one for float64, still 2^7 times its rounding: what is proportional to eps is so from here to there."""
+FINE_EPS: Mapping[Precision, float] = {"float32": 2.0**-34, "float64": 2.0**-46}
+"""Smaller ones, still 2^7 times the rounding of the lanes: what is proportional to eps is so from here to there."""
 
 FUNCTION_UNITS = 4.0
 """What a library's sin, exp, tanh, pow, ... may err, in roundings: vector libraries promise 1 to 4 units in the last place."""
@@ -226,7 +226,8 @@ class PerturbedNamespace(Namespace):
 
     def _sign(self, a: Array, b: Array) -> Array:
         if not _has_lanes(a):
-            return np.sign(a - b)
+            exact: Array = np.sign(a - b)
+            return exact
         return self._alike(np.subtract(a, b))
 
     def abs(self, x: Array) -> Array:

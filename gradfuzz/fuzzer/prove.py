@@ -24,7 +24,7 @@ from gradfuzz.fuzzer.specimen import Specimen
 from gradfuzz.fuzzer.standards import standards
 from gradfuzz.fuzzer.survey import survey
 from gradfuzz.fuzzer.tolerance import Tolerance
-from gradfuzz.oracles.base import Answer, Oracle
+from gradfuzz.oracles.base import Answer, Array, Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
@@ -169,8 +169,10 @@ def _like_engine(answer: Answer, tolerance: Tolerance) -> bool:
     """Whether an answer is what the engine says, as far as rounding lets one see: then there is nothing to judge."""
     if answer.status != "ok" or len(answer.values) != len(tolerance.values):
         return False
-    pairs = [(y, e, n) for y, e, n in zip(answer.values, tolerance.values, tolerance.value_noise, strict=True)]
-    pairs += [(answer.gradient.get(name), e, tolerance.noise[name]) for name, e in tolerance.gradient.items()]  # type: ignore[misc]
+    pairs: list[tuple[Array | None, Array, Array]] = list(
+        zip(answer.values, tolerance.values, tolerance.value_noise, strict=True)
+    )
+    pairs += [(answer.gradient.get(name), e, tolerance.noise[name]) for name, e in tolerance.gradient.items()]
     for got, engine, noise in pairs:
         if got is None or np.shape(got) != np.shape(engine):
             return False
@@ -191,7 +193,7 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Pr
     clear = clearest([case for case in wrong if _same(case, smallest.kind, smallest.message)])
     most = worst(wrong)
     repeated = sum(_same(_asked(specimen, target), smallest.kind, smallest.message) for _ in range(_TIMES))
-    ways = [way for way in resolve(library(target.name))]
+    ways = resolve(library(target.name))
     found = survey(specimen, target, ways, jury())
     note = " ".join(part for part in (_what(smallest), found.note) if part)
     modes = specimen.modes if smallest.kind is not Class.WRONG_PRIMAL else ()

@@ -217,7 +217,7 @@ class _Sweep:
             self._docket.skipped.clear()
             if not batches and not proofs:
                 return
-            busy = [*(future for _, future in proofs.values()), *(future for _, future in batches)]
+            busy: list[Future[Any]] = [*(future for _, future in proofs.values()), *(future for _, future in batches)]
             if not any(future.done() for future in busy):
                 wait(busy, timeout=_HEARTBEAT, return_when=FIRST_COMPLETED)
             try:

@@ -46,6 +46,9 @@ _SMALL = 2.0**-6
 _SIMILAR = 4.0
 """Two estimates of the same noise are hardly ever farther apart than this factor."""
 
+_SATURATED = 64.0
+"""Noise that grows this much more than in proportion to the perturbation is no longer that of a differentiable computation."""
+
 TRIPS = 1_000
 """How many trips of a loop are measured where nothing else is said: many times what a drawn program takes, and at once when a program that
 shrinking tries never ends."""
@@ -75,7 +78,7 @@ class Tolerance:
 
 def tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
     """One tolerance per point, from reverse mode. `question.modes` matters by its order only."""
-    return _by_modes(question, ("rev",) * question.order, trip_limit)
+    return _by_modes(question, _only("rev", question.order), trip_limit)
 
 
 def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
@@ -85,8 +88,12 @@ def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tole
     other, and the second derivative of the latter cancels near zero. A disagreement has to stand beyond what each of them loses.
     """
     order = question.order
-    modes = dict.fromkeys([("rev",) * order, ("fwd",) * order, question.modes])
+    modes = dict.fromkeys([_only("rev", order), _only("fwd", order), question.modes])
     return [_widest(same_point) for same_point in zip(*(_by_modes(question, m, trip_limit) for m in modes), strict=True)]
+
+
+def _only(mode: Mode, order: int) -> tuple[Mode, ...]:
+    return (mode,) * order
 
 
 def _widest(tolerances: Sequence[Tolerance]) -> Tolerance:
@@ -168,12 +175,12 @@ def _run(graph: Graph, question: Question, points: Sequence[Point], trip_limit: 
             message = f"an intermediate of {extreme:.3g} is too near the end of {question.precision}'s range"
             result.append(Tolerance(question.precision, Reason.RANGE, message))
             continue
-        if namespace.scale != 1.0 and np.any(spread[:, k] > _SMALL * sizes[:, k]):
+        if np.any(spread[:, k] > _SMALL * sizes[:, k]):
             if finer is None:
-                fine = PerturbedNamespace(question.precision, len(points), FINE_EPS)
+                fine = PerturbedNamespace(question.precision, len(points), FINE_EPS[question.precision])
                 finer = (_evaluate(graph, question, points, fine, trip_limit), fine.scale)
             _, fine_noises = _measured(finer[0], k, finer[1])
-            if not _proportional(noises, fine_noises):
+            if not _proportional(values, noises, fine_noises):
                 message = "the computation is chaotic: its rounding errors are not in proportion to the roundoff"
                 result.append(Tolerance(question.precision, Reason.NOISE, message))
                 continue
@@ -230,6 +237,13 @@ def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Ar
     return values, noises
 
 
-def _proportional(noises: Sequence[Array], finer: Sequence[Array]) -> bool:
-    """Whether a smaller perturbation tells the same. What it shrinks faster than in proportion is overestimated, which does no harm."""
-    return all(bool(np.all(fine <= _SIMILAR * noise)) for noise, fine in zip(noises, finer, strict=True))
+def _proportional(values: Sequence[Array], noises: Sequence[Array], finer: Sequence[Array]) -> bool:
+    """Whether a smaller perturbation tells the same: no more, and where the noise drowns the value not far less either.
+
+    A chaotic computation fails one way or the other; what it loses cannot be sampled by eight lanes.
+    """
+    for value, noise, fine in zip(values, noises, finer, strict=True):
+        drowned = noise > _SMALL * np.abs(value)
+        if np.any(fine > _SIMILAR * noise) or np.any(drowned & (noise > _SATURATED * fine)):
+            return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -112,7 +113,7 @@ def test_every_accepted_step_is_smaller() -> None:
 
     shrink(long(), note, budget=2000)
     costs = [cost(s) for s in accepted[:-1]]  # the last one is only renamed
-    assert all(after < before for before, after in zip(costs, costs[1:], strict=False))
+    assert all(after < before for before, after in itertools.pairwise(costs))
 
 
 def test_the_budget_holds() -> None:
