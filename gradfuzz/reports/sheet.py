@@ -49,12 +49,16 @@ class Sheet:
         if self.caption:
             yield Text(self.caption, style="dim")
 
+    def _whole(self, column: str) -> bool:
+        """Whether the cells of a column are never broken: numbers, and the bound that stands without a heading beside them."""
+        return column in self.numeric or not column
+
     def _least_widths(self, names: Sequence[str]) -> list[int]:
         """How narrow each column may get without breaking a number or a word."""
         widths = []
         for k, (name, column) in enumerate(zip(names, self.columns, strict=True)):
             cells = [name, *(str(row[k]) for row in self.rows)]
-            units = cells if column in self.numeric else [word[:_LONGEST] for cell in cells for word in cell.split()]
+            units = cells if self._whole(column) else [word[:_LONGEST] for cell in cells for word in cell.split()]
             widths.append(max(map(len, units), default=1))
         return widths
 
@@ -62,7 +66,7 @@ class Sheet:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, _GAP - 1, 0, 0))
         for name, column, width in zip(names, self.columns, widths, strict=True):
             number = column in self.numeric
-            table.add_column(name, justify="right" if number else "left", overflow="fold", no_wrap=number, min_width=width)
+            table.add_column(name, justify="right" if number else "left", overflow="fold", no_wrap=self._whole(column), min_width=width)
         for row in self.rows:
             table.add_row(*row)
         return table

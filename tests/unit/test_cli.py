@@ -28,7 +28,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands run in an empty folder, with no settings from outside."""
     monkeypatch.chdir(tmp_path)
     for name in os.environ:
-        if name.startswith("GRADFUZZ_"):
+        if name.startswith("GRADFUZZ_") or name in ("COLUMNS", "LINES"):
             monkeypatch.delenv(name)
 
 
