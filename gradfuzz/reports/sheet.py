@@ -66,7 +66,9 @@ class Sheet:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, _GAP - 1, 0, 0))
         for name, column, width in zip(names, self.columns, widths, strict=True):
             number = column in self.numeric
-            table.add_column(name, justify="right" if number else "left", overflow="fold", no_wrap=self._whole(column), min_width=width)
+            table.add_column(
+                name, justify="right" if number else "left", overflow="fold", no_wrap=self._whole(column), min_width=width
+            )
         for row in self.rows:
             table.add_row(*row)
         return table
