@@ -4,7 +4,7 @@
                         All modes.
     jax:fori_loop       counted loops as lax.fori_loop, others as lax.while_loop. Reverse mode where every trip count is static.
     jax:while_loop      loops as lax.while_loop. Forward mode only: JAX has no other.
-    ...:nojit           the same three without jit.
+    ...:nojit           the same three without jit: traced, then run step by step; a tenth to a quarter of the time.
     jax:unrolled        Python runs the loops, JAX the operations, one by one and without jit. All modes.
 
 JAX itself is imported when the ways are asked for; from then on the process has 64-bit floats and ints (`jax_enable_x64`).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ from gradfuzz.programs.typecheck import typecheck
 
 jax = pytest.importorskip("jax", reason="the jax extra is not installed")
 
-from gradfuzz.oracles import jax_answers  # noqa: E402 - after JAX is known to be there
+from jax.interpreters import ad  # noqa: E402 - after JAX is known to be there
+
+from gradfuzz.oracles import jax_answers  # noqa: E402
 
 WAYS = {oracle.name: oracle for oracle in ways()}
 LOOPS = ("jax:scan", "jax:fori_loop", "jax:while_loop")
@@ -227,6 +229,26 @@ def test_a_question_about_one_point_is_not_batched(monkeypatch: pytest.MonkeyPat
     for way in ("jax:scan", "jax:scan:nojit", "jax:unrolled"):
         assert float(WAYS[way].answer(q)[0].gradient["x"]) == 4.0
     assert float(WAYS["jax:scan"].answer_all([q, q])[1][0].gradient["x"]) == 4.0
+
+
+@pytest.fixture
+def clean_caches() -> Iterator[None]:
+    """JAX remembers the derivatives that it has worked out, wrong ones too."""
+    yield
+    jax.clear_caches()
+
+
+@pytest.mark.usefixtures("clean_caches")
+def test_a_wrong_rule_in_jax_shows_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(primals: Any, tangents: Any, **params: Any) -> Any:
+        return jax.lax.tanh_p.bind(*primals, **params), jax.lax.mul(tangents[0], jax.lax.tanh(primals[0]))
+
+    monkeypatch.setitem(ad.primitive_jvps, jax.lax.tanh_p, wrong)
+    for way in ways():
+        text = "def f(x):\n acc = x\n for i in range(1):\n  acc = tanh(acc)*1.125\n return acc\n"
+        q = question(text, {"x": 0.5}, {"x": 1.0}, modes=("fwd",) if "while" in way.name else ("rev",))
+        gradients = [float(a.gradient["x"]) for a in way.answer(q)]
+        np.testing.assert_allclose(gradients, 1.125 * np.tanh([0.5, 1.0]), rtol=1e-15)
 
 
 # What JAX has no way to do ---------------------------------------------------------------------------------------------
