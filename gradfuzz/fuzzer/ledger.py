@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gradfuzz.fuzzer.batch import Batch, Counts, Raw
 from gradfuzz.fuzzer.events import TargetSummary
 from gradfuzz.fuzzer.finding import Class, Finding, Reason, Verdict
-from gradfuzz.fuzzer.prove import Proof, library, skeleton
+from gradfuzz.fuzzer.prove import Proof, library
 from gradfuzz.strategies import GOALS
 
 __all__ = ["Ledger", "rank"]
@@ -17,11 +17,11 @@ __all__ = ["Ledger", "rank"]
 
 @dataclass(slots=True)
 class _Entry:
-    """A finding, its whole signature, the shape of its program, and where else the same program is wrong."""
+    """A finding, where it comes from in the order of importance, the shape of its program, and where else it is wrong."""
 
     finding: Finding
+    key: tuple[object, ...]
     signature: str
-    skeleton: str
     also: list[str]
 
 
@@ -80,22 +80,23 @@ class Ledger:
 
     # Findings
 
-    def settle(self, raw: Raw, proof: Proof) -> tuple[Finding | None, bool]:
-        """Enters a proof: the finding as it stands now, or None where the disagreement was none; and whether it is a new one."""
+    def settle(self, raw: Raw, proof: Proof) -> Finding | None:
+        """Enters a proof: the finding as it stands now, or None where the disagreement was none."""
         if proof.finding is None:
             counts = self._counts[raw.case.oracle, raw.family]
             counts.verdicts[raw.case.verdict] -= 1
             counts.verdicts[Verdict.INCONCLUSIVE] += 1
             counts.reasons[proof.reason or Reason.REFERENCES] += 1
-            return None, False
-        finding, bones = proof.finding, skeleton(proof.finding.program)
-        for entry in self._entries:
-            if entry.skeleton == bones and library(entry.finding.target) == library(finding.target):
-                _merge(entry, finding)
-                return _noted(entry, 0), False
-        entry = _Entry(replace(finding, id=self._short(finding.id)), finding.id, bones, [])
-        self._entries.append(entry)
-        return _noted(entry, 0), True
+            return None
+        finding = proof.finding
+        key = (finding.kind.severity, len(finding.modes), finding.target, raw.index, finding.check, finding.precision)
+        entry = next((e for e in self._entries if e.signature == finding.id), None)
+        if entry is None:
+            entry = _Entry(replace(finding, id=self._short(finding.id)), key, finding.id, [_where(finding)])
+            self._entries.append(entry)
+        else:
+            _merge(entry, finding, key)
+        return _noted(entry, 0)
 
     def _short(self, signature: str) -> str:
         """As few hex digits as tell the signature from all others, at least four."""
@@ -122,20 +123,22 @@ def rank(finding: Finding) -> tuple[object, ...]:
     return finding.kind.severity, not ordinary, -finding.seen, finding.id
 
 
-def _merge(entry: _Entry, other: Finding) -> None:
-    """One finding for both. The more serious class gives its numbers, the note says what else there is."""
-    lead, rest = (entry.finding, other) if entry.finding.kind.severity <= other.kind.severity else (other, entry.finding)
+def _where(finding: Finding) -> str:
+    return f"{finding.kind.value} as {finding.check} of {finding.target}"
+
+
+def _merge(entry: _Entry, other: Finding, key: tuple[object, ...]) -> None:
+    """One finding for both. The more serious one gives its numbers, whichever came first; the note says what else there is."""
+    lead = other if key < entry.key else entry.finding
     entry.finding = replace(lead, id=entry.finding.id, seen=entry.finding.seen + other.seen)
-    for finding in (lead, rest):
-        text = f"{finding.kind.value} as {finding.check} of {finding.target}"
-        if text not in entry.also:
-            entry.also.append(text)
+    entry.key = min(key, entry.key)
+    if _where(other) not in entry.also:
+        entry.also.append(_where(other))
 
 
 def _noted(entry: _Entry, more: int) -> Finding:
     """The finding with `more` sightings and with where else its program is wrong."""
     finding = entry.finding
-    own = f"{finding.kind.value} as {finding.check} of {finding.target}"
-    also = [text for text in entry.also if text != own]
+    also = sorted(text for text in entry.also if text != _where(finding))
     note = f"{finding.note} Also {', '.join(also)}.".strip() if also else finding.note
     return replace(finding, seen=finding.seen + more, note=note)

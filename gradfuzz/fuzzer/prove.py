@@ -31,17 +31,20 @@ from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.printer import to_text
 from gradfuzz.programs.syntax import Const, Expr, For, Program, Repeat, While, walk
 
-__all__ = ["Proof", "library", "prove", "signature", "skeleton"]
+__all__ = ["Proof", "is_slow", "library", "prove", "signature", "skeleton"]
 
 _TIMES = 5
 """How often a shrunk disagreement is asked again."""
 
-_BUDGET, _SLOW_BUDGET = 800, 240
+_BUDGET, _SLOW_BUDGET = 800, 40
 """Candidates that shrinking may ask about: a slow oracle compiles each of them."""
 
-_SLOW_BATCH = 12
-"""How many candidates a slow oracle is asked about at once."""
+_BATCH = 12
+"""How many candidates an oracle is asked about at once that has a cheaper way for many."""
 
+
+_SLOW_STRIDE = 8
+"""An oracle that a sweep asks about so few programs is a slow one."""
 
 _SMALL = 4
 """A program of one loop and so many operations needs no further shrinking."""
@@ -83,16 +86,22 @@ def prove(raw: Raw) -> Proof:
             return Proof(None, again.reason, again.message)
         return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
     trial = _Trial(target, case.kind, case.message)
-    specimen = _smallest(first, trial, slow=target.stride > 1)
+    specimen = _smallest(first, trial, target)
     smallest = _confirmed(specimen, target)
     if not _same(smallest, case.kind, case.message):
         specimen, smallest = first, again
     return _finding(raw, specimen, smallest, target)
 
 
-def _smallest(first: Specimen, trial: _Trial, *, slow: bool) -> Specimen:
+def is_slow(target: Oracle) -> bool:
+    """Whether an answer takes so long that every one counts."""
+    return target.stride >= _SLOW_STRIDE
+
+
+def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:
     """The shrunk specimen; where it is still large, a standard program that is wrong in the same way, shrunk."""
-    budget, batch = (_SLOW_BUDGET, _SLOW_BATCH) if slow else (_BUDGET, 1)
+    budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
+    batch = 1 if type(target).answer_all is Oracle.answer_all else _BATCH
     specimen = shrink(first, trial.interesting, budget=budget, batch=batch).specimen
     if _is_small(specimen.program):
         return specimen
@@ -288,6 +297,5 @@ def skeleton(program: Program) -> str:
 
 
 def signature(finding: Finding) -> str:
-    """64 hex digits that are the same for the same kind of disagreement of the same library on programs built alike."""
-    text = "\n".join((library(finding.target), finding.check, finding.kind.value, skeleton(finding.program)))
-    return hashlib.sha256(text.encode()).hexdigest()
+    """64 hex digits that are the same wherever the same library is wrong about programs built alike."""
+    return hashlib.sha256(f"{library(finding.target)}\n{skeleton(finding.program)}".encode()).hexdigest()

@@ -74,37 +74,44 @@ class _Driver:
         while not complete and not self.spent:
             complete = True
             for reduction in REDUCTIONS:
-                smaller = self.first(current, reduction)
-                while smaller is not None:
-                    current, complete = smaller, False
-                    smaller = self.first(current, reduction)
+                place = 0
+                while place >= 0:
+                    smaller, place = self.first(current, reduction, place)
+                    if smaller is not None:
+                        current, complete = smaller, False
         return current
 
     def ask(self, candidates: Sequence[Specimen]) -> list[bool]:
         self.asked += len(candidates)
         return list(self._interesting(candidates))
 
-    def first(self, current: Specimen, reduction: Reduction) -> Specimen | None:
-        """The first smaller and interesting candidate of one reduction."""
-        candidates = self._smaller(current, reduction)
+    def first(self, current: Specimen, reduction: Reduction, place: int) -> tuple[Specimen | None, int]:
+        """The first smaller and interesting candidate of one reduction from `place` on, and where to go on after it.
+
+        Places before the last success have just been tried in vain; they are not tried again before the next round.
+        """
+        candidates = self._smaller(current, reduction, place)
         while not self.spent:
             chunk = list(itertools.islice(candidates, self._batch))
             if not chunk:
-                return None
-            for candidate, holds in zip(chunk, self.ask(chunk), strict=True):
+                break
+            verdicts = self.ask([candidate for candidate, _ in chunk])
+            for (candidate, at), holds in zip(chunk, verdicts, strict=True):
                 if holds:
-                    return candidate
+                    return candidate, at
                 self._boring.add(candidate.key)
-        return None
+        return None, -1
 
-    def _smaller(self, current: Specimen, reduction: Reduction) -> Iterator[Specimen]:
-        """The well-formed candidates that cost less than `current` and have not been asked about."""
+    def _smaller(self, current: Specimen, reduction: Reduction, place: int) -> Iterator[tuple[Specimen, int]]:
+        """The well-formed candidates that cost less than `current` and have not been asked about, with their places."""
         limit = cost(current)
-        for draft in reduction(current):
+        for at, draft in enumerate(reduction(current)):
+            if at < place:
+                continue
             candidate = _whole(current, draft)
             if candidate is None or not cost(candidate) < limit or candidate.key in self._boring:
                 continue
-            yield candidate
+            yield candidate, at
 
 
 _ELSEWHERE = (0.1, 0.01)

@@ -23,10 +23,10 @@ from typing import Any
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.batch import Batch, Order, Raw
 from gradfuzz.fuzzer.batch import run as run_batch
-from gradfuzz.fuzzer.docket import Docket
+from gradfuzz.fuzzer.docket import Docket, Queue
 from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.ledger import Ledger
-from gradfuzz.fuzzer.prove import Proof, library, prove
+from gradfuzz.fuzzer.prove import Proof, is_slow, prove
 from gradfuzz.fuzzer.questions import CHECKS
 from gradfuzz.fuzzer.workers import Here, Pool, Workers
 from gradfuzz.oracles.base import Oracle, Precision
@@ -134,7 +134,7 @@ class _Sweep:
         self._config = config
         self._oracles = [(o.name, o.version) for o in oracles]
         self._ledger = Ledger(self._oracles, config.families)
-        self._docket = Docket()
+        self._docket = Docket({o.name for o in oracles if is_slow(o)})
         self._started = time.monotonic()
         self._beat = self._started
         self._latest = ""
@@ -195,10 +195,10 @@ class _Sweep:
                 )
 
     def _work(self) -> Iterator[Event]:
-        """Batches under way, at most two for each worker, and one proof for each library; what they bring is taken in order."""
+        """Batches under way, at most two for each worker, and one proof for each queue of the docket; what they bring is taken in order."""
         orders = self._orders()
         batches: deque[tuple[Order, Future[Batch]]] = deque()
-        proofs: dict[str, tuple[Raw, Future[Proof]]] = {}
+        proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}
         at_once = 2 * self._workers.size if self._workers.size > 1 else 1
         exhausted = False
         yield self._progress("drawing programs" if self._workers.size == 1 else f"starting {self._workers.size} worker processes")
@@ -211,8 +211,8 @@ class _Sweep:
                     batches.append((order, self._workers.submit(run_batch, order)))
             if self._late():
                 self._docket.close()
-            for raw in self._docket.ready():
-                proofs[library(raw.case.oracle)] = raw, self._workers.submit(prove, raw)
+            for queue, raw in self._docket.ready():
+                proofs[queue] = raw, self._workers.submit(prove, raw)
             self._ledger.count(self._docket.skipped)
             self._docket.skipped.clear()
             if not batches and not proofs:
@@ -226,7 +226,7 @@ class _Sweep:
                 yield self._restarted(batches, proofs)
 
     def _taken(
-        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[str, tuple[Raw, Future[Proof]]]
+        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
     ) -> Iterator[Event]:
         """What is ready: the first batches, and any proof."""
         while batches and batches[0][1].done():
@@ -238,17 +238,17 @@ class _Sweep:
                 self._docket.add(raw)
             first = order.number * BATCH + 1
             yield self._progress(f"judged programs {first}-{first + batch.programs - 1}")
-        for base in [b for b, (_, future) in proofs.items() if future.done()]:
-            proof = proofs[base][1].result()
-            raw, _ = proofs.pop(base)
-            finding, new = self._ledger.settle(raw, proof)
-            self._docket.settled(raw, proof, new=new)
+        for queue in [q for q, (_, future) in proofs.items() if future.done()]:
+            proof = proofs[queue][1].result()
+            raw, _ = proofs.pop(queue)
+            finding = self._ledger.settle(raw, proof)
+            self._docket.settled(raw, proof)
             if finding is not None:
                 yield FindingFound(finding)
         if time.monotonic() - self._beat >= _HEARTBEAT:
             yield self._progress(self._doing(batches, proofs))
 
-    def _restarted(self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[str, tuple[Raw, Future[Proof]]]) -> Progress:
+    def _restarted(self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]) -> Progress:
         """A library has taken its process down. New processes; the work that was under way is given out again, a few times."""
         self._workers.close(at_once=True)
         self._workers = Pool(self._workers.size)
@@ -263,10 +263,10 @@ class _Sweep:
                 lost += 1
         for raw in raws:
             if self._again((raw.case.oracle, raw.family, raw.index)):
-                proofs[library(raw.case.oracle)] = raw, self._workers.submit(prove, raw)
+                proofs[self._docket.queue(raw.case.oracle)] = raw, self._workers.submit(prove, raw)
             else:
                 lost += 1
-                self._docket.settled(raw, Proof(None), new=False)
+                self._docket.settled(raw, Proof(None))
         self._cut_short = self._cut_short or lost > 0
         given_up = f"; {lost} pieces of work are given up" if lost else ""
         return self._progress(f"a worker process died, starting new ones{given_up}")
@@ -280,7 +280,7 @@ class _Sweep:
         self._cut_short = self._cut_short or late
         return late
 
-    def _doing(self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[str, tuple[Raw, Future[Proof]]]) -> str:
+    def _doing(self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]) -> str:
         parts = []
         if batches:
             parts.append(f"judging programs from {batches[0][0].number * BATCH + 1} on")
