@@ -1,0 +1,70 @@
+"""Correct oracles are never accused, and stay far inside what they are allowed.
+
+The figures printed here are where `tolerance.SAFETY` comes from.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from gradfuzz.fuzzer.finding import Case, Verdict
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.questions import questions
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.strategies import cases, draw_many
+
+HEADROOM = 0.5
+"""No right answer comes nearer than this to what is allowed: half of SAFETY is margin."""
+
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+
+
+def verdicts(oracle: str, programs: int, seed: int) -> list[Case]:
+    """Every check of one oracle, measured in full: answers that are right to the last bit as well."""
+    (target,) = resolve(oracle)
+    jury = Jury()
+    result: list[Case] = []
+    for index, drawn in enumerate(draw_many(cases(), programs, seed)):
+        for question in questions(drawn, index, seed):
+            if target.supports(question) is None:
+                result += jury.cases(target.name, question, target.answer(question), thorough=True)
+    return result
+
+
+def report(oracle: str, found: list[Case]) -> float:
+    """Prints the distribution of error over allowed; returns its maximum."""
+    ratios = np.array([c.error_over_allowed for c in found if c.verdict is Verdict.AGREE and c.error_over_allowed is not None])
+    counts = Counter(c.verdict.value if c.reason is None else c.reason.name for c in found)
+    quantiles = "  ".join(f"{q:g}: {np.quantile(ratios, q):.3f}" for q in (0.5, 0.9, 0.99, 0.999, 1.0))
+    print(f"{oracle}: {len(found)} checks {dict(counts)}; error / allowed {quantiles}")
+    return float(ratios.max())
+
+
+def check(oracle: str, programs: int, seed: int, *, tolerated: frozenset[Verdict] = frozenset()) -> None:
+    found = verdicts(oracle, programs, seed)
+    largest = report(oracle, found)
+    for case in found:
+        assert case.verdict not in {Verdict.DISAGREE, Verdict.CRASHED} - tolerated, (
+            f"{case.kind} {case.message} expected {case.expected} got {case.got} at {case.point.inputs}, "
+            f"modes {case.question.modes} {case.question.precision} wrt {case.question.wrt}\n{case.question.program}"
+        )
+    assert sum(c.verdict is Verdict.AGREE for c in found) > 0.8 * len(found)
+    assert largest < HEADROOM
+
+
+def test_engine(seed: int) -> None:
+    check("engine", 60, seed)
+
+
+@needs_torch
+def test_torch_func(seed: int) -> None:
+    check("torch:func", 30, seed)
+
+
+@pytest.mark.slow
+def test_engine_at_length(seed: int) -> None:
+    check("engine", 1500, seed + 1)
