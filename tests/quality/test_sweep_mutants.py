@@ -1,0 +1,98 @@
+"""Each planted bug is found, proved, and shrunk to a few lines. Every mutant against its correct twin, the engine, in test_no_false_alarms."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradfuzz.fuzzer.events import FindingFound, Progress
+from gradfuzz.fuzzer.finding import Class, Finding
+from gradfuzz.fuzzer.shrink import operations
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.programs import For, Program, Repeat, While, walk
+
+MUTANTS = ("nx-1747", "swift-78264", "stale-primal", "last-trip-only", "initial-value", "used-after")
+FEW_SEEDS = (0,)
+MORE_SEEDS = tuple(range(1, 10))
+MAX_PROGRAMS = 200
+
+
+def first_finding(mutant: str, seed: int) -> tuple[Finding, int]:
+    """The first finding, and the number of programs that had been judged by then."""
+    programs = 0
+    for event in sweep(SweepConfig((f"mutant:{mutant}",), seed=seed, max_examples=MAX_PROGRAMS)):
+        if isinstance(event, Progress):
+            programs = event.programs
+        elif isinstance(event, FindingFound):
+            return event.finding, programs
+    pytest.fail(f"seed {seed}: {MAX_PROGRAMS} programs do not find mutant:{mutant}")
+
+
+def loops(program: Program) -> list[For | While | Repeat]:
+    return [node for node in walk(program) if isinstance(node, (For, While, Repeat))]
+
+
+def check_small(finding: Finding) -> None:
+    program = finding.program
+    assert len(loops(program)) <= 1, str(program)
+    assert operations(program) <= 4, str(program)
+    for loop in loops(program):
+        if isinstance(loop, For):
+            assert loop.count.value <= 3, str(program)  # type: ignore[union-attr]
+
+
+def check_proved(finding: Finding) -> None:
+    assert finding.references == ("arb", "mpmath")
+    assert finding.reproduced == (5, 5)
+    assert finding.smallest.error_over_allowed >= 10
+    assert finding.script
+
+
+@pytest.mark.parametrize(("mutant", "seed"), list(itertools.product(MUTANTS, FEW_SEEDS)))
+def test_found_and_shrunk(mutant: str, seed: int) -> None:
+    finding, programs = first_finding(mutant, seed)
+    print(f"mutant:{mutant} seed {seed}: {finding.kind.value} within {programs} programs\n{finding.program}")
+    check_small(finding)
+    check_proved(finding)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mutant", "seed"), list(itertools.product(MUTANTS, MORE_SEEDS)))
+def test_found_and_shrunk_for_more_seeds(mutant: str, seed: int) -> None:
+    finding, _ = first_finding(mutant, seed)
+    check_small(finding)
+    check_proved(finding)
+
+
+def test_a_body_first_bug_stays_body_first_and_the_note_says_so() -> None:
+    finding, _ = first_finding("swift-78264", 0)
+    assert [type(loop) for loop in loops(finding.program)] == [Repeat]
+    assert "wrong: repeat loop; right: for loop, while loop" in finding.note
+
+
+def test_a_reverse_mode_bug_is_right_in_forward_mode() -> None:
+    finding, _ = first_finding("nx-1747", 0)
+    assert "wrong: vjp; right: jvp" in finding.note
+
+
+def test_a_mutant_comes_down_to_few_findings() -> None:
+    findings: dict[str, Finding] = {}
+    for event in sweep(SweepConfig(("mutant:nx-1747",), max_examples=48)):
+        if isinstance(event, FindingFound):
+            findings[event.finding.id] = event.finding
+    assert 1 <= len(findings) <= 4
+    assert {f.kind for f in findings.values()} & {Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.WRONG_VALUE}
+
+
+def test_the_script_of_a_finding_reproduces_it(tmp_path: Path) -> None:
+    finding, _ = first_finding("stale-primal", 0)
+    script = tmp_path / "finding.py"
+    script.write_text(finding.script, encoding="utf-8")
+    root = Path(__file__).parents[2]
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=root, env={"PYTHONPATH": str(root)})
+    assert run.returncode == 1, run.stderr
+    assert "disagree" in run.stdout
