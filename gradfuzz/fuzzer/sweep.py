@@ -58,7 +58,7 @@ class SweepConfig:
     """Names of oracles, or of libraries with all their ways."""
     families: tuple[str, ...] = FAMILIES
     seed: int = 0
-    max_examples: int = 200
+    max_examples: int = 48
     """Programs per family; every target is asked about each."""
     max_time: float | None = None
     """Seconds after which no new batch is begun."""
