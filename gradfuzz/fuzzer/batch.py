@@ -19,7 +19,18 @@ from gradfuzz.programs.printer import to_text
 from gradfuzz.strategies import Case as Drawn
 from gradfuzz.strategies import cases, draw_many, triggers
 
-__all__ = ["Batch", "Counts", "Order", "Raw", "drawn", "jury", "oracle", "run"]
+__all__ = ["Batch", "Counts", "Order", "Raw", "drawn", "is_slow", "jury", "oracle", "run"]
+
+
+_POINTS = (3, 6)
+"""Points of a program, at least and at most: a further point costs far less than a further program, which has to be compiled."""
+
+
+_SLOW_STRIDE = 8
+"""An oracle that a sweep asks about so few programs is a slow one ..."""
+
+_SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
+"""... and is asked so few of the questions about each, at so few points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +38,9 @@ class Order:
     """What a batch is to do."""
 
     number: int
-    """The batch's number; its programs are number * size, ..., number * size + count - 1 of the sweep."""
-    size: int
+    """The batch's number, which with the sweep's seed decides what is drawn."""
+    first: int
+    """Its programs are first, ..., first + count - 1 of the sweep."""
     count: int
     family: str
     seed: int
@@ -95,6 +107,11 @@ def oracle(name: str) -> Oracle:
     return next(o for o in resolve(name) if o.name == name)
 
 
+def is_slow(target: Oracle) -> bool:
+    """Whether an answer takes so long that every one counts."""
+    return target.stride >= _SLOW_STRIDE
+
+
 @functools.cache
 def jury() -> Jury:
     """The process's own."""
@@ -104,7 +121,8 @@ def jury() -> Jury:
 def drawn(order: Order) -> list[Drawn]:
     """The batch's cases. The first draw of every seed is the simplest case there is; only the first batch keeps it."""
     skip = 0 if order.number == 0 else 1
-    return draw_many(cases(precisions=order.precisions), order.count + skip, f"{order.seed}/{order.number}")[skip:]
+    wanted = cases(precisions=order.precisions, min_points=_POINTS[0], max_points=_POINTS[1])
+    return draw_many(wanted, order.count + skip, f"{order.seed}/{order.number}")[skip:]
 
 
 def run(order: Order) -> Batch:
@@ -113,7 +131,7 @@ def run(order: Order) -> Batch:
     asked: list[tuple[int, Question]] = []
     coverage: Counter[str] = Counter()
     for k, draw in enumerate(found):
-        index = order.number * order.size + k
+        index = order.first + k
         asked += [
             (index, q)
             for q in questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
@@ -123,7 +141,7 @@ def run(order: Order) -> Batch:
     raws: list[Raw] = []
     explained: Counter[tuple[str, Class]] = Counter()
     for name in order.oracles:
-        cases_ = _ask(oracle(name), asked)
+        cases_ = _ask(oracle(name), asked, order.first)
         counts[name] = Counts()
         for _, case in cases_:
             counts[name].count(case)
@@ -140,23 +158,24 @@ def run(order: Order) -> Batch:
     return Batch(order.number, len(found), counts, tuple(raws), explained, latest, coverage)
 
 
-def _ask(target: Oracle, asked: Sequence[tuple[int, Question]]) -> list[tuple[int, Case]]:
+def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int) -> list[tuple[int, Case]]:
     """Every verdict on one oracle, with the program's number. Points that nobody could judge are not asked about."""
     result: list[tuple[int, Case]] = []
     ready: list[tuple[int, Question, list[int]]] = []
-    for index, question in asked:
-        if index % target.stride:
-            continue
+    most = _SLOW_POINTS if is_slow(target) else None
+    for index, question in _share(target, asked, begin):
+        points = range(len(question.points))[:most]
         refusal = target.supports(question)
         if refusal is not None:
             answer = Answer("unsupported", message=refusal)
             result += [
-                (index, Case(target.name, question, point, None, answer, Verdict.UNSUPPORTED, message=refusal))
-                for point in question.points
+                (index, Case(target.name, question, question.points[k], None, answer, Verdict.UNSUPPORTED, message=refusal))
+                for k in points
             ]
             continue
-        fair = jury().judgeable(question)
-        unfair = [k for k in range(len(question.points)) if k not in fair]
+        judgeable = jury().judgeable(question)
+        fair = [k for k in points if k in judgeable]
+        unfair = [k for k in points if k not in judgeable]
         nothing = [Answer("ok")] * len(unfair)
         result += [(index, case) for case in jury().cases(target.name, question, nothing, at=unfair)]
         if fair:
@@ -165,3 +184,28 @@ def _ask(target: Oracle, asked: Sequence[tuple[int, Question]]) -> list[tuple[in
     for (index, question, fair), given in zip(ready, answers, strict=True):
         result += [(index, case) for case in jury().cases(target.name, question, given, at=fair)]
     return result
+
+
+def _share(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int) -> list[tuple[int, Question]]:
+    """What a target is asked in a batch that begins with program `begin`.
+
+    Of every `stride` programs it is the first one about which the target can answer anything, as far as the batch reaches; a
+    stride that began in an earlier batch was served there.
+    """
+    groups: dict[int, dict[int, list[Question]]] = {}
+    for index, question in asked:
+        if index // target.stride * target.stride >= begin:
+            groups.setdefault(index // target.stride, {}).setdefault(index, []).append(question)
+    result = []
+    for group in groups.values():
+        able = (index for index, questions in group.items() if any(target.supports(q) is None for q in questions))
+        index = next(able, next(iter(group)))
+        result += [(index, question) for question in _some(group[index], index // target.stride, target)]
+    return result
+
+
+def _some(questions: list[Question], turn: int, target: Oracle) -> list[Question]:
+    """All questions, or for a slow target a few of them in turn."""
+    if not is_slow(target) or len(questions) <= _SLOW_QUESTIONS:
+        return questions
+    return [questions[(turn + k) % len(questions)] for k in range(_SLOW_QUESTIONS)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.batch import Raw, jury, oracle
+from gradfuzz.fuzzer.batch import Raw, is_slow, jury, oracle
 from gradfuzz.fuzzer.classify import CLEAR
 from gradfuzz.fuzzer.finding import Case, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.judge import check_name
@@ -31,7 +31,7 @@ from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.printer import to_text
 from gradfuzz.programs.syntax import Const, Expr, For, Program, Repeat, While, walk
 
-__all__ = ["Proof", "is_slow", "library", "prove", "signature", "skeleton"]
+__all__ = ["Proof", "library", "prove", "signature", "skeleton"]
 
 _TIMES = 5
 """How often a shrunk disagreement is asked again."""
@@ -42,9 +42,6 @@ _BUDGET, _SLOW_BUDGET = 800, 40
 _BATCH = 12
 """How many candidates an oracle is asked about at once that has a cheaper way for many."""
 
-
-_SLOW_STRIDE = 8
-"""An oracle that a sweep asks about so few programs is a slow one."""
 
 _SMALL = 4
 """A program of one loop and so many operations needs no further shrinking."""
@@ -91,11 +88,6 @@ def prove(raw: Raw) -> Proof:
     if not _same(smallest, case.kind, case.message):
         specimen, smallest = first, again
     return _finding(raw, specimen, smallest, target)
-
-
-def is_slow(target: Oracle) -> bool:
-    """Whether an answer takes so long that every one counts."""
-    return target.stride >= _SLOW_STRIDE
 
 
 def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:

@@ -86,15 +86,27 @@ def finding_point(case: Case) -> FindingPoint:
             right = truth.right[name]
             expected[name] = np.where(np.abs(got[name] - left) <= np.abs(got[name] - right), left, right)
             bound[name] = np.zeros_like(left)
-    entry = case.worst or (next(iter(expected), ""), ())
+    entry = case.worst or _first_entry(expected)
     return FindingPoint(
         inputs=case.point.inputs,
         expected=expected,
         got=got,
         bound=bound,
         entry=entry,
-        entry_expected=math.nan if case.expected is None else case.expected,
-        entry_got=math.nan if case.got is None else case.got,
+        entry_expected=_at(expected, entry) if case.expected is None else case.expected,
+        entry_got=_at(got, entry) if case.got is None else case.got,
         ratio=case.ratio,
         error_over_allowed=math.inf if case.error_over_allowed is None else case.error_over_allowed,
     )
+
+
+def _first_entry(arrays: Mapping[str, Array]) -> tuple[str, tuple[int, ...]]:
+    """What is shown of an answer that cannot be compared entry by entry."""
+    return next(((name, (0,) * a.ndim) for name, a in arrays.items() if a.size), ("", ()))
+
+
+def _at(arrays: Mapping[str, Array], entry: tuple[str, tuple[int, ...]]) -> float:
+    """One entry; NaN where there is none."""
+    name, index = entry
+    array = arrays.get(name)
+    return float(array[index]) if array is not None and array.ndim == len(index) and array.size else math.nan

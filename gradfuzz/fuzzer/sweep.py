@@ -7,6 +7,7 @@ limit or Ctrl-C makes two sweeps differ, and then the end says that it is not co
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import signal
@@ -21,16 +22,17 @@ from types import FrameType
 from typing import Any
 
 from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.batch import Batch, Order, Raw
+from gradfuzz.fuzzer.batch import Batch, Order, Raw, drawn, is_slow
 from gradfuzz.fuzzer.batch import run as run_batch
 from gradfuzz.fuzzer.docket import Docket, Queue
 from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.ledger import Ledger
-from gradfuzz.fuzzer.prove import Proof, is_slow, prove
+from gradfuzz.fuzzer.prove import Proof, prove
 from gradfuzz.fuzzer.questions import CHECKS
 from gradfuzz.fuzzer.workers import Here, Pool, Workers
 from gradfuzz.oracles.base import Oracle, Precision
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.printer import to_text
 
 __all__ = ["BATCH", "FAMILIES", "SweepConfig", "sweep"]
 
@@ -39,6 +41,9 @@ FAMILIES = ("loops",)
 
 BATCH = 16
 """Programs in a batch: enough for an oracle that answers many questions at once, few enough for a lively progress display."""
+
+_FIRST = 4
+"""Programs in the first batch: it waits for the libraries to load, and somebody waits for it. The second has the rest of `BATCH`."""
 
 _HEARTBEAT = 1.0
 """Seconds between two signs of life while workers are busy."""
@@ -58,7 +63,7 @@ class SweepConfig:
     """Names of oracles, or of libraries with all their ways."""
     families: tuple[str, ...] = FAMILIES
     seed: int = 0
-    max_examples: int = 48
+    max_examples: int = 64
     """Programs per family; every target is asked about each."""
     max_time: float | None = None
     """Seconds after which no new batch is begun."""
@@ -181,11 +186,15 @@ class _Sweep:
     def _orders(self) -> Iterator[Order]:
         config = self._config
         for family in config.families:
-            for number, first in enumerate(range(0, config.max_examples, BATCH)):
+            first = 0
+            for number in itertools.count():
+                count = min((_FIRST, BATCH - _FIRST, BATCH)[min(number, 2)], config.max_examples - first)
+                if count <= 0:
+                    break
                 yield Order(
                     number,
-                    BATCH,
-                    min(BATCH, config.max_examples - first),
+                    first,
+                    count,
                     family,
                     config.seed,
                     tuple(name for name, _ in self._oracles),
@@ -193,6 +202,7 @@ class _Sweep:
                     config.orders,
                     config.checks,
                 )
+                first += count
 
     def _work(self) -> Iterator[Event]:
         """Batches under way, at most two for each worker, and one proof for each queue of the docket; what they bring is taken in order."""
@@ -201,6 +211,7 @@ class _Sweep:
         proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}
         at_once = 2 * self._workers.size if self._workers.size > 1 else 1
         exhausted = False
+        self._latest = to_text(drawn(next(self._orders()))[-1].program)
         yield self._progress("drawing programs" if self._workers.size == 1 else f"starting {self._workers.size} worker processes")
         while True:
             while not exhausted and len(batches) < at_once:
@@ -211,6 +222,8 @@ class _Sweep:
                     batches.append((order, self._workers.submit(run_batch, order)))
             if self._late():
                 self._docket.close()
+                while batches and batches[-1][1].cancel():
+                    batches.pop()
             for queue, raw in self._docket.ready():
                 proofs[queue] = raw, self._workers.submit(prove, raw)
             self._ledger.count(self._docket.skipped)
@@ -236,7 +249,7 @@ class _Sweep:
             self._ledger.add(batch, order.family)
             for raw in batch.raws:
                 self._docket.add(raw)
-            first = order.number * BATCH + 1
+            first = order.first + 1
             yield self._progress(f"judged programs {first}-{first + batch.programs - 1}")
         for queue in [q for q, (_, future) in proofs.items() if future.done()]:
             proof = proofs[queue][1].result()
@@ -283,7 +296,7 @@ class _Sweep:
     def _doing(self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]) -> str:
         parts = []
         if batches:
-            parts.append(f"judging programs from {batches[0][0].number * BATCH + 1} on")
+            parts.append(f"judging programs from {batches[0][0].first + 1} on")
         parts += [f"shrinking {raw.case.oracle} on program {raw.index + 1}" for raw, _ in proofs.values()]
         return ", ".join(parts)
 

@@ -42,8 +42,8 @@ class Structured(TorchOracle):
     refusals = re.compile(TorchOracle.refusals.pattern + "|scan dimension > 0", re.IGNORECASE)
     """The last is scan's word for no trips at all."""
 
-    stride = 16
-    """Half a second and more for each question: torch compiles the loop anew."""
+    stride = 32
+    """A second and more for each question: torch compiles the loop anew."""
 
     def __init__(self, style: Style) -> None:
         self.name = f"torch:{style}"

@@ -20,8 +20,8 @@ from gradfuzz.reports.terminal import program
 
 __all__ = ["Heartbeat", "Listener", "Live", "listener"]
 
-_PAUSE = 5.0
-"""Seconds between two heartbeat lines; a log of a long run stays short."""
+_PAUSE, _SILENCE = 5.0, 30.0
+"""Seconds between two heartbeat lines where there is news, and where there is none: a log of a long run stays short."""
 
 _PROGRAMS = 2
 """Programs that a log shows, so that a reader sees what is drawn."""
@@ -49,6 +49,7 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
     def __init__(self, console: Console) -> None:
         self._console = console
         self._last = float("-inf")
+        self._said: tuple[object, ...] = ()
         self._shown: list[str] = []
         self._found: dict[str, int] = {}
 
@@ -68,8 +69,9 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
                 self._shown.append(event.latest_program)
                 self._line(f"{event.seconds:4.0f} s  a program it drew:")
                 self._block(event.latest_program)
-            if event.seconds >= self._last + _PAUSE:
-                self._last = event.seconds
+            news = event.programs, event.checks, event.doing
+            if event.seconds >= self._last + (_PAUSE if news != self._said else _SILENCE):
+                self._last, self._said = event.seconds, news
                 self._line(_progress(event, len(self._found)))
 
     def _line(self, text: str) -> None:
@@ -146,6 +148,8 @@ def _one_line(finding: Finding) -> str:
     point = finding.clearest
     expected, got = numbers.pair(point.entry_expected, point.entry_got)
     at = numbers.inputs(point.inputs)
+    if finding.kind in words.MALFORMED:
+        return f"{words.title(finding)}: at {at} {words.explanation(finding.kind)}"
     return f"{words.title(finding)}: at {at} expected {expected}, got {got}"
 
 

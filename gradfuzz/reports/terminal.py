@@ -5,6 +5,7 @@ Each function returns something that rich can print. Nothing is said by colour a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -117,6 +118,8 @@ def _points(item: Finding) -> RenderableType:
 def _point_row(point: FindingPoint) -> tuple[str, ...]:
     name, index = point.entry
     expected, got = numbers.pair(point.entry_expected, point.entry_got)
+    if math.isnan(point.entry_got) and not point.got:
+        got = "nothing"
     bound = float(point.bound[name][index]) if name in point.bound else 0.0
     by = f"  by {numbers.where(name, index)}" if len(point.expected) > 1 or index else ""
     return numbers.inputs(point.inputs) + by, expected, numbers.bound(bound), got, numbers.times(point.ratio)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradfuzz.fuzzer.finding import Case, Class, Finding, FindingPoint
 from gradfuzz.reports.numbers import bound, count, factor, pair, ratio, where
 
-__all__ = ["check_name", "explanation", "judged", "title", "verdict"]
+__all__ = ["MALFORMED", "check_name", "explanation", "judged", "title", "verdict"]
 
 _KINDS: dict[Class, str] = {
     Class.SIGN_FLIP: "the derivative has the wrong sign",
@@ -21,6 +21,10 @@ _KINDS: dict[Class, str] = {
 }
 
 
+MALFORMED = frozenset({Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR})
+"""Classes in which there are no two numbers to compare."""
+
+
 def title(finding: Finding) -> str:
     """As in "GF-7c1e  wrong_value  torch:eager 2.13.0  vjp float64"."""
     return f"{finding.id}  {finding.kind.value}  {finding.target} {finding.version}  {finding.check} {finding.precision}"
@@ -34,7 +38,7 @@ def explanation(kind: Class) -> str:
 def verdict(finding: Finding) -> str:
     """What is wrong, at the clearest point, in one or two sentences."""
     point = finding.clearest
-    if finding.kind in (Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR):
+    if finding.kind in MALFORMED:
         return f"{_sentence(explanation(finding.kind))} {finding.note}".strip()
     expected, got = pair(point.entry_expected, point.entry_got)
     name = where(*point.entry)
@@ -51,9 +55,11 @@ def verdict(finding: Finding) -> str:
 def judged(finding: Finding) -> str:
     """By whom, how clearly, how repeatably."""
     again, asked = finding.reproduced
-    clear = f"The error is {factor(finding.clearest.error_over_allowed)} times what rounding allows"
+    clear = ""
+    if finding.kind not in MALFORMED:
+        clear = f"The error is {factor(finding.clearest.error_over_allowed)} times what rounding allows. "
     by = f"Judged by {' and '.join(finding.references)}" if finding.references else "Judged without a reference"
-    return f"{by}. {clear}. Repeated {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in this sweep."
+    return f"{by}. {clear}Repeated {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in this sweep."
 
 
 def check_name(case: Case) -> str:
