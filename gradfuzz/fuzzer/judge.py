@@ -127,7 +127,9 @@ def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
     """
     question, answer = case.question, case.answer
     unclear = replace(case, reason=Reason.KINK, message=truth.message)
-    if question.order != 1 or truth.left is None or truth.right is None or tolerance.reason is not None or answer.status != "ok":
+    if question.order != 1 or tolerance.reason is not None or answer.status != "ok":
+        return unclear
+    if truth.left is None or truth.right is None or truth.side_bounds is None:
         return unclear
     if _malformed(case) is not None or not _finite(truth.left) or not _finite(truth.right):
         return unclear
@@ -139,7 +141,7 @@ def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
         low, high = np.minimum(left, right), np.maximum(left, right)
         nearest[name] = np.where(np.isnan(got[name]), low, np.clip(got[name], low, high))
         size = np.maximum(np.abs(low), np.abs(high))
-        allowed[name] = tolerance.allowed(size, tolerance.noise[name], np.zeros_like(size))
+        allowed[name] = tolerance.allowed(size, tolerance.noise[name], truth.side_bounds[name])
     comparison = compare(nearest, got, allowed)
     case = replace(case, allowed=allowed)
     if comparison is None or comparison.kind is None:

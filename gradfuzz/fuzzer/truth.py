@@ -79,7 +79,7 @@ def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> Ruling:
     where = _contradiction(a, b)
     if where is not None:
         return Ruling(Truth("inconclusive", trace=a.trace, message=f"references: {where}"), names)
-    return Ruling(replace(a, left=b.left, right=b.right), names)
+    return Ruling(replace(a, left=b.left, right=b.right, side_bounds=b.side_bounds), names)
 
 
 def _contradiction(a: Truth, b: Truth) -> str | None:

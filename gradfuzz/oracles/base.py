@@ -82,7 +82,7 @@ class Truth:
 
     status "ok": |true - value| <= value_bounds and |true - gradient| <= bounds, entry by entry (bounds include
     the rounding to float64). "inconclusive": `message` says why (an undecided branch, a kink, a domain edge).
-    `left` and `right` are the one-sided slopes where the reference measures them; `trace` is the branch trace:
+    `left` and `right` are the one-sided slopes where the reference measures them, `side_bounds` their error; `trace` is the branch trace:
     every decision taken and every trip count, in order. `kink` says that the slopes differ or the trace changes around the point.
     """
 
@@ -93,6 +93,7 @@ class Truth:
     bounds: Mapping[str, Array] = field(default_factory=dict)
     left: Mapping[str, Array] | None = None
     right: Mapping[str, Array] | None = None
+    side_bounds: Mapping[str, Array] | None = None
     kink: bool = False
     trace: tuple[int, ...] = ()
     message: str = ""

@@ -37,6 +37,9 @@ _STEP = 160
 """h = 2^-160 times the smallest input: numbers that a short program makes of float64 inputs are equal or farther apart, so no
 kink but one at the point itself lies inside a stencil."""
 
+_FINER = 8
+"""The second difference is taken with h / 2^8."""
+
 _SPARE = 240
 """Bits beyond the k x 160 that a k-th difference cancels."""
 
@@ -162,6 +165,7 @@ class _Entry:
     bound: Number
     left: Number
     right: Number
+    side_bound: Number
     same_trace: bool
     bends: bool
     jumps: bool
@@ -202,6 +206,7 @@ class _Stencils:
                 bounds=self.setting.gradient([bound for _, bound in gradient]),
                 left=self._side([e.left for e in entries]),
                 right=self._side([e.right for e in entries]),
+                side_bounds=self._side([e.side_bound for e in entries]),
                 trace=tuple(self.trace),
             )
         jumps = any(e.jumps for e in entries)
@@ -211,6 +216,7 @@ class _Stencils:
             value_bounds=value_bounds,
             left=None if jumps else self._side([e.left for e in entries]),
             right=None if jumps else self._side([e.right for e in entries]),
+            side_bounds=None if jumps else self._side([e.side_bound for e in entries]),
             kink=True,
             trace=tuple(self.trace),
             message="kink: the value jumps at this point" if jumps else "kink: decisions or slopes change at this point",
@@ -219,7 +225,7 @@ class _Stencils:
     def _levels(self, deeper: int) -> tuple[_Level, _Level]:
         step = _STEP + self._small + deeper
         bits = self.order * step + _SPARE + self._large + 2 * deeper
-        return _Level(step, bits), _Level(step + 8, bits + 8 * self.order + 64)
+        return _Level(step, bits), _Level(step + _FINER, bits + _FINER * self.order + 64)
 
     # Evaluations
 
@@ -288,7 +294,14 @@ class _Stencils:
             jumps = abs(two.left) > 16 * abs(one.left) or abs(two.right) > 16 * abs(one.right)
         same_trace = one.same_trace and two.same_trace
         bound = _SAFETY * apart + two.rounding
-        return _Entry(two.value, bound, two.left, two.right, same_trace, bends, jumps, agreed, vanishes)
+        left, right, side_bound = self._sides(one, two) if self.order == 1 else (None, None, None)
+        return _Entry(two.value, bound, left, right, side_bound, same_trace, bends, jumps, agreed, vanishes)
+
+    def _sides(self, one: _Slope, two: _Slope) -> tuple[Number, Number, Number]:
+        """The slopes to the left and right, extrapolated to h = 0 from h and h/256 as their truncation is O(h), and a bound for both."""
+        steps = 2**_FINER
+        left, right = ((steps * after - before) / (steps - 1) for before, after in ((one.left, two.left), (one.right, two.right)))
+        return left, right, _SAFETY * max(abs(two.left - one.left), abs(two.right - one.right)) + two.rounding
 
     # Results
 

@@ -40,13 +40,14 @@ def truth(value: float = 0.25, slope: float = 1.0, bound: float = 0.0) -> Truth:
     )
 
 
-def kink(left: float, right: float, value: float = 0.0) -> Truth:
+def kink(left: float, right: float, value: float = 0.0, bound: float = 0.0) -> Truth:
     return Truth(
         "inconclusive",
         values=(np.array(value),),
         value_bounds=(np.array(0.0),),
         left={"x": np.array(left)},
         right={"x": np.array(right)},
+        side_bounds={"x": np.array(bound)},
         kink=True,
         message="kink: decisions or slopes change at this point",
     )
@@ -197,6 +198,13 @@ class TestKinks:
     def test_outside_is_wrong(self, slope: float) -> None:
         case = self.at(MAXIMUM, slope, kink(0.0, 1.0))
         assert case.verdict is Verdict.DISAGREE
+
+    @pytest.mark.parametrize(("slope", "expected"), [(0.0, Verdict.CONVENTION), (1e-40, Verdict.DISAGREE)])
+    def test_slopes_that_are_zero_within_their_bound_allow_zero(self, slope: float, expected: Verdict) -> None:
+        """As those of x * abs(x): a one-sided difference has a truncation error, and the slope 0 has no size of its own to hide it."""
+        true = kink(1e-52, 1e-52, bound=1e-49)
+        asked = question(MAXIMUM, 0.0)
+        assert verdict(answer(value=0.0, slope=slope), true, tolerance(noise=0.0), asked=asked).verdict is expected
 
     def test_two_choices_at_once_are_not_judged(self) -> None:
         case = self.at(TWO_KINKS, 0.0, kink(0.5, 0.5))
