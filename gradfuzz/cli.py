@@ -144,7 +144,7 @@ def main(ctx: click.Context) -> None:
 @click.option("--checks", default="value,vjp,jvp", show_default=True, metavar="C,...", help="What is asked.")
 @click.option("--dtypes", default="float64,float32", show_default=True, metavar="D,...", help="Working precisions.")
 @click.option("--orders", default="1,2,3", show_default=True, metavar="N,...", help="Orders of derivatives.")
-@click.option("--max-examples", type=int, default=64, show_default=True, metavar="N", help="Programs per target and family.")
+@click.option("--max-examples", type=int, default=96, show_default=True, metavar="N", help="Programs per target and family.")
 @click.option("--max-time", type=float, metavar="SECONDS", help="Begin nothing new after so many seconds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs.")
 @click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")

@@ -63,7 +63,7 @@ class SweepConfig:
     """Names of oracles, or of libraries with all their ways."""
     families: tuple[str, ...] = FAMILIES
     seed: int = 0
-    max_examples: int = 64
+    max_examples: int = 96
     """Programs per family; every target is asked about each."""
     max_time: float | None = None
     """Seconds after which no new batch is begun."""
