@@ -18,6 +18,7 @@ import numpy as np
 from gradfuzz.errors import DomainError, TripLimitError
 from gradfuzz.programs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Var
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.syntax import ArrayConst
 from gradfuzz.programs.types import Type
 
@@ -243,9 +244,10 @@ class _Writer:
         for atom in graph.outputs:
             if isinstance(atom, Var):
                 uses[atom] = uses.get(atom, 0) + 1
+        computed: dict[tuple[Any, ...], str] = {}
         for node in graph.nodes:
             if isinstance(node, Equation):
-                text = self._expression(node)
+                text = self._one_of_several(node, computed, depth) if OPS[node.op].parts else self._expression(node)
                 if text.isidentifier() or (uses.get(node.output, 0) == 1 and len(text) <= _WIDEST):
                     self._text[node.output] = text
                 else:
@@ -255,6 +257,16 @@ class _Writer:
                 self._loop(node, depth)
             else:
                 self._branch(node, depth)
+
+    def _one_of_several(self, node: Equation, computed: dict[tuple[Any, ...], str], depth: int) -> str:
+        """A result of an op that has several: all are computed where the first is wanted."""
+        params = {name: value for name, value in node.params if name != "part"}
+        key = (node.op, node.inputs, tuple(params.items()))
+        if key not in computed:
+            computed[key] = self._fresh(node.op)
+            listed = [*(_bare(self._atom(a)) for a in node.inputs), *(f"{k}={v!r}" for k, v in params.items())]
+            self._write(f"{computed[key]} = ns.{node.op}({', '.join(listed)})", depth)
+        return f"{computed[key]}[{dict(node.params)['part']}]"
 
     def _expression(self, node: Equation) -> str:
         args = [self._atom(a) for a in node.inputs]

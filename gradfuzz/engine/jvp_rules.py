@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.engine import linalg
 from gradfuzz.engine.functions import (
     cos,
     log,
@@ -111,6 +112,7 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
     "index": (_index,),
     "index_update": (_index_update_array, _index_update_value),
     "matmul": (lambda t, ans, x, y: apply("matmul", t, y), lambda t, ans, x, y: apply("matmul", x, t)),
+    **linalg.JVP,
 }
 
 

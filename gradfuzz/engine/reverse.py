@@ -9,14 +9,16 @@ initial values are what the carries' cotangents are in the end. What no derivati
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gradfuzz.engine.functions import unbroadcast
 from gradfuzz.engine.inline import copy_node, emit_loop, or_zeros
-from gradfuzz.engine.value import Value
-from gradfuzz.engine.vjp_rules import VJP
+from gradfuzz.engine.value import Value, apply
+from gradfuzz.engine.vjp_rules import VJP, VJP_SEVERAL
 from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.types import INT
 
 __all__ = ["Cotangent", "ReverseMode", "active_outputs"]
@@ -89,6 +91,17 @@ class ReverseMode:
                 part = rules(k, g, ans, *args, **dict(node.params))
             parts.append(part if part is None or part.shape == args[k].shape else unbroadcast(part, args[k].shape))
         return parts
+
+    def equation_of_several(self, node: Equation, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        """The same for all results of one computation at once; the rule gets a cotangent or None for each."""
+        rule = VJP_SEVERAL.get(node.op)
+        if rule is None:
+            raise NotDifferentiableError(f"no reverse rule for {node.op}; give it a line in engine/linalg")
+        args = [self.value(tape.read(a)) for a in node.inputs]
+        params = {name: value for name, value in node.params if name != "part"}
+        ans = tuple(apply(node.op, *args, **params, part=k) for k in range(len(gs)))
+        parts = rule(gs, ans, *args, **params)
+        return [part if tape.is_active(atom) else None for part, atom in zip(parts, node.inputs, strict=True)]
 
     def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         """The same branch on the way back; each side runs its graph again."""
@@ -262,15 +275,22 @@ class Tape:
         """The cotangents of the graph's inputs, given those of its outputs."""
         mode = self.mode
         mode.cotangents = {}
+        groups = self._groups()
         for atom, g in zip(self.graph.outputs, gs, strict=True):
             if isinstance(atom, Var) and atom in self.active:
                 mode.accumulate(atom, g)
         for node in reversed(self.graph.nodes):
             pulled = [mode.take(v) for v in node.outputs]
-            if all(g is None for g in pulled):
-                continue
             parts: list[Cotangent]
-            if isinstance(node, Equation):
+            if isinstance(node, Equation) and node in groups:
+                group = groups[node]
+                group.receive(mode, node, pulled[0])
+                if group.first is not node or all(g is None for g in group.gs):
+                    continue
+                parts = mode.equation_of_several(node, group.gs, self)
+            elif all(g is None for g in pulled):
+                continue
+            elif isinstance(node, Equation):
                 (g,) = pulled
                 assert g is not None, "not all are None"
                 parts = mode.equation(node, g, self)
@@ -282,6 +302,30 @@ class Tape:
                 if self.is_active(atom) and isinstance(atom, Var):
                     mode.accumulate(atom, part)
         return [mode.cotangents.get(v) for v in self.graph.inputs]
+
+    def _groups(self) -> dict[Equation, _Group]:
+        """The equations that are results of one computation with several results, together."""
+        known: dict[tuple[object, ...], _Group] = {}
+        result: dict[Equation, _Group] = {}
+        for node in self.graph.nodes:
+            if isinstance(node, Equation) and OPS[node.op].parts:
+                params = tuple(item for item in node.params if item[0] != "part")
+                result[node] = known.setdefault((node.op, node.inputs, params), _Group(node, [None] * len(OPS[node.op].parts)))
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The results of one computation: complete when the first of them is reached on the way back."""
+
+    first: Equation
+    gs: list[Cotangent]
+
+    def receive(self, mode: ReverseMode, node: Equation, g: Cotangent) -> None:
+        part = dict(node.params)["part"]
+        assert isinstance(part, int), "the type rule lets no other part through"
+        old = self.gs[part]
+        self.gs[part] = g if old is None else old if g is None else mode.add(old, g)
 
 
 def active_outputs(node: Node, active: Sequence[bool]) -> list[bool]:

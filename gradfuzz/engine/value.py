@@ -17,6 +17,7 @@ from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Constant
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.syntax import ArrayConst, Const, ParamValue
 from gradfuzz.programs.types import DType, Type
 
@@ -261,6 +262,8 @@ def _compute(op: str, operands: Sequence[Operand], params: dict[str, ParamValue]
             else o
             for o in operands
         ]
+        if OPS[op].parts:
+            return _numpy.part(op, *ready, **full)
         return getattr(_numpy, op)(*ready, **full)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.engine import linalg
 from gradfuzz.engine.functions import (
     broadcast_to,
     cos,
@@ -30,7 +31,7 @@ from gradfuzz.engine.functions import (
 )
 from gradfuzz.engine.value import Value, apply, axes_of
 
-__all__ = ["VJP", "VJPRule"]
+__all__ = ["VJP", "VJP_SEVERAL", "VJPRule"]
 
 VJPRule = Callable[..., Any]
 
@@ -154,4 +155,8 @@ VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
     "index": (_index,),
     "index_update": (_updated, _update),
     "matmul": (_matmul_left, _matmul_right),
+    **linalg.VJP,
 }
+
+VJP_SEVERAL = linalg.VJP_SEVERAL
+"""Rules of ops with several results; see `engine.linalg`."""

@@ -65,7 +65,8 @@ class Frame:
         environment: Environment = [None] * self.size
         environment[DECIDE] = namespace.decide
         for (name, params), place in self._methods.items():
-            method = getattr(namespace, name)
+            several = name in OPS and OPS[name].parts
+            method = functools.partial(namespace.part, name) if several else getattr(namespace, name)
             environment[place] = functools.partial(method, **dict(params)) if params else method
         for value, place in self._constants.items():
             environment[place] = namespace.array(value) if isinstance(value, ArrayConst) else namespace.constant(value.value)

@@ -15,9 +15,14 @@ from gradfuzz.programs.syntax import ArrayConst
 
 __all__ = ["Namespace"]
 
+_REMEMBERED = 4
+"""Decompositions whose results are kept, in case another of them is asked for."""
+
 
 class Namespace(abc.ABC):
     """The ops of the table on one kind of number. The interpreter calls `getattr(namespace, op)(*args, **params)`.
+
+    The method of an op with several results takes no `part` and returns them all, as a tuple; the interpreter calls `part`.
 
     The interpreter converts int operands of float ops with `constant` before it calls, and computes ops on int and bool scalars
     itself, in Python.
@@ -34,3 +39,14 @@ class Namespace(abc.ABC):
     @abc.abstractmethod
     def decide(self, predicate: Any) -> bool:
         """The truth of a bool scalar. May raise `EvaluationError` where it cannot be known (a ball across zero)."""
+
+    def part(self, op: str, *args: Any, part: int, **params: Any) -> Any:
+        """One result of an op that has several. They are computed once for the same operands, so a library sees them used together."""
+        latest: list[tuple[str, dict[str, Any], tuple[Any, ...], tuple[Any, ...]]] = self.__dict__.setdefault("_latest", [])
+        for known, options, operands, results in latest:
+            if known == op and options == params and all(a is b for a, b in zip(args, operands, strict=True)):
+                return results[part]
+        results = getattr(self, op)(*args, **params)
+        latest.insert(0, (op, params, args, results))
+        del latest[_REMEMBERED:]
+        return results[part]

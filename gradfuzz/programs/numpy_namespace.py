@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradfuzz.errors import DomainError
+from gradfuzz.programs.linalg_numpy import LinalgNumpy
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 
@@ -86,7 +87,7 @@ class ArrayNamespace(Namespace):
         return np.logical_not(a)
 
 
-class NumpyNamespace(ArrayNamespace):
+class NumpyNamespace(LinalgNumpy, ArrayNamespace):
     """float32 or float64 by NumPy's own functions."""
 
     add = staticmethod(np.add)

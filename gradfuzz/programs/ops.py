@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradfuzz.errors import ProgramTypeError
+from gradfuzz.programs import linalg_rules as linalg
 from gradfuzz.programs.syntax import ParamValue
 from gradfuzz.programs.types import DType, Type, broadcast_shapes, promote
 
@@ -23,9 +24,19 @@ __all__ = ["ALIASES", "OPS", "Op", "Params", "result_type"]
 
 Params = Mapping[str, ParamValue]
 Rule = Callable[[tuple[Type, ...], Params], Type]
-Kind = Literal["arithmetic", "function", "selection", "comparison", "logic", "reduction", "shape", "contraction"]
+Kind = Literal["arithmetic", "function", "selection", "comparison", "logic", "reduction", "shape", "contraction", "linalg"]
 Domain = Literal[
-    "", "nonzero second", "positive", "nonnegative", "positive first", "nonzero for negative n", "in range", "no poles"
+    "",
+    "nonzero second",
+    "positive",
+    "nonnegative",
+    "positive first",
+    "nonzero for negative n",
+    "in range",
+    "no poles",
+    "full rank",
+    "invertible",
+    "positive definite",
 ]
 Kink = Literal["", "at 0", "at ties", "on condition"]
 
@@ -35,7 +46,8 @@ class Op:
     """One row of the table.
 
     `arity` is the least and the greatest number of arguments (None: any number). `params` names the static
-    parameters with their defaults (`...`: must be given). `domain` says where the op is defined, `kink` where it
+    parameters with their defaults (`...`: must be given). An op with several results names them in `parts`; its
+    parameter `part` chooses one. `domain` says where the op is defined, `kink` where it
     is continuous but not differentiable. `smooth` ops have a derivative with respect to float arguments.
     """
 
@@ -47,6 +59,7 @@ class Op:
     domain: Domain = ""
     kink: Kink = ""
     smooth: bool = True
+    parts: tuple[str, ...] = ()
 
 
 # Rules -----------------------------------------------------------------------------------------------------------------
@@ -288,6 +301,14 @@ def _matmul(types: tuple[Type, ...], params: Params) -> Type:
 
 _REDUCE = (("axis", None), ("keepdims", False))
 
+
+def _several(name: str, parts: tuple[str, ...], params: tuple[tuple[str, ParamValue], ...] = (), domain: Domain = "") -> Op:
+    """The row of a linear-algebra op with several results."""
+    return Op(name, "linalg", (1, 1), linalg.parts_rule(name, parts), (*params, ("part", ...)), domain, parts=parts)
+
+
+_TRIANGULAR = (("lower", True), ("transposed", False), ("unit_diagonal", False), ("left", True))
+
 _ROWS = (
     Op("add", "arithmetic", (2, 2), _promoting("add")),
     Op("subtract", "arithmetic", (2, 2), _promoting("subtract")),
@@ -332,6 +353,31 @@ _ROWS = (
     Op("index", "shape", (1, None), _index, (("pattern", ...),), domain="in range"),
     Op("index_update", "shape", (2, None), _index_update, (("pattern", ...),), domain="in range"),
     Op("matmul", "contraction", (2, 2), _matmul),
+    Op("outer", "contraction", (2, 2), linalg.outer),
+    Op("kron", "contraction", (2, 2), linalg.kron),
+    Op("einsum", "contraction", (1, None), linalg.einsum, (("subscripts", ...),)),
+    Op("trace", "contraction", (1, 1), linalg.trace, (("offset", 0),)),
+    Op("diagonal", "shape", (1, 1), linalg.diagonal, (("offset", 0),)),
+    Op("tril", "shape", (1, 1), linalg.triangle("tril"), (("k", 0),)),
+    Op("triu", "shape", (1, 1), linalg.triangle("triu"), (("k", 0),)),
+    _several("qr", ("q", "r"), (("mode", "reduced"),), "full rank"),
+    _several("lu", ("p", "l", "u"), domain="full rank"),
+    _several("svd", ("u", "s", "vh"), (("full_matrices", False),)),
+    _several("eigh", ("w", "v")),
+    _several("slogdet", ("sign", "logabsdet"), domain="invertible"),
+    Op("cholesky", "linalg", (1, 1), linalg.square("cholesky"), (("upper", False),), domain="positive definite"),
+    Op("svdvals", "linalg", (1, 1), linalg.svdvals),
+    Op("eigvalsh", "linalg", (1, 1), linalg.square("eigvalsh", lambda batch, n: (*batch, n))),
+    Op("triangular_solve", "linalg", (2, 2), linalg.triangular_solve, _TRIANGULAR, domain="invertible"),
+    Op("solve", "linalg", (2, 2), linalg.solve, domain="invertible"),
+    Op("inv", "linalg", (1, 1), linalg.square("inv"), domain="invertible"),
+    Op("det", "linalg", (1, 1), linalg.square("det", lambda batch, n: batch)),
+    Op("pinv", "linalg", (1, 1), linalg.pinv, domain="full rank"),
+    Op("lstsq", "linalg", (2, 2), linalg.lstsq, domain="full rank"),
+    Op("matrix_norm", "linalg", (1, 1), linalg.matrix_norm, (("ord", "fro"), ("keepdims", False)), kink="at ties"),
+    Op("vector_norm", "linalg", (1, 1), linalg.vector_norm, (("ord", 2), ("axis", None), ("keepdims", False)), kink="at ties"),
+    Op("matrix_power", "linalg", (1, 1), linalg.matrix_power, (("n", ...),), domain="invertible"),
+    Op("expm", "linalg", (1, 1), linalg.square("expm")),
 )
 
 OPS: dict[str, Op] = {row.name: row for row in _ROWS}

@@ -100,11 +100,11 @@ def _fitting(node: ast.AST, value: int) -> int:
 
 
 def _static(node: ast.expr) -> ParamValue:
-    """A static parameter: int, bool, None, a dtype by its name, or a tuple or list of these."""
+    """A static parameter: int, bool, None, a string, a dtype by its name, or a tuple or list of these."""
     number = _int_literal(node)
     if number is not None:
         return number
-    if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool)):
+    if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, str))):
         return node.value
     if isinstance(node, (ast.Tuple, ast.List)) and not any(isinstance(e, (ast.Tuple, ast.List)) for e in node.elts):
         return tuple(_static(e) for e in node.elts)
@@ -164,6 +164,8 @@ class Expressions:
                 return self._comparison(node)
             case ast.Call():
                 return self._call(node)
+            case ast.Subscript(ast.Call(ast.Name(id)) as several, place) if self._parts(id):
+                return self._call(several, self._part(id, place))
             case ast.Subscript(array, place):
                 base = self.expression(array)
                 pattern, indices = self.place(base, place)
@@ -235,7 +237,22 @@ class Expressions:
 
     # Calls
 
-    def _call(self, node: ast.Call) -> Expr:
+    @staticmethod
+    def _parts(function: str) -> tuple[str, ...]:
+        """The names of the results of an op that has several."""
+        op = OPS.get(ALIASES.get(function, function))
+        return op.parts if op is not None else ()
+
+    def _part(self, function: str, place: ast.expr) -> int:
+        """Which result `function(...)[place]` is."""
+        parts, number = self._parts(function), _int_literal(place)
+        if number is None or not -len(parts) <= number < len(parts):
+            raise syntax_error(
+                place, f"{function}(...)[{source(place)}]: {function} returns {', '.join(parts)}; write {function}(...)[0]"
+            )
+        return number % len(parts)
+
+    def _call(self, node: ast.Call, part: int | None = None) -> Expr:
         if not isinstance(node.func, ast.Name):
             other = f"`{source(node.func)}` cannot be called; the ops are {', '.join(OPS)}"
             raise syntax_error(node, _INSTEAD.get(type(node.func), other))
@@ -254,6 +271,14 @@ class Expressions:
         args = list(node.args)
         free = [p for p, _ in OPS[op].params]
         params: dict[str, ParamValue] = {}
+        if OPS[op].parts:
+            if part is None:
+                names = ", ".join(OPS[op].parts)
+                raise syntax_error(node, f"{op} returns {names}; write {op}(...)[0], or {names} = {op}(...)")
+            free.remove("part")
+            params["part"] = part
+        if op == "einsum" and args and isinstance(args[0], ast.Constant):
+            params["subscripts"] = _static(args.pop(0))
         for keyword in node.keywords:
             if keyword.arg not in free:
                 raise syntax_error(node, f"{op} has no parameter {keyword.arg!r}; it has {', '.join(free) or 'none'}")

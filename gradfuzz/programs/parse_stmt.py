@@ -55,9 +55,32 @@ class Statements(Expressions):
         self.depth += 1
         if self.depth > MAX_NESTING:
             raise syntax_error(body[0] if body else ast.Pass(), f"nested deeper than {MAX_NESTING} levels; use temporaries")
-        result = tuple([self.statement(s) for s in body if not isinstance(s, ast.Pass)])
+        result = tuple([self.statement(s) for line in body if not isinstance(line, ast.Pass) for s in self._unpacked(line)])
         self.depth -= 1
         return result
+
+    def _unpacked(self, node: ast.stmt) -> list[ast.stmt]:
+        """`q, r = qr(a)` as `q = qr(a)[0]` and `r = qr(a)[1]`; any other statement as it is. The name _ takes nothing."""
+        match node:
+            case ast.Assign([ast.Tuple(targets)], ast.Call(ast.Name(function)) as value) if self._parts(function):
+                parts = self._parts(function)
+                names = [t.id for t in targets if isinstance(t, ast.Name)]
+                if len(names) != len(targets) or len(names) != len(parts):
+                    raise syntax_error(node, f"{function} returns {', '.join(parts)}: write {', '.join(parts)} = {source(value)}")
+                read = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+                for name in names[:-1]:
+                    if name in read:
+                        raise syntax_error(node, f"{name} is assigned and read in one unpacking; use a temporary")
+                return [
+                    ast.copy_location(ast.Assign([target], self._chosen(value, k)), node)
+                    for k, target in enumerate(targets)
+                    if names[k] != "_"
+                ]
+        return [node]
+
+    @staticmethod
+    def _chosen(value: ast.expr, part: int) -> ast.expr:
+        return ast.copy_location(ast.Subscript(value, ast.copy_location(ast.Constant(part), value), ast.Load()), value)
 
     def result(self, node: ast.Return) -> Return:
         """The closing return."""

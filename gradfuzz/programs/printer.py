@@ -219,12 +219,18 @@ def _call(call: Call) -> str:
         parts = [f"[{', '.join(parts)}]"]
     row = OPS.get(op)
     defaults = dict(row.params) if row is not None else {}
+    several = row is not None and bool(row.parts)
+    if op == "einsum" and "subscripts" in params:
+        parts.insert(0, repr(params.pop("subscripts")))
     for name, value in call.params:
+        if name not in params or (several and name == "part"):
+            continue
         if name in defaults and _same(value, defaults[name]):
             continue
         text = value if name == "dtype" and isinstance(value, str) else repr(value)
         parts.append(text if name in _POSITIONAL_PARAMS else f"{name}={text}")
-    return f"{op}({', '.join(parts)})"
+    chosen = f"[{params['part']}]" if several and "part" in params else ""
+    return f"{op}({', '.join(parts)}){chosen}"
 
 
 def _same(value: ParamValue, default: object) -> bool:
