@@ -1,0 +1,251 @@
+"""Batched graphs against a Python loop over the instances."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfuzz.engine import compile, derivative
+from gradfuzz.engine.batch_rules import BATCH, Lanes, batch_op, one_by_one
+from gradfuzz.engine.batching import batch
+from gradfuzz.errors import DomainError, EvaluationError, NotDifferentiableError
+from gradfuzz.programs import OPS, Type, lower, parse, to_text
+from gradfuzz.programs.builder import GraphBuilder
+from gradfuzz.programs.graph import Graph
+from gradfuzz.strategies import cases, draw_many
+
+EPS = float(np.finfo(np.float64).eps)
+FULL = ("slice", 0, 3)
+Sample = tuple[dict[str, Any], tuple[str, ...]]
+"""Parameters, and an argument each: a dtype and a shape, or one of the special matrices of `draw`."""
+
+PAIRS: list[Sample] = [
+    ({}, ("float", "float")),
+    ({}, ("float[3]", "float")),
+    ({}, ("float[3]", "float[2,1]")),
+    ({}, ("int", "int[2]")),
+]
+SINGLES: list[Sample] = [({}, ("float",)), ({}, ("float[2,3]",))]
+AXES: list[Sample] = [
+    ({"axis": a, "keepdims": k}, ("float[2,3]",))
+    for a, k in [(None, False), (None, True), (0, True), (-1, False), ((0, 1), False)]
+]
+ALONG: list[Sample] = [({"axis": 0}, ("float[3]",)), ({"axis": 0}, ("float[3,2]",)), ({"axis": -1}, ("int[3,2]",))]
+SQUARE: list[Sample] = [({}, ("square",)), ({}, ("squares",))]
+TWO: list[Sample] = [({}, ("square", "float[3,2]")), ({}, ("squares", "float[3,2]")), ({}, ("square", "float[2,3,1]"))]
+PARTS = {"qr": 2, "lu": 3, "svd": 3, "eigh": 2, "slogdet": 2}
+
+SAMPLES: dict[str, list[Sample]] = {
+    **dict.fromkeys(("add", "subtract", "multiply", "divide", "maximum", "minimum", "pow"), PAIRS),
+    **dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"), PAIRS),
+    **dict.fromkeys(("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "sign", "negative"), SINGLES),
+    "remainder": [({}, ("int", "int")), ({}, ("int[3]", "int"))],
+    "integer_pow": [({"n": 3}, ("float[2]",)), ({"n": -1}, ("float",))],
+    "where": [({}, ("bool", "float[2]", "float")), ({}, ("bool[2,1]", "float[3]", "int"))],
+    **{key: [({}, ("bool", "bool")), ({}, ("bool[3]", "bool[2,1]"))] for key in ("logical_and", "logical_or")},
+    "logical_not": [({}, ("bool[3]",))],
+    "astype": [({"dtype": "float"}, ("int[3]",)), ({"dtype": "int"}, ("bool",))],
+    **{key: [*AXES, ({}, ("float",))] for key in ("sum", "mean", "prod")},
+    **dict.fromkeys(("cumulative_sum", "flip"), ALONG),
+    "reshape": [({"shape": (3, 2)}, ("float[6]",)), ({"shape": ()}, ("int[1,1]",))],
+    "broadcast_to": [({"shape": (2, 3)}, ("float[3]",)), ({"shape": (2, 3)}, ("float",)), ({"shape": (2, 3)}, ("float[2,1]",))],
+    "permute_dims": [({"axes": (1, 0)}, ("float[2,3]",)), ({"axes": (2, 0, 1)}, ("int[2,3,1]",))],
+    "concat": [({"axis": 0}, ("float[2]", "float[3]")), ({"axis": -1}, ("float[2,3]", "float[2,1]"))],
+    "stack": [({"axis": 0}, ("float", "int")), ({"axis": -1}, ("float[3]", "float[3]"))],
+    "index": [
+        ({"pattern": ("at",)}, ("float[3]", "index")),
+        ({"pattern": ("at", FULL)}, ("int[3,3]", "index")),
+        ({"pattern": (FULL, "at")}, ("bool[3,3]", "index")),
+        ({"pattern": ("at", ("slice", 1, 2), "at")}, ("float[3,2,3]", "index", "index")),
+        ({"pattern": (("slice", 0, 2), "at", "at")}, ("float[3,3,3]", "index", "index")),
+    ],
+    "index_update": [
+        ({"pattern": ("at",)}, ("float[3]", "float", "index")),
+        ({"pattern": ("at", FULL)}, ("int[3,3]", "int[3]", "index")),
+        ({"pattern": (("slice", 1, 3), "at")}, ("float[3,3]", "float[2]", "index")),
+        ({"pattern": ("at", ("slice", 1, 2), "at")}, ("bool[3,2,3]", "bool[1]", "index", "index")),
+    ],
+    "matmul": [
+        ({}, ("float[2,3]", "float[3,4]")),
+        ({}, ("float[3]", "float[3]")),
+        ({}, ("float[2,3]", "float[3]")),
+        ({}, ("float[3]", "float[2,3,4]")),
+        ({}, ("float[2,1,4,3]", "float[5,3,2]")),
+        ({}, ("int[2,3]", "float[5,3,2]")),
+    ],
+    "outer": [({}, ("float[2]", "float[3]")), ({}, ("int[2]", "int[3]"))],
+    "kron": [({}, ("float[2,3]", "float[3,2]")), ({}, ("float[2,2,3]", "float[1,2]"))],
+    "einsum": [({"subscripts": "ij,jk->ik"}, ("float[2,3]", "float[3,2]")), ({"subscripts": "ii->"}, ("float[3,3]",))],
+    **{key: [({"offset": 1}, ("float[3,3]",)), ({}, ("float[2,3,4]",))] for key in ("trace", "diagonal")},
+    **{key: [({"k": -1}, ("float[3,3]",)), ({}, ("float[2,3,4]",))] for key in ("tril", "triu")},
+    **{op: [({"part": k}, (m,)) for k in range(n) for m in ("square", "squares")] for op, n in PARTS.items()},
+    **dict.fromkeys(("cholesky", "svdvals", "eigvalsh", "inv", "det", "pinv", "expm"), SQUARE),
+    "matrix_power": [({"n": 3}, ("square",)), ({"n": -2}, ("squares",))],
+    "matrix_norm": [
+        ({"ord": "fro"}, ("square",)),
+        ({"ord": 2, "keepdims": True}, ("squares",)),
+        ({"ord": "inf"}, ("float[2,3]",)),
+    ],
+    "vector_norm": [
+        ({"axis": a, "keepdims": k, "ord": 3}, ("float[2,3]",)) for a, k in [(None, False), (None, True), (0, False), (-1, True)]
+    ],
+    "triangular_solve": TWO,
+    "solve": [*TWO, ({}, ("square", "float[3]")), ({}, ("squares", "float[3]"))],
+    "lstsq": [({}, ("float[4,3]", "float[4,2]")), ({}, ("float[4,3]", "float[4]"))],
+}
+
+
+def test_every_op_has_a_batching_rule_and_a_sample() -> None:
+    assert set(OPS) == set(BATCH), "give the op a line in engine/batch_rules.py"
+    assert set(OPS) == set(SAMPLES), "give the op a sample here"
+
+
+def draw(kind: str, batch_shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Positive numbers, so that sums do not cancel; matrices that are symmetric, positive definite and far from singular."""
+    if kind in ("square", "squares"):
+        a = rng.uniform(0.1, 0.5, (*batch_shape, *((2,) if kind == "squares" else ()), 3, 3))
+        return np.asarray(a + np.swapaxes(a, -1, -2) + np.diag([3.0, 4.0, 5.5]))
+    if kind == "index":
+        return rng.integers(-3, 3, batch_shape)
+    dtype, _, rest = kind.partition("[")
+    shape = (*batch_shape, *(int(n) for n in rest.rstrip("]").split(",") if n))
+    if dtype == "float":
+        return rng.uniform(0.5, 2.0, shape)
+    return rng.integers(1, 9, shape) if dtype == "int" else rng.integers(0, 2, shape).astype(bool)
+
+
+def equation(op: str, params: dict[str, Any], arrays: list[np.ndarray]) -> Graph:
+    builder = GraphBuilder()
+    dtypes: dict[str, Any] = {"f": "float", "i": "int", "b": "bool"}
+    inputs = [builder.input(Type(dtypes[a.dtype.kind], a.shape)) for a in arrays]
+    return builder.finish(inputs, [builder.emit(op, *inputs, **params)])
+
+
+@pytest.mark.parametrize("op", SAMPLES)
+def test_an_op_on_a_batch_is_the_op_on_each_instance(op: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for params, kinds in SAMPLES[op]:
+        graph = equation(op, params, [draw(k, (), rng) for k in kinds])
+        single = compile(graph)
+        for shape, flags in itertools.product([(4,), (2, 3), (0,), (1,)], itertools.product((True, False), repeat=len(kinds))):
+            if not any(flags):
+                continue
+            arrays = [draw(k, shape if b else (), rng) for k, b in zip(kinds, flags, strict=True)]
+            batched, (has_axes,) = batch(graph, flags, shape)
+            (got,) = compile(batched)(*arrays)
+            assert has_axes
+            assert np.shape(got) == (*shape, *(n or 0 for n in graph.outputs[0].type.shape)), (params, kinds, flags, shape)
+            for place in np.ndindex(*shape):
+                (expected,) = single(*[a[place] if b else a for a, b in zip(arrays, flags, strict=True)])
+                # NumPy adds in another order, and its SIMD loops round otherwise than its scalar ones: a few units.
+                allowed = 64 * EPS * np.max(np.abs(expected), initial=0.0) if graph.outputs[0].type.is_float else 0
+                assert np.all(np.abs(np.subtract(got[place], expected, dtype=float)) <= allowed), (params, kinds, flags, shape)
+
+
+def test_an_index_outside_its_array_is_an_error_in_a_batch_too() -> None:
+    x, i = np.ones((2, 3)), np.array([0, 3])
+    for op, extra in (("index", []), ("index_update", [np.ones(2)])):
+        graph = equation(op, {"pattern": ("at",)}, [x[0], *(e[0] for e in extra), i[0]])
+        batched, _ = batch(graph, [True] * len(graph.inputs), 2)
+        with pytest.raises(DomainError):
+            compile(batched)(x, *extra, i)
+
+
+def test_an_op_without_a_rule_is_named() -> None:
+    with pytest.raises(NotDifferentiableError, match="no batching rule for fourier"):
+        batch_op(Lanes((2,)), "fourier", [np.ones(2)], [True], {})
+
+
+def test_the_rule_of_last_resort(seed: int) -> None:
+    x = np.random.default_rng(seed).normal(size=(2, 3, 4))
+    got = one_by_one("flip")(Lanes((2, 3)), [x], [True], {"axis": 0})
+    assert np.array_equal(got, x[..., ::-1])
+
+
+# Whole programs --------------------------------------------------------------------------------------------------------
+
+
+def by_instance(graph: Graph, columns: list[np.ndarray], shared: list[Any]) -> list[np.ndarray]:
+    run = compile(graph, trip_limit=2_000)
+    results = [run(*row, *shared) for row in zip(*columns, strict=True)]
+    return [np.stack([np.asarray(r[k]) for r in results]) for k in range(len(results[0]))]
+
+
+def at_once(graph: Graph, columns: list[np.ndarray], shared: list[Any]) -> list[np.ndarray]:
+    n = len(columns[0])
+    batched, flags = batch(graph, [True] * len(columns) + [False] * len(shared), n)
+    results = compile(batched, trip_limit=2_000)(*columns, *shared)
+    return [np.asarray(r) if b else np.broadcast_to(r, (n, *np.shape(r))) for r, b in zip(results, flags, strict=True)]
+
+
+def assert_same(got: list[np.ndarray], expected: list[np.ndarray], text: str) -> None:
+    """Equal but for the rounding of NumPy's vector loops, which a loop program repeats a few dozen times."""
+    for a, b in zip(got, expected, strict=True):
+        assert a.shape == b.shape
+        finite = np.isfinite(b)
+        assert np.array_equal(finite, np.isfinite(a)), (text, a, b)
+        assert np.array_equal(a[~finite], b[~finite], equal_nan=True), (text, a, b)
+        assert np.allclose(a[finite], b[finite], rtol=1e-11, atol=1e-280), (text, a, b)
+
+
+def test_drawn_loop_programs_value_and_gradient(seed: int) -> None:
+    judged = identical = 0
+    for case in draw_many(cases(precisions=("float64",), min_points=3, max_order=1), 150, seed):
+        text = to_text(case.program)
+        columns = [np.stack([np.asarray(p[v.name]) for p in case.points]) for v in case.program.params]
+        graph, gradient = lower(case.program), derivative(case.program, wrt=case.wrt, modes=("rev",))
+        weights = [np.full(tuple(n or 0 for n in v.type.shape), 0.75) for v in gradient.inputs[len(columns) :]]
+        try:
+            value, expected = by_instance(graph, columns, []), by_instance(gradient, columns, weights)
+        except EvaluationError:
+            continue
+        got = at_once(graph, columns, [])
+        assert_same(got, value, text)
+        assert_same(at_once(gradient, columns, weights), expected, text)
+        batched, flags = batch(graph, [True] * len(columns), len(case.points))
+        if all(flags):
+            tall = [np.broadcast_to(w, (len(case.points), *w.shape)) for w in weights]
+            turned = compile(derivative(batched, wrt=case.wrt, modes=("rev",)))(*columns, *tall)
+            assert_same([np.asarray(a) for a in turned], expected, text)
+        judged += 1
+        identical += all(np.array_equal(a, b, equal_nan=True) for a, b in zip(got, value, strict=True))
+    assert judged > 130
+    assert identical > 0.9 * judged, "most programs have no op that NumPy rounds differently in a vector loop"
+
+
+TRAPS = {
+    # The third trip divides by zero, and only the instances that take it may see that.
+    "def f(x: float, n: int):\n    y = x\n    k = 0\n    while k < n:\n        y = y * x / (2.0 - k)\n        k = k + 1\n    return y\n": (
+        [[2.0, 3.0, 5.0], [2, 1, 0]]
+    ),
+    # A log of what is negative when the loop has ended.
+    "def f(x: float, n: int):\n    y = x\n    while y > 0.0:\n        y = y + log(y) - 2.0\n    return y\n": (
+        [[2.0, 0.5, -1.0], [0, 0, 0]]
+    ),
+    # An index that has left its array.
+    "def f(x: float, n: int):\n    v = array([1.0, 2.0, 4.0])\n    y = 0.0\n    for i in range(n):\n        y = y * x + v[i]\n    return y\n": (
+        [[2.0, 3.0, 5.0], [3, 1, 0]]
+    ),
+    # A side that most may not take.
+    "def f(x: float, n: int):\n    if x > 1.0:\n        y = sqrt(x - 1.0)\n    else:\n        y = log(1.0 - x)\n    return y\n": (
+        [[2.0, 0.5, -1.0], [0, 0, 0]]
+    ),
+}
+
+
+@pytest.mark.parametrize("text", TRAPS, ids=["division", "log", "index", "branch"])
+@pytest.mark.parametrize("modes", [("rev",), ("fwd",), ("rev", "rev"), ("rev", "fwd")])
+def test_an_instance_that_is_done_computes_nothing_of_its_own(text: str, modes: Any) -> None:
+    program = parse(text)
+    columns = [np.array(c) for c in TRAPS[text]]
+    shared = [1.0] * len(modes)
+    gradient = derivative(program, wrt=("x",), modes=modes)
+    expected = by_instance(gradient, columns, shared)
+    assert np.all(np.isfinite(expected[1]))
+    assert_same(at_once(gradient, columns, shared), expected, text)
+    batched, _ = batch(lower(program), [True, True], 3)
+    turned = compile(derivative(batched, wrt=("x",), modes=("rev",)))(*columns, np.ones(3))
+    assert_same([np.asarray(turned[1])], [by_instance(derivative(program, wrt=("x",), modes=("rev",)), columns, [1.0])[1]], text)
