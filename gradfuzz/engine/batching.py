@@ -215,6 +215,7 @@ class Batching:
             condition=condition,
             count=None if parts.count is None else parts.count.value.atom,
             reverse=node.reverse,
+            checkpoint=node.checkpoint,
         )
         return [Lane(self.value(r), o.batched) for r, o in zip(results, full, strict=True)]
 
@@ -249,6 +250,7 @@ class Batching:
             condition=test.builder.finish(
                 _variables([*seen[:nc], tested, *seen[nc:]]), [test.any(tested.value).atom], node.condition.name
             ),
+            checkpoint=node.checkpoint,
         )
         return self._masked_results([self.value(r) for r in results[1:]], ni, written)
 
@@ -282,6 +284,7 @@ class Batching:
             ),
             count=None if count is None else count.atom,
             reverse=node.reverse,
+            checkpoint=node.checkpoint,
         )
         values = [self.value(r) for r in results]
         return self._masked_results(values if trips is None else [*values, trips], ni, written)

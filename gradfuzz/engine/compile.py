@@ -3,18 +3,22 @@
 Two dialects. A graph whose values are all scalars is, in float64, written with Python floats and `math`: about thirty nanoseconds an
 operation. Where Python raises and IEEE 754 goes on (1/0, log(0), an overflow in exp), the call is made again in the other dialect,
 NumPy, which all other graphs use from the start. Values used once are written where they are used.
+
+A loop with a checkpoint becomes functions of its trips, which `programs.replay` runs, and runs again where the stacks are read.
 """
 
 from __future__ import annotations
 
 import builtins
+import functools
 import keyword
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from gradfuzz.engine.prune import prune
 from gradfuzz.errors import DomainError, TripLimitError
 from gradfuzz.programs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Var
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
@@ -113,7 +117,7 @@ class Compiled:
 
 
 def _load(writer: _Writer, names: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
-    scope = {**names, "TripLimitError": TripLimitError}
+    scope = {**names, **_RUNTIME}
     namespace = names.get("ns")
     for name, value in writer.constants.items():
         assert isinstance(namespace, NumpyNamespace), "only the NumPy dialect names its constants"
@@ -126,6 +130,15 @@ def _load(writer: _Writer, names: dict[str, Any]) -> Callable[..., tuple[Any, ..
 
 def _sign(x: float) -> float:
     return x if x != x else float((x > 0) - (x < 0))
+
+
+_RUNTIME: dict[str, Any] = {
+    "TripLimitError": TripLimitError,
+    "Trips": Trips,
+    "columns": columns,
+    "partial": functools.partial,
+    "replay": replay,
+}
 
 
 def _maximum(a: float, b: float) -> float:
@@ -191,16 +204,18 @@ class _Writer:
             "zip",
             "reversed",
             "len",
-            "TripLimitError",
+            *_RUNTIME,
         }
         self._text: dict[Var, str] = {}
         self._lines: list[str] = []
         names = [self._bind(v) for v in graph.inputs]
         self._write(f"def run({', '.join(names)}):", 0)
         self._block(graph, 1)
-        outputs = [self._atom(a) for a in graph.outputs]
+        outputs = [self._entry(a) for a in graph.outputs]
         self._write(f"return ({''.join(_bare(o) + ', ' for o in outputs)})", 1)
-        self.source = "\n".join(self._lines) + "\n"
+        self._functions: list[str] = []
+        self._replays = any(isinstance(n, Loop) and _is_replayed(n) for n in graph.walk())
+        self.source = "\n".join([*self._functions, *self._lines]) + "\n"
 
     # Names and operands ------------------------------------------------------------------------------------------------
 
@@ -233,6 +248,10 @@ class _Writer:
         self._lines.append("    " * depth + text)
 
     # Blocks ------------------------------------------------------------------------------------------------------------
+
+    def _entry(self, atom: Atom) -> str:
+        """An atom that outlives the trip or the call: a stack as a list of its own."""
+        return f"[*{self._atom(atom)}]" if self._replays and atom.type.is_stack else self._atom(atom)
 
     def _block(self, graph: Graph, depth: int) -> None:
         """The nodes of `graph`; afterwards every output has a text."""
@@ -327,22 +346,17 @@ class _Writer:
         for var, operand in zip(body.inputs[:nc], node.constants, strict=True):
             self._text[var] = self._atom(operand)
         carries = [self._bind(v) for v in body.inputs[nc : nc + ni]]
+        if _is_replayed(node):
+            self._replayed(node, depth)
+            return
         stacks = [self._bind(v) for v in node.written]
         if carries:
             self._assign(carries, [self._atom(a) for a in node.initial], depth)
-        pushes = []
-        for stack in stacks:
-            pushes.append(self._fresh(f"push_{stack}"))
-            self._write(f"{stack} = []", depth)
-            self._write(f"{pushes[-1]} = {stack}.append", depth)
+        pushes = self._pushes(stacks, depth)
         for var, name in zip(node.carries, carries, strict=True):
             self._text[var] = name
         self._head(node, body.inputs[nc + ni : nc + ni + ns], depth)
-        self._block(body, depth + 1)
-        outputs = [self._atom(a) for a in body.outputs]
-        for push, text in zip(pushes, outputs[ni:], strict=True):
-            self._write(f"{push}({_bare(text)})", depth + 1)
-        self._assign(carries, outputs[:ni], depth + 1)
+        self._trip(body, carries, pushes, depth + 1)
         if node.form == "repeat":
             self._leave_unless(node, depth + 1)
         if node.reverse:
@@ -354,11 +368,30 @@ class _Writer:
             self._guarded_head(node, depth)
             return
         index = node.body.inputs[-1]
+    def _pushes(self, stacks: Sequence[str], depth: int) -> list[str]:
+        """Makes empty stacks. Returns the names of what appends to them."""
+        pushes = []
+        for stack in stacks:
+            pushes.append(self._fresh(f"push_{stack}"))
+            self._write(f"{stack} = []", depth)
+            self._write(f"{pushes[-1]} = {stack}.append", depth)
+        return pushes
+
+    def _trip(self, body: Graph, carries: Sequence[str], pushes: Sequence[str], depth: int) -> None:
+        """One trip: the body, what it writes, what it carries on."""
+        self._block(body, depth)
+        for push, atom in zip(pushes, body.outputs[len(carries) :], strict=True):
+            self._write(f"{push}({_bare(self._entry(atom))})", depth)
+        self._assign(carries, [self._atom(a) for a in body.outputs[: len(carries)]], depth)
+
         counted = any(a is index for inner in node.body.nodes for a in inner.inputs) or index in node.body.outputs
         sources = [f"reversed({self._atom(s)})" if node.reverse else self._atom(s) for s in node.stacks]
         targets = [self._bind(v) for v in entries]
         if counted or not sources:
             limit = self._atom(node.count) if node.count is not None else f"len({self._atom(node.stacks[0])})"
+        if self._replays and node.stacks:
+            self._reading_head(node, entries, depth)
+            return
             if self.trip_limit is not None and node.count is not None:
                 self._write(f"if {limit} > {self.trip_limit}:", depth)
                 self._write(f"    {self._too_long()}", depth)
@@ -373,6 +406,15 @@ class _Writer:
         trips = self._fresh("trips") if limited else ""
         if limited:
             self._write(f"{trips} = 0", depth)
+    def _reading_head(self, node: Loop, entries: Sequence[Var], depth: int) -> None:
+        """Over stacks of which some may be computed as they are read: those that are not used are not read."""
+        used = {a for inner in node.body.nodes for a in inner.inputs} | {*node.body.outputs}
+        read = [(self._bind(v), self._atom(s)) for v, s in zip(entries, node.stacks, strict=True) if v in used]
+        targets = [*(name for name, _ in read), self._bind(node.body.inputs[-1])]
+        span = f"range(len({self._atom(node.stacks[0])})){'[::-1]' if node.reverse else ''}"
+        source = f"zip(*columns({_tuple(s for _, s in read)}, {span}), {span})" if read else span
+        self._write(f"for {', '.join(targets)} in {source}:", depth)
+
         simple = None if node.form == "repeat" else self._simple_condition(node)
         self._write(f"while {simple or 'True'}:", depth)
         if node.form == "while" and simple is None:
@@ -387,6 +429,74 @@ class _Writer:
 
     def _see(self, node: Loop) -> Graph:
         """The loop's condition, with its inputs bound to what the loop carries."""
+    # Loops with a checkpoint -------------------------------------------------------------------------------------------
+
+    def _replayed(self, node: Loop, depth: int) -> None:
+        """Functions of the loop's trips, and the call that runs them."""
+        rest = prune(Graph(node.body.inputs, node.body.nodes, node.body.outputs[: len(node.initial)], node.body.name))
+        functions = [self._stretch("advance", node, rest, []), self._stretch("record", node, node.body, node.written)]
+        if node.form != "for":
+            functions.append(self._explore(node, rest))
+        shared = "".join(f", {_bare(self._atom(a))}" for a in node.constants)
+        trips = ", ".join(f"partial({f}{shared})" if shared else f for f in functions)
+        initial = _tuple(_bare(self._atom(a)) for a in node.initial)
+        options = [f"written={len(node.written)}"]
+        if node.stacks:
+            options.append(f"stacks={_tuple(map(self._atom, node.stacks))}")
+        if node.count is not None:
+            options.append(f"count={_bare(self._atom(node.count))}")
+        if node.reverse:
+            options.append("reverse=True")
+        if self.trip_limit is not None:
+            options.append(f"trip_limit={self.trip_limit}")
+        results = f"{_tuple(map(self._bind, node.carries))}, {_tuple(map(self._bind, node.written))}"
+        self._write(
+            f"{results} = replay({node.form!r}, {node.checkpoint!r}, Trips({trips}), {initial}, {', '.join(options)})", depth
+        )
+
+    def _function(self, hint: str, node: Loop, first: str, write: Callable[[list[str], str], None]) -> str:
+        """A function of the constants, of `first` and of the carries, whose lines `write` writes. Returns its name."""
+        nc, ni = len(node.constants), len(node.initial)
+        outer, self._lines = self._lines, []
+        name, parameter = self._fresh(hint), self._fresh(first)
+        constants = [self._bind(v) for v in node.body.inputs[:nc]]
+        carries = [self._bind(v) for v in node.body.inputs[nc : nc + ni]]
+        self._write(f"def {name}({', '.join([*constants, parameter, *carries])}):", 0)
+        write(carries, parameter)
+        self._functions += [*self._lines, ""]
+        self._lines = outer
+        return name
+
+    def _stretch(self, hint: str, node: Loop, body: Graph, written: Sequence[Var]) -> str:
+        """Given trips, in order; returns the carries, or the entries of `written` where there are some."""
+
+        def write(carries: list[str], trips: str) -> None:
+            stacks = [self._fresh(v.name) for v in written]
+            pushes = self._pushes(stacks, 1)
+            entries = node.body.inputs[len(node.constants) + len(carries) :]
+            targets = [*map(self._bind, [*entries[-1:], *entries[:-1]])] or [self._fresh("_")]
+            self._write(f"for {', '.join(targets)} in {trips}:", 1)
+            self._trip(body, carries, pushes, 2)
+            self._write(f"return {_tuple(stacks if written else carries)}", 1)
+
+        return self._function(hint, node, "trips", write)
+
+    def _explore(self, node: Loop, body: Graph) -> str:
+        """At most so many trips as long as the condition holds; returns how many, and the carries."""
+
+        def write(carries: list[str], most: str) -> None:
+            trips = self._fresh("trips")
+            self._write(f"{trips} = 0", 1)
+            simple = self._simple_condition(node)
+            self._write(f"while {trips} < {most}{f' and ({simple})' if simple else ''}:", 1)
+            if simple is None:
+                self._leave_unless(node, 2)
+            self._write(f"{trips} += 1", 2)
+            self._trip(body, carries, [], 2)
+            self._write(f"return {trips}, {_tuple(carries)}", 1)
+
+        return self._function("explore", node, "most", write)
+
         assert node.condition is not None, "while and repeat have a condition"
         for var, other in zip(node.condition.inputs, node.body.inputs, strict=False):
             self._text[var] = self._text[other]
@@ -413,6 +523,14 @@ def _subscript(pattern: Any, indices: Sequence[str]) -> str:
     rest = iter(indices)
     parts = [_bare(next(rest)) if entry == "at" else f"{entry[1]}:{entry[2]}" for entry in pattern]
     return ", ".join(parts) or "()"
+
+def _is_replayed(node: Loop) -> bool:
+    return node.checkpoint != "none" and len(node.outputs) > len(node.initial)
+
+
+def _tuple(texts: Iterable[str]) -> str:
+    return f"({''.join(f'{t}, ' for t in texts)})"
+
 
 
 def _bare(text: str) -> str:

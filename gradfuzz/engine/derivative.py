@@ -13,11 +13,11 @@ from gradfuzz.engine.functions import reshape, stack
 from gradfuzz.engine.functions import sum as total
 from gradfuzz.engine.inline import inline, or_zeros
 from gradfuzz.engine.prune import prune
-from gradfuzz.engine.reverse import ReverseMode
+from gradfuzz.engine.reverse import ReverseMode, checked
 from gradfuzz.engine.value import Value
 from gradfuzz.errors import UsageError
 from gradfuzz.programs.builder import GraphBuilder, constant
-from gradfuzz.programs.graph import Atom, Constant, Graph, Var
+from gradfuzz.programs.graph import Atom, Checkpoint, Constant, Graph, Var
 from gradfuzz.programs.lower import lower
 from gradfuzz.programs.syntax import ArrayConst, Const, Program
 
@@ -34,7 +34,14 @@ class Rules:
     reverse: type[ReverseMode] = ReverseMode
 
 
-def derivative(program: Program | Graph, *, wrt: Sequence[str], modes: Sequence[Mode], rules: Rules | None = None) -> Graph:
+def derivative(
+    program: Program | Graph,
+    *,
+    wrt: Sequence[str],
+    modes: Sequence[Mode],
+    rules: Rules | None = None,
+    checkpoint: Checkpoint = "none",
+) -> Graph:
     """The graph of the outputs of `program` and of the gradient that `modes` ask for, innermost first.
 
     F(x) is the sum over the float outputs of <weight, output>. The graph takes the parameters of the program, then one weight per float
@@ -42,7 +49,11 @@ def derivative(program: Program | Graph, *, wrt: Sequence[str], modes: Sequence[
     of F for one mode, of D F[v] for two, of D^2 F[v, v] for three. Every mode but the last contracts with v; with no
     mode the outputs alone are returned.
 
-    Raises `UsageError` for names in `wrt` that are no float parameters.
+    `checkpoint` bounds the memory of long loops in reverse mode and changes no bit of a result: "none" keeps the carries of all n trips;
+    "sqrt" about sqrt(n) of them, whatever the order; an int k at most k for each loop of the program (its tangents with it),
+    while loops on the way back that are differentiated in reverse once more still keep a state per trip. What is not kept is computed again.
+
+    Raises `UsageError` for names in `wrt` that are no float parameters, and for another `checkpoint`.
     """
     graph = lower(program) if isinstance(program, Program) else program
     rules = rules or Rules()
@@ -57,7 +68,7 @@ def derivative(program: Program | Graph, *, wrt: Sequence[str], modes: Sequence[
     outputs = [k for k, a in enumerate(graph.outputs) if a.type.is_float]
     weights = [Var(graph.outputs[k].type, "weight") for k in outputs]
     directions = [Var(graph.inputs[k].type, f"{graph.inputs[k].name}_v") for k in places] if len(modes) > 1 else []
-    step = _Step(graph, places, outputs, len(weights), len(directions), rules)
+    step = _Step(graph, places, outputs, len(weights), len(directions), rules, checked(checkpoint))
     current = step.start(weights, directions)
     for mode in modes[:-1]:
         current = step.contract(current, mode)
@@ -78,6 +89,7 @@ class _Step:
     weights: int
     directions: int
     rules: Rules
+    checkpoint: Checkpoint
 
     def start(self, weights: list[Var], directions: list[Var]) -> Graph:
         g = self.program
@@ -157,7 +169,7 @@ class _Step:
         return values[:n], _sum(builder, parts)
 
     def _gradient(self, graph: Graph, builder: GraphBuilder, inputs: list[Var]) -> tuple[list[Atom], list[Value]]:
-        mode = self.rules.reverse(builder)
+        mode = self.rules.reverse(builder, checkpoint=self.checkpoint)
         tape = mode.forward(graph, inputs, [k in self.places for k in range(len(inputs))])
         gs: list[Value | None] = [None] * len(graph.outputs)
         for k, seed in zip(self._scalar(graph), self._seeds(graph, builder, inputs), strict=True):

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from gradfuzz.engine.value import Value
 from gradfuzz.programs.builder import GraphBuilder
-from gradfuzz.programs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, Node, Var
 
 __all__ = ["copy_node", "emit_loop", "inline", "or_zeros", "values"]
 
@@ -57,6 +57,7 @@ def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> S
         condition=node.condition,
         count=arguments[-1] if node.count is not None else None,
         reverse=node.reverse,
+        checkpoint=node.checkpoint,
     )
 
 
@@ -73,6 +74,7 @@ def emit_loop(
     outputs: Sequence[Atom],
     extra_constants: int = 0,
     extra_carries: int = 0,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[Var, ...]:
     """`node` with another body and more constants and carries, placed after its own; its condition does not see them."""
     condition = node.condition
@@ -93,4 +95,5 @@ def emit_loop(
         condition=condition,
         count=count,
         reverse=node.reverse,
+        checkpoint=node.checkpoint if checkpoint is None else checkpoint,
     )

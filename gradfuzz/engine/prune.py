@@ -95,4 +95,5 @@ def _smaller_loop(node: Loop, live: set[Var]) -> Loop:
         node.count,
         tuple(node.outputs[k] for k in [*keep_carries, *written]),
         node.reverse,
+        node.checkpoint,
     )

@@ -4,6 +4,8 @@ The derivative of a loop is a loop. The first saves every carry at the start of 
 reads the stacks from the last trip to the first, computes the body again from what was saved, and pulls the cotangents of the carries
 back through it. Cotangents of values made in the body are new in every trip; those of values closed over add up over the trips; those of the
 initial values are what the carries' cotangents are in the end. What no derivative needs is pruned afterwards.
+
+With a `checkpoint` the stacks are no longer kept but computed again as they are read (`programs.replay`); the graphs are the same.
 """
 
 from __future__ import annotations
@@ -15,29 +17,43 @@ from gradfuzz.engine.functions import unbroadcast
 from gradfuzz.engine.inline import copy_node, emit_loop, or_zeros
 from gradfuzz.engine.value import Value, apply
 from gradfuzz.engine.vjp_rules import VJP, VJP_SEVERAL
-from gradfuzz.errors import NotDifferentiableError
+from gradfuzz.errors import NotDifferentiableError, UsageError
 from gradfuzz.programs.builder import GraphBuilder
-from gradfuzz.programs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, Node, Var
 from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.types import INT
 
-__all__ = ["Cotangent", "ReverseMode", "active_outputs"]
+__all__ = ["Cotangent", "ReverseMode", "active_outputs", "checked"]
 
 Cotangent = Value | None
 """None: zero, and known to be zero while the graph is built."""
 
 
-class ReverseMode:
-    """Pulls cotangents back through a graph. The rules of a mutant override a method."""
+def checked(checkpoint: Checkpoint) -> Checkpoint:
+    """`checkpoint` itself. Raises `UsageError` where it is neither "none" nor "sqrt" nor a positive int."""
+    if checkpoint in ("none", "sqrt") or (isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0):
+        return checkpoint
+    raise UsageError(f"checkpoint={checkpoint!r}; it is 'none', 'sqrt' or a positive int, the number of states that are kept")
 
-    def __init__(self, builder: GraphBuilder, level: int = 0) -> None:
+
+class ReverseMode:
+    """Pulls cotangents back through a graph. The rules of a mutant override a method.
+
+    `checkpoint` is how stacks are kept (`graph.Loop`). "sqrt" holds for every stack. An int holds for the loops that read no
+    stacks: those of a program, and of its derivatives by forward mode; the loops on the way back, where they are differentiated again, keep
+    every entry, because computing theirs would jump about in stacks that are cheap to read in one direction only. A loop that was made
+    with a checkpoint keeps it when it is differentiated with "none".
+    """
+
+    def __init__(self, builder: GraphBuilder, level: int = 0, checkpoint: Checkpoint = "none") -> None:
         self.builder = builder
         self.level = level
+        self.checkpoint = checkpoint
         self.cotangents: dict[Var, Value] = {}
 
     def nested(self) -> ReverseMode:
         """The same rules for an inner graph."""
-        return type(self)(GraphBuilder(simplify=True), self.level + 1)
+        return type(self)(GraphBuilder(simplify=True), self.level + 1, self.checkpoint)
 
     def value(self, atom: Atom) -> Value:
         return Value(self.builder, atom, self.level)
@@ -67,7 +83,7 @@ class ReverseMode:
         index = inner.input(INT, "k")
         body = inner.finish([x, y, index], [inner.emit("add", x, y)])
         stacks = [v.atom for v in (a, b) if isinstance(v.atom, Var)]
-        (result,) = self.builder.loop("for", constants=[], initial=[], stacks=stacks, body=body)
+        (result,) = self.builder.loop("for", constants=[], initial=[], stacks=stacks, body=body, checkpoint=self.stacked())
         return self.value(result)
 
     # One method per node -----------------------------------------------------------------------------------------------
@@ -130,10 +146,15 @@ class ReverseMode:
             out[1 + k] = self.value(result)
         return out
 
+    def stacked(self) -> Checkpoint:
+        """The checkpoint of a loop that reads stacks."""
+        return "sqrt" if self.checkpoint == "sqrt" else "none"
+
     def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
         """`node` on the way forth: its outputs, and a stack of each of its carries."""
         nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
         body = GraphBuilder()
+        kept = self.stacked() if node.stacks else self.checkpoint
         copies = [body.input(v.type, v.name) for v in node.body.inputs]
         known: dict[Var, Atom] = dict(zip(node.body.inputs, copies, strict=True))
         for inner in node.body.nodes:
@@ -150,6 +171,7 @@ class ReverseMode:
             body=body,
             inputs=copies,
             outputs=[*outputs, *copies[nc : nc + ni]],
+            checkpoint=None if kept == "none" else kept,
         )
         return list(results[: len(node.outputs)]), list(results[len(node.outputs) :])
 
@@ -173,6 +195,7 @@ class ReverseMode:
             stacks=[s for s in stacks if isinstance(s, Var)],
             body=pull.mode.builder.finish(body_inputs, [v.atom for v in pull.outputs], "pullback"),
             reverse=not node.reverse,
+            checkpoint=self.stacked(),
         )
         return self.to_inputs(node, pull, results, tape)
 

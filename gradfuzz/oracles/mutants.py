@@ -22,7 +22,7 @@ from gradfuzz.engine.value import Value
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.programs.builder import GraphBuilder
-from gradfuzz.programs.graph import Atom, Equation, Loop, Var
+from gradfuzz.programs.graph import Atom, Checkpoint, Equation, Loop, Var
 from gradfuzz.programs.types import INT
 
 __all__ = ["MUTANTS", "Mutant", "mutant"]
@@ -62,8 +62,8 @@ class ForwardSweep(ReverseMode):
 class ReusedAdjoint(ReverseMode):
     """M2. In a body-first loop the adjoints of the values made in the body are not set to zero before the next trip back."""
 
-    def __init__(self, builder: GraphBuilder, level: int = 0) -> None:
-        super().__init__(builder, level)
+    def __init__(self, builder: GraphBuilder, level: int = 0, checkpoint: Checkpoint = "none") -> None:
+        super().__init__(builder, level, checkpoint)
         self.stale: dict[Var, Value] = {}
         self.left: dict[Var, Value] = {}
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from gradfuzz.programs.graph import Atom, Branch, Constant, Equation, Graph, Loop, LoopForm, Node, Var
+from gradfuzz.programs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, LoopForm, Node, Var
 from gradfuzz.programs.ops import OPS, result_type
 from gradfuzz.programs.syntax import Const, ParamValue
 from gradfuzz.programs.types import Type
@@ -113,6 +113,7 @@ class GraphBuilder:
         count: Atom | None = None,
         reverse: bool = False,
     ) -> tuple[Var, ...]:
+        checkpoint: Checkpoint = "none",
         """A loop; its outputs are named after what the body returns in their place."""
         carries = len(initial)
         names = [v.name for v in body.inputs[len(constants) : len(constants) + carries]]
@@ -135,6 +136,7 @@ class GraphBuilder:
                 tuple(outputs),
                 reverse,
             )
+                checkpoint,
         )
         return tuple(outputs)
 

@@ -20,9 +20,10 @@ from typing import Literal
 from gradfuzz.programs.syntax import ArrayConst, Const, ParamValue
 from gradfuzz.programs.types import Type
 
-__all__ = ["Atom", "Branch", "Constant", "Equation", "Graph", "Loop", "LoopForm", "Node", "Var"]
+__all__ = ["Atom", "Branch", "Checkpoint", "Constant", "Equation", "Graph", "Loop", "LoopForm", "Node", "Var"]
 
 LoopForm = Literal["while", "repeat", "for"]
+Checkpoint = Literal["none", "sqrt"] | int
 _counter = itertools.count()
 
 
@@ -78,6 +79,8 @@ class Loop:
                    then). The body gets the trip's index 0, 1, ... as its last input.
     reverse        (for only) the trips run from the last index to the first; stacks written keep the order of the
                    indices, so entry k always belongs to index k.
+    checkpoint     how the stacks written are kept, never what is in them: "none" every entry; "sqrt" or an int k only some of the
+                   carries, from which the entries are computed again where they are read (see `replay`).
     """
 
     form: LoopForm
@@ -89,6 +92,7 @@ class Loop:
     count: Atom | None
     outputs: tuple[Var, ...]
     reverse: bool = False
+    checkpoint: Checkpoint = "none"
 
     @property
     def inputs(self) -> tuple[Atom, ...]:

@@ -21,6 +21,7 @@ from gradfuzz.programs.calls import DECIDE, LIMIT, TRACE, Environment, Frame, Op
 from gradfuzz.programs.graph import Atom, Branch, Equation, Graph, Loop, Var
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.ops import result_type
+from gradfuzz.programs.replay import columns, materialized, replay, trip_by_trip
 from gradfuzz.programs.syntax import (
     ArrayConst,
     Assign,
@@ -94,7 +95,7 @@ class _Compiled:
             for place, value in zip(self._inputs, inputs, strict=True):
                 environment[place] = value
             self._body(environment)
-            return tuple([read(environment) for read in self._outputs])
+            return tuple([materialized(read(environment)) for read in self._outputs])
 
 
 class _Recent(Generic[T]):
@@ -349,16 +350,41 @@ class _Equations:
         condition = None if node.condition is None else self.function(node.condition)
         targets = [self._place(v) for v in node.outputs]
         carried, counted = len(initial), node.form == "for"
+        replayed = node.checkpoint != "none" and len(targets) > carried
+
+        def run_replayed(environment: Environment) -> None:
+            shared, own = [r(environment) for r in constants], environment.copy()
+
+            def advanced(*arguments: Any) -> list[Any]:
+                return body.call(own, [*shared, *arguments])
+
+            def goes_on(carries: Sequence[Any]) -> bool:
+                assert condition is not None, f"a {node.form} loop has a condition"
+                (value,) = condition.call(own, [*shared, *carries])
+                return _holds(lambda _: value, own)
+
+            final, written = replay(
+                node.form,
+                node.checkpoint,
+                trip_by_trip(advanced, None if condition is None else goes_on, carried, len(targets) - carried),
+                tuple([r(environment) for r in initial]),
+                stacks=[r(environment) for r in stacks],
+                count=None if count is None else count(environment),
+                reverse=node.reverse,
+                written=len(targets) - carried,
+                trip_limit=environment[LIMIT],
+            )
+            for place, value in zip(targets, [*final, *written], strict=True):
+                environment[place] = value
 
         def run(environment: Environment) -> None:
             shared = [r(environment) for r in constants]
             carries = [r(environment) for r in initial]
-            tapes = [r(environment) for r in stacks]
+            read = [r(environment) for r in stacks]
             written: list[list[Any]] = [[] for _ in range(len(targets) - carried)]
             limit = environment[LIMIT]
 
-            def trip(index: int) -> None:
-                entries = [tape[index] for tape in tapes]
+            def trip(index: int, *entries: Any) -> None:
                 results = body.call(environment, [*shared, *carries, *entries, *([index] if counted else [])])
                 carries[:] = results[:carried]
                 for stack, entry in zip(written, results[carried:], strict=True):
@@ -370,11 +396,12 @@ class _Equations:
                 return _holds(lambda _: value, environment)
 
             if counted:
-                trips = len(tapes[0]) if count is None else max(0, count(environment))
+                trips = len(read[0]) if count is None else max(0, count(environment))
                 if trips > limit:
                     raise _too_long(limit)
-                for index in reversed(range(trips)) if node.reverse else range(trips):
-                    trip(index)
+                indices = range(trips)[::-1] if node.reverse else range(trips)
+                for at in zip(indices, *columns(read, indices), strict=False):
+                    trip(*at)
             else:
                 trips = 0
                 while (node.form == "repeat" and trips == 0) or goes_on():
@@ -388,7 +415,7 @@ class _Equations:
             for place, value in zip(targets, [*carries, *written], strict=True):
                 environment[place] = value
 
-        return run
+        return run_replayed if replayed else run
 
 
 def _compile_program(program: Program) -> _Compiled:
