@@ -46,9 +46,12 @@ _INFIX = {
     "not_equal": "!=",
     "matmul": "@",
 }
-_CALLS = frozenset({"sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "sign", "maximum", "minimum", "pow"})
+_CALLS = frozenset(
+    {"sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "abs", "sign", "maximum", "minimum", "clip", "pow"}
+)
 _IDENTITY_ON_SCALARS = frozenset(
-    {"sum", "mean", "prod", "reshape", "broadcast_to", "permute_dims", "index", "flip", "cumulative_sum"}
+    {"sum", "mean", "prod", "amax", "amin", "logsumexp", "all", "any", "reshape", "broadcast_to", "permute_dims", "index"}
+    | {"flip", "cumulative_sum"}
 )
 
 
@@ -150,11 +153,12 @@ def _minimum(a: float, b: float) -> float:
 
 
 _MATH: dict[str, Any] = {
-    **{n: getattr(math, n) for n in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "pow")},
+    **{n: getattr(math, n) for n in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "pow")},
     "abs": abs,
     "sign": _sign,
     "maximum": _maximum,
     "minimum": _minimum,
+    "clip": lambda x, lower, upper: _minimum(_maximum(x, lower), upper),
     "inf": math.inf,
     "nan": math.nan,
 }

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.engine import linalg
+from gradfuzz.engine import tensor_jvp as tensor
 from gradfuzz.engine.functions import (
     cos,
+    exp,
     log,
     pow,
     prod,
@@ -88,6 +90,10 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
     "exp": (lambda t, ans, x: ans * t,),
     "log": (lambda t, ans, x: t / x,),
     "sqrt": (lambda t, ans, x: t / (2.0 * ans),),
+    "log1p": (lambda t, ans, x: t / (x + 1.0),),
+    "expm1": (lambda t, ans, x: exp(x) * t,),
+    "softmax": (tensor.softmax,),
+    "log_softmax": (tensor.log_softmax,),
     "abs": (lambda t, ans, x: where(x > 0.0, t, where(x < 0.0, -t, 0.0)),),
     "maximum": (
         lambda t, ans, x, y: where(x == y, 0.5 * t, where(x > y, t, 0.0)),
@@ -97,11 +103,18 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
         lambda t, ans, x, y: where(x == y, 0.5 * t, where(x < y, t, 0.0)),
         lambda t, ans, x, y: where(x == y, 0.5 * t, where(x < y, 0.0, t)),
     ),
+    "clip": (tensor.clip_x, tensor.clip_lower, tensor.clip_upper),
     "where": (lambda t, ans, c, x, y: None, lambda t, ans, c, x, y: where(c, t, 0.0), lambda t, ans, c, x, y: where(c, 0.0, t)),
     "sum": (_reduce_sum,),
     "mean": (_linear("mean"),),
     "prod": (_prod,),
     "cumulative_sum": (_linear("cumulative_sum"),),
+    "cumulative_prod": (tensor.cumulative_prod,),
+    "cumulative_max": (tensor.cumulative_max,),
+    "amax": (tensor.extreme,),
+    "amin": (tensor.extreme,),
+    "logsumexp": (tensor.logsumexp,),
+    "window_sum": (_linear("window_sum"),),
     "astype": (_linear("astype"),),
     "reshape": (_linear("reshape"),),
     "broadcast_to": (_linear("broadcast_to"),),
@@ -111,6 +124,21 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
     "stack": _join("stack"),
     "index": (_index,),
     "index_update": (_index_update_array, _index_update_value),
+    "sort": (tensor.sort,),
+    "take": (lambda t, ans, x, i, *, axis: apply("take", t, i, axis=axis), lambda t, ans, x, i, *, axis: None),
+    "take_along_axis": (
+        lambda t, ans, x, i, *, axis: apply("take_along_axis", t, i, axis=axis),
+        lambda t, ans, x, i, *, axis: None,
+    ),
+    "scatter_add": (
+        lambda t, ans, x, i, u, *, axis: t,
+        lambda t, ans, x, i, u, *, axis: None,
+        tensor.scatter_update,
+    ),
+    "conv": (
+        lambda t, ans, x, kernel, **windows: apply("conv", t, kernel, **windows),
+        lambda t, ans, x, kernel, **windows: apply("conv", x, t, **windows),
+    ),
     "matmul": (lambda t, ans, x, y: apply("matmul", t, y), lambda t, ans, x, y: apply("matmul", x, t)),
     **linalg.JVP,
 }

@@ -44,6 +44,8 @@ _SAME_NAME = frozenset(
         "exp",
         "log",
         "sqrt",
+        "log1p",
+        "expm1",
         "sign",
         "maximum",
         "minimum",
@@ -258,9 +260,9 @@ def _compute(op: str, operands: Sequence[Operand], params: dict[str, ParamValue]
     with np.errstate(all="ignore"):
         ready = [
             np.asarray(o, np.float64)[()]
-            if wanted and isinstance(o, (int, float)) and op not in ("index", "index_update", "where")
+            if wanted and isinstance(o, (int, float)) and op not in ("index", "index_update", "where") and k not in OPS[op].indices
             else o
-            for o in operands
+            for k, o in enumerate(operands)
         ]
         if OPS[op].parts:
             return _numpy.part(op, *ready, **full)

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.engine import linalg
+from gradfuzz.engine import tensor_vjp as tensor
 from gradfuzz.engine.functions import (
     broadcast_to,
     cos,
     cumulative_sum,
+    exp,
     expand_reduced,
     flip,
     log,
@@ -131,6 +133,10 @@ VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
     "exp": (lambda g, ans, x: g * ans,),
     "log": (lambda g, ans, x: g / x,),
     "sqrt": (lambda g, ans, x: g * 0.5 / ans,),
+    "log1p": (lambda g, ans, x: g / (1.0 + x),),
+    "expm1": (lambda g, ans, x: g * exp(x),),
+    "softmax": (tensor.softmax,),
+    "log_softmax": (tensor.log_softmax,),
     "abs": (lambda g, ans, x: g * sign(x),),
     "maximum": (
         lambda g, ans, x, y: where(x > y, g, _pick(x == y, 0.5 * g)),
@@ -140,11 +146,18 @@ VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
         lambda g, ans, x, y: where(x < y, g, _pick(x == y, 0.5 * g)),
         lambda g, ans, x, y: where(y < x, g, _pick(x == y, 0.5 * g)),
     ),
+    "clip": (tensor.clip_x, tensor.clip_lower, tensor.clip_upper),
     "where": (lambda g, ans, c, x, y: None, lambda g, ans, c, x, y: where(c, g, 0.0), lambda g, ans, c, x, y: where(c, 0.0, g)),
     "sum": (lambda g, ans, x, *, axis, keepdims: expand_reduced(g, x.shape, axis, keepdims),),
     "mean": (lambda g, ans, x, *, axis, keepdims: expand_reduced(g, x.shape, axis, keepdims) * (_size(ans) / _size(x)),),
     "prod": (_prod,),
     "cumulative_sum": (lambda g, ans, x, *, axis: flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis),),
+    "cumulative_prod": (tensor.cumulative_prod,),
+    "cumulative_max": (tensor.cumulative_max,),
+    "amax": (tensor.extreme,),
+    "amin": (tensor.extreme,),
+    "logsumexp": (tensor.logsumexp,),
+    "window_sum": (tensor.window_sum,),
     "astype": (lambda g, ans, x, *, dtype: g,),
     "reshape": (lambda g, ans, x, *, shape: reshape(g, x.shape),),
     "broadcast_to": (lambda g, ans, x, *, shape: unbroadcast(g, x.shape),),
@@ -154,6 +167,15 @@ VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
     "stack": _stack,
     "index": (_index,),
     "index_update": (_updated, _update),
+    "sort": (tensor.sort,),
+    "take": (tensor.take, lambda g, ans, x, i, *, axis: None),
+    "take_along_axis": (tensor.take_along_axis, lambda g, ans, x, i, *, axis: None),
+    "scatter_add": (
+        lambda g, ans, x, i, u, *, axis: g,
+        lambda g, ans, x, i, u, *, axis: None,
+        lambda g, ans, x, i, u, *, axis: apply("take", g, i, axis=axis),
+    ),
+    "conv": (tensor.conv_x, tensor.conv_kernel),
     "matmul": (_matmul_left, _matmul_right),
     **linalg.VJP,
 }

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
+from gradfuzz.fuzzer.perturbed_tensors import TensorLanes
 from gradfuzz.oracles.base import Precision
+from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.numpy_namespace import index_key
-from gradfuzz.programs.ops import normalize_axes
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 
 __all__ = ["EPS", "FINE_EPS", "FUNCTION_UNITS", "LANES", "PerturbedNamespace", "UndecidedError", "unit_roundoff"]
@@ -84,7 +85,7 @@ def _pools(eps: float, points: int) -> tuple[Array, Array, Array]:
     return 1.0 + draws, 1.0 + FUNCTION_UNITS * draws, 1.0 + draws * np.tile(_SUM_SIGN, points)
 
 
-class PerturbedNamespace(Namespace):
+class PerturbedNamespace(TensorLanes, Namespace):
     """float64 lanes for `points` points at once. Ints and bools are exact and have no lanes.
 
     The spread of the lanes times `scale` is what rounding to `precision` does.

@@ -17,7 +17,7 @@ _MANY = 1000
 
 
 class _TieNamespace(NumpyNamespace):
-    """Counts ties: one for each entry of abs, maximum or minimum, `_MANY` for each comparison of floats, which no slope can judge."""
+    """Counts ties: one for each entry of a selection, `_MANY` for each comparison of floats, which no slope can judge."""
 
     def __init__(self, precision: Precision) -> None:
         super().__init__(precision)
@@ -37,6 +37,43 @@ class _TieNamespace(NumpyNamespace):
     def minimum(self, a: Any, b: Any) -> Any:  # type: ignore[override]
         self._count(np.equal(a, b), 1)
         return np.minimum(a, b)
+
+    def clip(self, x: Any, lower: Any, upper: Any) -> Any:
+        return self.minimum(self.maximum(x, lower), upper)
+
+    def amax(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+        return self._extreme(np.max, x, axis, keepdims)
+
+    def amin(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+        return self._extreme(np.min, x, axis, keepdims)
+
+    def _extreme(self, extreme: Any, x: Any, axis: Any, keepdims: Any, weight: int = 1) -> Any:
+        best = extreme(x, axis=axis, keepdims=True)
+        self._count(np.equal(x, best), weight)
+        self.ties -= weight * best.size  # one entry of each group is the extreme itself
+        return best if keepdims else extreme(x, axis=axis)
+
+    def cumulative_max(self, x: Any, *, axis: Any) -> Any:  # type: ignore[override]
+        before, after = np.moveaxis(np.maximum.accumulate(x, axis), axis, 0)[:-1], np.moveaxis(x, axis, 0)[1:]
+        self._count(np.equal(before, after), 1)
+        return np.maximum.accumulate(x, axis)
+
+    def sort(self, x: Any, *, axis: Any) -> Any:
+        result = np.sort(x, axis)
+        self._count(np.diff(result, axis=axis) == 0.0, 1)
+        return result
+
+    def argsort(self, x: Any, *, axis: Any) -> Any:
+        self._count(np.diff(np.sort(x, axis), axis=axis) == 0.0, _MANY)
+        return super().argsort(x, axis=axis)
+
+    def argmax(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+        self._extreme(np.max, x, axis, keepdims, _MANY)
+        return np.argmax(x, axis=axis, keepdims=keepdims)
+
+    def argmin(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+        self._extreme(np.min, x, axis, keepdims, _MANY)
+        return np.argmin(x, axis=axis, keepdims=keepdims)
 
     def sign(self, x: Any) -> Any:  # type: ignore[override]
         self._count(np.equal(x, 0.0), _MANY)

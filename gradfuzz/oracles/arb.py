@@ -123,10 +123,14 @@ class ArbNamespace(ObjectNamespace):
         return (b * a.log()).exp()
 
     def function(self, name: str, x: Any) -> Any:
+        if name == "log1p":
+            _positive(1 + x, name)
         if name == "log" or (name == "sqrt" and not (self.order == 0 and x.is_zero())):
             _positive(x, name)
         if name == "tanh" and isinstance(x, arb_series):
             return self._tanh(x)
+        if name in ("log1p", "expm1"):
+            return _near_zero(name, x)
         return getattr(x, name)()
 
     def _tanh(self, x: arb_series) -> Any:
@@ -135,6 +139,15 @@ class ArbNamespace(ObjectNamespace):
         e = (2 * x if below else -2 * x).exp()
         quotient = self.quotient(1 - e, 1 + e)
         return -quotient if below else quotient
+
+
+def _near_zero(name: str, x: Number) -> Number:
+    """log1p or expm1; FLINT has no such functions of series, but of their constant terms, which alone could cancel."""
+    here = getattr(_constant_term(x), name)()
+    if isinstance(x, arb):
+        return here
+    series = (1 + x).log() if name == "log1p" else x.exp()
+    return arb_series([here, *(series[k] for k in range(1, series.prec))])
 
 
 def _constant_term(x: Number) -> arb:

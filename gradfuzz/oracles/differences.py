@@ -59,7 +59,7 @@ _VALUE_AGREEING = 200
 _SAFETY = 8
 """The bound is so many times the difference of the two."""
 
-_RANGES = {"exp": 256, "sin": 4096, "cos": 4096, "tan": 4096}
+_RANGES = {"exp": 256, "expm1": 256, "sin": 4096, "cos": 4096, "tan": 4096}
 """exp of 2^256 and sin of 2^4096 are far beyond what any float leads to, and reducing them would take mpmath for ever."""
 
 Number = Any
@@ -100,6 +100,8 @@ class MpmathNamespace(ObjectNamespace):
     def function(self, name: str, x: Number) -> Number:
         if name == "log":
             _positive(x, name)
+        elif name == "log1p":
+            _positive(1 + x, name)
         elif name == "sqrt":
             if x or self.order:
                 _positive(x, name)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, SUM, Emitter, Piece, number_text
-from gradfuzz.programs.ops import normalize_axes
+from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.types import Type
 

@@ -10,9 +10,9 @@ import torch
 
 from gradfuzz.errors import DomainError
 from gradfuzz.oracles.base import Precision
+from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.numpy_namespace import index_key
-from gradfuzz.programs.ops import normalize_axes
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 
 __all__ = ["TorchNamespace"]

@@ -72,7 +72,8 @@ class GraphBuilder:
         items = tuple(sorted({**_DEFAULTS[op], **params}.items()))
         result = _result_type(op, tuple([a.type for a in inputs]), items)
         if result.is_float and op not in _KEEPS_INTS:
-            inputs = tuple(self.to_float(a) if a.type.dtype == "int" else a for a in inputs)
+            kept = OPS[op].indices
+            inputs = tuple(self.to_float(a) if a.type.dtype == "int" and k not in kept else a for k, a in enumerate(inputs))
         elif op == "index_update" and result.is_float:
             inputs = (self.to_float(inputs[0]), self.to_float(inputs[1]), *inputs[2:])
         atoms = tuple(self.use(a) for a in inputs)

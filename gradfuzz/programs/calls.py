@@ -18,9 +18,11 @@ from types import EllipsisType
 from typing import Any
 
 from gradfuzz.errors import DomainError
+from gradfuzz.programs.axes import normalize_axis
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.ops import OPS, Params
 from gradfuzz.programs.syntax import ArrayConst, Const, ParamValue
+from gradfuzz.programs.tensor_numpy import in_range
 from gradfuzz.programs.types import DType, Type, promote
 
 __all__ = ["DECIDE", "LIMIT", "TRACE", "Environment", "Frame", "Operand", "Read", "call", "convert"]
@@ -136,6 +138,8 @@ def call(frame: Frame, op: str, operands: Sequence[Operand], params: Params, res
         return _cast(frame, arguments[0], result)
     if _is_python(result) and all(_is_python(a.type) for a in arguments):
         return _python(frame, op, arguments, result)
+    if row.indices:
+        arguments = _gathering(arguments, row.indices, full["axis"])
     if op in ("index", "index_update"):
         return _indexed(frame, op, arguments, full, result)
     return _apply(frame, op, arguments, full, result)
@@ -151,7 +155,7 @@ def _converted(frame: Frame, op: str, operands: Sequence[Operand], result: Type)
     if op in ("astype", "index") or kind == "logic":
         return list(operands)
     dtype = promote(o.type.dtype for o in operands) if kind == "comparison" else result.dtype
-    return [convert(frame, o, dtype) for o in operands]
+    return [o if k in OPS[op].indices else convert(frame, o, dtype) for k, o in enumerate(operands)]
 
 
 def _apply(frame: Frame, op: str, arguments: Sequence[Operand], params: Params, result: Type) -> Operand:
@@ -209,6 +213,18 @@ def _checked_index(operand: Operand, size: int, axis: int, array: Type) -> Opera
         raise DomainError(f"index {index} is outside axis {axis} of {array}; it has entries 0 to {size - 1}")
 
     return Operand(operand.type, checked)
+
+
+def _gathering(arguments: Sequence[Operand], indices: Sequence[int], axis: ParamValue) -> list[Operand]:
+    """The arguments, those at `indices` with every entry checked: it is an index of an entry of the first argument's axis."""
+    array = arguments[0].type
+    size = array.shape[normalize_axis(axis, array.rank, "indices")] or 0
+
+    def checked(operand: Operand) -> Operand:
+        read = operand.read
+        return Operand(operand.type, lambda environment: in_range(read(environment), size))
+
+    return [checked(a) if k in indices else a for k, a in enumerate(arguments)]
 
 
 # Ints and bools --------------------------------------------------------------------------------------------------------

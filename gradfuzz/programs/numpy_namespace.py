@@ -15,6 +15,7 @@ from gradfuzz.errors import DomainError
 from gradfuzz.programs.linalg_numpy import LinalgNumpy
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
+from gradfuzz.programs.tensor_numpy import TensorArrays, TensorNumpy
 
 __all__ = ["ArrayNamespace", "NumpyNamespace", "index_key"]
 
@@ -29,7 +30,7 @@ def index_key(pattern: ParamValue, indices: Sequence[int]) -> tuple[int | slice,
     return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)  # type: ignore[index]
 
 
-class ArrayNamespace(Namespace):
+class ArrayNamespace(TensorArrays, Namespace):
     """The ops that only move entries, on NumPy arrays of any dtype. A scalar result is a scalar, never a 0-d array."""
 
     def as_array(self, value: Any) -> Any:
@@ -87,7 +88,7 @@ class ArrayNamespace(Namespace):
         return np.logical_not(a)
 
 
-class NumpyNamespace(LinalgNumpy, ArrayNamespace):
+class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
     """float32 or float64 by NumPy's own functions."""
 
     add = staticmethod(np.add)

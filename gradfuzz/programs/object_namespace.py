@@ -17,9 +17,10 @@ from typing import Any, Literal
 import numpy as np
 
 from gradfuzz.errors import DomainError, EvaluationError
+from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.numpy_namespace import ArrayNamespace
-from gradfuzz.programs.ops import normalize_axes
 from gradfuzz.programs.syntax import ParamValue
+from gradfuzz.programs.tensor_objects import TensorObjects
 
 __all__ = ["ObjectNamespace", "OutOfRangeError", "UndecidedError"]
 
@@ -50,7 +51,7 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray)
 
 
-class ObjectNamespace(ArrayNamespace):
+class ObjectNamespace(TensorObjects, ArrayNamespace):
     """Floats are Python objects; int arrays are int64 arrays and bool arrays bool arrays, as everywhere."""
 
     def __init__(self, precision: Literal["float32", "float64"] = "float64", trace: list[int] | None = None) -> None:
@@ -234,18 +235,7 @@ class ObjectNamespace(ArrayNamespace):
     # Folds
 
     def _fold(self, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: ParamValue, keepdims: bool) -> Any:
-        array = self.as_array(x)
-        axes = normalize_axes(axis, array.ndim, "a reduction")
-        kept = [a for a in range(array.ndim) if a not in axes]
-        rows = np.transpose(array, [*kept, *axes]).reshape(math.prod(array.shape[a] for a in kept), -1) if array.size else None
-        result = np.empty(math.prod(array.shape[a] for a in kept), object)
-        for k in range(result.size):
-            row = [] if rows is None else list(rows[k])
-            result[k] = functools.reduce(combine, row) if row else self.scalar(start)
-        shape = (
-            tuple(1 if a in axes else n for a, n in enumerate(array.shape)) if keepdims else tuple(array.shape[a] for a in kept)
-        )
-        return result.reshape(shape)[()]
+        return self.over(lambda row: functools.reduce(combine, row) if row else self.scalar(start), x, axis, keepdims)
 
     def sum(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
         if _is_array(x) and x.dtype != object:

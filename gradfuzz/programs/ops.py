@@ -17,6 +17,8 @@ from typing import Literal
 
 from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs import linalg_rules as linalg
+from gradfuzz.programs import tensor_rules as tensor
+from gradfuzz.programs.axes import normalize_axes, normalize_axis
 from gradfuzz.programs.syntax import ParamValue
 from gradfuzz.programs.types import DType, Type, broadcast_shapes, promote
 
@@ -34,6 +36,7 @@ Domain = Literal[
     "nonzero for negative n",
     "in range",
     "no poles",
+    "above -1",
     "full rank",
     "invertible",
     "positive definite",
@@ -48,7 +51,8 @@ class Op:
     `arity` is the least and the greatest number of arguments (None: any number). `params` names the static
     parameters with their defaults (`...`: must be given). An op with several results names them in `parts`; its
     parameter `part` chooses one. `domain` says where the op is defined, `kink` where it
-    is continuous but not differentiable. `smooth` ops have a derivative with respect to float arguments.
+    is continuous but not differentiable. `smooth` ops have a derivative with respect to float arguments. `indices` are the places
+    of the arguments that are int arrays of indices from 0: they are never converted to another dtype.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Op:
     kink: Kink = ""
     smooth: bool = True
     parts: tuple[str, ...] = ()
+    indices: tuple[int, ...] = ()
 
 
 # Rules -----------------------------------------------------------------------------------------------------------------
@@ -142,23 +147,6 @@ def _integer_pow(types: tuple[Type, ...], params: Params) -> Type:
     if not isinstance(n, int) or isinstance(n, bool):
         raise ProgramTypeError(f"integer_pow takes an int n, not {n!r}; use pow for a real exponent")
     return types[0].with_dtype("float")
-
-
-def normalize_axis(axis: ParamValue, rank: int, op: str) -> int:
-    """`axis` counted from the front; ProgramTypeError where the array has no such axis."""
-    if not isinstance(axis, int) or isinstance(axis, bool) or not -rank <= axis < rank:
-        raise ProgramTypeError(f"{op} over axis {axis!r} of an array of rank {rank}; an axis is an int in [-{rank}, {rank})")
-    return axis % rank
-
-
-def normalize_axes(axis: ParamValue, rank: int, op: str) -> tuple[int, ...]:
-    """`axis` (None: all) as sorted distinct axes counted from the front."""
-    if axis is None:
-        return tuple(range(rank))
-    axes = [normalize_axis(a, rank, op) for a in (axis if isinstance(axis, tuple) else (axis,))]
-    if len(set(axes)) != len(axes):
-        raise ProgramTypeError(f"{op} over axes {axis!r} names an axis twice")
-    return tuple(sorted(axes))
 
 
 def _reducing(name: str, *, floating: bool = False) -> Rule:
@@ -300,6 +288,7 @@ def _matmul(types: tuple[Type, ...], params: Params) -> Type:
 # Table -----------------------------------------------------------------------------------------------------------------
 
 _REDUCE = (("axis", None), ("keepdims", False))
+_WINDOWS = (("strides", None), ("padding", None))
 
 
 def _several(name: str, parts: tuple[str, ...], params: tuple[tuple[str, ParamValue], ...] = (), domain: Domain = "") -> Op:
@@ -325,10 +314,15 @@ _ROWS = (
     Op("exp", "function", (1, 1), _floating("exp")),
     Op("log", "function", (1, 1), _floating("log"), domain="positive"),
     Op("sqrt", "function", (1, 1), _floating("sqrt"), domain="nonnegative"),
+    Op("log1p", "function", (1, 1), _floating("log1p"), domain="above -1"),
+    Op("expm1", "function", (1, 1), _floating("expm1")),
+    Op("softmax", "function", (1, 1), tensor.softmax("softmax"), (("axis", -1),)),
+    Op("log_softmax", "function", (1, 1), tensor.softmax("log_softmax"), (("axis", -1),)),
     Op("abs", "function", (1, 1), _promoting("abs"), kink="at 0"),
     Op("sign", "function", (1, 1), _promoting("sign"), smooth=False),
     Op("maximum", "selection", (2, 2), _promoting("maximum"), kink="at ties"),
     Op("minimum", "selection", (2, 2), _promoting("minimum"), kink="at ties"),
+    Op("clip", "selection", (3, 3), tensor.clip, kink="at ties"),
     Op("where", "selection", (3, 3), _where, kink="on condition"),
     Op("less", "comparison", (2, 2), _comparing("less"), smooth=False),
     Op("less_equal", "comparison", (2, 2), _comparing("less_equal"), smooth=False),
@@ -336,6 +330,9 @@ _ROWS = (
     Op("greater_equal", "comparison", (2, 2), _comparing("greater_equal"), smooth=False),
     Op("equal", "comparison", (2, 2), _comparing("equal"), smooth=False),
     Op("not_equal", "comparison", (2, 2), _comparing("not_equal"), smooth=False),
+    Op("argmax", "comparison", (1, 1), tensor.argextreme("argmax"), _REDUCE, smooth=False),
+    Op("argmin", "comparison", (1, 1), tensor.argextreme("argmin"), _REDUCE, smooth=False),
+    Op("argsort", "comparison", (1, 1), tensor.ordering("argsort"), (("axis", -1),), smooth=False),
     Op("logical_and", "logic", (2, 2), _logical("logical_and"), smooth=False),
     Op("logical_or", "logic", (2, 2), _logical("logical_or"), smooth=False),
     Op("logical_not", "logic", (1, 1), _logical("logical_not"), smooth=False),
@@ -343,6 +340,14 @@ _ROWS = (
     Op("mean", "reduction", (1, 1), _reducing("mean", floating=True), _REDUCE),
     Op("prod", "reduction", (1, 1), _reducing("prod"), _REDUCE),
     Op("cumulative_sum", "reduction", (1, 1), _along_axis("cumulative_sum"), (("axis", 0),)),
+    Op("cumulative_prod", "reduction", (1, 1), _along_axis("cumulative_prod"), (("axis", 0),)),
+    Op("cumulative_max", "reduction", (1, 1), _along_axis("cumulative_max"), (("axis", 0),), kink="at ties"),
+    Op("amax", "reduction", (1, 1), tensor.extreme("amax"), _REDUCE, kink="at ties"),
+    Op("amin", "reduction", (1, 1), tensor.extreme("amin"), _REDUCE, kink="at ties"),
+    Op("logsumexp", "reduction", (1, 1), tensor.logsumexp, _REDUCE),
+    Op("all", "reduction", (1, 1), tensor.quantifier("all"), _REDUCE, smooth=False),
+    Op("any", "reduction", (1, 1), tensor.quantifier("any"), _REDUCE, smooth=False),
+    Op("window_sum", "reduction", (1, 1), tensor.window_sum, (("window", ...), *_WINDOWS)),
     Op("astype", "shape", (1, 1), _astype, (("dtype", ...),)),
     Op("reshape", "shape", (1, 1), _reshape, (("shape", ...),)),
     Op("broadcast_to", "shape", (1, 1), _broadcast_to, (("shape", ...),)),
@@ -352,6 +357,11 @@ _ROWS = (
     Op("stack", "shape", (1, None), _stack, (("axis", 0),)),
     Op("index", "shape", (1, None), _index, (("pattern", ...),), domain="in range"),
     Op("index_update", "shape", (2, None), _index_update, (("pattern", ...),), domain="in range"),
+    Op("sort", "shape", (1, 1), tensor.along_axis("sort"), (("axis", -1),), kink="at ties"),
+    Op("take", "shape", (2, 2), tensor.take, (("axis", ...),), domain="in range", indices=(1,)),
+    Op("take_along_axis", "shape", (2, 2), tensor.take_along_axis, (("axis", ...),), domain="in range", indices=(1,)),
+    Op("scatter_add", "shape", (3, 3), tensor.scatter_add, (("axis", ...),), domain="in range", indices=(1,)),
+    Op("conv", "contraction", (2, 2), tensor.conv, _WINDOWS),
     Op("matmul", "contraction", (2, 2), _matmul),
     Op("outer", "contraction", (2, 2), linalg.outer),
     Op("kron", "contraction", (2, 2), linalg.kron),
@@ -386,6 +396,7 @@ OPS: dict[str, Op] = {row.name: row for row in _ROWS}
 ALIASES: dict[str, str] = {
     "absolute": "abs",
     "concatenate": "concat",
+    "cumprod": "cumulative_prod",
     "cumsum": "cumulative_sum",
     "max": "maximum",
     "min": "minimum",

@@ -99,15 +99,15 @@ def _fitting(node: ast.AST, value: int) -> int:
     return value
 
 
-def _static(node: ast.expr) -> ParamValue:
+def _static(node: ast.expr, depth: int = 0) -> ParamValue:
     """A static parameter: int, bool, None, a string, a dtype by its name, or a tuple or list of these."""
     number = _int_literal(node)
     if number is not None:
         return number
     if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, str))):
         return node.value
-    if isinstance(node, (ast.Tuple, ast.List)) and not any(isinstance(e, (ast.Tuple, ast.List)) for e in node.elts):
-        return tuple(_static(e) for e in node.elts)
+    if isinstance(node, (ast.Tuple, ast.List)) and depth < 2:  # tuples of pairs, and no deeper
+        return tuple(_static(e, depth + 1) for e in node.elts)
     if isinstance(node, ast.Name) and node.id in ("float", "int", "bool"):
         return node.id
     raise syntax_error(node, f"`{source(node)}` is not static: an axis, shape or exponent is written out, as 0, (2, 3) or None")

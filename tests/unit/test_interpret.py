@@ -179,6 +179,8 @@ def test_many_programs_do_not_get_in_each_others_way() -> None:
 
 # Every op, in every arithmetic ---------------------------------------------------------------------------------------------
 
+_ROWS = [(Type("float", (2, 3)), 1), (Type("float", (3, 2)), 0), (Type("float", (0, 2)), -1), (Type("int", (3,)), 0)]
+_ALONG_AXIS = ("cumulative_prod", "cumulative_max", "sort", "argsort", "softmax", "log_softmax")
 CALLS: dict[str, list[tuple[tuple[Type, ...], dict[str, Any]]]] = {
     "remainder": [((INT, INT), {}), ((Type("int", (2,)), INT), {})],
     "integer_pow": [((FLOAT,), {"n": 5}), ((Type("float", (2,)),), {"n": -2}), ((INT,), {"n": 2})],
@@ -224,6 +226,29 @@ CALLS: dict[str, list[tuple[tuple[Type, ...], dict[str, Any]]]] = {
         ((Type("float", (2, 3)), Type("float", (2,)), INT), {"pattern": ("at", ("slice", 1, 3))}),
         ((Type("float", (3,)), INT, INT), {"pattern": ("at",)}),
         ((Type("int", (3,)), FLOAT, INT), {"pattern": ("at",)}),
+    ],
+    **{op: [((t,), {"axis": axis}) for t, axis in _ROWS] for op in _ALONG_AXIS},
+    **{op: [((t,), {}) for t, _ in _ROWS if 0 not in t.shape] + [((_ROWS[0][0],), {"axis": 1, "keepdims": True})] for op in ("argmax", "argmin")},
+    **{op: [((t,), {}) for t in (FLOAT, INT, _ROWS[0][0], Type("int", (2,)))] for op in ("amax", "amin", "logsumexp")},
+    **{op: [((BOOL,), {}), ((Type("bool", (2, 3)),), {"axis": 0}), ((Type("bool", (0,)),), {})] for op in ("all", "any")},
+    "clip": [((FLOAT, INT, FLOAT), {}), ((Type("float", (3,)), FLOAT, Type("int", (2, 1))), {})],
+    "window_sum": [
+        ((Type("float", (2, 3)),), {"window": (1, 2), "strides": (2, 1), "padding": ((0, 0), (1, 0))}),
+        ((Type("int", (3,)),), {"window": (3,)}),
+    ],
+    "take": [((Type("float", (2, 4)), Type("int", (3,))), {"axis": 1}), ((Type("int", (4,)), INT), {"axis": 0})],
+    "take_along_axis": [
+        ((Type("float", (2, 4)), Type("int", (1, 3))), {"axis": -1}),
+        ((Type("int", (4,)), Type("int", (2,))), {"axis": 0}),
+    ],
+    "scatter_add": [
+        ((Type("float", (2, 4)), Type("int", (5,)), Type("float", (2, 5))), {"axis": 1}),
+        ((Type("int", (4,)), Type("int", (5,)), Type("int", (5,))), {"axis": 0}),
+        ((Type("int", (4,)), INT, FLOAT), {"axis": 0}),
+    ],
+    "conv": [
+        ((Type("float", (2, 1, 4)), Type("float", (3, 1, 2))), {"strides": (2,), "padding": ((1, 0),)}),
+        ((Type("int", (1, 2, 3, 3)), Type("float", (1, 2, 2, 1))), {}),
     ],
     "matmul": [
         ((Type("float", a), Type("float", b)), {})
