@@ -22,10 +22,12 @@ import numpy as np
 from flint import arb, arb_series, fmpq
 
 from gradfuzz.errors import DomainError, EvaluationError
+from gradfuzz.oracles.arb_linalg import LinalgArb
+from gradfuzz.oracles.arb_numbers import Number, WideError, constant_term
 from gradfuzz.oracles.base import Point, Question, Reference, Truth
 from gradfuzz.oracles.directions import Line, Setting, UnsettledError, inconclusive, lines
 from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.object_namespace import ObjectNamespace, OutOfRangeError, UndecidedError
+from gradfuzz.programs.object_namespace import OutOfRangeError, UndecidedError
 
 __all__ = ["ArbNamespace", "ArbReference"]
 
@@ -40,15 +42,10 @@ _NOTHING = arb(2) ** -1100
 
 _ONE = arb(1)
 
-Number: TypeAlias = arb | arb_series
 Entries: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
 
 
-class _WideError(UndecidedError):
-    """Undecided only because a ball is too wide: more bits may help."""
-
-
-class ArbNamespace(ObjectNamespace):
+class ArbNamespace(LinalgArb):
     """Numbers that depend on the line are series, all others balls. `order` 0 is a plain evaluation: nothing moves.
 
     x + 0, 1 x and the like are x itself and 0 x is the constant 0, so that what is compared is known to be equal everywhere
@@ -81,7 +78,7 @@ class ArbNamespace(ObjectNamespace):
         if isinstance(a, arb):
             if a == _ONE:
                 return b
-            if a.is_zero() and _constant_term(b).is_finite():
+            if a.is_zero() and constant_term(b).is_finite():
                 return a
         return a * b
 
@@ -97,7 +94,7 @@ class ArbNamespace(ObjectNamespace):
         if a is b:
             return 0
         difference = a - b
-        here = _constant_term(difference)
+        here = constant_term(difference)
         if here > 0:
             return 1
         if here < 0:
@@ -108,14 +105,14 @@ class ArbNamespace(ObjectNamespace):
             raise UndecidedError("the two sides of a comparison are equal here, but may differ nearby", tie=True)
         if not here.is_finite():
             raise OutOfRangeError(f"a comparison meets a number of unknown size, {here.str(5)}")
-        raise _WideError(f"the two sides of a comparison may be equal: they differ by {here.str(5)}", tie=True)
+        raise WideError(f"the two sides of a comparison may be equal: they differ by {here.str(5)}", tie=True)
 
     def quotient(self, a: Any, b: Any) -> Any:
-        divisor = _constant_term(b)
+        divisor = constant_term(b)
         if divisor.contains(0):
             if divisor.is_zero():
                 raise DomainError("division by 0; the divisor must not be 0")
-            raise _WideError(f"division by {divisor.str(5)}, which may be 0")
+            raise WideError(f"division by {divisor.str(5)}, which may be 0")
         return a if isinstance(b, arb) and b == _ONE else a / b
 
     def power(self, a: Any, b: Any) -> Any:
@@ -143,23 +140,19 @@ class ArbNamespace(ObjectNamespace):
 
 def _near_zero(name: str, x: Number) -> Number:
     """log1p or expm1; FLINT has no such functions of series, but of their constant terms, which alone could cancel."""
-    here = getattr(_constant_term(x), name)()
+    here = getattr(constant_term(x), name)()
     if isinstance(x, arb):
         return here
     series = (1 + x).log() if name == "log1p" else x.exp()
     return arb_series([here, *(series[k] for k in range(1, series.prec))])
 
 
-def _constant_term(x: Number) -> arb:
-    return x if isinstance(x, arb) else x[0]
-
-
 def _positive(x: Number, op: str) -> None:
     """The ops that want a positive argument: at 0 sqrt has a value but no derivative."""
-    here = _constant_term(x)
+    here = constant_term(x)
     if not here > 0:
         message = f"{op} of {here.str(5)}; the argument must be positive"
-        raise DomainError(message) if here <= 0 else _WideError(message)
+        raise DomainError(message) if here <= 0 else WideError(message)
 
 
 @contextlib.contextmanager
@@ -193,7 +186,7 @@ class ArbReference(Reference):
                     if last or all(map(_is_narrow, [*gradient, *(ball for output in values for ball in output.flat)])):
                         return _truth(setting, values, gradient, trace)
             except EvaluationError as error:
-                if last or not isinstance(error, (_WideError, OutOfRangeError)):
+                if last or not isinstance(error, (WideError, OutOfRangeError)):
                     return inconclusive(error, trace)
         raise AssertionError("the last precision always answers")
 
@@ -234,7 +227,7 @@ def _balls(output: Any, namespace: ArbNamespace) -> Entries:
     array = namespace.as_array(output)
     result = np.empty(array.shape, object)
     for k, y in enumerate(array.flat):
-        result.flat[k] = _constant_term(y) if array.dtype == object else arb(int(y))
+        result.flat[k] = constant_term(y) if array.dtype == object else arb(int(y))
     return result
 
 

@@ -28,8 +28,9 @@ import numpy as np
 from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.oracles.base import Array, Point, Question, Reference, Truth
 from gradfuzz.oracles.directions import Line, Setting, UnsettledError, inconclusive, lines
+from gradfuzz.oracles.mpmath_linalg import LinalgMpmath
 from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.object_namespace import ObjectNamespace, OutOfRangeError
+from gradfuzz.programs.object_namespace import OutOfRangeError
 
 __all__ = ["MpmathNamespace", "MpmathReference"]
 
@@ -66,7 +67,7 @@ Number = Any
 """An mpmath.mpf; mpmath has no types."""
 
 
-class MpmathNamespace(ObjectNamespace):
+class MpmathNamespace(LinalgMpmath):
     """mpf numbers of one context. `order` 0 is a plain evaluation: sqrt(0) is 0 there, and a domain error otherwise."""
 
     def __init__(
@@ -238,7 +239,7 @@ class _Stencils:
         t = mp.ldexp(mp.mpf(half_steps), -level.step - 1)
         inputs = self.setting.inputs(line, mp.mpf, lambda x, v, s: x + t * (mp.mpf(v) + s))
         trace: list[int] = []
-        self._namespace.trace = trace
+        self._namespace.choices = trace
         outputs = interpret(self.question.program, inputs, self._namespace, trace=trace)
         return self.setting.total(outputs, mp.mpf), trace, outputs
 

@@ -2,7 +2,7 @@
 
 A subclass says how a number is made, what the functions of one number are, and how two numbers compare; this base does the
 arrays. Sums and products are folds of the scalar operations. Selections (abs, maximum, minimum, where) choose one operand
-by a comparison, and every choice is appended to `trace`: two runs with equal traces computed the same smooth function.
+by a comparison, and every choice is appended to `choices`, a trace: two runs with equal traces computed the same smooth function.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
 
     def __init__(self, precision: Literal["float32", "float64"] = "float64", trace: list[int] | None = None) -> None:
         self.precision = precision
-        self.trace: list[int] = [] if trace is None else trace
+        self.choices: list[int] = [] if trace is None else trace
 
     # What a subclass gives
 
@@ -183,12 +183,12 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
     def _choice(self, a: Any, b: Any) -> int:
         """`choose`, kept in the trace."""
         sign = self.choose(a, b)
-        self.trace.append(sign)
+        self.choices.append(sign)
         return sign
 
     def _sign(self, x: Any) -> Any:
         sign = self.compare(x, self.scalar(0))
-        self.trace.append(sign)
+        self.choices.append(sign)
         return self.scalar(sign)
 
     def abs(self, x: Any) -> Any:
@@ -205,7 +205,7 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
         decisions = np.asarray(condition)
-        self.trace.extend(int(d) for d in decisions.flat)
+        self.choices.extend(int(d) for d in decisions.flat)
         if not (_is_array(a) or _is_array(b) or decisions.shape):
             return a if condition else b
         return np.where(decisions, self.as_array(a), self.as_array(b))

@@ -56,7 +56,7 @@ class TensorObjects:
         for k in range(1, len(row)):
             if sign * self.choose(row[k], row[best]) > 0:
                 best = k
-        self.trace.extend(self.choose(entry, row[best]) for entry in row)
+        self.choices.extend(self.choose(entry, row[best]) for entry in row)
         return best
 
     def amax(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
@@ -89,8 +89,8 @@ class TensorObjects:
             return sign
 
         order: list[int] = sorted(range(len(row)), key=functools.cmp_to_key(compare))
-        self.trace.extend(order)
-        self.trace.extend(self.choose(row[i], row[j]) for i, j in itertools.pairwise(order))
+        self.choices.extend(order)
+        self.choices.extend(self.choose(row[i], row[j]) for i, j in itertools.pairwise(order))
         return order
 
     def sort(self: Any, x: Array, *, axis: int) -> Array:

@@ -1,0 +1,284 @@
+"""Linear algebra in balls and in Taylor series with ball coefficients, by the textbook.
+
+What needs no decision is done number by number, so that exact zeros stay zeros: QR by modified Gram-Schmidt, LU by rows, Cholesky, the
+determinant as a sum of minors, which divides by nothing. The rest is done on the matrices of coefficients, by FLINT's ball matrices:
+with A(t) = A0 + A1 t + ..., one solution at the point gives all coefficients in turn.
+
+Eigenvectors: FLINT encloses the eigenpairs of A0, provided that its eigenvalues are simple, and proves it (Johansson, "Arb", 2017;
+Rump, "Computational error bounds for multiple or nearly multiple eigenvalues", 2001). With (A - l I) v = 0 and v^T v = 1 the further
+coefficients follow from one bordered system each:
+
+    [A0 - l0 I   -v0] [v_k]   [- sum over 1 <= j <= k of A_j v_{k-j} + sum over 1 <= j < k of l_j v_{k-j}]
+    [v0^T          0] [l_k] = [                               - 1/2 sum over 1 <= j < k of v_j^T v_{k-j}]
+
+Singular values and vectors are those of A^T A; where small ones drown, more bits find them. Where eigenvalues coincide, or a singular
+value is 0, this reference cannot tell.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from flint import acb_mat, arb, arb_mat, arb_series
+
+from gradfuzz.oracles.arb_numbers import Number, WideError, constant_term
+from gradfuzz.programs.linalg_objects import Array, LinalgObjects
+
+__all__ = ["LinalgArb"]
+
+_MINORS = 6
+"""Determinants up to this size are sums of minors, 2^n of them; greater ones are read off the characteristic polynomial."""
+
+Coefficients = list[Any]
+"""The ball matrices A0, A1, ... of a matrix of series; A0 alone where nothing moves."""
+
+
+class LinalgArb(LinalgObjects):
+    """`order` is that of the last coefficient."""
+
+    order: int
+
+    def nearest(self, x: Number) -> float:
+        return float(constant_term(x).mid())
+
+    def size(self, x: Number) -> Number:
+        """At 0 the sign of the first coefficient is not known, and only the value is."""
+        here = constant_term(x)
+        if here.is_zero() or not here.contains(0):
+            return -x if here < 0 else x
+        return arb_series([abs(here), *[arb.nan()] * self.order])
+
+    def _size_to_power(self, x: Number, n: int) -> Number:
+        if n % 2 and constant_term(x).is_zero() and isinstance(x, arb_series):
+            if n > self.order:
+                return arb_series([arb(0)])
+            self.compare(x, arb(0))
+        return self._integer_power(self.size(x) if n % 2 else x, n)
+
+    def _dot(self, a: Iterable[Number], b: Iterable[Number]) -> Number:
+        return functools.reduce(self.plus, map(self.times, a, b), arb(0))
+
+    # Number by number
+
+    def qr_of(self, a: Array) -> tuple[Array, Array]:
+        m, n = a.shape
+        columns = [a[:, j].tolist() for j in range(n)]
+        r = self._numbers(np.zeros((n, n)))
+        for j in range(n):
+            r[j, j] = self.function("sqrt", self._dot(columns[j], columns[j]))
+            columns[j] = [self.quotient(x, r[j, j]) for x in columns[j]]
+            for k in range(j + 1, n):
+                r[j, k] = self._dot(columns[j], columns[k])
+                columns[k] = [self.minus(x, self.times(r[j, k], y)) for x, y in zip(columns[k], columns[j], strict=True)]
+        q = np.empty((m, n), object)
+        for j in range(n):
+            q[:, j] = _vector(columns[j])
+        return q, r
+
+    def lu_of(self, a: Array) -> tuple[list[int], Array, Array]:
+        """Column by column, each from those to the left of it (Golub and Van Loan 2013, section 3.2.9)."""
+        m, n = a.shape
+        k = min(m, n)
+        order, lower, upper = list(range(m)), self._eye(m, k), self._numbers(np.zeros((k, n)))
+        for j in range(n):
+            column = [a[i, j] for i in order]
+            for i in range(1, m):
+                done = min(i, j, k)
+                column[i] = self.minus(column[i], self._dot(lower[i, :done], column[:done]))
+            if j < k:
+                best = j + self.pivot(column[j:])
+                order[j], order[best] = order[best], order[j]
+                column[j], column[best] = column[best], column[j]
+                lower[[j, best], :j] = lower[[best, j], :j]
+                lower[j + 1 :, j] = _vector(self.quotient(x, column[j]) for x in column[j + 1 :])
+            upper[: j + 1, j] = _vector(column[: min(j + 1, k)])
+        return order, lower, upper
+
+    def cholesky_of(self, a: Array) -> Array:
+        n = len(a)
+        lower = self._numbers(np.zeros((n, n)))
+        for j in range(n):
+            for i in range(j, n):
+                rest = self.minus(a[i, j], self._dot(lower[i, :j], lower[j, :j]))
+                lower[i, j] = self.function("sqrt", rest) if i == j else self.quotient(rest, lower[j, j])
+        return lower
+
+    def solve_upper(self, a: Array, b: Array) -> Array:
+        result = b.copy()
+        for j in range(b.shape[1]):
+            for i in reversed(range(len(a))):
+                rest = self.minus(b[i, j], self._dot(a[i, i + 1 :], result[i + 1 :, j]))
+                result[i, j] = self.quotient(rest, a[i, i])
+        return result
+
+    def det_of(self, a: Array) -> Number:
+        return self._minors(a) if len(a) <= _MINORS else self._by_traces(a)
+
+    def _minors(self, a: Array) -> Number:
+        """The minors of the first rows, by the set of their columns: each is expanded along its last row."""
+        n = len(a)
+        minors: dict[int, Number] = {0: arb(1)}
+        for row in a:
+            wider: dict[int, Number] = {}
+            for columns, minor in minors.items():
+                for j in range(n):
+                    if not columns >> j & 1:
+                        term = self.times(row[j], minor)
+                        negative = (columns >> j).bit_count() % 2
+                        found = wider.get(columns | 1 << j, arb(0))
+                        wider[columns | 1 << j] = self.plus(found, -term if negative else term)
+            minors = wider
+        return minors[(1 << n) - 1]
+
+    def _by_traces(self, a: Array) -> Number:
+        """The last coefficient of the characteristic polynomial: M_k = A M_{k-1} + c_k I, c_k = -tr(A M_{k-1}) / k (Faddeev, Le Verrier)."""
+        n = len(a)
+        coefficients = self._coefficients(a)
+        eye = arb_mat(n, n, np.eye(n).ravel().tolist())
+        power, numbers = [eye], [arb(1)]
+        for k in range(1, n + 1):
+            power = _product(coefficients, power, len(coefficients))
+            numbers = [-p.trace() / k for p in power]
+            power = [p + c * eye for p, c in zip(power, numbers, strict=True)]
+        return _number([(-1) ** n * c for c in numbers])
+
+    # Matrices of coefficients
+
+    def _coefficients(self, a: Array) -> Coefficients:
+        entries = a.ravel().tolist()
+        count = self.order + 1 if any(isinstance(x, arb_series) for x in entries) else 1
+        return [
+            arb_mat(*a.shape, [x[k] if isinstance(x, arb_series) else x if k == 0 else 0 for x in entries]) for k in range(count)
+        ]
+
+    def solve_of(self, a: Array, b: Array) -> Array:
+        """X_k = A0^-1 (B_k - sum over 1 <= j <= k of A_j X_{k-j})."""
+        return _lifted(_solved(self._coefficients(a), self._coefficients(b), "solve"))
+
+    def pinv_of(self, a: Array) -> Array:
+        """(A^T A)^-1 A^T, or A^T (A A^T)^-1 where the rows are fewer."""
+        m, n = a.shape
+        tall = self._coefficients(a if m >= n else a.T)
+        flat = [x.transpose() for x in tall]
+        inverse = _lifted(_solved(_product(flat, tall, len(tall)), flat, "pinv", tie=True))
+        return inverse if m >= n else inverse.T
+
+    def expm_of(self, a: Array) -> Array:
+        """The coefficients side by side: block Toeplitz matrices, upper triangular, multiply as the series do."""
+        coefficients = self._coefficients(a)
+        n, count = len(a), len(coefficients)
+        zero = arb_mat(n, n)
+        blocks = [[coefficients[q - p] if q >= p else zero for q in range(count)] for p in range(count)]
+        entries = [blocks[i // n][j // n][i % n, j % n] for i in range(n * count) for j in range(n * count)]
+        result = arb_mat(n * count, n * count, entries).exp()
+        return _lifted([arb_mat(n, n, [result[i, k * n + j] for i in range(n) for j in range(n)]) for k in range(count)])
+
+    def eigh_of(self, a: Array) -> tuple[Array, Array]:
+        pairs = list(self._eigenpairs(self._coefficients(a)))
+        vectors = np.concatenate([_lifted(v) for _, v in pairs], axis=1)
+        return _vector(w for w, _ in pairs), vectors
+
+    def eigenvalues(self, a: Array) -> Array:
+        return _vector(w for w, _ in self._eigenpairs(self._coefficients(a)))
+
+    def _eigenpairs(self, a: Coefficients) -> Iterator[tuple[Number, Coefficients]]:
+        """The eigenvalues of a symmetric matrix in ascending order, and the coefficients of their vectors, of length 1."""
+        n = a[0].nrows()
+        try:
+            values, vectors = acb_mat(a[0]).eig(right=True)
+        except ValueError as error:
+            raise WideError("eigenvalues or singular values may coincide", tie=True) from error
+        for index in sorted(range(n), key=lambda k: values[k].real.mid()):
+            # FLINT's vector is a real one times any complex number, and symmetric matrices have real values.
+            found = [vectors[i, index] for i in range(n)]
+            largest = max(found, key=lambda x: abs(x).mid())
+            ratios = [(x / largest).real for x in found]
+            norm = sum((x * x for x in ratios), arb(0)).sqrt()
+            yield _moved(a, values[index].real, arb_mat(n, 1, [x / norm for x in ratios]))
+
+    def svd_of(self, a: Array) -> tuple[Array, Array, Array]:
+        s, v = self._right_vectors(a)
+        u = self.divide(self.matmul(a, v), s[np.newaxis, :])
+        return u, s, v.T
+
+    def singular_values(self, a: Array) -> Array:
+        return self._right_vectors(a)[0]
+
+    def _right_vectors(self, a: Array) -> tuple[Array, Array]:
+        w, v = self.eigh_of(self.matmul(a.T, a))
+        if any(constant_term(x).contains(0) for x in w):
+            raise WideError("a singular value may be 0", tie=True)
+        return self.sqrt(w[::-1]), v[:, ::-1]
+
+
+def _solved(a: Coefficients, b: Coefficients, op: str, *, tie: bool = False) -> Coefficients:
+    count = max(len(a), len(b))
+    result: Coefficients = []
+    try:
+        for k in range(count):
+            right = b[k] if k < len(b) else arb_mat(b[0].nrows(), b[0].ncols())
+            for j in range(1, min(k + 1, len(a))):
+                right -= a[j] * result[k - j]
+            result.append(a[0].solve(right))
+    except ZeroDivisionError as error:
+        raise WideError(f"{op} of a matrix that may be singular", tie=tie) from error
+    return result
+
+
+def _moved(a: Coefficients, value: arb, vector: Any) -> tuple[Number, Coefficients]:
+    """The series of an eigenpair that starts with `value` and `vector`, by the bordered system."""
+    n, count = a[0].nrows(), len(a)
+    values, vectors = [value], [vector]
+    if count > 1:
+        entries = [a[0][i, j] - value if i == j else a[0][i, j] for i in range(n) for j in range(n)]
+        rows = [[*entries[i * n : (i + 1) * n], -vector[i, 0]] for i in range(n)]
+        bordered = arb_mat([*rows, [*(vector[i, 0] for i in range(n)), arb(0)]])
+        for k in range(1, count):
+            right, norm = arb_mat(n, 1), arb(0)
+            for j in range(1, k + 1):
+                right -= a[j] * vectors[k - j]
+            for j in range(1, k):
+                right += values[j] * vectors[k - j]
+                norm -= (vectors[j].transpose() * vectors[k - j])[0, 0] / 2
+            try:
+                found = bordered.solve(arb_mat(n + 1, 1, [*(right[i, 0] for i in range(n)), norm]))
+            except ZeroDivisionError as error:
+                raise WideError("eigenvalues or singular values may coincide", tie=True) from error
+            vectors.append(arb_mat(n, 1, [found[i, 0] for i in range(n)]))
+            values.append(found[n, 0])
+    return _number(values), vectors
+
+
+def _product(a: Coefficients, b: Coefficients, count: int) -> Coefficients:
+    """The first coefficients of a product of matrices of series."""
+    result = []
+    for k in range(count):
+        total = arb_mat(a[0].nrows(), b[0].ncols())
+        for j in range(k + 1):
+            if j < len(a) and k - j < len(b):
+                total += a[j] * b[k - j]
+        result.append(total)
+    return result
+
+
+def _number(coefficients: list[arb]) -> Number:
+    return coefficients[0] if len(coefficients) == 1 else arb_series(coefficients)
+
+
+def _lifted(a: Coefficients) -> Array:
+    """A matrix of numbers from its coefficients."""
+    result = np.empty((a[0].nrows(), a[0].ncols()), object)
+    for place in np.ndindex(result.shape):
+        result[place] = _number([x[place] for x in a])
+    return result
+
+
+def _vector(numbers: Iterable[Number]) -> Array:
+    entries = list(numbers)
+    result = np.empty(len(entries), object)
+    for k, x in enumerate(entries):
+        result[k] = x
+    return result
