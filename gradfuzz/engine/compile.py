@@ -23,6 +23,7 @@ from gradfuzz.errors import DomainError, TripLimitError
 from gradfuzz.programs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Var
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.ops import OPS
+from gradfuzz.programs.replay import Trips, columns, replay
 from gradfuzz.programs.syntax import ArrayConst
 from gradfuzz.programs.types import Type
 
@@ -131,10 +132,6 @@ def _load(writer: _Writer, names: dict[str, Any]) -> Callable[..., tuple[Any, ..
     return function
 
 
-def _sign(x: float) -> float:
-    return x if x != x else float((x > 0) - (x < 0))
-
-
 _RUNTIME: dict[str, Any] = {
     "TripLimitError": TripLimitError,
     "Trips": Trips,
@@ -142,6 +139,10 @@ _RUNTIME: dict[str, Any] = {
     "partial": functools.partial,
     "replay": replay,
 }
+
+
+def _sign(x: float) -> float:
+    return x if x != x else float((x > 0) - (x < 0))
 
 
 def _maximum(a: float, b: float) -> float:
@@ -212,13 +213,13 @@ class _Writer:
         }
         self._text: dict[Var, str] = {}
         self._lines: list[str] = []
+        self._functions: list[str] = []
+        self._replays = any(isinstance(n, Loop) and _is_replayed(n) for n in graph.walk())
         names = [self._bind(v) for v in graph.inputs]
         self._write(f"def run({', '.join(names)}):", 0)
         self._block(graph, 1)
         outputs = [self._entry(a) for a in graph.outputs]
         self._write(f"return ({''.join(_bare(o) + ', ' for o in outputs)})", 1)
-        self._functions: list[str] = []
-        self._replays = any(isinstance(n, Loop) and _is_replayed(n) for n in graph.walk())
         self.source = "\n".join([*self._functions, *self._lines]) + "\n"
 
     # Names and operands ------------------------------------------------------------------------------------------------
@@ -248,14 +249,14 @@ class _Writer:
         text = repr(value.value)
         return f"({text})" if text.startswith("-") else text
 
+    def _entry(self, atom: Atom) -> str:
+        """An atom that outlives the trip or the call: a stack as a list of its own."""
+        return f"[*{self._atom(atom)}]" if self._replays and atom.type.is_stack else self._atom(atom)
+
     def _write(self, text: str, depth: int) -> None:
         self._lines.append("    " * depth + text)
 
     # Blocks ------------------------------------------------------------------------------------------------------------
-
-    def _entry(self, atom: Atom) -> str:
-        """An atom that outlives the trip or the call: a stack as a list of its own."""
-        return f"[*{self._atom(atom)}]" if self._replays and atom.type.is_stack else self._atom(atom)
 
     def _block(self, graph: Graph, depth: int) -> None:
         """The nodes of `graph`; afterwards every output has a text."""
@@ -345,14 +346,14 @@ class _Writer:
     # Loops -------------------------------------------------------------------------------------------------------------
 
     def _loop(self, node: Loop, depth: int) -> None:
+        if _is_replayed(node):
+            self._replayed(node, depth)
+            return
         nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
         body = node.body
         for var, operand in zip(body.inputs[:nc], node.constants, strict=True):
             self._text[var] = self._atom(operand)
         carries = [self._bind(v) for v in body.inputs[nc : nc + ni]]
-        if _is_replayed(node):
-            self._replayed(node, depth)
-            return
         stacks = [self._bind(v) for v in node.written]
         if carries:
             self._assign(carries, [self._atom(a) for a in node.initial], depth)
@@ -367,11 +368,6 @@ class _Writer:
             for stack in stacks:
                 self._write(f"{stack}.reverse()", depth)
 
-    def _head(self, node: Loop, entries: Sequence[Var], depth: int) -> None:
-        if node.form != "for":
-            self._guarded_head(node, depth)
-            return
-        index = node.body.inputs[-1]
     def _pushes(self, stacks: Sequence[str], depth: int) -> list[str]:
         """Makes empty stacks. Returns the names of what appends to them."""
         pushes = []
@@ -388,14 +384,19 @@ class _Writer:
             self._write(f"{push}({_bare(self._entry(atom))})", depth)
         self._assign(carries, [self._atom(a) for a in body.outputs[: len(carries)]], depth)
 
+    def _head(self, node: Loop, entries: Sequence[Var], depth: int) -> None:
+        if node.form != "for":
+            self._guarded_head(node, depth)
+            return
+        index = node.body.inputs[-1]
+        if self._replays and node.stacks:
+            self._reading_head(node, entries, depth)
+            return
         counted = any(a is index for inner in node.body.nodes for a in inner.inputs) or index in node.body.outputs
         sources = [f"reversed({self._atom(s)})" if node.reverse else self._atom(s) for s in node.stacks]
         targets = [self._bind(v) for v in entries]
         if counted or not sources:
             limit = self._atom(node.count) if node.count is not None else f"len({self._atom(node.stacks[0])})"
-        if self._replays and node.stacks:
-            self._reading_head(node, entries, depth)
-            return
             if self.trip_limit is not None and node.count is not None:
                 self._write(f"if {limit} > {self.trip_limit}:", depth)
                 self._write(f"    {self._too_long()}", depth)
@@ -405,11 +406,6 @@ class _Writer:
         source = f"zip({', '.join(sources)})" if len(sources) > 1 else sources[0]
         self._write(f"for {', '.join(targets)} in {source}:", depth)
 
-    def _guarded_head(self, node: Loop, depth: int) -> None:
-        limited = self.trip_limit is not None
-        trips = self._fresh("trips") if limited else ""
-        if limited:
-            self._write(f"{trips} = 0", depth)
     def _reading_head(self, node: Loop, entries: Sequence[Var], depth: int) -> None:
         """Over stacks of which some may be computed as they are read: those that are not used are not read."""
         used = {a for inner in node.body.nodes for a in inner.inputs} | {*node.body.outputs}
@@ -419,6 +415,11 @@ class _Writer:
         source = f"zip(*columns({_tuple(s for _, s in read)}, {span}), {span})" if read else span
         self._write(f"for {', '.join(targets)} in {source}:", depth)
 
+    def _guarded_head(self, node: Loop, depth: int) -> None:
+        limited = self.trip_limit is not None
+        trips = self._fresh("trips") if limited else ""
+        if limited:
+            self._write(f"{trips} = 0", depth)
         simple = None if node.form == "repeat" else self._simple_condition(node)
         self._write(f"while {simple or 'True'}:", depth)
         if node.form == "while" and simple is None:
@@ -428,11 +429,6 @@ class _Writer:
             self._write(f"if {trips} > {self.trip_limit}:", depth + 1)
             self._write(f"    {self._too_long()}", depth + 1)
 
-    def _too_long(self) -> str:
-        return f'raise TripLimitError("a loop took more than {self.trip_limit} trips; raise the trip limit if that is meant")'
-
-    def _see(self, node: Loop) -> Graph:
-        """The loop's condition, with its inputs bound to what the loop carries."""
     # Loops with a checkpoint -------------------------------------------------------------------------------------------
 
     def _replayed(self, node: Loop, depth: int) -> None:
@@ -501,6 +497,11 @@ class _Writer:
 
         return self._function("explore", node, "most", write)
 
+    def _too_long(self) -> str:
+        return f'raise TripLimitError("a loop took more than {self.trip_limit} trips; raise the trip limit if that is meant")'
+
+    def _see(self, node: Loop) -> Graph:
+        """The loop's condition, with its inputs bound to what the loop carries."""
         assert node.condition is not None, "while and repeat have a condition"
         for var, other in zip(node.condition.inputs, node.body.inputs, strict=False):
             self._text[var] = self._text[other]
@@ -523,11 +524,6 @@ class _Writer:
         self._write("break", depth + 1)
 
 
-def _subscript(pattern: Any, indices: Sequence[str]) -> str:
-    rest = iter(indices)
-    parts = [_bare(next(rest)) if entry == "at" else f"{entry[1]}:{entry[2]}" for entry in pattern]
-    return ", ".join(parts) or "()"
-
 def _is_replayed(node: Loop) -> bool:
     return node.checkpoint != "none" and len(node.outputs) > len(node.initial)
 
@@ -535,6 +531,11 @@ def _is_replayed(node: Loop) -> bool:
 def _tuple(texts: Iterable[str]) -> str:
     return f"({''.join(f'{t}, ' for t in texts)})"
 
+
+def _subscript(pattern: Any, indices: Sequence[str]) -> str:
+    rest = iter(indices)
+    parts = [_bare(next(rest)) if entry == "at" else f"{entry[1]}:{entry[2]}" for entry in pattern]
+    return ", ".join(parts) or "()"
 
 
 def _bare(text: str) -> str:

@@ -113,8 +113,8 @@ class GraphBuilder:
         condition: Graph | None = None,
         count: Atom | None = None,
         reverse: bool = False,
-    ) -> tuple[Var, ...]:
         checkpoint: Checkpoint = "none",
+    ) -> tuple[Var, ...]:
         """A loop; its outputs are named after what the body returns in their place."""
         carries = len(initial)
         names = [v.name for v in body.inputs[len(constants) : len(constants) + carries]]
@@ -136,8 +136,8 @@ class GraphBuilder:
                 None if count is None else self.use(count),
                 tuple(outputs),
                 reverse,
-            )
                 checkpoint,
+            )
         )
         return tuple(outputs)
 

@@ -7,8 +7,8 @@ trips are run again in blocks from the kept carries nearest before them. Trips a
     "sqrt"   carries at the starts of segments, and one segment of entries for each reader. With the number n of trips known,
              segments of sqrt(n) trips; otherwise of 1, 2, 3, ... trips, so that about sqrt(2 n) are kept in one run.
              Every trip is run once more by each reader.
-    k        at most k states at a time for each reader, a block of entries included, besides the one at hand. Read downwards with the fewest trips that
-             k states allow (Griewank and Walther 2000, section 2): at most r trips for each trip, where n <= C(k + r, k).
+    k        at most k states at a time for each reader, a block of entries included, besides the one at hand. Read downwards with about
+             the fewest trips that k states allow (Griewank and Walther 2000, section 2): r for each trip, where n <= C(k + r, k).
              Where n is not known, it is found in a run that keeps nothing.
 """
 
@@ -25,7 +25,7 @@ from typing import Any
 from gradfuzz.errors import TripLimitError
 from gradfuzz.programs.graph import Checkpoint, LoopForm
 
-__all__ = ["Replayed", "Trips", "columns", "materialized", "replay", "split", "trip_by_trip"]
+__all__ = ["Replayed", "Trips", "block_size", "columns", "materialized", "replay", "split", "trip_by_trip", "trips_run"]
 
 Carries = tuple[Any, ...]
 Block = Sequence[Sequence[Any]]
@@ -128,6 +128,7 @@ class _Reader:
         number = 0
         while True:
             if number > self._number:
+                self._block = None  # before the next is computed
                 self._block, self._number = next(self._blocks, None), number
             if self._block is None:
                 return
@@ -214,10 +215,16 @@ class _Segments(_Tape):
 
 
 class _Binomial(_Tape):
-    """Keeps at most `states` states; those of the way forth go to the first reader that reads downwards."""
+    """Keeps at most `states` states; those of the way forth go to the first reader that reads downwards.
+
+    Trips are taken by the block of `_size`, which is what a reader has at hand: the schedule is that of the blocks, with the states that are left.
+    """
+
+    _initial: Carries = ()
+    _size = 1
 
     def run(self, carries: Carries, total: int) -> Carries:
-        self.length = total
+        self.length, self._size = total, block_size(self.states, total)
         self.saved = [(0, carries)]
         self._initial = carries
         self._place(self.saved, total)
@@ -230,6 +237,7 @@ class _Binomial(_Tape):
             self.length, carries = 1, self.advance(0, 1, carries)
         done, carries = self._explored(self.length, sys.maxsize, carries, trip_limit)
         self.length += done
+        self._size = block_size(self.states, self.length)
         return carries
 
     def blocks(self, first: int, last: int, *, down: bool) -> Iterator[Block]:
@@ -249,22 +257,45 @@ class _Binomial(_Tape):
         while last > first:
             while saved[-1][0] >= last:
                 saved.pop()
-            free = self._place(saved, last)
+            low = max(first, self._place(saved, last))
             at, carries = saved[-1]
-            low = max(first, at if last - at <= free else last - 1)
             yield self.record(low, last, self.advance(at, low, carries))
             last = low
 
     def _place(self, saved: list[tuple[int, Carries]], last: int) -> int:
-        """Keeps carries on the way from the last kept ones to the trip before `last`. Returns how many states a block may have."""
+        """Keeps carries on the way from the last kept ones to the block that ends with `last`. Returns where it starts."""
         at, carries = saved[-1]
-        free = self.states - len(saved) + 1
-        while last - at > free > 1:
-            step = split(free, last - at)
+        size = self._size
+        free = self.states - size + 2 - len(saved)
+        while last - at > free + size - 1 and free > 1:
+            step = size * split(free, -(-(last - at) // size))
             carries = self.advance(at, at + step, carries)
             at, free = at + step, free - 1
             saved.append((at, carries))
-        return free
+        return at if last - at <= free + size - 1 else at + (last - at - 1) // size * size
+
+
+def trips_run(states: int, trips: int) -> int:
+    """The fewest trips that bring each of `trips` trips to hand, last to first, from `states` kept states, the first included.
+
+    r n - b(s + 1, r - 1), where b(s, r) = C(s + r, s) and b(s, r - 1) < n <= b(s, r) (Griewank and Walther 2000, section 2).
+    """
+    r = 0
+    while math.comb(states + r, states) < trips:
+        r += 1
+    return r * trips - (math.comb(states + r, states + 1) if r else 0)
+
+
+def block_size(states: int, trips: int) -> int:
+    """The largest power of two, at most half of `states`, with which at most a quarter more trips are run than with blocks of one trip.
+
+    A block of b entries leaves s - b + 1 states for the starts of n / b blocks.
+    """
+    best, size = 1, 2
+    fewest = trips_run(states, trips) + trips if states >= 4 else 0
+    while 2 * size <= states and 4 * (size * trips_run(states - size + 1, -(-trips // size)) + trips) <= 5 * fewest:
+        best, size = size, 2 * size
+    return best
 
 
 def split(states: int, trips: int) -> int:
