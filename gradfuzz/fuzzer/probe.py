@@ -18,8 +18,10 @@ from gradfuzz.fuzzer.answering import first_supported
 from gradfuzz.fuzzer.batch import jury
 from gradfuzz.fuzzer.classify import CLEAR, classify_entry
 from gradfuzz.fuzzer.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.grids import GRIDS
 from gradfuzz.fuzzer.questions import plain_question
 from gradfuzz.fuzzer.report_card import Label, ProbeReport, ProbeTable, Value
+from gradfuzz.fuzzer.status import status
 from gradfuzz.fuzzer.suites import SUITES, CanonicalCase, CanonicalTable
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Precision, Question, Truth
 from gradfuzz.programs.syntax import Program
@@ -65,8 +67,10 @@ def probe(
     target: str, oracles: Sequence[Oracle], suite: str = "loops", progress: Callable[[str], None] | None = None
 ) -> ProbeReport:
     """The report card of `target`, whose ways are `oracles`, over the cases of `suite`. `progress` hears what is being done."""
+    if suite in GRIDS:
+        return status(target, oracles, suite, progress or (lambda _: None))
     if suite not in SUITES:
-        raise UsageError(f"unknown suite {suite!r}; the suites are {', '.join(SUITES)}")
+        raise UsageError(f"unknown suite {suite!r}; the suites are {', '.join([*SUITES, *GRIDS])}")
     tables = SUITES[suite]()
     groups = _groups([case for table in tables for case in table.cases])
     found = {oracle.name: _ask(groups, oracle, progress or (lambda _: None)) for oracle in oracles}

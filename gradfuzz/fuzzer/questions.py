@@ -17,7 +17,7 @@ from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.typecheck import Typed, typecheck
 from gradfuzz.strategies import Case as Drawn
 
-__all__ = ["CHECKS", "mode_lists", "plain_question", "questions"]
+__all__ = ["CHECKS", "mode_lists", "plain_question", "questions", "weighted_question"]
 
 CHECKS = ("value", "vjp", "jvp")
 """What may be asked: the value alone, reverse steps, forward steps. Every answer carries the value."""
@@ -100,6 +100,14 @@ def plain_question(
     return Question(
         program, tuple(points), precision, names, tuple(modes), weights, {name: np.ones(shapes[name]) for name in names}
     )
+
+
+def weighted_question(program: Program, points: Sequence[Point], precision: Precision, modes: Sequence[Mode]) -> Question:
+    """A question with respect to all float inputs, with signed weights and directions that are the same every time."""
+    typed, rng = typecheck(program), np.random.default_rng(0)
+    shapes = {p.name: _shape(p.type.shape) for p in program.params if p.type.is_float}
+    along = {name: _signed(rng, shape) for name, shape in shapes.items()}
+    return Question(program, tuple(points), precision, tuple(shapes), tuple(modes), _weights(typed, rng), along)
 
 
 def _shape(shape: Sequence[int | None]) -> tuple[int, ...]:

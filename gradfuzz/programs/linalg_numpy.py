@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.programs.linalg_internal import cofactor, divide_by_gaps
+
 __all__ = ["LinalgNumpy"]
 
 _INFINITIES = {"inf": math.inf, "-inf": -math.inf}
@@ -65,6 +67,11 @@ class LinalgNumpy:
         """x = p l u with row pivoting, as LAPACK does it."""
         import scipy.linalg
 
+        if x.size == 0:  # SciPy's shapes are wrong for a batch of none
+            *batch, m, n = x.shape
+            k = min(m, n)
+            p = np.broadcast_to(np.eye(m, dtype=x.dtype), (*batch, m, m))
+            return p, p[..., :k], np.zeros((*batch, k, n), x.dtype)
         p, lower, upper = scipy.linalg.lu(x)
         return p.astype(x.dtype), lower, upper
 
@@ -162,3 +169,8 @@ class LinalgNumpy:
 
     def einsum(self, *arrays: Any, subscripts: str) -> Any:
         return np.einsum(subscripts, *arrays)
+
+    # Parts of derivatives
+
+    cofactor = staticmethod(cofactor)
+    divide_by_gaps = staticmethod(divide_by_gaps)

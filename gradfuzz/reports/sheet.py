@@ -13,7 +13,15 @@ __all__ = ["Sheet"]
 
 Cell = str | Text
 
-_SHORT = {"inconclusive": "inconcl.", "unsupported": "unsupp.", "convention": "conv.", "expected": "exp."}
+_SHORT = {
+    "inconclusive": "inconcl.",
+    "unsupported": "unsupp.",
+    "convention": "conv.",
+    "expected": "exp.",
+    "second order": "2nd",
+    "zero batch": "zero",
+}
+_SHORT_CELLS = {"inconclusive": "unsure", "unsupported": "none", "differs": "wrong", "agrees": "ok"}
 _GAP = 2
 _LONGEST = 24
 """A word of up to so many characters is never broken in a table."""
@@ -22,7 +30,7 @@ _LONGEST = 24
 class Sheet:
     """Columns, rows of text, and what is written above and below. Numbers stand to the right and are never broken; other cells may fold.
 
-    Where it does not fit, long column names give way to their `_SHORT` forms, and where that does not help the rows become lists.
+    Where it does not fit, long words give way to their `_SHORT` forms, and where that does not help the rows become lists.
     """
 
     def __init__(self, *columns: str, numeric: Iterable[str] = (), title: str = "", caption: str = "") -> None:
@@ -39,10 +47,11 @@ class Sheet:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if self.title:
             yield Text(self.title, style="bold")
-        for names in (self.columns, [_SHORT.get(column, column) for column in self.columns]):
-            widths = self._least_widths(names)
+        shorter = [_SHORT.get(column, column) for column in self.columns], [[_shortened(c) for c in row] for row in self.rows]
+        for names, rows in ((self.columns, self.rows), shorter):
+            widths = self._least_widths(names, rows)
             if sum(widths) + _GAP * (len(widths) - 1) <= options.max_width:
-                yield self._table(names, widths)
+                yield self._table(names, rows, widths)
                 break
         else:
             yield from self._records()
@@ -53,23 +62,23 @@ class Sheet:
         """Whether the cells of a column are never broken: numbers, and the bound that stands without a heading beside them."""
         return column in self.numeric or not column
 
-    def _least_widths(self, names: Sequence[str]) -> list[int]:
+    def _least_widths(self, names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[int]:
         """How narrow each column may get without breaking a number or a word."""
         widths = []
         for k, (name, column) in enumerate(zip(names, self.columns, strict=True)):
-            cells = [name, *(str(row[k]) for row in self.rows)]
+            cells = [name, *(str(row[k]) for row in rows)]
             units = cells if self._whole(column) else [word[:_LONGEST] for cell in cells for word in cell.split()]
             widths.append(max(map(len, units), default=1))
         return widths
 
-    def _table(self, names: Sequence[str], widths: Sequence[int]) -> Table:
+    def _table(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]) -> Table:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, _GAP - 1, 0, 0))
         for name, column, width in zip(names, self.columns, widths, strict=True):
             number = column in self.numeric
             table.add_column(
                 name, justify="right" if number else "left", overflow="fold", no_wrap=self._whole(column), min_width=width
             )
-        for row in self.rows:
+        for row in rows:
             table.add_row(*row)
         return table
 
@@ -79,3 +88,10 @@ class Sheet:
                 if str(cell):
                     line = Text("" if k == 0 else "  ", overflow="fold")
                     yield line.append(f"{column}: " if column else "").append_text(cell if isinstance(cell, Text) else Text(cell))
+
+
+def _shortened(cell: Cell) -> Cell:
+    text = str(cell)
+    if text not in _SHORT_CELLS:
+        return cell
+    return Text(_SHORT_CELLS[text], style=cell.style) if isinstance(cell, Text) else _SHORT_CELLS[text]

@@ -281,13 +281,13 @@ def _probe_table(source: ProbeTable) -> Sheet:
     place = {column: k for k, column in enumerate(source.columns)}
     for row in source.rows:
         agree = row[-1] != Label.DIFFERS.value
-        expected, got = row[place["expected"]], row[place["got"]]
         cells = [_cell(value) for value in row]
-        if isinstance(expected, float) and isinstance(got, float):
-            cells[place["expected"]], cells[place["got"]] = numbers.pair(expected, got, agree=agree)
-        ratio = row[place["ratio"]]
-        cells[place["ratio"]] = numbers.times(ratio if isinstance(ratio, float) else None, agree=agree)
-        table.add_row(*cells[:-1], Text(cells[-1], style=_STYLES.get(cells[-1], "")))
+        if "ratio" in place:
+            expected, got, ratio = (row[place[name]] for name in ("expected", "got", "ratio"))
+            if isinstance(expected, float) and isinstance(got, float):
+                cells[place["expected"]], cells[place["got"]] = numbers.pair(expected, got, agree=agree)
+            cells[place["ratio"]] = numbers.times(ratio if isinstance(ratio, float) else None, agree=agree)
+        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
     return table
 
 

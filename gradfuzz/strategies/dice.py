@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-__all__ = ["Dice", "Draw", "Table", "named"]
+__all__ = ["Dice", "Draw", "Plain", "Table", "named"]
 
 T = TypeVar("T")
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -72,6 +72,18 @@ class Dice:
     def weighted(self, table: Table[T]) -> T:
         """One option of `table`."""
         return table.at(self.below(table.total))
+
+
+class Plain(Dice):
+    """The simplest decision every time: what a strategy shrinks towards."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: 0)
+
+    def below(self, n: int) -> int:
+        return 0
 
 
 def named(name: str) -> Callable[[Callable[..., T]], Callable[..., T]]:

@@ -1,0 +1,173 @@
+"""The strategy for matrix programs: a recipe, a shape, what is done before and after, and points of the structure it wants."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from gradfuzz.programs import Program, parse
+from gradfuzz.strategies.case import MODES, Case
+from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.matrix import Structure, draw_matrix
+from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
+from gradfuzz.strategies.recipes import RECIPES, Recipe
+from gradfuzz.strategies.shape import Shape, draw_batch, draw_size
+
+__all__ = ["LinalgProgram", "compose", "linalg_cases", "linalg_programs", "point_of"]
+
+_NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
+_ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
+_POWERS = (2, 3, 1, 0, -1, -2)
+_BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
+_AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (12, "tanh({})"), (10, "sum({})"))
+
+
+@dataclass(frozen=True, slots=True)
+class LinalgProgram:
+    """A matrix program, and the shape and structure that a point has to have, by parameter."""
+
+    program: Program
+    recipe: Recipe
+    arguments: Mapping[str, tuple[Shape, Structure]] = field(default_factory=dict)
+
+
+def _program(dice: Dice, recipes: tuple[Recipe, ...], max_side: int, empty: bool) -> LinalgProgram:
+    recipe = dice.pick(recipes)
+    batch = () if recipe.second == "vectors" else draw_batch(dice, empty=empty)
+    return compose(dice, recipe, batch, draw_size(dice, dice.pick(recipe.aspects), max_side, batch))
+
+
+def compose(dice: Dice, recipe: Recipe, batch: Shape, size: tuple[int, int]) -> LinalgProgram:
+    """The program of a recipe for stacks of matrices of `size`. What the recipe leaves open, `dice` decides."""
+    shapes: dict[str, Shape] = {"a": size[:1] if recipe.second == "vectors" else (*batch, *size)}
+    if recipe.second:
+        shapes["b"] = _second(dice, recipe, batch, *size)
+    text = _statements(dice, recipe, shapes["a"])
+    header = ", ".join(f'{name}: "float{list(shape)}"' for name, shape in shapes.items())
+    before = dice.weighted(_BEFORE) if recipe.structure == "general" and recipe.second != "vectors" else "{}"
+    lines = [] if before == "{}" else [f"a = {before.format('a', 'a')}"]
+    lines += text.splitlines()
+    kept = [o for k, o in enumerate(recipe.outputs) if k == 0 or not dice.chance(40)]
+    after = dice.weighted(_AFTER)
+    outputs = ", ".join(after.format(*[_filled(o, dice, shapes["a"])] * 2) for o in kept)
+    body = "".join(f"    {line}\n" for line in [*lines, f"return {outputs}"])
+    structures: dict[str, Structure] = {"a": recipe.structure, "b": "general"}
+    return LinalgProgram(parse(f"def f({header}):\n{body}"), recipe, {k: (s, structures[k]) for k, s in shapes.items()})
+
+
+def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
+    columns = 1 + (dice.below(3) + 1) % 3
+    match recipe.second:
+        case "vectors":
+            return (columns,)
+        case "vector":
+            return (m,)
+        case "broadcast":
+            return (*batch[1:], m, columns)
+        case "left":
+            return (*batch, columns, n)
+        case "any":
+            return (*batch, *draw_size(dice, "tall", 3, batch))
+    return (*batch, m, columns)
+
+
+def _statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
+    text = recipe.lines
+    for name, options in (("{norm}", _NORMS), ("{order}", _ORDERS), ("{axis}", ("None", "-1", "0"))):
+        if name in text:
+            text = text.replace(name, dice.pick(options))
+    if "{n}" in text:
+        text = text.replace("{n}", str(dice.pick(_POWERS)))
+    if "{k}" in text:
+        text = text.replace("{k}", str(dice.pick((0, 1, -1))))
+    if "{trips}" in text:
+        text = text.replace("{trips}", str(dice.pick((1, 2, 0, 3))))
+    return _filled(text, dice, shape)
+
+
+def _filled(text: str, dice: Dice, shape: Shape) -> str:
+    """`{d}` and `{T:name}` written out."""
+    if "{d}" in text:
+        weights = [(-1) ** dice.below(2) * (4 + dice.below(9)) / 8 for _ in range(min(shape[-2:]))]
+        text = text.replace("{d}", f"array({weights})")
+    axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
+    return re.sub(r"\{T:(\w+)\}", lambda found: f"permute_dims({found[1]}, axes={axes})", text)
+
+
+def point_of(dice: Dice, program: LinalgProgram, precision: Precision) -> Inputs:
+    """Matrices of the shapes and structures that the program wants."""
+    inputs = {}
+    for name, (shape, structure) in program.arguments.items():
+        if len(shape) > 1:
+            inputs[name] = draw_matrix(dice, shape, structure, precision)
+        else:
+            inputs[name] = draw_matrix(dice, (*shape, 1), "general", precision).reshape(shape)
+    return inputs
+
+
+@st.composite
+@named("linalg_programs")
+def _linalg_programs(draw: Draw, *, ops: tuple[str, ...], max_side: int, empty: bool) -> Program:
+    return _program(Dice(draw), tuple(r for r in RECIPES if r.op in ops), max_side, empty).program
+
+
+OPS = tuple(dict.fromkeys(recipe.op for recipe in RECIPES))
+"""The ops that the programs are about."""
+
+
+def _checked(ops: tuple[str, ...] | None, max_side: int) -> tuple[str, ...]:
+    unknown = [op for op in ops or () if op not in OPS]
+    if unknown or ops == ():
+        raise InvalidArgument(f"ops={ops!r}: give at least one of {', '.join(OPS)}")
+    if max_side < 2:
+        raise InvalidArgument(f"max_side={max_side!r}: at least 2")
+    return OPS if ops is None else ops
+
+
+def linalg_programs(*, ops: tuple[str, ...] | None = None, max_side: int = 6, empty: bool = True) -> st.SearchStrategy[Program]:
+    """Matrix programs: one op or a few, on stacks of matrices with sides up to `max_side`, with outputs that no sign freedom touches.
+
+    `ops`: those that the programs are to be about (None: all). `empty`: batches of none, too. Shrinks towards `inv` of a 2 x 2 matrix.
+    """
+    return _linalg_programs(ops=_checked(ops, max_side), max_side=max_side, empty=empty)
+
+
+@st.composite
+@named("linalg_cases")
+def _linalg_cases(
+    draw: Draw, *, ops: tuple[str, ...], precisions: tuple[Precision, ...], max_side: int, max_order: int, empty: bool
+) -> Case:
+    dice = Dice(draw)
+    program = _program(dice, tuple(r for r in RECIPES if r.op in ops), max_side, empty)
+    precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
+    names = tuple(program.arguments)
+    wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)
+    modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
+    count = 1 if math.prod(program.arguments["a"][0]) > _LARGE or not dice.chance(40) else 2
+    points = tuple(point_of(dice, program, precision) for _ in range(count))
+    return Case(program.program, points, wrt, precision, modes)
+
+
+_LARGE = 20
+"""Programs with larger inputs are asked at one point only."""
+
+
+def linalg_cases(
+    *,
+    ops: tuple[str, ...] | None = None,
+    precisions: tuple[Precision, ...] = PRECISIONS,
+    max_side: int = 6,
+    max_order: int = 2,
+    empty: bool = True,
+) -> st.SearchStrategy[Case]:
+    """Cases over `linalg_programs`, with points of the structure that the program is defined for."""
+    if not precisions or any(p not in PRECISIONS for p in precisions):
+        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, PRECISIONS))}")
+    if not 1 <= max_order <= 3:
+        raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
+    return _linalg_cases(ops=_checked(ops, max_side), precisions=precisions, max_side=max_side, max_order=max_order, empty=empty)

@@ -1,0 +1,61 @@
+"""Shapes of stacks of matrices: the batch axes and the two axes of each matrix."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from gradfuzz.strategies.dice import Dice, Draw, Table, named
+
+__all__ = ["BATCHES", "Aspect", "Shape", "draw_batch", "draw_size", "shapes"]
+
+Shape = tuple[int, ...]
+Aspect = Literal["square", "tall", "wide"]
+
+BATCHES: Table[Shape] = Table((30, ()), (20, (2,)), (14, (1,)), (14, (3,)), (12, (2, 3)), (4, (1, 2)), (6, (0,)))
+"""Batch axes, the plain matrix first. Rank 4 is two of them; a batch of none has a gradient, too."""
+
+_SIZES: Table[int] = Table((30, 2), (30, 3), (15, 4), (10, 1), (8, 5), (7, 6))
+
+
+def draw_batch(dice: Dice, *, empty: bool = True) -> Shape:
+    """Batch axes; without `empty` none of them is 0."""
+    return dice.weighted(BATCHES if empty else BATCHES.where(lambda batch: 0 not in batch))
+
+
+def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape) -> tuple[int, int]:
+    """Rows and columns. Now and then n is the batch size: some bugs only type-check then."""
+    table = _SIZES.where(lambda size: size <= max_side)
+    n = dice.weighted(table)
+    if batch and 0 < batch[-1] <= max_side and dice.chance(20):
+        n = batch[-1]
+    if aspect == "square":
+        return n, n
+    more = min(max_side, n + 1 + dice.below(2))
+    n = min(n, more - 1) if more > 1 else 1
+    n = max(n, 1)
+    return (more, n) if aspect == "tall" else (n, more)
+
+
+@st.composite
+@named("shapes")
+def _shapes(draw: Draw, *, aspects: tuple[Aspect, ...], max_side: int, empty: bool) -> Shape:
+    dice = Dice(draw)
+    batch = draw_batch(dice, empty=empty)
+    return (*batch, *draw_size(dice, dice.pick(aspects), max_side, batch))
+
+
+def shapes(
+    *, aspects: tuple[Aspect, ...] = ("square", "tall", "wide"), max_side: int = 6, empty: bool = True
+) -> st.SearchStrategy[Shape]:
+    """Shapes of stacks of matrices: batch axes (), (1,), (2,), (3,), (1, 2), (2, 3) and, with `empty`, (0,); sides 1 to `max_side`.
+
+    Shrinks towards (2, 2).
+    """
+    if not aspects or any(a not in ("square", "tall", "wide") for a in aspects):
+        raise InvalidArgument(f"aspects={aspects!r}: give at least one of 'square', 'tall', 'wide'")
+    if max_side < 2:
+        raise InvalidArgument(f"max_side={max_side!r}: at least 2")
+    return _shapes(aspects=aspects, max_side=max_side, empty=empty)
