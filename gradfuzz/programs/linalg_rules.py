@@ -9,7 +9,9 @@ from gradfuzz.programs.syntax import ParamValue
 from gradfuzz.programs.types import Type, broadcast_shapes
 
 __all__ = [
+    "cofactor",
     "diagonal",
+    "divide_by_gaps",
     "einsum",
     "einsum_sizes",
     "kron",
@@ -303,3 +305,26 @@ def einsum_sizes(types: tuple[Type, ...], subscripts: ParamValue) -> tuple[list[
 def einsum(types: tuple[Type, ...], params: Params) -> Type:
     _, out, sizes = einsum_sizes(types, params["subscripts"])
     return Type("float", tuple(sizes[c] for c in out))
+
+
+# Parts of derivatives --------------------------------------------------------------------------------------------------
+
+
+def cofactor(types: tuple[Type, ...], params: Params) -> Type:
+    """The mixed derivative of the cofactor matrix of the first argument along the others, all of one shape."""
+    batch, n = _square_matrix(types[0], "cofactor")
+    for t in types[1:]:
+        if t.shape != types[0].shape or t.dtype == "bool":
+            raise ProgramTypeError(f"cofactor of {types[0]} along {t}: a direction has the shape of the matrix")
+    return Type("float", (*batch, n, n))
+
+
+def divide_by_gaps(types: tuple[Type, ...], params: Params) -> Type:
+    """k_ij / (y_j - x_i) for k of shape (..., m, n), x of (..., m) and y of (..., n)."""
+    k, x, y = types
+    if not isinstance(params["hollow"], bool):
+        raise ProgramTypeError(f"divide_by_gaps with hollow={params['hollow']!r}: it is True or False")
+    batch, m, n = _matrix(k, "divide_by_gaps")
+    if _shape(x) != (*batch, m) or _shape(y) != (*batch, n):
+        raise ProgramTypeError(f"divide_by_gaps of {k} by {x} and {y}: x has a value per row of k, y one per column")
+    return k.with_dtype("float")

@@ -388,6 +388,8 @@ _ROWS = (
     Op("vector_norm", "linalg", (1, 1), linalg.vector_norm, (("ord", 2), ("axis", None), ("keepdims", False)), kink="at ties"),
     Op("matrix_power", "linalg", (1, 1), linalg.matrix_power, (("n", ...),), domain="invertible"),
     Op("expm", "linalg", (1, 1), linalg.square("expm")),
+    Op("cofactor", "linalg", (1, None), linalg.cofactor),
+    Op("divide_by_gaps", "linalg", (3, 3), linalg.divide_by_gaps, (("hollow", False),), domain="nonzero second"),
 )
 
 OPS: dict[str, Op] = {row.name: row for row in _ROWS}

@@ -8,13 +8,71 @@ differentiate again; all take any leading batch axes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from gradfuzz.engine.linalg import cholesky, det, eigh, gaps, lu, norms, pinv, powers, products, qr, solving, svd
+from gradfuzz.engine.linalg.table import Rule, Rules
 
 __all__ = ["JVP", "VJP", "VJP_SEVERAL"]
 
-Rule = Callable[..., Any]
 
-VJP: dict[str, tuple[Rule, ...] | Rule] = {}
-VJP_SEVERAL: dict[str, Rule] = {}
-JVP: dict[str, tuple[Rule, ...] | Rule] = {}
+VJP: Rules = {
+    "trace": products.VJP["trace"],
+    "diagonal": products.VJP["diagonal"],
+    "tril": products.VJP["tril"],
+    "triu": products.VJP["triu"],
+    "outer": products.VJP["outer"],
+    "kron": products.VJP["kron"],
+    "einsum": products.VJP["einsum"],
+    "solve": solving.VJP["solve"],
+    "triangular_solve": solving.VJP["triangular_solve"],
+    "inv": solving.VJP["inv"],
+    "det": det.VJP["det"],
+    "cofactor": det.VJP["cofactor"],
+    "cholesky": cholesky.VJP["cholesky"],
+    "eigvalsh": eigh.VJP["eigvalsh"],
+    "svdvals": svd.VJP["svdvals"],
+    "divide_by_gaps": gaps.VJP["divide_by_gaps"],
+    "pinv": pinv.VJP["pinv"],
+    "lstsq": pinv.VJP["lstsq"],
+    "matrix_norm": norms.VJP["matrix_norm"],
+    "vector_norm": norms.VJP["vector_norm"],
+    "matrix_power": powers.VJP["matrix_power"],
+    "expm": powers.VJP["expm"],
+}
+
+VJP_SEVERAL: dict[str, Rule] = {
+    "slogdet": det.VJP_SEVERAL["slogdet"],
+    "qr": qr.VJP_SEVERAL["qr"],
+    "lu": lu.VJP_SEVERAL["lu"],
+    "eigh": eigh.VJP_SEVERAL["eigh"],
+    "svd": svd.VJP_SEVERAL["svd"],
+}
+
+JVP: Rules = {
+    "trace": products.JVP["trace"],
+    "diagonal": products.JVP["diagonal"],
+    "tril": products.JVP["tril"],
+    "triu": products.JVP["triu"],
+    "outer": products.JVP["outer"],
+    "kron": products.JVP["kron"],
+    "einsum": products.JVP["einsum"],
+    "solve": solving.JVP["solve"],
+    "triangular_solve": solving.JVP["triangular_solve"],
+    "inv": solving.JVP["inv"],
+    "det": det.JVP["det"],
+    "cofactor": det.JVP["cofactor"],
+    "slogdet": det.JVP["slogdet"],
+    "cholesky": cholesky.JVP["cholesky"],
+    "qr": qr.JVP["qr"],
+    "lu": lu.JVP["lu"],
+    "eigh": eigh.JVP["eigh"],
+    "eigvalsh": eigh.JVP["eigvalsh"],
+    "svd": svd.JVP["svd"],
+    "svdvals": svd.JVP["svdvals"],
+    "divide_by_gaps": gaps.JVP["divide_by_gaps"],
+    "pinv": pinv.JVP["pinv"],
+    "lstsq": pinv.JVP["lstsq"],
+    "matrix_norm": norms.JVP["matrix_norm"],
+    "vector_norm": norms.JVP["vector_norm"],
+    "matrix_power": powers.JVP["matrix_power"],
+    "expm": powers.JVP["expm"],
+}

@@ -1,0 +1,70 @@
+"""det and slogdet of matrices (..., n, n).
+
+The determinant is a polynomial, so it has derivatives of every order at every matrix, singular ones included. The cofactor matrix is its
+gradient; `cofactor(a, e1, ..., ek)` is that matrix differentiated along e1, ..., ek. As the derivatives of det are symmetric,
+
+    d <G, cofactor(a, e1, ..., ek)> / d a   = cofactor(a, e1, ..., ek, G)
+    d <G, cofactor(a, e1, ..., ek)> / d e_j = cofactor(a, e1, ..., ek without e_j, G).
+
+log |det| has the gradient A^-T (Giles 2008, section 2.2.5), at regular matrices only; the sign is constant between them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.engine.functions import reshape, sum, where
+from gradfuzz.engine.linalg.matrices import expand, transpose
+from gradfuzz.engine.linalg.table import Rule, Rules
+from gradfuzz.engine.value import apply
+
+__all__ = ["JVP", "VJP", "VJP_SEVERAL"]
+
+# vjp -------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _cofactor_vjp(k: int, g: Any, ans: Any, a: Any, *directions: Any) -> Any:
+    others = directions if k == 0 else (*directions[: k - 1], *directions[k:])
+    return apply("cofactor", a, *others, g)
+
+
+def _slogdet_vjp(gs: Any, ans: Any, a: Any) -> Any:
+    _, g = gs
+    return [None if g is None else expand(g) * transpose(apply("inv", a))]
+
+
+VJP: Rules = {
+    "det": (lambda g, ans, a: expand(g) * apply("cofactor", a),),
+    "cofactor": _cofactor_vjp,
+}
+VJP_SEVERAL: dict[str, Rule] = {"slogdet": _slogdet_vjp}
+
+
+# jvp -------------------------------------------------------------------------------------------------------------------------------------
+
+
+def _det_jvp(t: Any, ans: Any, a: Any) -> Any:
+    """det is linear in every column: the sum of the determinants with one column replaced by that of the tangent."""
+    *batch, n, _ = a.shape
+    if n == 0:
+        return None
+    replaced = np.eye(n, dtype=bool)[:, np.newaxis, :]
+    copies = where(replaced, reshape(t, (*batch, 1, n, n)), reshape(a, (*batch, 1, n, n)))
+    return sum(apply("det", copies), axis=-1)
+
+
+def _cofactor_jvp(k: int, t: Any, ans: Any, a: Any, *directions: Any) -> Any:
+    """Linear in each direction; along a, one derivative more."""
+    if k == 0:
+        return apply("cofactor", a, t, *directions)
+    return apply("cofactor", a, *[t if j == k else e for j, e in enumerate(directions, 1)])
+
+
+def _slogdet_jvp(t: Any, ans: Any, a: Any, *, part: int) -> Any:
+    """d log |det A| = trace(A^-1 dA)."""
+    return apply("trace", apply("solve", a, t)) if part == 1 else None
+
+
+JVP: Rules = {"det": (_det_jvp,), "cofactor": _cofactor_jvp, "slogdet": (_slogdet_jvp,)}
