@@ -12,6 +12,7 @@
 """
 
 from gradfuzz.engine.api import grad, hessian, jacobian, jvp, trace, value_and_grad, vjp
+from gradfuzz.engine.check import check_vectorized
 from gradfuzz.engine.compile import Compiled, compile, to_source
 from gradfuzz.engine.derivative import Rules, derivative
 from gradfuzz.engine.functions import (
@@ -66,11 +67,14 @@ from gradfuzz.engine.tensor_functions import (
     window_sum,
 )
 from gradfuzz.engine.value import Value
+from gradfuzz.engine.vectorize import Vectorized, devectorize, rename, vectorize
+from gradfuzz.engine.vmap import vmap
 
 __all__ = [
     "Compiled",
     "Rules",
     "Value",
+    "Vectorized",
     "abs",
     "all",
     "amax",
@@ -80,6 +84,7 @@ __all__ = [
     "argmin",
     "argsort",
     "broadcast_to",
+    "check_vectorized",
     "clip",
     "compile",
     "concat",
@@ -90,6 +95,7 @@ __all__ = [
     "cumulative_prod",
     "cumulative_sum",
     "derivative",
+    "devectorize",
     "exp",
     "expm1",
     "flip",
@@ -110,6 +116,7 @@ __all__ = [
     "permute_dims",
     "pow",
     "prod",
+    "rename",
     "repeat_while",
     "reshape",
     "scan",
@@ -128,7 +135,9 @@ __all__ = [
     "to_source",
     "trace",
     "value_and_grad",
+    "vectorize",
     "vjp",
+    "vmap",
     "where",
     "while_loop",
     "window_sum",

@@ -1,7 +1,10 @@
 """Derivatives of Python functions and of programs.
 
 Every function here takes a Python function of arrays, a `Program` or a `Graph`, and composes with every other: the derivative
-of a derivative is traced like any function. What is returned is computed in float64, or in float32 where all float arrays are float32.
+of a derivative is traced like any function. Arguments may be vectorized (see `vectorize`): then a derivative is that of each instance. What is returned is computed in float64, or in float32 where all float arrays are float32.
+
+`checkpoint` bounds the memory that reverse mode needs for a long loop, and changes no bit of a result: "none" keeps the carries of
+every trip, "sqrt" about sqrt(n) of n, an int k at most k (see `derivative`); the others are computed again.
 """
 
 from __future__ import annotations
@@ -11,15 +14,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gradfuzz.engine.compile import Precision
 from gradfuzz.engine.forward import ForwardMode
 from gradfuzz.engine.functions import permute_dims, reshape, stack
 from gradfuzz.engine.inline import or_zeros
-from gradfuzz.engine.reverse import ReverseMode
-from gradfuzz.engine.tracing import Function, Traced, call_graph, trace_function, type_of
+from gradfuzz.engine.reverse import ReverseMode, checked
+from gradfuzz.engine.tracing import Function, Traced, active_builder, call_graph, precision_of, trace_function, type_of
 from gradfuzz.engine.value import Operand, Value
+from gradfuzz.engine.vectorize import Vectorized, align, devectorize, union
 from gradfuzz.errors import NotDifferentiableError, UsageError
 from gradfuzz.programs.builder import GraphBuilder
-from gradfuzz.programs.graph import Graph
+from gradfuzz.programs.graph import Checkpoint, Graph
 from gradfuzz.programs.raising import to_program
 from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.types import Type
@@ -40,14 +45,14 @@ def trace(f: Callable[..., Any], *examples: Operand) -> Program:
     return to_program(trace_function(f, [type_of(_floated(e)) for e in examples], names).graph)
 
 
-def vjp(f: Function, *args: Operand) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+def vjp(f: Function, *args: Operand, checkpoint: Checkpoint = "none") -> tuple[Any, Callable[..., tuple[Any, ...]]]:
     """f(*args), and the function from cotangents of the result to the tuple of cotangents of all arguments.
 
     The pullback takes one cotangent per output. An argument that is not float gets None.
     """
-    traced, operands = _trace(f, args)
+    traced, operands, named = _trace(f, args, range(len(args)))
     active = [v.type.is_float for v in traced.graph.inputs]
-    graph = _reverse(traced.graph, active)
+    graph = _reverse(traced.graph, active, checked(checkpoint))
     count = len(traced.graph.outputs)
     values = call_graph(traced.graph, operands)
     floats = [k for k, a in enumerate(traced.graph.outputs) if a.type.is_float]
@@ -55,9 +60,11 @@ def vjp(f: Function, *args: Operand) -> tuple[Any, Callable[..., tuple[Any, ...]
     def pullback(*cotangents: Operand) -> tuple[Any, ...]:
         if len(cotangents) != count:
             raise UsageError(f"the pullback takes {count} cotangents, one per output, got {len(cotangents)}")
-        results = call_graph(graph, [*operands, *(cotangents[k] for k in floats)])[count:]
+        aligned = [_matching(cotangents[k], traced.graph.outputs[k].type, traced.axes_of(k), operands) for k in floats]
+        results = call_graph(graph, [*operands, *aligned])[count:]
         supply = iter(results)
-        return tuple([next(supply) if a else None for a in active][: len(args)])
+        parts = [next(supply) if a else None for a in active][: len(args)]
+        return tuple(_named(part, axes) for part, axes in zip(parts, named, strict=True))
 
     return traced.restore(values), pullback
 
@@ -66,7 +73,7 @@ def jvp(f: Function, primals: Sequence[Operand], tangents: Sequence[Operand]) ->
     """f(*primals), and its derivative along `tangents` (one per primal, of its shape; None: zero)."""
     if len(primals) != len(tangents):
         raise UsageError(f"jvp takes one tangent per primal: {len(primals)} primals, {len(tangents)} tangents")
-    traced, operands = _trace(f, primals)
+    traced, operands, named = _trace(f, primals, [k for k, t in enumerate(tangents) if t is not None])
     graph = traced.graph
     moving = [k for k, t in enumerate(tangents) if t is not None and graph.inputs[k].type.is_float]
     builder = GraphBuilder(simplify=True)
@@ -76,19 +83,23 @@ def jvp(f: Function, primals: Sequence[Operand], tangents: Sequence[Operand]) ->
     values, slopes = mode.run(graph, inputs, [mode.value(dots[k]) if k in dots else None for k in range(len(inputs))])
     filled = [or_zeros(mode, s, a).atom for s, a in zip(slopes, values, strict=True)]
     joined = builder.finish([*inputs, *dots.values()], [*values, *filled], f"jvp_{graph.name}")
-    results = call_graph(joined, [*operands, *(tangents[k] for k in moving)])
+    results = call_graph(joined, [*operands, *(_matching(tangents[k], graph.inputs[k].type, named[k], operands) for k in moving)])
     return traced.restore(results[: len(values)]), traced.restore(results[len(values) :])
 
 
-def value_and_grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., tuple[Any, Any]]:
+def value_and_grad(
+    f: Function, argnums: int | Sequence[int] = 0, *, checkpoint: Checkpoint = "none"
+) -> Callable[..., tuple[Any, Any]]:
     """The function that returns f(*args), which must be one float scalar, and its gradient with respect to `argnums`."""
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    checked(checkpoint)
 
     def function(*args: Operand) -> tuple[Any, Any]:
         args = tuple(_floated(a) if k in places else a for k, a in enumerate(args))
-        traced, operands = _trace(f, args)
+        traced, operands, named = _trace(f, args, places)
         graph = traced.graph
-        if len(graph.outputs) != 1 or graph.outputs[0].type != Type("float"):
+        batch = traced.batch_shape(0) if graph.outputs else ()
+        if len(graph.outputs) != 1 or graph.outputs[0].type != Type("float", batch):
             found = ", ".join(str(a.type) for a in graph.outputs)
             raise NotDifferentiableError(
                 f"grad needs a function with one float scalar as its result, this one returns {found}; use vjp or jacobian"
@@ -98,20 +109,21 @@ def value_and_grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..
                 raise UsageError(
                     f"grad with respect to argument {k}: there are {len(args)} arguments, and it must be a float one"
                 )
-        derived = _reverse(graph, [k in places for k in range(len(graph.inputs))])
-        value, *parts = call_graph(derived, [*operands, 1.0])
-        return value, parts[0] if isinstance(argnums, int) else tuple(parts)
+        derived = _reverse(graph, [k in places for k in range(len(graph.inputs))], checkpoint)
+        value, *parts = call_graph(derived, [*operands, _matching(1.0, graph.outputs[0].type, traced.axes_of(0), operands)])
+        parts = [_named(part, named[k]) for k, part in zip(places, parts, strict=True)]
+        return traced.restore([value]) if traced.single else value, parts[0] if isinstance(argnums, int) else tuple(parts)
 
     return function
 
 
-def grad(f: Function, argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+def grad(f: Function, argnums: int | Sequence[int] = 0, *, checkpoint: Checkpoint = "none") -> Callable[..., Any]:
     """The gradient of f, which must return one float scalar, with respect to `argnums` (an int, or several)."""
-    both = value_and_grad(f, argnums)
+    both = value_and_grad(f, argnums, checkpoint=checkpoint)
     return lambda *args: both(*args)[1]
 
 
-def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev") -> Callable[..., Any]:
+def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Checkpoint = "none") -> Callable[..., Any]:
     """The Jacobian of f, which must return one float array, of shape (*result.shape, *argument.shape).
 
     `mode` "rev" pulls back one unit cotangent per entry of the result, "fwd" pushes one unit tangent per entry of the argument.
@@ -123,7 +135,7 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev") -> Callable[..
         args = tuple(_floated(a) if k == argnum else a for k, a in enumerate(args))
         shape = _shape(args[argnum])
         if mode == "rev":
-            value, pullback = vjp(f, *args)
+            value, pullback = vjp(f, *args, checkpoint=checkpoint)
             rows = [pullback(unit)[argnum] for unit in _units(_shape(value))]
             return _assemble(rows, _shape(value), shape)
         columns = []
@@ -139,9 +151,9 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev") -> Callable[..
     return function
 
 
-def hessian(f: Function, argnum: int = 0) -> Callable[..., Any]:
+def hessian(f: Function, argnum: int = 0, *, checkpoint: Checkpoint = "none") -> Callable[..., Any]:
     """The matrix of second derivatives of f (one float scalar), of shape (*argument.shape, *argument.shape): forward over reverse."""
-    return jacobian(grad(f, argnum), argnum, mode="fwd")
+    return jacobian(grad(f, argnum, checkpoint=checkpoint), argnum, mode="fwd")
 
 
 def _floated(value: Operand) -> Operand:
@@ -149,16 +161,50 @@ def _floated(value: Operand) -> Operand:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _trace(f: Function, args: Sequence[Operand]) -> tuple[Traced, list[Any]]:
-    traced = trace_function(f, [type_of(a) for a in args])
-    return traced, [*args, *traced.captured]
+def _trace(f: Function, args: Sequence[Operand], places: Sequence[int]) -> tuple[Traced, list[Any], list[tuple[str, ...]]]:
+    """`f` traced, the operands of its graph, and the named axes of each argument.
+
+    The arguments at `places` get the named axes of all arguments, and those of what `f` closes over that reach a result.
+    """
+    sizes = union(args)
+    precision = precision_of([devectorize(a) for a in args])
+    while True:
+        whole = [
+            Vectorized(align(_number(a, precision), sizes), tuple(sizes)) if sizes and k in places and type_of(a).is_float else a
+            for k, a in enumerate(args)
+        ]
+        named = [a.axes if isinstance(a, Vectorized) else () for a in whole]
+        data = [devectorize(a) for a in whole]
+        traced = trace_function(f, [type_of(a) for a in data], axes=named)
+        reached = {name for axes in traced.axes for name in axes}
+        more = {name: n for name, n in traced.foreign.items() if name in reached and name not in sizes}
+        if not more:
+            return traced, [*data, *traced.captured], named
+        sizes = {**sizes, **more}
 
 
-def _reverse(graph: Graph, active: Sequence[bool]) -> Graph:
+def _named(part: Any, axes: tuple[str, ...]) -> Any:
+    return Vectorized(part, axes) if axes and part is not None else part
+
+
+def _number(value: Operand, precision: Precision) -> Operand:
+    """A Python number that will be repeated in an array gets the precision of the others; it has none of its own."""
+    return np.dtype(precision).type(value) if type(value) in (int, float) and active_builder() is None else value
+
+
+def _matching(value: Operand, type: Type, axes: tuple[str, ...], operands: Sequence[Operand]) -> Any:
+    """A tangent or cotangent as data of `type`, whose leading axes are the named `axes`: the same for all instances if it has none."""
+    if not axes and not isinstance(value, Vectorized):
+        return value
+    sizes = {name: n or 0 for name, n in zip(axes, type.shape, strict=False)}
+    return align(_number(value, precision_of(operands)), sizes)
+
+
+def _reverse(graph: Graph, active: Sequence[bool], checkpoint: Checkpoint) -> Graph:
     """`graph` with one cotangent per float output after its inputs, and the cotangents of the active inputs after its outputs."""
     builder = GraphBuilder(simplify=True)
     inputs = [builder.input(v.type, v.name) for v in graph.inputs]
-    mode = ReverseMode(builder)
+    mode = ReverseMode(builder, checkpoint=checkpoint)
     tape = mode.forward(graph, inputs, active)
     seeds = [builder.input(a.type, "g") if a.type.is_float else None for a in graph.outputs]
     parts = tape.backward([None if s is None else mode.value(s) for s in seeds])

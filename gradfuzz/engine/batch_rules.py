@@ -10,72 +10,19 @@ from __future__ import annotations
 import functools
 import math
 import string
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.functions import broadcast_to, matmul, reshape, stack, sum, where
-from gradfuzz.engine.value import Operand, Value, apply, axes_of
+from gradfuzz.engine import batch_tensor_rules as tensor
+from gradfuzz.engine.batch_lanes import BatchRule, Lanes, Params, checked, dtype_of, from_front, shape_of, sizes_of, zeros
+from gradfuzz.engine.functions import broadcast_to, matmul, reshape, sum, where
+from gradfuzz.engine.value import Operand, apply, axes_of
 from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.programs.syntax import ParamValue
-from gradfuzz.programs.types import Type
 
-__all__ = ["BATCH", "BatchRule", "Lanes", "batch_op", "dtype_of", "leading", "one_by_one", "shape_of"]
-
-Params = Mapping[str, ParamValue]
-
-
-def shape_of(x: Operand) -> tuple[int, ...]:
-    """The shape of a value, a number or an array."""
-    return x.shape if isinstance(x, Value) else np.shape(x)
-
-
-def dtype_of(x: Operand) -> str:
-    """The dtype: "float", "int" or "bool"."""
-    if isinstance(x, Value):
-        return x.type.dtype
-    return {"b": "bool", "i": "int", "u": "int"}.get(np.asarray(x).dtype.kind, "float")
-
-
-@dataclass(frozen=True, slots=True)
-class Lanes:
-    """The batch axes: `shape` has their sizes."""
-
-    shape: tuple[int, ...]
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
-    def count(self) -> int:
-        """The number of instances."""
-        return math.prod(self.shape)
-
-    def instance(self, x: Operand, batched: bool) -> tuple[int, ...]:
-        """The shape of one instance of `x`."""
-        return shape_of(x)[self.rank :] if batched else shape_of(x)
-
-    def slices(self) -> tuple[ParamValue, ...]:
-        """The part of an index pattern that keeps the batch axes."""
-        return tuple(("slice", 0, n) for n in self.shape)
-
-    def padded(self, x: Operand, rank: int, core: int = 0) -> Operand:
-        """A batched `x` whose instances get axes of size 1, before their last `core` axes, until they have `rank`."""
-        own = self.instance(x, True)
-        if len(own) >= rank:
-            return x
-        split = len(own) - core
-        return reshape(x, (*self.shape, *[1] * (rank - len(own)), *own[:split], *own[split:]))
-
-    def spread(self, x: Operand, batched: bool) -> Operand:
-        """`x` with the batch axes, repeated over them where it was not batched."""
-        return x if batched else broadcast_to(x, (*self.shape, *shape_of(x)))
-
-
-BatchRule = Callable[[Lanes, Sequence[Operand], Sequence[bool], Params], Any]
+__all__ = ["BATCH", "batch_op", "leading"]
 
 
 def batch_op(lanes: Lanes, op: str, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
@@ -104,6 +51,11 @@ def leading(op: str, *cores: int) -> BatchRule:
     return rule
 
 
+def _same_leading(op: str) -> BatchRule:
+    """The rule of an op whose arguments have the same leading axes: none broadcasts."""
+    return lambda lanes, args, batched, params: apply(op, *map(lanes.spread, args, batched), **params)
+
+
 def _reducing(op: str) -> BatchRule:
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         (x,) = args
@@ -126,22 +78,17 @@ def _axis(lanes: Lanes, axis: ParamValue, rank: int) -> int:
     return axis % rank + lanes.rank
 
 
-def _shape(value: ParamValue) -> tuple[int, ...]:
-    assert isinstance(value, tuple), "the type rule lets nothing else through"
-    return tuple(n for n in value if isinstance(n, int))
-
-
 def _reshape(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    return reshape(args[0], (*lanes.shape, *_shape(params["shape"])))
+    return reshape(args[0], (*lanes.shape, *sizes_of(params["shape"])))
 
 
 def _broadcast_to(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    shape = _shape(params["shape"])
+    shape = sizes_of(params["shape"])
     return broadcast_to(lanes.padded(args[0], len(shape)), (*lanes.shape, *shape))
 
 
 def _permute_dims(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    axes = tuple(a + lanes.rank for a in _shape(params["axes"]))
+    axes = tuple(a + lanes.rank for a in sizes_of(params["axes"]))
     return apply("permute_dims", args[0], axes=(*range(lanes.rank), *axes))
 
 
@@ -209,38 +156,12 @@ def _vector_norm(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool],
     return reshape(norms, (*lanes.shape, *[1] * len(shape))) if params["keepdims"] else norms
 
 
-def one_by_one(op: str) -> BatchRule:
-    """The rule of last resort: the op on each instance, and the results stacked."""
-
-    def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-        places = np.ndindex(*lanes.shape)
-        results = [apply(op, *[x[k] if b else x for x, b in zip(args, batched, strict=True)], **params) for k in places]
-        if not results:
-            raise NotDifferentiableError(f"{op} on an empty batch: no rule knows the shape of its result")
-        joined = stack(results)
-        return reshape(joined, (*lanes.shape, *shape_of(joined)[1:]))
-
-    return rule
-
-
 # Indices ---------------------------------------------------------------------------------------------------------------
 
 
 def _one_hot(lanes: Lanes, i: Operand, n: int) -> Operand:
     """Where entry i of an axis of size n is, of shape (*batch, n); an index below 0 counts from the end."""
-    from_front = reshape(where(i < 0, i + n, i), (*lanes.shape, 1))
-    return from_front == np.arange(n)
-
-
-def _checked(lanes: Lanes, x: Operand, indices: Sequence[tuple[Operand, int]]) -> Any:
-    """`x`, or the error of an index outside its axis where an instance has one: it is the index into an axis of size 1."""
-    outside: Any = None
-    for i, n in indices:
-        wrong = apply("logical_or", i < -n, i >= n)
-        outside = wrong if outside is None else apply("logical_or", outside, wrong)
-    count = sum(apply("astype", outside, dtype="int"))
-    shape = shape_of(x)
-    return apply("index", reshape(x, (1, *shape)), count, pattern=("at", *(("slice", 0, n) for n in shape)))
+    return reshape(from_front(i, n), (*lanes.shape, 1)) == np.arange(n)
 
 
 def _index(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
@@ -269,7 +190,7 @@ def _index(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], param
         mask = reshape(_one_hot(lanes, i, n), (*lanes.shape, *[1] * axis, n, *[1] * (rank - axis - 1)))
         result = _pick(mask, result, lanes.rank + axis)
         rank -= 1
-    return _checked(lanes, result, [(i, n) for _, n, i in picked]) if picked else result
+    return checked(result, [(i, -n, n) for _, n, i in picked]) if picked else result
 
 
 def _pick(mask: Operand, x: Operand, axis: int) -> Operand:
@@ -293,12 +214,11 @@ def _index_update(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool]
     for axis, (entry, n) in enumerate(zip(pattern, sizes, strict=True)):
         if entry == "at":
             i, own = next(supply)
-            checks.append((lanes.spread(i, own), n))
+            checks.append((lanes.spread(i, own), -n, n))
             masks.append(reshape(_one_hot(lanes, checks[-1][0], n), (*lanes.shape, *[1] * axis, n, *[1] * (rank - axis - 1))))
     mask = functools.reduce(lambda a, b: apply("logical_and", a, b), masks)
-    return _checked(
-        lanes, where(apply("logical_and", mask, _within(pattern, sizes)), _placed(lanes, value, pattern, sizes), x), checks
-    )
+    place = apply("logical_and", mask, _within(pattern, sizes))
+    return checked(where(place, _placed(lanes, value, pattern, sizes), x), checks)
 
 
 def _within(pattern: tuple[ParamValue, ...], sizes: tuple[int, ...]) -> Any:
@@ -315,15 +235,9 @@ def _placed(lanes: Lanes, value: Operand, pattern: tuple[ParamValue, ...], sizes
     value = reshape(value, (*lanes.shape, *region))
     if region == grown:
         return value
-    zeros = _zeros(value, (*lanes.shape, *grown))
+    empty = zeros([value], dtype_of(value), (*lanes.shape, *grown))
     places = tuple(("slice", 0, 1) if e == "at" else e for e in pattern)
-    return apply("index_update", zeros, value, pattern=(*lanes.slices(), *places))
-
-
-def _zeros(like: Operand, shape: tuple[int, ...]) -> Operand:
-    if isinstance(like, Value):
-        return Value(like.builder, like.builder.zeros(Type(like.type.dtype, shape)), like.level)
-    return np.zeros(shape, np.asarray(like).dtype)
+    return apply("index_update", empty, value, pattern=(*lanes.slices(), *places))
 
 
 # One line per op.
@@ -334,11 +248,13 @@ BATCH: dict[str, BatchRule] = {
             *("add", "subtract", "multiply", "divide", "negative", "remainder", "integer_pow", "pow"),
             *("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "sign", "maximum", "minimum", "where"),
             *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
-            *("logical_and", "logical_or", "logical_not", "astype"),
+            *("logical_and", "logical_or", "logical_not", "astype", "log1p", "expm1", "clip"),
         )
     },
-    **{op: _reducing(op) for op in ("sum", "mean", "prod")},
-    **{op: _along_axis(op) for op in ("cumulative_sum", "flip")},
+    **{op: _reducing(op) for op in ("sum", "mean", "prod", "amax", "amin", "logsumexp", "all", "any")},
+    **{op: _along_axis(op) for op in ("cumulative_sum", "cumulative_prod", "cumulative_max", "flip")},
+    **{op: _along_axis(op) for op in ("softmax", "log_softmax", "sort", "argsort")},
+    **{op: tensor.argextreme(op) for op in ("argmax", "argmin")},
     "reshape": _reshape,
     "broadcast_to": _broadcast_to,
     "permute_dims": _permute_dims,
@@ -346,6 +262,11 @@ BATCH: dict[str, BatchRule] = {
     "stack": _joining("stack", 1),
     "index": _index,
     "index_update": _index_update,
+    "take": tensor.take,
+    "take_along_axis": tensor.take_along_axis,
+    "scatter_add": tensor.scatter_add,
+    "window_sum": tensor.window_sum,
+    "conv": tensor.conv,
     "matmul": _matmul,
     "outer": _outer,
     "kron": leading("kron", 2, 2),
@@ -353,6 +274,7 @@ BATCH: dict[str, BatchRule] = {
     **{op: leading(op, 2) for op in ("trace", "diagonal", "tril", "triu", "qr", "lu", "svd", "eigh", "slogdet", "cholesky")},
     **{op: leading(op, 2) for op in ("svdvals", "eigvalsh", "inv", "det", "pinv", "matrix_norm", "matrix_power", "expm")},
     "triangular_solve": leading("triangular_solve", 2, 2),
+    **{op: _same_leading(op) for op in ("cofactor", "divide_by_gaps")},
     "solve": _solving("solve"),
     "lstsq": _solving("lstsq"),
     "vector_norm": _vector_norm,

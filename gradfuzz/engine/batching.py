@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradfuzz.engine.batch_rules import Lanes, batch_op
+from gradfuzz.engine.batch_lanes import Lanes
+from gradfuzz.engine.batch_rules import batch_op
 from gradfuzz.engine.functions import broadcast_to, cumulative_sum, maximum, reshape, sum, where
 from gradfuzz.engine.inline import copy_node
 from gradfuzz.engine.value import Value, apply

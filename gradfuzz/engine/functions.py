@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.value import Operand, Value, apply, axes_of, index_pattern, innermost
+from gradfuzz.engine.value import Operand, Operators, Value, apply, axes_of, index_pattern
 
 __all__ = [
     "abs",
@@ -163,11 +163,11 @@ def matmul(x: Operand, y: Operand) -> Any:
 def index_update(x: Operand, key: Any, value: Operand) -> Any:
     """x with x[key] replaced by `value`; x itself stays as it is."""
     indices = list(key) if isinstance(key, tuple) else [key]
-    traced = innermost([x, value, *[k for k in indices if isinstance(k, Value)]])
+    traced = any(isinstance(o, Operators) for o in (x, value, *indices))
     shape = x.shape if isinstance(x, Value) else np.shape(x)
     pattern, found = index_pattern(key, shape)
     region = tuple(e[2] - e[1] for e in pattern if isinstance(e, tuple))  # type: ignore[operator]
-    if traced is not None and (value.shape if isinstance(value, Value) else np.shape(value)) != region:
+    if traced and (value.shape if isinstance(value, Value) else np.shape(value)) != region:
         value = broadcast_to(value, region)
     return apply("index_update", x, value, *found, pattern=pattern)
 

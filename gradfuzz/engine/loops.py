@@ -2,6 +2,9 @@
 
 A carry is one value or a tuple of values. It keeps its shapes from trip to trip; an int that becomes a float starts as one. Outside of
 a trace these functions simply run.
+
+Where something is vectorized (see `vectorize`), bodies and conditions see one instance, and each instance has its own trip count and
+takes its own side.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.engine.functions import index_update
-from gradfuzz.engine.tracing import active_builder, build
+from gradfuzz.engine.tracing import active_builder, build, by_instance
 from gradfuzz.engine.value import Operand, Value, apply, as_atom
+from gradfuzz.engine.vectorize import Trace, is_vectorized, settled
 from gradfuzz.errors import ProgramTypeError, UsageError
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Graph, LoopForm, Var
@@ -26,25 +30,34 @@ Carry = Any
 
 def while_loop(condition: Callable[[Carry], Operand], body: Callable[[Carry], Carry], initial: Carry) -> Carry:
     """carry = body(carry) while condition(carry): test first, zero trips are possible. Differentiable in both modes."""
+    if is_vectorized(initial):
+        return _each(initial, lambda c: while_loop(condition, body, c))
     if active_builder() is None:
-        while condition(initial):
+        while True:
+            verdict = condition(initial)
+            if is_vectorized(verdict):
+                return _each(initial, lambda c: while_loop(condition, body, c))
+            if not verdict:
+                return initial
             initial = body(initial)
-        return initial
     return _record("while", lambda i, c: body(c), condition, initial, None)
 
 
 def repeat_while(body: Callable[[Carry], Carry], condition: Callable[[Carry], Operand], initial: Carry) -> Carry:
     """carry = body(carry), again while condition(carry): body first, at least one trip."""
+    if is_vectorized(initial):
+        return _each(initial, lambda c: repeat_while(body, condition, c))
     if active_builder() is None:
-        initial = body(initial)
-        while condition(initial):
-            initial = body(initial)
-        return initial
+        return while_loop(condition, body, body(initial))
     return _record("repeat", lambda i, c: body(c), condition, initial, None)
 
 
 def fori_loop(lower: Operand, upper: Operand, body: Callable[[Operand, Carry], Carry], initial: Carry) -> Carry:
     """carry = body(i, carry) for i in range(lower, upper). The bounds may be traced ints."""
+    if is_vectorized(lower, upper):
+        return by_instance(lambda a, b: fori_loop(a, b, body, initial), lower, upper)
+    if is_vectorized(initial):
+        return _each(initial, lambda c: fori_loop(lower, upper, body, c))
     if active_builder() is None:
         for i in range(int(lower), int(upper)):
             initial = body(i, initial)
@@ -59,6 +72,17 @@ def scan(body: Callable[[Carry, Operand], tuple[Carry, Operand]], initial: Carry
 
     Raises `UsageError` where `xs` has no axis, or no row (the shape of y_k is known from the first).
     """
+    if is_vectorized(initial, xs):
+        if not isinstance(initial, tuple):
+            carry, ys = by_instance(lambda c, rows: scan(body, c, rows), initial, xs)
+            return carry, ys
+
+        def flat(*values: Operand) -> tuple[Operand, ...]:
+            carry, ys = scan(body, values[:-1], values[-1])
+            return (*carry, ys)
+
+        *carries, ys = by_instance(flat, *initial, xs)
+        return tuple(carries), ys
     shape = xs.shape if isinstance(xs, Value) else np.shape(xs)
     if not shape or shape[0] == 0:
         raise UsageError(f"scan over an array of shape {shape}; it needs at least one row")
@@ -91,15 +115,19 @@ def _rows(first: Operand, count: int) -> Operand:
 
 def cond(predicate: Operand, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Operand) -> Any:
     """then(*operands) where `predicate`, a bool scalar, holds, otherwise(*operands). Only one of them runs."""
+    if is_vectorized(predicate):
+        return by_instance(lambda p: cond(p, then, otherwise, *operands), predicate)
     builder = active_builder()
     if builder is None or not isinstance(predicate, Value):
         return then(*operands) if predicate else otherwise(*operands)
     sides = []
     for function in (then, otherwise):
-        inner = GraphBuilder()
+        inner = Trace(by_instance=True)
         with build(inner) as level:
             result = function(*operands)
             sides.append((inner, _flat(result), isinstance(result, tuple), level))
+        if inner.instances:
+            return by_instance(lambda: cond(predicate, then, otherwise, *operands))
     names = [f"b{k}" for k in range(len(sides[0][1]))]
     if len(sides[0][1]) != len(sides[1][1]) or sides[0][2] != sides[1][2]:
         raise ProgramTypeError(f"the sides of cond return {len(sides[0][1])} and {len(sides[1][1])} values; they must match")
@@ -119,7 +147,14 @@ def cond(predicate: Operand, then: Callable[..., Any], otherwise: Callable[..., 
 
 
 def _flat(result: Any) -> list[Atom]:
-    return [r.atom if isinstance(r, Value) else as_atom(r) for r in (result if isinstance(result, tuple) else (result,))]
+    results = [settled(r) for r in (result if isinstance(result, tuple) else (result,))]
+    return [r.atom if isinstance(r, Value) else as_atom(r) for r in results]
+
+
+def _each(initial: Carry, run: Callable[[Carry], Carry]) -> Carry:
+    """run(initial), traced on one instance of what is vectorized."""
+    single = not isinstance(initial, tuple)
+    return by_instance(lambda *values: run(values[0] if single else values), *((initial,) if single else initial))
 
 
 def _stand_ins(builder: GraphBuilder, outer: Sequence[Var]) -> list[Var]:
@@ -139,7 +174,7 @@ def _record(
     single = not isinstance(initial, tuple)
     starts = [builder.use(a) for a in _flat(initial)]
     while True:
-        inner = GraphBuilder()
+        inner = Trace(by_instance=True)
         carries = [inner.input(a.type, f"c{k}") for k, a in enumerate(starts)]
         index = inner.input(INT, "i")
         with build(inner) as level:
@@ -156,17 +191,19 @@ def _record(
             else [builder.to_float(a) if t.is_float else a for a, t in zip(starts, widened, strict=True)]
         )
     after = [inner.use(inner.to_float(a) if c.type.is_float else a) for a, c in zip(after, carries, strict=True)]
-    tested: GraphBuilder | None = None
+    tested: Trace | None = None
     verdict: list[Atom] = []
     seen: list[Var] = []
     if condition is not None:
-        tested = GraphBuilder()
+        tested = Trace(by_instance=True)
         seen = [tested.input(a.type, f"c{k}") for k, a in enumerate(starts)]
         with build(tested) as level:
             values = [Value(tested, c, level) for c in seen]
             verdict = [tested.use(a) for a in _flat(condition(values[0] if single else tuple(values)))]
         if verdict[0].type != Type("bool"):
             raise ProgramTypeError(f"the loop's condition returns {verdict[0].type}; it must be a bool scalar")
+    if inner.instances or (tested is not None and tested.instances):
+        return _each(initial, lambda c: _record(form, body, condition, c, count))
     shared = list(dict.fromkeys([*inner.captured, *(tested.captured if tested else ())]))
     graph = inner.finish([*_stand_ins(inner, shared), *carries, *([index] if form == "for" else [])], after, "body")
     check: Graph | None = tested.finish([*_stand_ins(tested, shared), *seen], verdict, "condition") if tested else None

@@ -21,7 +21,7 @@ from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.syntax import ArrayConst, Const, ParamValue
 from gradfuzz.programs.types import DType, Type
 
-__all__ = ["ACTIVE", "Operand", "Value", "apply", "as_atom", "axes_of", "index_pattern", "innermost"]
+__all__ = ["ACTIVE", "Operand", "Operators", "Value", "apply", "as_atom", "axes_of", "index_pattern", "innermost"]
 
 Operand = Any
 """A `Value`, a number or an array."""
@@ -64,50 +64,27 @@ _SAME_NAME = frozenset(
 )
 
 
-class Value:
-    """An operand of the graph that `builder` makes."""
+class Operators:
+    """Python's operators on what records: a `Value`, or many of them at once."""
 
-    __slots__ = ("atom", "builder", "level")
+    __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, builder: GraphBuilder, atom: Atom, level: int = 0) -> None:
-        self.builder = builder
-        self.atom = atom
-        self.level = level
-
-    @property
-    def type(self) -> Type:
-        return self.atom.type
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(n for n in self.atom.type.shape if n is not None)
+        raise NotImplementedError
 
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
+    def apply_op(self, op: str, operands: Sequence[Operand], params: dict[str, ParamValue]) -> Any:
+        """`op` on `operands`, one of which is this; only for what is no `Value`."""
+        raise NotImplementedError
 
-    def __repr__(self) -> str:
-        return f"<traced {self.atom.type}>"
-
-    def __bool__(self) -> bool:
-        raise NotDifferentiableError(
-            f"a Python `if` or `while` on {self!r}: its value is not known while the function is traced; "
-            "use engine.cond, engine.where or engine.while_loop"
-        )
-
-    def __float__(self) -> float:
-        raise NotDifferentiableError(f"float() of {self!r} would lose its derivative; use the functions of gradfuzz.engine")
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Operand, **options: Any) -> Value:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Operand, **options: Any) -> Any:
         op = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
         if method != "__call__" or options or op not in _SAME_NAME | {"abs"}:
             raise NotDifferentiableError(
                 f"numpy.{ufunc.__name__} on {self!r} is not an op of gradfuzz; see gradfuzz.programs.OPS"
             )
-        result = apply(op, *inputs)
-        assert isinstance(result, Value), "one operand is traced"
-        return result
+        return apply(op, *inputs)
 
     def __add__(self, other: Operand) -> Any:
         return apply("add", self, other)
@@ -196,6 +173,41 @@ class Value:
         return (self[k] for k in range(len(self)))
 
 
+class Value(Operators):
+    """An operand of the graph that `builder` makes."""
+
+    __slots__ = ("atom", "builder", "level")
+
+    def __init__(self, builder: GraphBuilder, atom: Atom, level: int = 0) -> None:
+        self.builder = builder
+        self.atom = atom
+        self.level = level
+
+    @property
+    def type(self) -> Type:
+        return self.atom.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(n for n in self.atom.type.shape if n is not None)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<traced {self.atom.type}>"
+
+    def __bool__(self) -> bool:
+        raise NotDifferentiableError(
+            f"a Python `if` or `while` on {self!r}: its value is not known while the function is traced; "
+            "use engine.cond, engine.where or engine.while_loop"
+        )
+
+    def __float__(self) -> float:
+        raise NotDifferentiableError(f"float() of {self!r} would lose its derivative; use the functions of gradfuzz.engine")
+
+
 def index_pattern(key: Any, shape: tuple[int, ...]) -> tuple[tuple[ParamValue, ...], list[Operand]]:
     """What stands between brackets as an index pattern of `programs.ops` and its int arguments."""
     entries = key if isinstance(key, tuple) else (key,)
@@ -217,6 +229,8 @@ def index_pattern(key: Any, shape: tuple[int, ...]) -> tuple[tuple[ParamValue, .
 
 def as_atom(value: Operand) -> Constant:
     """A number or an array as a constant operand."""
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        value = value.item()
     if isinstance(value, (bool, int, float)):
         return Constant(Const(value))
     array = np.asarray(value)
@@ -238,6 +252,9 @@ _numpy = NumpyNamespace("float64")
 
 def apply(op: str, *operands: Operand, **params: ParamValue) -> Any:
     """`op` on values: recorded where one of them is traced, computed at once otherwise."""
+    for operand in operands:
+        if isinstance(operand, Operators) and not isinstance(operand, Value):
+            return operand.apply_op(op, operands, params)
     home = innermost(operands)
     if home is None:
         return _compute(op, operands, params)
@@ -260,7 +277,10 @@ def _compute(op: str, operands: Sequence[Operand], params: dict[str, ParamValue]
     with np.errstate(all="ignore"):
         ready = [
             np.asarray(o, np.float64)[()]
-            if wanted and isinstance(o, (int, float)) and op not in ("index", "index_update", "where") and k not in OPS[op].indices
+            if wanted
+            and isinstance(o, (int, float))
+            and op not in ("index", "index_update", "where")
+            and k not in OPS[op].indices
             else o
             for k, o in enumerate(operands)
         ]

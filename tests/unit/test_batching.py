@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from gradfuzz.engine import compile, derivative
-from gradfuzz.engine.batch_rules import BATCH, Lanes, batch_op, one_by_one
+from gradfuzz.engine.batch_lanes import Lanes, one_by_one
+from gradfuzz.engine.batch_rules import BATCH, batch_op
 from gradfuzz.engine.batching import batch
 from gradfuzz.errors import DomainError, EvaluationError, NotDifferentiableError
 from gradfuzz.programs import OPS, Type, lower, parse, to_text
@@ -34,6 +35,8 @@ AXES: list[Sample] = [
     for a, k in [(None, False), (None, True), (0, True), (-1, False), ((0, 1), False)]
 ]
 ALONG: list[Sample] = [({"axis": 0}, ("float[3]",)), ({"axis": 0}, ("float[3,2]",)), ({"axis": -1}, ("int[3,2]",))]
+BOOLS: list[Sample] = [(p, ("bool[2,3]",)) for p, _ in AXES]
+INDICES: dict[str, tuple[int, ...]] = {"index": (), "place": (), "indices": (2,), "rows": (2, 4)}
 SQUARE: list[Sample] = [({}, ("square",)), ({}, ("squares",))]
 TWO: list[Sample] = [({}, ("square", "float[3,2]")), ({}, ("squares", "float[3,2]")), ({}, ("square", "float[2,3,1]"))]
 PARTS = {"qr": 2, "lu": 3, "svd": 3, "eigh": 2, "slogdet": 2}
@@ -76,6 +79,27 @@ SAMPLES: dict[str, list[Sample]] = {
         ({}, ("float[2,1,4,3]", "float[5,3,2]")),
         ({}, ("int[2,3]", "float[5,3,2]")),
     ],
+    "clip": [({}, ("float[3]", "float", "float[2,1]"))],
+    **dict.fromkeys(("log1p", "expm1"), SINGLES),
+    **dict.fromkeys(("amax", "amin", "logsumexp"), AXES),
+    **dict.fromkeys(("all", "any"), BOOLS),
+    **{key: [s for s in AXES if not isinstance(s[0]["axis"], tuple)] for key in ("argmax", "argmin")},
+    **dict.fromkeys(("cumulative_prod", "cumulative_max", "softmax", "log_softmax", "sort", "argsort"), ALONG),
+    "window_sum": [
+        ({"window": (2,)}, ("float[5]",)),
+        ({"window": (2, 1), "strides": (1, 2), "padding": ((1, 0), (0, 1))}, ("float[3,4]",)),
+    ],
+    "conv": [
+        ({}, ("float[2,3,5]", "float[4,3,2]")),
+        ({"strides": (1, 2), "padding": ((1, 0), (0, 1))}, ("float[1,2,3,4]", "float[3,2,2,2]")),
+    ],
+    "take": [({"axis": a}, ("float[3,3]", k)) for a, k in [(0, "place"), (-1, "indices"), (0, "indices")]],
+    "take_along_axis": [({"axis": 1}, ("float[2,3]", "rows"))],
+    "scatter_add": [
+        ({"axis": 0}, ("float[3]", "place", "float")),
+        ({"axis": 1}, ("float[2,3]", "indices", "float[2,2]")),
+        ({"axis": 0}, ("float[3,2]", "indices", "float[2,2]")),
+    ],
     "outer": [({}, ("float[2]", "float[3]")), ({}, ("int[2]", "int[3]"))],
     "kron": [({}, ("float[2,3]", "float[3,2]")), ({}, ("float[2,2,3]", "float[1,2]"))],
     "einsum": [({"subscripts": "ij,jk->ik"}, ("float[2,3]", "float[3,2]")), ({"subscripts": "ii->"}, ("float[3,3]",))],
@@ -93,6 +117,8 @@ SAMPLES: dict[str, list[Sample]] = {
         ({"axis": a, "keepdims": k, "ord": 3}, ("float[2,3]",)) for a, k in [(None, False), (None, True), (0, False), (-1, True)]
     ],
     "triangular_solve": TWO,
+    "cofactor": [*SQUARE, ({}, ("square", "square"))],
+    "divide_by_gaps": [({}, ("square", "float[3]", "far")), ({"hollow": True}, ("square", "far", "far"))],
     "solve": [*TWO, ({}, ("square", "float[3]")), ({}, ("squares", "float[3]"))],
     "lstsq": [({}, ("float[4,3]", "float[4,2]")), ({}, ("float[4,3]", "float[4]"))],
 }
@@ -108,8 +134,10 @@ def draw(kind: str, batch_shape: tuple[int, ...], rng: np.random.Generator) -> n
     if kind in ("square", "squares"):
         a = rng.uniform(0.1, 0.5, (*batch_shape, *((2,) if kind == "squares" else ()), 3, 3))
         return np.asarray(a + np.swapaxes(a, -1, -2) + np.diag([3.0, 4.0, 5.5]))
-    if kind == "index":
-        return rng.integers(-3, 3, batch_shape)
+    if kind in INDICES:
+        return rng.integers(-3 if kind == "index" else 0, 3, (*batch_shape, *INDICES[kind]))
+    if kind == "far":
+        return rng.uniform(0.1, 0.5, (*batch_shape, 3)) + np.array([10.0, 15.0, 30.0])
     dtype, _, rest = kind.partition("[")
     shape = (*batch_shape, *(int(n) for n in rest.rstrip("]").split(",") if n))
     if dtype == "float":
