@@ -1,6 +1,7 @@
 """The engine against the references: its worst error over generated programs, in units of the derived tolerance.
 
     python benchmarks/accuracy.py --programs 5000 --seed 0
+    python benchmarks/accuracy.py --programs 3000 --family linalg --max-order 2
 
 Every program is differentiated at its points: to first order in both modes, to second and third order in one mix of forward and
 reverse mode each, in turn. Every check is measured, including those that are right to the last bit; what cannot be judged is counted
@@ -25,7 +26,8 @@ from gradfuzz.fuzzer.workers import Pool
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.programs import to_text
-from gradfuzz.strategies import cases, draw_many
+from gradfuzz.strategies import FAMILIES, draw_many
+from gradfuzz.strategies.point import PRECISIONS
 
 BATCH = 50
 """Programs that a worker process takes at once."""
@@ -54,21 +56,21 @@ class Batch:
     """Programs on which the engine disagrees."""
 
 
-def modes_of(index: int) -> list[Modes]:
+def modes_of(index: int, max_order: int) -> list[Modes]:
     """The questions of the program with this index."""
     result: list[Modes] = [("rev",), ("fwd",)]
-    for order in (2, 3):
+    for order in range(2, max_order + 1):
         mixes: list[Modes] = list(itertools.product(("rev", "fwd"), repeat=order))
         result.append(mixes[index % len(mixes)])
     return result
 
 
-def run(number: int, count: int, seed: int) -> Batch:
+def run(family: str, number: int, count: int, seed: int, max_order: int) -> Batch:
     engine, jury, batch = EngineOracle(), Jury(), Batch()
-    for k, drawn in enumerate(draw_many(cases(), count, f"{seed}/{number}")):
+    for k, drawn in enumerate(draw_many(FAMILIES[family](PRECISIONS), count, f"{seed}/{family}/{number}")):
         index = number * BATCH + k
         asked = questions(drawn, index, seed, orders=(1,), checks=("vjp",))
-        for first, modes in itertools.product(asked[:1], modes_of(index)):
+        for first, modes in itertools.product(asked[:1], modes_of(index, max_order)):
             tally = batch.tallies.setdefault(modes, Tally())
             question = replace(first, modes=modes)
             for case in jury.cases("engine", question, engine.answer(question), thorough=True):
@@ -87,13 +89,17 @@ def run(number: int, count: int, seed: int) -> Batch:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--programs", type=int, default=5000)
+    parser.add_argument("--family", choices=FAMILIES, default="loops")
+    parser.add_argument("--max-order", type=int, choices=(1, 2, 3), default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
     started = time.monotonic()
     pool = Pool(options.jobs)
     sizes = [min(BATCH, options.programs - first) for first in range(0, options.programs, BATCH)]
-    futures = [pool.submit(run, number, size, options.seed) for number, size in enumerate(sizes)]
+    futures = [
+        pool.submit(run, options.family, number, size, options.seed, options.max_order) for number, size in enumerate(sizes)
+    ]
     total: dict[Modes, Tally] = {}
     worst: tuple[float, Modes, str] = (0.0, (), "")
     wrong: list[str] = []

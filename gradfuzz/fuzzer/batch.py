@@ -16,14 +16,10 @@ from gradfuzz.fuzzer.questions import CHECKS, questions
 from gradfuzz.oracles.base import Answer, Oracle, Precision, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.printer import to_text
+from gradfuzz.strategies import FAMILIES, draw_many, triggers
 from gradfuzz.strategies import Case as Drawn
-from gradfuzz.strategies import cases, draw_many, triggers
 
 __all__ = ["Batch", "Counts", "Order", "Raw", "drawn", "is_slow", "jury", "oracle", "run"]
-
-
-_POINTS = (3, 6)
-"""Points of a program, at least and at most: a further point costs far less than a further program, which has to be compiled."""
 
 
 _SLOW_STRIDE = 8
@@ -121,8 +117,8 @@ def jury() -> Jury:
 def drawn(order: Order) -> list[Drawn]:
     """The batch's cases. The first draw of every seed is the simplest case there is; only the first batch keeps it."""
     skip = 0 if order.number == 0 else 1
-    wanted = cases(precisions=order.precisions, min_points=_POINTS[0], max_points=_POINTS[1])
-    return draw_many(wanted, order.count + skip, f"{order.seed}/{order.number}")[skip:]
+    seed = f"{order.seed}/{order.number}" if order.family == "loops" else f"{order.seed}/{order.family}/{order.number}"
+    return draw_many(FAMILIES[order.family](order.precisions), order.count + skip, seed)[skip:]
 
 
 def run(order: Order) -> Batch:
@@ -136,7 +132,7 @@ def run(order: Order) -> Batch:
             (index, q)
             for q in questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
         ]
-        coverage.update(triggers(draw))
+        coverage.update(triggers(draw) if order.family == "loops" else ())
     counts: dict[str, Counts] = {}
     raws: list[Raw] = []
     explained: Counter[tuple[str, Class]] = Counter()

@@ -33,11 +33,9 @@ from gradfuzz.fuzzer.workers import Here, Pool, Workers
 from gradfuzz.oracles.base import Oracle, Precision
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.printer import to_text
+from gradfuzz.strategies import FAMILIES
 
-__all__ = ["BATCH", "FAMILIES", "SweepConfig", "sweep"]
-
-FAMILIES = ("loops",)
-"""Kinds of programs that can be drawn."""
+__all__ = ["BATCH", "SweepConfig", "sweep"]
 
 BATCH = 16
 """Programs in a batch: enough for an oracle that answers many questions at once, few enough for a lively progress display."""
@@ -61,7 +59,7 @@ class SweepConfig:
 
     targets: tuple[str, ...]
     """Names of oracles, or of libraries with all their ways."""
-    families: tuple[str, ...] = FAMILIES
+    families: tuple[str, ...] = ("loops",)
     seed: int = 0
     max_examples: int = 96
     """Programs per family; every target is asked about each."""
@@ -88,7 +86,7 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
     if not config.targets:
         raise UsageError("a sweep needs a target; `gradfuzz targets` lists them")
     for name, values, known in (
-        ("family", config.families, FAMILIES),
+        ("family", config.families, tuple(FAMILIES)),
         ("precision", config.precisions, ("float32", "float64")),
         ("order", config.orders, (1, 2, 3)),
         ("check", config.checks, CHECKS),

@@ -13,11 +13,16 @@ from gradfuzz.strategies.case import Case, cases
 from gradfuzz.strategies.coverage import coverage_counts, coverage_table, triggers
 from gradfuzz.strategies.draw import draw_many
 from gradfuzz.strategies.expression import expressions
+from gradfuzz.strategies.families import FAMILIES
 from gradfuzz.strategies.goals import GOALS, Goal
+from gradfuzz.strategies.linalg_program import linalg_cases, linalg_programs
 from gradfuzz.strategies.loop_program import loop_programs, programs
+from gradfuzz.strategies.matrix import matrices
 from gradfuzz.strategies.point import points
+from gradfuzz.strategies.shape import shapes
 
 __all__ = [
+    "FAMILIES",
     "GOALS",
     "Case",
     "Goal",
@@ -26,9 +31,13 @@ __all__ = [
     "coverage_table",
     "draw_many",
     "expressions",
+    "linalg_cases",
+    "linalg_programs",
     "loop_bodies",
     "loop_programs",
+    "matrices",
     "points",
     "programs",
+    "shapes",
     "triggers",
 ]
