@@ -52,7 +52,7 @@ def gradient():
     }
     xs = [point[name].requires_grad_() for name in wrt]
     ws = [None if w is None else torch.tensor(w) for w in weights]
-    slopes = reverse(zip([f(**point)], ws), xs, False)
+    slopes = reverse(zip([f(*point.values())], ws), xs, False)
     return {name: slope.numpy(force=True) for name, slope in zip(wrt, slopes)}
 
 
@@ -75,7 +75,7 @@ def exact(x):
 
 
 def objective(point):
-    outputs = [exact(**point)]
+    outputs = [exact(*point.values())]
     return sum(np.sum(exactly(w) * output) for w, output in zip(weights, outputs) if w is not None)
 
 

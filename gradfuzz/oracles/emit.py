@@ -17,6 +17,8 @@ import numpy as np
 
 from gradfuzz.errors import ProgramSyntaxError
 from gradfuzz.oracles.base import Precision
+from gradfuzz.oracles.emit_several import Several
+from gradfuzz.oracles.linalg_source import Write
 from gradfuzz.programs.ops import OPS, result_type
 from gradfuzz.programs.syntax import (
     ArrayConst,
@@ -132,6 +134,7 @@ class Emitter(abc.ABC):
         self.precision = precision
         self.bare = bare
         self.variables: Mapping[str, Type] = {}
+        self._several: Several | None = None
 
     # The dialect -------------------------------------------------------------------------------------------------------
 
@@ -186,6 +189,11 @@ class Emitter(abc.ABC):
             return Piece(self.constant(float(piece.literal)), piece.type)
         return piece
 
+    @staticmethod
+    def shapes(pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
+        """The shapes of values."""
+        return [tuple(n or 0 for n in p.type.shape) for p in pieces]
+
     def floating(self, piece: Piece) -> Piece:
         """`piece` as a float value."""
         if piece.type.dtype == "float":
@@ -205,12 +213,27 @@ class Emitter(abc.ABC):
                 variable = self.variables[name]
                 return Piece(self.name(name), variable, host=self.is_host(variable))
             case Call(op, args):
-                return self.apply(op, [self.expression(a) for a in args], dict(expr.params))
+                params = dict(expr.params)
+                pieces = [self.expression(a) for a in args]
+                together = self._several.name(expr, lambda: self.several(op, pieces, params)) if self._several else None
+                return self.apply(op, pieces, params, together)
 
-    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue]) -> Piece:
-        """The source of `op` on `args`."""
+    def several(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue]) -> str:
+        """The source of all results of `op`, which has several, as a tuple."""
+        full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
+        result = result_type(op, tuple(a.type for a in args), full | {"part": 0})
+        return self.call(op, [self.floating(a) for a in args], {n: v for n, v in full.items() if n != "part"}, result).text
+
+    def linalg(self, write: Write, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        """An op of linear algebra, or the tuple of its results, as the dialect's `write` has it."""
+        return Piece(write(op, [a.text for a in args], self.shapes(args), params), result)
+
+    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None) -> Piece:
+        """The source of `op` on `args`. `together` is the name of all results of an op that has several, where they have one."""
         full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
         result = result_type(op, tuple(a.type for a in args), full)
+        if OPS[op].parts:
+            return Piece(f"{together or self.several(op, args, full)}[{full['part']}]", result)
         if op == "negative":
             return Piece(f"-{self.value(args[0]).at(POWER)}", result, UNARY, host=self.is_host(result))
         if op in _INFIX:
@@ -219,7 +242,7 @@ class Emitter(abc.ABC):
             host = a.host and b.host and self.is_host(result)
             return Piece(f"{a.at(left)} {sign} {b.at(right)}", result, own, host=host)
         convert = self.floating if result.dtype == "float" else self.value
-        values = range(*_VALUES.get(op, (0, len(args))))
+        values = set(range(*_VALUES.get(op, (0, len(args))))) - set(OPS[op].indices)
         piece = self.call(op, [convert(a) if k in values else a for k, a in enumerate(args)], full, result)
         return replace(piece, host=piece.host or self.is_host(result))
 
@@ -248,6 +271,7 @@ class Emitter(abc.ABC):
     def function(self, program: Program, name: str) -> str:
         """The program as a Python function `name`; it returns the output, or a tuple of several."""
         self.variables = typecheck(program).variables
+        self._several = Several(program, {*map(self.name, self.variables), *self.reserved})
         lines = [f"def {name}({', '.join(self.name(p.name) for p in program.params)}):"]
         lines.extend(self._block(program.body, "    "))
         return "\n".join(lines) + "\n"
@@ -256,27 +280,40 @@ class Emitter(abc.ABC):
         piece = self.expression(value)
         return (self.floating(piece) if self.variables[target].dtype == "float" else self.value(piece)).text
 
+    def _decision(self, expr: Expr) -> Piece:
+        """The source of a condition or a count: it may be computed elsewhere than before the next line."""
+        assert self._several is not None, "statements belong to a function"
+        self._several.closed = True
+        piece = self.expression(expr)
+        self._several.closed = False
+        return piece
+
     def _block(self, body: Block, indent: str) -> Iterator[str]:
+        assert self._several is not None, "statements belong to a function"
         deeper = indent + "    "
+        self._several.forget()
         if not body:
             yield f"{indent}pass"
         for stmt in body:
             match stmt:
                 case Assign(target, value):
-                    yield f"{indent}{self.name(target)} = {self._assigned(target, value)}"
+                    text = self._assigned(target, value)
+                    yield from (f"{indent}{line}" for line in self._several.lines())
+                    yield f"{indent}{self.name(target)} = {text}"
+                    self._several.assigned(target)
                 case While(condition, inner):
-                    yield f"{indent}while {self.expression(condition).text}:"
+                    yield f"{indent}while {self._decision(condition).text}:"
                     yield from self._block(inner, deeper)
                 case Repeat(inner, condition):
                     yield f"{indent}while True:"
                     yield from self._block(inner, deeper)
-                    yield f"{deeper}if not {self.expression(condition).at(NOT)}:"
+                    yield f"{deeper}if not {self._decision(condition).at(NOT)}:"
                     yield f"{deeper}    break"
                 case For(target, count, inner):
-                    yield f"{indent}for {self.name(target)} in range({self.expression(count).text}):"
+                    yield f"{indent}for {self.name(target)} in range({self._decision(count).text}):"
                     yield from self._block(inner, deeper)
                 case If(condition, inner, orelse):
-                    yield f"{indent}if {self.expression(condition).text}:"
+                    yield f"{indent}if {self._decision(condition).text}:"
                     yield from self._block(inner, deeper)
                     if orelse:
                         yield f"{indent}else:"
@@ -286,4 +323,7 @@ class Emitter(abc.ABC):
                 case Continue():
                     yield f"{indent}continue"
                 case Return(values):
-                    yield f"{indent}return {', '.join(self.value(self.expression(v)).text for v in values)}"
+                    text = ", ".join(self.value(self.expression(v)).text for v in values)
+                    yield from (f"{indent}{line}" for line in self._several.lines())
+                    yield f"{indent}return {text}"
+        self._several.forget()

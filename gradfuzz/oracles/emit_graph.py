@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 
 from gradfuzz.oracles.emit import Emitter, Piece
 from gradfuzz.programs.graph import Atom, Branch, Equation, Graph, Loop, Var
+from gradfuzz.programs.ops import OPS
+from gradfuzz.programs.syntax import ParamValue
 
 __all__ = ["GraphWriter", "Scope"]
 
@@ -75,10 +77,16 @@ class GraphWriter(abc.ABC):
     def nodes(self, scope: Scope, graph: Graph) -> None:
         """Adds the graph's nodes to `scope`, which knows its inputs already."""
         readers = _readers(graph)
+        together = Counter(_computation(n) for n in graph.nodes if isinstance(n, Equation) and OPS[n.op].parts)
+        names: dict[_Computation, str] = {}
         for node in graph.nodes:
             match node:
                 case Equation(op, inputs, params, output):
-                    piece = self.emitter.apply(op, [self.piece(scope, a) for a in inputs], dict(params))
+                    pieces, key = [self.piece(scope, a) for a in inputs], _computation(node)
+                    if together[key] > 1 and key not in names:
+                        names[key] = scope.name(f"{op}_1")
+                        scope.add(f"{names[key]} = {self.emitter.several(op, pieces, dict(params))}")
+                    piece = self.emitter.apply(op, pieces, dict(params), names.get(key))
                     if readers[output] == 1 and len(piece.text) <= _WIDTH:
                         scope.values[output] = replace(piece, type=output.type)
                     else:
@@ -101,6 +109,14 @@ class GraphWriter(abc.ABC):
         scope.add(f"def {name}({', '.join(params)}):")
         scope.lines += [*inner.lines, f"{inner.indent}return {result}", ""]
         return name
+
+
+_Computation = tuple[str, tuple[Atom, ...], tuple[tuple[str, ParamValue], ...]]
+
+
+def _computation(node: Equation) -> _Computation:
+    """What the results of one computation have in common, where an op has several."""
+    return node.op, node.inputs, tuple(item for item in node.params if item[0] != "part")
 
 
 def _readers(graph: Graph) -> Counter[Atom]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gradfuzz.oracles.emit import ATOM, POWER, Emitter, Piece, number_text
+from gradfuzz.oracles.jax_linalg import write
+from gradfuzz.oracles.linalg_source import is_linalg
 from gradfuzz.oracles.script import RESERVED
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.types import Type
@@ -40,6 +42,8 @@ class JaxEmitter(Emitter):
     def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
         x, texts = args[0], [a.text for a in args]
         match op:
+            case _ if is_linalg(op):
+                return self.linalg(write, op, args, params, result)
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
             case "astype" if x.type.dtype == result.dtype:

@@ -30,11 +30,9 @@ def source(
     gradient, helpers = _gradient(question, jit=style is not None and not way.endswith(":nojit"), unrolled=style is None)
     kind = "derivative" if question.modes else "value"
     title = f"The {kind} of this function by JAX ({way}) is not the true one."
-    imports = (
-        "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n"
-        if "lax." in function
-        else "import jax\nimport jax.numpy as jnp\n"
-    )
+    imports = "import jax\nimport jax.numpy as jnp\n"
+    imports += "import jax.scipy.linalg\n" if "jax.scipy." in function else ""
+    imports += "from jax import lax\n" if "lax." in function else ""
     settings = f'jax.config.update("jax_enable_x64", True)\nF = np.{question.precision}\n'
     parts = [
         f"{heading(question, title, 'jax')}{imports}\n{settings}\n{inputs_source(question, point_index)}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.oracles import jax_answers
-from gradfuzz.oracles.base import Answer, Oracle, Precision, Question
+from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.oracles.jax_namespace import JaxNamespace
 from gradfuzz.programs.interpret import interpret
 
@@ -85,12 +84,7 @@ def _function(question: Question, static: dict[str, int | bool]) -> Callable[...
 
     def f(*arguments: Any) -> tuple[Any, ...]:
         inputs = dict(zip(names, arguments, strict=True)) | static
-        return interpret(question.program, inputs, _namespace(question.precision))
+        namespace = JaxNamespace(question.precision)  # of this run alone: it remembers decompositions, which may be traced
+        return interpret(question.program, inputs, namespace)
 
     return f
-
-
-@functools.cache
-def _namespace(precision: Precision) -> JaxNamespace:
-    """One namespace per precision, so that a program's constants are made once."""
-    return JaxNamespace(precision)

@@ -18,8 +18,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradfuzz.oracles import script_linalg
 from gradfuzz.oracles.base import Array, Question
-from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, SUM, UNARY, Emitter, Piece, nested_list, number_text
+from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, PRODUCT, SUM, UNARY, Emitter, Piece, nested_list, number_text
+from gradfuzz.oracles.linalg_source import is_linalg, result_shapes
 from gradfuzz.programs.printer import to_text
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.types import Type
@@ -121,7 +123,6 @@ _HELPERS = {
         '    """The same numbers as mpf."""\n'
         "    return np.frompyfunc(mpf, 1, 1)(np.asarray(values, dtype=float))\n"
     ),
-    "elementwise": "def elementwise(function, array):\n    return np.frompyfunc(function, 1, 1)(array)\n",
     "replaced": (
         "def replaced(array, place, value):\n"
         '    """A copy of `array` with `value` at `place`."""\n'
@@ -151,8 +152,9 @@ def reference_source(question: Question, point_index: int) -> str:
     program = question.program
     function = MpmathEmitter(question.precision).function(program, "exact")
     point = ", ".join(f'"{p.name}": {_exact_input(p.name, p.type)}' for p in program.params)
-    outputs = "[exact(**point)]" if len(program.result.values) == 1 else "exact(**point)"
+    outputs = "[exact(*point.values())]" if len(program.result.values) == 1 else "exact(*point.values())"
     helpers = [text for name, text in _HELPERS.items() if name == "exactly" or f"{name}(" in function]
+    helpers += script_linalg.helpers_of(function)
     lines = ["def expected_gradient():", f"    point = {{{point}}}"]
     if question.order == 0:
         lines += [f"    outputs = {outputs}"]
@@ -192,7 +194,7 @@ _ON_FLOATS = frozenset({"sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign
 class MpmathEmitter(Emitter):
     """Programs with mpmath: scalars are mpf, Python ints and bools, arrays are NumPy arrays of them."""
 
-    reserved = frozenset({"elementwise", "exactly", "mp", "mpf", "np", "replaced"})
+    reserved = frozenset({"exactly", "mp", "mpf", "np", "replaced", *script_linalg.HELPERS})
 
     def constant(self, value: float) -> str:
         return f"mpf({number_text(value)})"
@@ -213,6 +215,10 @@ class MpmathEmitter(Emitter):
         if op in _ON_FLOATS and result.dtype == "float":
             return Piece(f"mp.{op}({x.text})" if scalar else f"elementwise(mp.{op}, {x.text})", result)
         match op:
+            case _ if is_linalg(op):
+                texts, results = [a.at(ATOM) for a in args], result_shapes(op, [a.type for a in args], params)
+                own = PRODUCT if op in ("lstsq", "solve", "triangular_solve") else ATOM
+                return Piece(script_linalg.write(op, texts, self.shapes(args), params, results), result, own)
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
             case "pow":

@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, SUM, Emitter, Piece, number_text
+from gradfuzz.oracles.linalg_source import is_linalg
+from gradfuzz.oracles.plain_source import plain_source
+from gradfuzz.oracles.torch_linalg import HELPERS as LINALG_HELPERS
+from gradfuzz.oracles.torch_linalg import write
 from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.types import Type
 
-__all__ = ["UPDATED", "TorchEmitter"]
+__all__ = ["HELPERS", "UPDATED", "TorchEmitter"]
 
 UPDATED = '''\
 def updated(array, place, value):
@@ -19,7 +23,8 @@ def updated(array, place, value):
     array[place] = value
     return array
 '''
-"""A function that emitted code may call."""
+HELPERS = {"updated": UPDATED} | {f.__name__: plain_source(f) for f in LINALG_HELPERS}
+"""Functions that emitted code may call, by name."""
 
 _SAME_NAME = {
     "abs": "abs",
@@ -38,7 +43,7 @@ _DTYPES = {"float": "dtype", "int": "torch.int64", "bool": "torch.bool"}
 class TorchEmitter(Emitter):
     """Floats and arrays are tensors, int and bool scalars plain Python. The code reads the globals `torch` and `dtype`."""
 
-    reserved = frozenset({"cond", "dtype", "scan", "torch", "updated", "while_loop"})
+    reserved = frozenset({"cond", "dtype", "scan", "torch", "while_loop", *HELPERS})
 
     def constant(self, value: float) -> str:
         return f"torch.tensor({number_text(value)}, dtype=dtype)"
@@ -98,6 +103,8 @@ class TorchEmitter(Emitter):
         """An op of which at least one argument or the result is a tensor."""
         x, texts = args[0], [self.tensor(a) for a in args]
         match op:
+            case _ if is_linalg(op):
+                return self.linalg(write, op, args, params, result)
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
             case "astype":

@@ -31,7 +31,9 @@ IMPORTS: Mapping[str, str] = MappingProxyType(
 )
 """Where each construct lives; a version of torch that has none under this name lacks the way."""
 
-_VIEWS = frozenset({"astype", "broadcast_to", "index", "index_update", "permute_dims", "reshape"})
+_VIEWS = frozenset(
+    {"astype", "broadcast_to", "diagonal", "einsum", "index", "index_update", "matrix_power", "permute_dims", "reshape"}
+)
 """Ops whose result may be their argument, or a view of it."""
 
 
@@ -52,10 +54,10 @@ class TensorEmitter(TorchEmitter):
             return Piece(f"torch.tensor({piece.text})", piece.type)
         return super().value(piece)
 
-    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue]) -> Piece:
+    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None) -> Piece:
         if all(a.literal is not None for a in args):
             args = [self.value(args[0]), *args[1:]]
-        return super().apply(op, args, params)
+        return super().apply(op, args, params, together)
 
     def indexed(self, x: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type) -> Piece:
         """Plain ints and slices first; then each tensor as an index of one entry, whose axis is dropped."""
@@ -254,13 +256,13 @@ def _is_flags(node: Branch) -> bool:
 
 
 def _never_fails(node: Equation | Loop) -> bool:
-    return isinstance(node, Equation) and node.op not in ("index", "index_update", "remainder")
+    return isinstance(node, Equation) and node.op not in ("index", "index_update", "remainder") and not OPS[node.op].indices
 
 
 def _is_new(node: Equation) -> bool:
-    """Whether the result has its own memory. A reduction over no axes is its argument."""
+    """Whether the result has its own memory. A reduction over no axes is its argument; results that are computed together may be read twice."""
     unchanged = OPS[node.op].kind == "reduction" and node.inputs[0].type.shape == node.output.type.shape
-    return node.op not in _VIEWS and (not unchanged or node.op == "cumulative_sum")
+    return node.op not in _VIEWS and not OPS[node.op].parts and (not unchanged or node.op == "cumulative_sum")
 
 
 def _tuple(texts: Sequence[str]) -> str:

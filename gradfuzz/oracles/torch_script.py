@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from gradfuzz.oracles import torch_derivatives
 from gradfuzz.oracles.base import Array, Question
+from gradfuzz.oracles.plain_source import plain_source
 from gradfuzz.oracles.script import heading, inputs_source, reference_source, verdict_source
-from gradfuzz.oracles.torch_emit import UPDATED, TorchEmitter
+from gradfuzz.oracles.torch_emit import HELPERS, TorchEmitter
 from gradfuzz.oracles.torch_loops import loop_source
 from gradfuzz.programs.lower import lower
 
@@ -31,7 +28,7 @@ def source(
         imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
     else:
         imports, function = loop_source(lower(question.program), question.precision, way)
-    helpers = [UPDATED] if "updated(" in function else []
+    helpers = [text for name, text in HELPERS.items() if f"{name}(" in function]
     gradient, used = _gradient(question, oracle_name)
     if any("forward_ad" in text for text in used):
         imports += "from torch.autograd import forward_ad\n"
@@ -53,12 +50,12 @@ def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     modes = ", ".join(f'"{mode}"' for mode in question.modes)
     vs = "vs" if question.order > 1 else "[]"
     if oracle_name == "torch:func":
-        return f"by_func(of_wrt, xs, ws, {vs}, [{modes}])", [_plain(torch_derivatives.by_func)]
-    reverse = [_plain(torch_derivatives.reverse)] if "rev" in question.modes else []
+        return f"by_func(of_wrt, xs, ws, {vs}, [{modes}])", [plain_source(torch_derivatives.by_func)]
+    reverse = [plain_source(torch_derivatives.reverse)] if "rev" in question.modes else []
     if "fwd" in question.modes:
-        functions = [*reverse, _plain(torch_derivatives.each_direction), _plain(torch_derivatives.by_autograd)]
+        functions = [*reverse, plain_source(torch_derivatives.each_direction), plain_source(torch_derivatives.by_autograd)]
         return f"by_autograd(of_wrt, xs, ws, {vs}, [{modes}])[1]", functions
-    return f"by_reverse(of_wrt, xs, ws, {vs}, {question.order})[1]", [*reverse, _plain(torch_derivatives.by_reverse)]
+    return f"by_reverse(of_wrt, xs, ws, {vs}, {question.order})[1]", [*reverse, plain_source(torch_derivatives.by_reverse)]
 
 
 def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
@@ -72,47 +69,22 @@ def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     lines += ["    }"]
     used: list[str] = []
     if not question.modes:
-        lines += [f"    outputs = {'[f(**point)]' if single else 'f(**point)'}"]
+        lines += [f"    outputs = {'[f(*point.values())]' if single else 'f(*point.values())'}"]
         lines += ['    return {f"output {k}": np.asarray(output) for k, output in enumerate(outputs)}']
         return "\n".join(lines) + "\n", used
     if question.modes == ("rev",) and oracle_name != "torch:func":
         lines += ["    xs = [point[name].requires_grad_() for name in wrt]"]
         lines += ["    ws = [None if w is None else torch.tensor(w) for w in weights]"]
         call, used = (
-            f"reverse(zip({'[f(**point)]' if single else 'f(**point)'}, ws), xs, False)",
-            [_plain(torch_derivatives.reverse)],
+            f"reverse(zip({'[f(*point.values())]' if single else 'f(*point.values())'}, ws), xs, False)",
+            [plain_source(torch_derivatives.reverse)],
         )
     else:
         call, used = _derivative(question, oracle_name)
-        result = "f(**{**point, **dict(zip(wrt, xs))})"
+        result = "f(*{**point, **dict(zip(wrt, xs))}.values())"
         lines += ["", "    def of_wrt(*xs):", f"        return {f'({result},)' if single else result}", ""]
         lines += ["    xs = [point[name] for name in wrt]"]
         lines += ["    ws = [None if w is None else torch.tensor(w) for w in weights]"]
         lines += ["    vs = [torch.tensor(directions[name]) for name in wrt]"] if question.order > 1 else []
     lines += [f"    slopes = {call}", "    return {name: slope.numpy(force=True) for name, slope in zip(wrt, slopes)}"]
     return "\n".join(lines) + "\n", used
-
-
-def _plain(function: Callable[..., Any]) -> str:
-    """The source of a function as a script shows it: without types."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef():
-                node.returns = None
-            case ast.arg():
-                node.annotation = None
-            case ast.Call(keywords=keywords):
-                node.keywords = [k for k in keywords if k.arg != "strict"]
-    for parent in ast.walk(tree):
-        for field, statements in ast.iter_fields(parent):
-            if field == "body" and isinstance(statements, list):
-                statements[:] = [_untyped(s) for s in statements]
-    return ast.unparse(tree).replace("'", '"') + "\n"
-
-
-def _untyped(statement: ast.stmt) -> ast.stmt:
-    match statement:
-        case ast.AnnAssign(target=target, value=value) if value is not None:
-            return ast.copy_location(ast.Assign([target], value), statement)
-    return statement

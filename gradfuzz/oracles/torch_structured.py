@@ -23,7 +23,7 @@ from torch.autograd import forward_ad
 
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Precision, Question
 from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_reverse
-from gradfuzz.oracles.torch_emit import UPDATED
+from gradfuzz.oracles.torch_emit import HELPERS
 from gradfuzz.oracles.torch_loops import IMPORTS, loop_source
 from gradfuzz.oracles.torch_unrolled import TorchOracle, argument, summary, tensor, unrolled
 from gradfuzz.programs.graph import Graph, Loop, Var
@@ -112,7 +112,7 @@ def _compiled(graph: Graph, precision: Precision, style: str) -> Callable[..., A
     """`graph` as a Python function of tensors."""
     _, source = loop_source(graph, precision, style)
     names = {"torch": torch, "dtype": torch.float32 if precision == "float32" else torch.float64, **(_constructs(style) or {})}
-    exec(UPDATED, names)  # noqa: S102 - a constant of ours
+    exec("\n".join(HELPERS.values()), names)  # noqa: S102 - a constant of ours
     exec(compile(source, f"<torch:{style}>", "exec"), names)  # noqa: S102 - our own text, of a program that has been checked
     function: Callable[..., Any] = names["f"]
     return function

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import functools
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -107,19 +106,14 @@ def unrolled(question: Question, point: Point, trace: list[int] | None = None) -
 
     Its decisions and trip counts are appended to `trace`.
     """
-    program, namespace = question.program, _namespace(question.precision)
+    program = question.program
     constants = {p.name: argument(point.inputs[p.name], p.type, question.precision) for p in program.params}
 
     def f(*xs: torch.Tensor) -> tuple[Any, ...]:
+        namespace = TorchNamespace(question.precision)  # of this run alone: it remembers decompositions, and they their graph
         return interpret(program, {**constants, **dict(zip(question.wrt, xs, strict=True))}, namespace, trace=trace)
 
     return f
-
-
-@functools.cache
-def _namespace(precision: Precision) -> TorchNamespace:
-    """One namespace per precision, so that a program's constants are made once."""
-    return TorchNamespace(precision)
 
 
 # Tensors and arrays ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,87 @@
+"""Linear algebra in a library's dialect: the namespace runs the very text that a reproducer shows.
+
+An op of linear algebra is seldom one call: operands are spread over batch axes, an option has another name, a triangle is transposed. What a
+dialect writes for it is compiled once per shapes and parameters.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gradfuzz.programs.ops import OPS, result_type
+from gradfuzz.programs.syntax import ParamValue
+from gradfuzz.programs.types import Type
+
+__all__ = ["LinalgMethods", "Params", "Shape", "Write", "compiling", "is_linalg", "result_shapes"]
+
+Shape = tuple[int, ...]
+Params = Mapping[str, ParamValue]
+Write = Callable[[str, Sequence[str], Sequence[Shape], Params], str]
+"""(op, texts of the operands, their shapes, parameters but `part`) -> an expression; of an op with several results, of the tuple of them."""
+Compiled = Callable[[str, tuple[Shape, ...], tuple[tuple[str, ParamValue], ...]], Callable[..., Any]]
+
+
+def compiling(write: Write, names: Mapping[str, Any]) -> Compiled:
+    """What `write` writes as functions of the operands; `names` are the globals that the text reads."""
+
+    @functools.lru_cache(maxsize=1024)
+    def compiled(op: str, shapes: tuple[Shape, ...], params: tuple[tuple[str, ParamValue], ...]) -> Callable[..., Any]:
+        operands = [f"x{k}" for k in range(len(shapes))]
+        text = f"lambda {', '.join(operands)}: {write(op, operands, shapes, dict(params))}"
+        function: Callable[..., Any] = eval(text, dict(names))  # noqa: S307 - our own text, of an op that has been checked
+        return function
+
+    return compiled
+
+
+def _method(op: str) -> Callable[..., Any]:
+    def call(self: LinalgMethods, *args: Any, **params: ParamValue) -> Any:
+        return self.compiled(op, tuple([tuple(a.shape) for a in args]), tuple(params.items()))(*args)
+
+    return call
+
+
+class LinalgMethods:
+    """The linear-algebra ops of a namespace. Those with several results return them all, as tuples. A subclass says what is `compiled`."""
+
+    compiled: Compiled
+
+    qr = _method("qr")
+    lu = _method("lu")
+    svd = _method("svd")
+    svdvals = _method("svdvals")
+    eigh = _method("eigh")
+    eigvalsh = _method("eigvalsh")
+    cholesky = _method("cholesky")
+    solve = _method("solve")
+    triangular_solve = _method("triangular_solve")
+    inv = _method("inv")
+    pinv = _method("pinv")
+    lstsq = _method("lstsq")
+    det = _method("det")
+    slogdet = _method("slogdet")
+    matrix_norm = _method("matrix_norm")
+    vector_norm = _method("vector_norm")
+    matrix_power = _method("matrix_power")
+    expm = _method("expm")
+    trace = _method("trace")
+    diagonal = _method("diagonal")
+    tril = _method("tril")
+    triu = _method("triu")
+    outer = _method("outer")
+    kron = _method("kron")
+    einsum = _method("einsum")
+
+
+def is_linalg(op: str) -> bool:
+    """Whether an op is one of those that are written here."""
+    return op in vars(LinalgMethods)
+
+
+def result_shapes(op: str, types: Sequence[Type], params: Params) -> list[Shape]:
+    """The shapes of all results of an op; `params` without `part`."""
+    places = [{"part": k} for k in range(len(OPS[op].parts))] or [{}]
+    results = [result_type(op, tuple(types), {**params, **place}) for place in places]
+    return [tuple(n or 0 for n in result.shape) for result in results]
