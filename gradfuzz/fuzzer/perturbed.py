@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
+from gradfuzz.fuzzer.perturbed_linalg import LinalgLanes
 from gradfuzz.fuzzer.perturbed_tensors import TensorLanes
 from gradfuzz.oracles.base import Precision
 from gradfuzz.programs.axes import normalize_axes
@@ -85,7 +86,7 @@ def _pools(eps: float, points: int) -> tuple[Array, Array, Array]:
     return 1.0 + draws, 1.0 + FUNCTION_UNITS * draws, 1.0 + draws * np.tile(_SUM_SIGN, points)
 
 
-class PerturbedNamespace(TensorLanes, Namespace):
+class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
     """float64 lanes for `points` points at once. Ints and bools are exact and have no lanes.
 
     The spread of the lanes times `scale` is what rounding to `precision` does.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.fuzzer.ties_linalg import LinalgTies
 from gradfuzz.oracles.base import Point, Precision
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
@@ -16,7 +17,7 @@ __all__ = ["selection_ties"]
 _MANY = 1000
 
 
-class _TieNamespace(NumpyNamespace):
+class _TieNamespace(LinalgTies, NumpyNamespace):
     """Counts ties: one for each entry of a selection, `_MANY` for each comparison of floats, which no slope can judge."""
 
     def __init__(self, precision: Precision) -> None:
@@ -25,6 +26,9 @@ class _TieNamespace(NumpyNamespace):
 
     def _count(self, equal: Any, weight: int) -> None:
         self.ties += weight * int(np.count_nonzero(equal))
+
+    def count_ties(self, equal: Any, *, many: bool = False) -> None:
+        self._count(equal, _MANY if many else 1)
 
     def abs(self, x: Any) -> Any:  # type: ignore[override]
         self._count(np.equal(x, 0.0), 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from gradfuzz.programs.object_namespace import OutOfRangeError
 __all__ = ["LinalgMpmath"]
 
 _NEGLIGIBLE = 64
-"""A singular value is 0 where it is within 2^64 roundings of 0: far below the step of any difference."""
+"""A singular value or a pivot is 0 where it is within 2^64 roundings of 0: far below the step of any difference."""
 
 _EXACT_BITS = 2**16
 """The range of exponents within which a determinant is computed exactly: more than that of float64."""
@@ -36,6 +36,7 @@ class LinalgMpmath(LinalgObjects):
     """`mp` is the mpmath context. Most runs of a stencil meet the same matrices again, so results are remembered."""
 
     mp: Any
+    order: int
 
     def nearest(self, x: Any) -> float:
         return float(x)
@@ -55,8 +56,28 @@ class LinalgMpmath(LinalgObjects):
         return known[key]
 
     def qr_of(self, a: Array) -> tuple[Array, Array]:
-        q, r = self._remembered("qr", lambda m: self.mp.qr(m, mode="skinny"), a)
-        return _array(q), _array(r)
+        q, r = map(_array, self._remembered("qr", lambda m: self.mp.qr(m, mode="skinny"), a))
+        sizes = [abs(x) for x in np.diagonal(r)]
+        if min(sizes) <= self._negligible(max(sizes)):
+            raise DomainError("qr of columns that depend on each other; the matrix must have full rank")
+        return q, r
+
+    def _negligible(self, size: Any) -> Any:
+        """What is 0 beside a number of that size, as far as can be seen."""
+        return self.mp.ldexp(size, _NEGLIGIBLE - self.mp.prec)
+
+    def vanishes(self, x: Any, among: Sequence[Any]) -> bool:
+        return bool(abs(x) <= self._negligible(max(map(abs, among))))
+
+    def _completed(self, columns: Array, model: Any) -> Array:
+        """Several further columns are drawn anew for each matrix: a loss that depends on them has no derivative, and is seen to jump."""
+        result = super()._completed(columns, model)
+        count = result.shape[1]
+        if count < 2 or not self.order:
+            return result
+        generator = np.random.default_rng([abs(int(x._mpf_[1])) for x in columns.ravel().tolist()])
+        rotation, _ = self.qr_of(self._numbers(generator.normal(size=(count, count))))
+        return result @ rotation
 
     def lu_of(self, a: Array) -> tuple[list[int], Array, Array]:
         m, n = a.shape
@@ -120,7 +141,7 @@ class LinalgMpmath(LinalgObjects):
             result, rank = self.solve_of(tall.T @ tall, tall.T), tall.shape[1]
         except DomainError:
             u, s, vh = self.svd_of(tall)
-            rank = sum(x > self.mp.ldexp(s[0], _NEGLIGIBLE - self.mp.prec) for x in s)
+            rank = sum(x > self._negligible(s[0]) for x in s)
             result = (vh[:rank].T / s[:rank]) @ u[:, :rank].T if rank else self._numbers(np.zeros(tall.shape[::-1]))
         self.choices.append(rank)
         return result if a.shape[0] >= a.shape[1] else result.T

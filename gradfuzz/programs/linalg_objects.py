@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gradfuzz.errors import DomainError
 from gradfuzz.programs.linalg_numpy import LinalgNumpy
-from gradfuzz.programs.object_namespace import ObjectNamespace
+from gradfuzz.programs.product_objects import ProductObjects
 
 __all__ = ["LinalgObjects"]
 
@@ -33,7 +34,7 @@ _SAME = 2.0**-45
 _NUMPY = LinalgNumpy()
 
 
-class LinalgObjects(ObjectNamespace):
+class LinalgObjects(ProductObjects):
     """The linear-algebra ops. A subclass gives the algorithms, each for one matrix that has rows and columns."""
 
     def __init__(self, precision: Literal["float32", "float64"] = "float64", trace: list[int] | None = None) -> None:
@@ -287,6 +288,26 @@ class LinalgObjects(ObjectNamespace):
             result[i, j] = -total if (i + j) % 2 else total
         return result
 
+    def divide_by_gaps(self, k: Array, x: Array, y: Array, *, hollow: bool) -> Array:
+        """k_ij / (y_j - x_i); where the gap is 0, k must be, and the result is 0. The diagonal is 0 where `hollow`."""
+        result = np.empty(k.shape, object)
+        for *batch, i, j in np.ndindex(k.shape):
+            place = tuple(batch)
+            gap, number = self.minus(y[(*place, j)], x[(*place, i)]), k[(*place, i, j)]
+            if hollow and i == j:
+                result[(*place, i, j)] = self.scalar(0)
+            elif not self.vanishes(gap, [*x[place].tolist(), *y[place].tolist()]):
+                result[(*place, i, j)] = self.quotient(number, gap)
+            elif self.vanishes(number, k[place].ravel().tolist()):
+                result[(*place, i, j)] = self.scalar(0)
+            else:
+                raise DomainError("a derivative that depends on what a repeated eigenvalue or singular value leaves open")
+        return result
+
+    def vanishes(self, x: Any, among: Sequence[Any]) -> bool:
+        """Whether a number is 0, as far as can be seen beside the others."""
+        return self.compare(x, self.scalar(0)) == 0
+
     def matrix_power(self, x: Array, *, n: int) -> Array:
         if n == 0:
             return np.broadcast_to(self._eye(x.shape[-1]), x.shape)
@@ -338,7 +359,7 @@ class LinalgObjects(ObjectNamespace):
         total = functools.reduce(self.plus, [self._size_to_power(x, order) for x in row])
         if order == -1:
             return self.quotient(self.scalar(1), total)
-        if order > 0 and self._choice(total, zero) == 0:
+        if order > 0 and self._sign(total) == zero:
             return total
         if abs(order) == 2:
             root = self.function("sqrt", total)
@@ -352,53 +373,6 @@ class LinalgObjects(ObjectNamespace):
     def _size_to_power(self, x: Any, n: int) -> Any:
         """|x|^n, which for n > 1 has a derivative at 0."""
         return self._integer_power(self.size(x) if n % 2 else x, n)
-
-    # Diagonals, triangles, products
-
-    def trace(self, x: Array, *, offset: int) -> Array:
-        return self.sum(np.diagonal(x, offset, -2, -1), axis=-1, keepdims=False)
-
-    def diagonal(self, x: Array, *, offset: int) -> Array:
-        return np.diagonal(x, offset, -2, -1)
-
-    def tril(self, x: Array, *, k: int) -> Array:
-        return self._triangle(x, np.tri(x.shape[-2], x.shape[-1], k) == 1)
-
-    def triu(self, x: Array, *, k: int) -> Array:
-        return self._triangle(x, np.tri(x.shape[-2], x.shape[-1], k - 1) == 0)
-
-    def _triangle(self, x: Array, kept: Any) -> Array:
-        result = x.copy()
-        result[..., ~kept] = self.scalar(0) if x.dtype == object else x.dtype.type(0)
-        return result
-
-    def outer(self, a: Array, b: Array) -> Array:
-        return self.multiply(a[:, np.newaxis], b[np.newaxis, :])
-
-    def kron(self, a: Array, b: Array) -> Array:
-        product = self.multiply(a[..., :, np.newaxis, :, np.newaxis], b[..., np.newaxis, :, np.newaxis, :])
-        *batch, m, p, n, q = product.shape
-        return product.reshape(*batch, m * p, n * q)
-
-    def einsum(self, *arrays: Array, subscripts: str) -> Array:
-        """All products, summed over the letters that the result has not."""
-        left, _, out = subscripts.replace(" ", "").partition("->")
-        terms = left.split(",")
-        letters = out + "".join(sorted(set("".join(terms)) - set(out)))
-        product = functools.reduce(self.multiply, map(functools.partial(self._aligned, letters), terms, arrays))
-        rest = tuple(range(len(out), len(letters)))
-        return self.sum(product, axis=rest, keepdims=False) if rest else product
-
-    def _aligned(self, letters: str, term: str, array: Array) -> Array:
-        """An operand of `einsum` with one axis per letter of all, of size 1 where it has not that letter."""
-        array = self.as_array(array)
-        for letter in letters:
-            while term.count(letter) > 1:
-                i, j = (k for k, c in enumerate(term) if c == letter and term[:k].count(letter) < 2)
-                array = np.diagonal(array, 0, i, j)
-                term = term[:i] + term[i + 1 : j] + term[j + 1 :] + letter
-        array = np.transpose(array, sorted(range(len(term)), key=lambda k: letters.index(term[k])))
-        return array.reshape([array.shape[sorted(term, key=letters.index).index(c)] if c in term else 1 for c in letters])[()]
 
 
 def _stacked(entries: Sequence[Any], batch: tuple[int, ...]) -> Array:
