@@ -6,6 +6,7 @@ type-check. That is for the driver to find out: only what is still interesting i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -330,6 +331,36 @@ def _smaller_shapes(specimen: Specimen) -> Iterator[Draft]:
                 yield _resized(program, size, smaller)
 
 
+def _fewer_batch_axes(specimen: Specimen) -> Iterator[Draft]:
+    """Stacks of matrices without their first batch axis, everywhere."""
+    program = specimen.program
+    deepest = max((p.type.rank for p in program.params), default=0)
+    if deepest < 3:
+        return
+    (lead, *_) = (p.type.shape[0] for p in program.params if p.type.rank == deepest)
+
+    def parameter(name: str, value: Any) -> Any:
+        if name == "axes":
+            return tuple(axis - 1 for axis in value[1:]) if len(value) == deepest and value[0] == 0 else value
+        if name in ("shape", "pattern"):
+            whole = value[:1] in ((lead,), (("slice", 0, lead),))
+            return value[1:] if len(value) == deepest and whole else value
+        if name == "axis" and isinstance(value, int):
+            return value - 1 if value > 0 else value
+        return value
+
+    def expr(e: Expr) -> Expr:
+        if isinstance(e, ArrayConst) and len(e.shape) == deepest and e.shape[0] == lead:
+            inner = e.shape[1:]
+            return ArrayConst(e.dtype, inner, e.values[: math.prod(inner)])
+        if isinstance(e, Call):
+            return replace(e, params=tuple((name, parameter(name, value)) for name, value in e.params))
+        return e
+
+    params = tuple(Param(p.name, Type(p.type.dtype, p.type.shape[1:])) if p.type.rank == deepest else p for p in program.params)
+    yield Program(program.name, params, map_expressions(program.body, expr))
+
+
 def _scalar(e: Expr) -> Expr:
     if isinstance(e, ArrayConst):
         return e.values[0] if e.values else Const(1.0)
@@ -419,6 +450,7 @@ REDUCTIONS: tuple[Reduction, ...] = (
     _fewer_outputs,
     _without_statements,
     _fewer_params,
+    _fewer_batch_axes,
     _smaller_shapes,
     _loop_forms,
     _fewer_trips,

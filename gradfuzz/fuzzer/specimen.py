@@ -94,5 +94,10 @@ class Specimen:
 
 
 def _sized(array: Array, shape: tuple[int, ...]) -> Array:
+    """The leading block of `array`, which keeps a matrix's structure, or its entries over and over where `shape` is larger."""
     array = np.asarray(array)
-    return array if array.shape == shape else np.resize(array, shape)
+    if array.ndim == len(shape) + 1 and array.shape[0]:
+        array = array[0]
+    if array.ndim == len(shape) and all(n <= m for n, m in zip(shape, array.shape, strict=True)):
+        return array[tuple(map(slice, shape))]
+    return np.resize(array, shape)

@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.prove import skeleton
 from gradfuzz.fuzzer.reductions import REDUCTIONS, canonical_names
 from gradfuzz.fuzzer.shrink import cost, operations, shrink
 from gradfuzz.fuzzer.specimen import Specimen
-from gradfuzz.programs import Call, For, Program, Repeat, While, parse, to_text, walk
+from gradfuzz.programs import Call, For, Program, Repeat, While, parse, to_text, typecheck, walk
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 
@@ -194,3 +194,34 @@ def test_a_skeleton_has_neither_names_nor_constants() -> None:
     other = parse("def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * acc\n    return acc\n")
     assert skeleton(one) == skeleton(two)
     assert skeleton(one) != skeleton(other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'def f(a: "float[2, 3, 4, 4]"):\n q, r = qr(a)\n return sin(permute_dims(q, (0, 1, 3, 2)) @ r), r',
+        'def f(a: "float[3, 5, 4]", b: "float[3, 5, 2]"):\n return lstsq(a, b) * 2.0 + sum(svdvals(a))',
+        'def f(a: "float[2, 3, 3]"):\n return cholesky(a @ transpose(a, (0, 2, 1)) + a[0, 0, 0])',
+    ],
+)
+def test_matrix_programs_lose_their_batch_axes_and_shrink_to_the_smallest_matrices(text: str) -> None:
+    program = parse(text)
+    rng = np.random.default_rng(0)
+    inputs = {p.name: rng.normal(size=p.type.shape) for p in program.params}  # type: ignore[arg-type]
+    wanted = {n.op for n in walk(program) if isinstance(n, Call) and n.op in ("qr", "lstsq", "cholesky")}
+    outputs = tuple(np.ones(()) for _ in program.result.values)
+    first = Specimen(program, inputs, "float64", tuple(inputs), ("rev",), outputs, {})
+
+    def holds(candidates: Sequence[Specimen]) -> list[bool]:
+        return [wanted <= {n.op for n in walk(c.program) if isinstance(n, Call)} for c in candidates]
+
+    last = shrink(first, holds, budget=400).specimen
+    assert {p.type.shape for p in last.program.params} == {(1, 1)}, to_text(last.program)
+
+
+def test_a_smaller_matrix_is_the_leading_block() -> None:
+    program = parse('def f(a: "float[3, 3]"):\n return cholesky(a)')
+    matrix = np.array([[4.0, 1.0, 0.5], [1.0, 5.0, 2.0], [0.5, 2.0, 6.0]])
+    first = Specimen(program, {"a": matrix}, "float64", ("a",), ("rev",), (np.ones((3, 3)),), {})
+    smaller = parse('def f(a: "float[2, 2]"):\n return cholesky(a)')
+    assert first.fitted(smaller, typecheck(smaller)).inputs["a"].tolist() == [[4.0, 1.0], [1.0, 5.0]]
