@@ -11,6 +11,7 @@
 `derivative` makes the graph of a program's derivative, `compile` a Python function of a graph, `to_source` a text to read.
 """
 
+from gradfuzz.engine import linalg
 from gradfuzz.engine.api import grad, hessian, jacobian, jvp, trace, value_and_grad, vjp
 from gradfuzz.engine.check import check_vectorized
 from gradfuzz.engine.compile import Compiled, compile, to_source
@@ -105,6 +106,7 @@ __all__ = [
     "index_update",
     "jacobian",
     "jvp",
+    "linalg",
     "log",
     "log1p",
     "log_softmax",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine import linalg
+from gradfuzz.engine import linalg_rules
 from gradfuzz.engine import tensor_jvp as tensor
 from gradfuzz.engine.functions import (
     cos,
@@ -140,7 +140,7 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
         lambda t, ans, x, kernel, **windows: apply("conv", x, t, **windows),
     ),
     "matmul": (lambda t, ans, x, y: apply("matmul", t, y), lambda t, ans, x, y: apply("matmul", x, t)),
-    **linalg.JVP,
+    **linalg_rules.JVP,
 }
 
 

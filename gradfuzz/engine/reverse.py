@@ -112,7 +112,7 @@ class ReverseMode:
         """The same for all results of one computation at once; the rule gets a cotangent or None for each."""
         rule = VJP_SEVERAL.get(node.op)
         if rule is None:
-            raise NotDifferentiableError(f"no reverse rule for {node.op}; give it a line in engine/linalg")
+            raise NotDifferentiableError(f"no reverse rule for {node.op}; give it a line in engine/linalg_rules")
         args = [self.value(tape.read(a)) for a in node.inputs]
         params = {name: value for name, value in node.params if name != "part"}
         ans = tuple(apply(node.op, *args, **params, part=k) for k in range(len(gs)))

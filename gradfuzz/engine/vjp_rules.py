@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine import linalg
+from gradfuzz.engine import linalg_rules
 from gradfuzz.engine import tensor_vjp as tensor
 from gradfuzz.engine.functions import (
     broadcast_to,
@@ -177,8 +177,8 @@ VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
     ),
     "conv": (tensor.conv_x, tensor.conv_kernel),
     "matmul": (_matmul_left, _matmul_right),
-    **linalg.VJP,
+    **linalg_rules.VJP,
 }
 
-VJP_SEVERAL = linalg.VJP_SEVERAL
-"""Rules of ops with several results; see `engine.linalg`."""
+VJP_SEVERAL = linalg_rules.VJP_SEVERAL
+"""Rules of ops with several results; see `engine.linalg_rules`."""

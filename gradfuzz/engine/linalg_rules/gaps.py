@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.functions import sum
-from gradfuzz.engine.linalg.matrices import zeros
-from gradfuzz.engine.linalg.table import Rules
+from gradfuzz.engine.linalg_rules.matrices import zeros
+from gradfuzz.engine.linalg_rules.table import Rules
 from gradfuzz.engine.value import apply
 
 __all__ = ["JVP", "VJP", "divide_by_gaps", "zero_or_nan"]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.engine.linalg.matrices import symmetric_part, transpose
-from gradfuzz.engine.linalg.table import Rules
+from gradfuzz.engine.linalg_rules.matrices import symmetric_part, transpose
+from gradfuzz.engine.linalg_rules.table import Rules
 from gradfuzz.engine.value import apply
 
 __all__ = ["JVP", "VJP"]

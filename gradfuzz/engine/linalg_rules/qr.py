@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.functions import concat, sum
-from gradfuzz.engine.linalg.gaps import zero_or_nan
-from gradfuzz.engine.linalg.matrices import below, columns, expand, rows, transpose, zeros
-from gradfuzz.engine.linalg.table import Rule, Rules
+from gradfuzz.engine.linalg_rules.gaps import zero_or_nan
+from gradfuzz.engine.linalg_rules.matrices import below, columns, expand, rows, transpose, zeros
+from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
 __all__ = ["JVP", "VJP_SEVERAL"]

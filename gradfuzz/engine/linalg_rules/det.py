@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.engine.functions import reshape, sum, where
-from gradfuzz.engine.linalg.matrices import expand, transpose
-from gradfuzz.engine.linalg.table import Rule, Rules
+from gradfuzz.engine.linalg_rules.matrices import expand, transpose
+from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
 __all__ = ["JVP", "VJP", "VJP_SEVERAL"]

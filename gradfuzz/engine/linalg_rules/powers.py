@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.functions import concat
-from gradfuzz.engine.linalg.matrices import columns, rows, transpose, zeros
-from gradfuzz.engine.linalg.table import Rules
+from gradfuzz.engine.linalg_rules.matrices import columns, rows, transpose, zeros
+from gradfuzz.engine.linalg_rules.table import Rules
 from gradfuzz.engine.value import apply
 
 __all__ = ["JVP", "VJP"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.functions import broadcast_to, permute_dims, reshape, unbroadcast
-from gradfuzz.engine.linalg.matrices import column, on_diagonal, transpose
-from gradfuzz.engine.linalg.table import Rules
+from gradfuzz.engine.linalg_rules.matrices import column, on_diagonal, transpose
+from gradfuzz.engine.linalg_rules.table import Rules
 from gradfuzz.engine.value import apply
 from gradfuzz.programs.linalg_rules import diagonal_length
 

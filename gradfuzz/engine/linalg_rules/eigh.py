@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.engine.linalg.gaps import divide_by_gaps
-from gradfuzz.engine.linalg.matrices import on_diagonal, row, symmetric_part, transpose
-from gradfuzz.engine.linalg.table import Rule, Rules
+from gradfuzz.engine.linalg_rules.gaps import divide_by_gaps
+from gradfuzz.engine.linalg_rules.matrices import on_diagonal, row, symmetric_part, transpose
+from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
 __all__ = ["JVP", "VJP", "VJP_SEVERAL"]

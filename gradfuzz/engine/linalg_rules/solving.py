@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.functions import reshape, unbroadcast
-from gradfuzz.engine.linalg.matrices import column, transpose
-from gradfuzz.engine.linalg.table import Rules
+from gradfuzz.engine.linalg_rules.matrices import column, transpose
+from gradfuzz.engine.linalg_rules.table import Rules
 from gradfuzz.engine.value import apply
 
 __all__ = ["JVP", "VJP"]

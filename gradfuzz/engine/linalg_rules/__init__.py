@@ -8,8 +8,8 @@ differentiate again; all take any leading batch axes.
 
 from __future__ import annotations
 
-from gradfuzz.engine.linalg import cholesky, det, eigh, gaps, lu, norms, pinv, powers, products, qr, solving, svd
-from gradfuzz.engine.linalg.table import Rule, Rules
+from gradfuzz.engine.linalg_rules import cholesky, det, eigh, gaps, lu, norms, pinv, powers, products, qr, solving, svd
+from gradfuzz.engine.linalg_rules.table import Rule, Rules
 
 __all__ = ["JVP", "VJP", "VJP_SEVERAL"]
 

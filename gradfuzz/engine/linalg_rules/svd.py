@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.functions import concat, sum
-from gradfuzz.engine.linalg.gaps import divide_by_gaps, zero_or_nan
-from gradfuzz.engine.linalg.matrices import columns, expand, on_diagonal, row, transpose, zeros
-from gradfuzz.engine.linalg.table import Rule, Rules
+from gradfuzz.engine.linalg_rules.gaps import divide_by_gaps, zero_or_nan
+from gradfuzz.engine.linalg_rules.matrices import columns, expand, on_diagonal, row, transpose, zeros
+from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
 __all__ = ["JVP", "VJP", "VJP_SEVERAL"]
