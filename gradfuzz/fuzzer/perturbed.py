@@ -290,7 +290,8 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
         """Each addition may lose a unit of the sum so far; of the sum of the sizes, as nobody promises an order."""
         rank = x.ndim - 1
         kept = [a for a in range(rank) if a not in axes]
-        rows = np.transpose(x, [*axes, *kept, rank]).reshape(-1, *(x.shape[a] for a in kept), self.width)
+        count = math.prod(x.shape[a] for a in axes)
+        rows = np.transpose(x, [*axes, *kept, rank]).reshape(count, *(x.shape[a] for a in kept), self.width)
         total = rows.sum(axis=0)
         if len(rows) > 1:
             sizes = np.cumsum(np.abs(rows), axis=0)[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -66,7 +67,8 @@ class TensorLanes:
         """The position of an extreme, axes reduced to one that stays at the end with size 1, and the entries as rows."""
         axes = _axes(axis, x.ndim - 1)
         kept = [a for a in range(x.ndim - 1) if a not in axes]
-        rows = np.transpose(x, [*kept, *axes, x.ndim - 1]).reshape(*(x.shape[a] for a in kept), -1, self.width)
+        count = math.prod(x.shape[a] for a in axes)
+        rows = np.transpose(x, [*kept, *axes, x.ndim - 1]).reshape(*(x.shape[a] for a in kept), count, self.width)
         where = pick(rows[..., 0], axis=-1, keepdims=True)
         best = np.take_along_axis(rows, where[..., np.newaxis], axis=-2)
         self._alike(np.subtract(rows, best))

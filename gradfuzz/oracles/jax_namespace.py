@@ -9,6 +9,7 @@ import numpy as np
 
 from gradfuzz.oracles.base import Precision
 from gradfuzz.oracles.jax_linalg import JaxLinalg
+from gradfuzz.oracles.jax_tensors import JaxTensors
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.numpy_namespace import index_key
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
@@ -16,7 +17,7 @@ from gradfuzz.programs.syntax import ArrayConst, ParamValue
 __all__ = ["JaxNamespace"]
 
 
-class JaxNamespace(JaxLinalg, Namespace):
+class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
     """float32 or float64 arrays; a constant is a NumPy scalar, so it is never weakly typed. Nothing is checked: 1/0 is inf, log(-1) is NaN."""
 
     add = staticmethod(jnp.add)

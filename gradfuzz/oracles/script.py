@@ -18,10 +18,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.oracles import script_linalg
+from gradfuzz.oracles import script_linalg, script_tensors
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, PRODUCT, SUM, UNARY, Emitter, Piece, nested_list, number_text
 from gradfuzz.oracles.linalg_source import is_linalg, result_shapes
+from gradfuzz.oracles.tensor_source import is_tensor_op
 from gradfuzz.programs.printer import to_text
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.types import Type
@@ -155,6 +156,7 @@ def reference_source(question: Question, point_index: int) -> str:
     outputs = "[exact(*point.values())]" if len(program.result.values) == 1 else "exact(*point.values())"
     helpers = [text for name, text in _HELPERS.items() if name == "exactly" or f"{name}(" in function]
     helpers += script_linalg.helpers_of(function)
+    helpers += script_tensors.helpers_of(function)
     lines = ["def expected_gradient():", f"    point = {{{point}}}"]
     if question.order == 0:
         lines += [f"    outputs = {outputs}"]
@@ -194,7 +196,7 @@ _ON_FLOATS = frozenset({"sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign
 class MpmathEmitter(Emitter):
     """Programs with mpmath: scalars are mpf, Python ints and bools, arrays are NumPy arrays of them."""
 
-    reserved = frozenset({"exactly", "mp", "mpf", "np", "replaced", *script_linalg.HELPERS})
+    reserved = frozenset({"exactly", "mp", "mpf", "np", "replaced", *script_linalg.HELPERS, *script_tensors.HELPERS})
 
     def constant(self, value: float) -> str:
         return f"mpf({number_text(value)})"
@@ -212,6 +214,9 @@ class MpmathEmitter(Emitter):
         scalar = not result.shape and not any(a.type.shape for a in args)
         if scalar and op in _IDENTITY_ON_SCALARS:
             return replace(x, type=result)
+        if is_tensor_op(op):
+            (shape,) = self.shapes([Piece("", result)])
+            return Piece(script_tensors.write(op, texts, self.shapes(args), params, shape), result)
         if op in _ON_FLOATS and result.dtype == "float":
             return Piece(f"mp.{op}({x.text})" if scalar else f"elementwise(mp.{op}, {x.text})", result)
         match op:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from gradfuzz.oracles import torch_tensors
 from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, SUM, Emitter, Piece, number_text
 from gradfuzz.oracles.linalg_source import is_linalg
 from gradfuzz.oracles.plain_source import plain_source
+from gradfuzz.oracles.tensor_source import is_tensor_op
 from gradfuzz.oracles.torch_linalg import HELPERS as LINALG_HELPERS
 from gradfuzz.oracles.torch_linalg import write
 from gradfuzz.programs.axes import normalize_axes
@@ -103,6 +105,8 @@ class TorchEmitter(Emitter):
         """An op of which at least one argument or the result is a tensor."""
         x, texts = args[0], [self.tensor(a) for a in args]
         match op:
+            case _ if is_tensor_op(op):
+                return Piece(torch_tensors.write(op, texts, self.shapes(args), params), result)
             case _ if is_linalg(op):
                 return self.linalg(write, op, args, params, result)
             case "integer_pow":

@@ -11,6 +11,7 @@ import torch
 from gradfuzz.errors import DomainError
 from gradfuzz.oracles.base import Precision
 from gradfuzz.oracles.torch_linalg import TorchLinalg
+from gradfuzz.oracles.torch_tensors import TorchTensors
 from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.numpy_namespace import index_key
@@ -19,7 +20,7 @@ from gradfuzz.programs.syntax import ArrayConst, ParamValue
 __all__ = ["TorchNamespace"]
 
 
-class TorchNamespace(TorchLinalg, Namespace):
+class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
     """float32 or float64 tensors; a scalar is a tensor without axes. Nothing is checked: 1/0 is inf, log(-1) is NaN."""
 
     pow = staticmethod(torch.pow)

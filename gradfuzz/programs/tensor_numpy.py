@@ -21,11 +21,12 @@ Array = Any
 
 
 def in_range(indices: Any, size: int) -> Any:
-    """`indices`, all of which must be from 0 to size - 1; `DomainError` where one is not."""
-    array = np.asarray(indices)
-    wrong = array[(array < 0) | (array >= size)]
-    if wrong.size:
-        raise DomainError(f"index {int(wrong[0])} is outside an axis of size {size}; indices are from 0 to the size less 1")
+    """`indices`, an int or an array of any library, all from 0 to size - 1; `DomainError` where one is not."""
+    array = indices if hasattr(indices, "shape") else np.asarray(indices)
+    wrong = (array < 0) | (array >= size)
+    if bool(wrong.any()):
+        first = int(array[wrong].ravel()[0])
+        raise DomainError(f"index {first} is outside an axis of size {size}; indices are from 0 to the size less 1")
     return indices
 
 

@@ -71,12 +71,12 @@ class TensorObjects:
 
     def argmax(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
         if x.dtype != object:
-            return np.argmax(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
+            return np.argmax(x, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
         return np.asarray(self.over(lambda row: self._winner(row, 1), x, axis, keepdims), np.int64)[()]
 
     def argmin(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
         if x.dtype != object:
-            return np.argmin(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
+            return np.argmin(x, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
         return np.asarray(self.over(lambda row: self._winner(row, -1), x, axis, keepdims), np.int64)[()]
 
     # Order

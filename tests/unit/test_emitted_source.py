@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import ProgramSyntaxError
+from gradfuzz.oracles import script_tensors
 from gradfuzz.oracles.emit import Emitter, nested_list, number_text, rounded
 from gradfuzz.oracles.script import MpmathEmitter
 from gradfuzz.programs.interpret import interpret
@@ -106,6 +107,58 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "index_update(k, x, i)",
         "index_update(v, x, i - 2)",
     ),
+    "log1p": ("log1p(x)", "log1p(abs(v))", "log1p(i)"),
+    "expm1": ("expm1(x)", "expm1(v)"),
+    "softmax": ("softmax(v)", "softmax(m, axis=0)", "softmax(k)"),
+    "log_softmax": ("log_softmax(m)", "log_softmax(m + 1, axis=0)"),
+    "clip": ("clip(x, 0, y)", "clip(v, x, 2)", "clip(m, v, x)", "clip(k, i, 2)", "clip(i, 2, 3)"),
+    "argmax": ("argmax(m)", "argmax(m, axis=1)", "argmax(v, axis=-1, keepdims=True)", "argmax(m, keepdims=True)", "argmax(k) * 2"),
+    "argmin": ("argmin(m)", "argmin(m * 2, axis=0, keepdims=True)", "v[argmin(v)]"),
+    "argsort": ("argsort(v)", "argsort(m, axis=0)", "argsort(k)"),
+    "cumulative_prod": ("cumulative_prod(v)", "cumulative_prod(m, axis=1)", "cumulative_prod(k)"),
+    "cumulative_max": ("cumulative_max(v)", "cumulative_max(m, axis=-1)", "cumulative_max(k)"),
+    "amax": ("amax(m)", "amax(m, axis=0)", "amax(x)", "amax(m, axis=(0, 1), keepdims=True)", "amax(k)", "amax(i)", "amax(m, axis=())"),
+    "amin": ("amin(m + 1, axis=1)", "amin(k, keepdims=True)"),
+    "logsumexp": ("logsumexp(m)", "logsumexp(m, axis=1, keepdims=True)", "logsumexp(x)", "logsumexp(k)"),
+    "all": ("all(c)", "all(b)", "all(m > v, axis=0)", "all(c, keepdims=True)", "where(all(c), x, y)"),
+    "any": ("any(c)", "any(m > v, axis=(0, 1))", "logical_and(any(v > x), b)"),
+    "window_sum": (
+        "window_sum(v, (2,))",
+        "window_sum(m + 1, (2, 2), strides=(1, 2), padding=((1, 0), (0, 1)))",
+        "window_sum(k, (1,), strides=(2,))",
+        "window_sum(reshape(m[0:0], (0, 3)), (1, 2))",
+        "window_sum(reshape(m[0:0], (0, 3)), (1, 2), padding=((1, 0), (0, 0)))",
+    ),
+    "sort": ("sort(v)", "sort(m, axis=0)", "sort(k)", "sort(v * x)"),
+    "take": (
+        "take(v, array([2, 0, 2]), axis=0)",
+        "take(m, i, axis=1)",
+        "take(m + 1, array([[0, 1], [1, 1]]), axis=0)",
+        "take(k, argsort(k), axis=0)",
+        "take(m, array([1]) * i, axis=-1)",
+        "take(v, 1, axis=0)",
+    ),
+    "take_along_axis": (
+        "take_along_axis(m, array([[2], [0]]), axis=1)",
+        "take_along_axis(m * x, argsort(m), axis=-1)",
+        "take_along_axis(m, array([[1]]), axis=0)",
+        "take_along_axis(k, array([1, 1, 0]), axis=0)",
+    ),
+    "scatter_add": (
+        "scatter_add(v, array([2, 2]), v[0:2], axis=0)",
+        "scatter_add(m * 2, array([1, 1]), m[0:2, 0:2], axis=1)",
+        "scatter_add(m, array([[1, 1], [0, 1]]), stack([m, m]), axis=0)",
+        "scatter_add(v, i, x, axis=0)",
+        "scatter_add(k, array([0, 0]), k, axis=0)",
+        "scatter_add(k, array([0, 0]), v[0:2], axis=0)",
+    ),
+    "conv": (
+        "conv(reshape(m, (2, 1, 3)), reshape(v[0:2], (1, 1, 2)))",
+        "conv(reshape(m, (1, 2, 3)), reshape(stack([v, v]), (1, 2, 3)), strides=(2,), padding=((1, 1),))",
+        "conv(reshape(m, (1, 1, 2, 3)), reshape(m, (3, 1, 1, 2)), (1, 2), ((1, 0), (0, 2)))",
+        "conv(reshape(m[0:0], (0, 1, 3)), reshape(v, (1, 1, 3)))",
+        "conv(reshape(k, (1, 1, 2)), reshape(k, (2, 1, 1)))",
+    ),
     "matmul": ("m @ v", "v @ v", "k @ m", "m @ permute_dims(m, (1, 0))", "permute_dims(m, (1, 0)) @ (m + 1)"),
 }
 CASES = [(op, expression) for op, expressions in EXPRESSIONS.items() for expression in expressions]
@@ -174,6 +227,7 @@ def by_mpmath_source(program: Program) -> list[Any]:
         "def exactly(values):\n    return np.frompyfunc(mpf, 1, 1)(np.asarray(values, dtype=float))\n"
         "def elementwise(function, array):\n    return np.frompyfunc(function, 1, 1)(array)\n"
     ) + MpmathEmitter("float64").function(program, "f")
+    source += "".join(script_tensors.helpers_of(source))
     kinds = {p.name: p.type for p in program.params}
     arguments = {
         n: exactly(np.asarray(v, float)) if kinds[n].is_float else np.asarray(v) if kinds[n].shape else v
