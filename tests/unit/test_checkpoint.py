@@ -222,6 +222,22 @@ def test_the_functions_for_people_take_a_checkpoint(checkpoint: Checkpoint) -> N
     assert engine.grad(engine.grad(f), checkpoint=checkpoint)(1.25) == twice
 
 
+@pytest.mark.parametrize("checkpoint", BOUNDED)
+def test_a_trip_count_per_instance(checkpoint: Checkpoint) -> None:
+    """Mapped over instances, the derivative's loops carry masks; checkpoints change no bit of that either."""
+
+    def f(x: Any) -> Any:
+        return engine.while_loop(lambda acc: acc < 50.0, lambda acc: acc * x * x, x)
+
+    xs = np.array([1.25, 7.5, 60.0, 1.0625])
+    # x**(2n+1) where n is the number of trips.
+    exponents = [2 * next(n for n in range(99) if x ** (2 * n + 1) >= 50.0) + 1 for x in xs]
+    expected = [float(e * mpmath.mpf(x) ** (e - 1)) for x, e in zip(xs, exponents, strict=True)]
+    result = engine.vmap(engine.grad(f, checkpoint=checkpoint))(xs)
+    assert np.array_equal(result, engine.vmap(engine.grad(f))(xs))
+    assert np.allclose(result, expected, rtol=1e-13, atol=0.0)  # some sixty roundings
+
+
 @pytest.mark.parametrize("wrong", ["sqr", 0, -1, True, 2.0, None])
 def test_another_checkpoint_is_refused(wrong: Any) -> None:
     program = loop_program("acc*x", trips=2)
