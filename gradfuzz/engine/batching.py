@@ -4,7 +4,8 @@ Ops become ops with batch axes in front (`batch_rules`). A loop whose trip count
 that ends at a different trip for each instance runs until the last one is done: an instance that is done keeps its carries, and
 computes the body on the inputs of an instance that is not. So nothing is ever computed at a point that no instance asked for: no NaN
 appears in a lane that nobody looks at and comes back as 0 * NaN in a derivative, and an index outside its array is an error that an
-instance really has. A branch on a batched predicate runs each side that some instance takes, in the same way, and selects.
+instance really has. (Where the derivative of that instance is itself infinite, it may come out as NaN: 0 * inf of those that are done.)
+A branch on a batched predicate runs each side that some instance takes, in the same way, and selects.
 """
 
 from __future__ import annotations

@@ -499,6 +499,18 @@ def test_vmap_of_grad_and_grad_of_vmap() -> None:
     assert weight == pytest.approx(float(sum(x * mpmath.cos(0.5 * x) for x in xs)), rel=8 * EPS)
 
 
+@pytest.mark.parametrize("checkpoint", ["sqrt", 2])
+def test_checkpoints_change_nothing(checkpoint: Any) -> None:
+    xs = np.array([2.0, 5.0, 30.0, 1.01])
+
+    def grow(x: Any) -> Any:
+        return engine.while_loop(lambda a: a < 20.0, lambda a: a * x + engine.sin(a) ** 2, 1.0)
+
+    expected = grad(grow)(vectorize(xs, "foo")).data
+    assert np.array_equal(vmap(grad(grow, checkpoint=checkpoint))(xs), expected)
+    assert np.array_equal(grad(grow, checkpoint=checkpoint)(vectorize(xs, "foo")).data, expected)
+
+
 def test_vmap_of_a_program_and_of_vectorized_values() -> None:
     program = parse("def f(x: float, n: int):\n    y = 1.0\n    for i in range(n):\n        y = y * x\n    return y\n")
     assert np.array_equal(vmap(program)(np.array([2.0, 3.0]), np.array([3, 2])), [8.0, 9.0])
