@@ -270,26 +270,56 @@ def test_drawn_loop_programs_value_and_gradient(programs: int, seed: int) -> Non
 
 
 TRAPS = {
-    # The third trip divides by zero, and only the instances that take it may see that.
-    "def f(x: float, n: int):\n    y = x\n    k = 0\n    while k < n:\n        y = y * x / (2.0 - k)\n        k = k + 1\n    return y\n": (
-        [[2.0, 3.0, 5.0], [2, 1, 0]]
-    ),
-    # A log of what is negative when the loop has ended.
-    "def f(x: float, n: int):\n    y = x\n    while y > 0.0:\n        y = y + log(y) - 2.0\n    return y\n": (
-        [[2.0, 0.5, -1.0], [0, 0, 0]]
-    ),
-    # An index that has left its array.
-    "def f(x: float, n: int):\n    v = array([1.0, 2.0, 4.0])\n    y = 0.0\n    for i in range(n):\n        y = y * x + v[i]\n    return y\n": (
-        [[2.0, 3.0, 5.0], [3, 1, 0]]
-    ),
+    # What is divided by is 0 when the loop has ended.
+    """
+def f(x: float, n: int):
+    y = x
+    k = 0
+    while k < n:
+        y = y * x / (n - k)
+        k = k + 1
+    return y
+""": [[2.0, 3.0, 5.0], [2, 1, 0]],
+    # The root of what is negative when the loop has ended.
+    """
+def f(x: float, n: int):
+    y = x
+    while y > 0.0:
+        y = sqrt(y) - 1.0
+    return y
+""": [[2.0, 0.5, -1.0], [0, 0, 0]],
+    # An index that has left its array when the loop has ended.
+    """
+def f(x: float, n: int):
+    v = array([1.0, 2.0, 4.0])
+    y = 0.0
+    k = 3 - n
+    while k < 3:
+        y = y * x + v[k] * x
+        k = k + 1
+    return y
+""": [[2.0, 3.0, 5.0], [3, 1, 0]],
+    # A count of trips after which the next would take the root of 0.
+    """
+def f(x: float, n: int):
+    y = 4.0 * x
+    for i in range(n):
+        y = sqrt(y) - x
+    return y
+""": [[1.0, 0.0625, 0.625], [2, 3, 0]],
     # A side that most may not take.
-    "def f(x: float, n: int):\n    if x > 1.0:\n        y = sqrt(x - 1.0)\n    else:\n        y = log(1.0 - x)\n    return y\n": (
-        [[2.0, 0.5, -1.0], [0, 0, 0]]
-    ),
+    """
+def f(x: float, n: int):
+    if x > 1.0:
+        y = sqrt(x - 1.0)
+    else:
+        y = log(1.0 - x)
+    return y
+""": [[2.0, 0.5, -1.0], [0, 0, 0]],
 }
 
 
-@pytest.mark.parametrize("text", TRAPS, ids=["division", "log", "index", "branch"])
+@pytest.mark.parametrize("text", TRAPS, ids=["division", "root", "index", "count", "branch"])
 @pytest.mark.parametrize("modes", [("rev",), ("fwd",), ("rev", "rev"), ("rev", "fwd")])
 def test_an_instance_that_is_done_computes_nothing_of_its_own(text: str, modes: Any) -> None:
     program = parse(text)
@@ -305,12 +335,12 @@ def test_an_instance_that_is_done_computes_nothing_of_its_own(text: str, modes: 
 
 
 def test_a_batched_graph_runs_in_other_arithmetics() -> None:
-    (text,) = (t for t in TRAPS if "2.0 - k" in t)
+    (text,) = (t for t in TRAPS if "n - k" in t)
     columns = [np.array(c) for c in TRAPS[text]]
     batched, _ = batch(lower(parse(text)), [True, True], 3)
     gradient = derivative(batched, wrt=("x",), modes=("rev",))
     exact = np.array([mpmath.mpf(x) for x in columns[0].tolist()], dtype=object)
     ones = np.array([mpmath.mpf(1)] * 3, dtype=object)
     _, got = evaluate(gradient, [exact, columns[1], ones], MpmathNamespace(mpmath.mp))
-    # x * x/2 * x, x * x/2 and x: the derivatives of x^3/2, x^2/2 and x.
-    assert got.tolist() == [6.0, 3.0, 1.0]
+    # The derivatives of x^3/2, x^2 and x at 2, 3 and 5.
+    assert got.tolist() == [6.0, 6.0, 1.0]

@@ -353,11 +353,11 @@ def test_a_branch_that_instances_take_to_different_sides() -> None:
 
 
 def test_no_nan_from_an_instance_that_is_done(seed: int) -> None:
-    """x / (3 - k) at k = 3 is where the first instance has stopped, and the logarithm of 0 where the second has."""
+    """n - k is 0 where an instance has stopped."""
 
     def f(x: Any, n: Any) -> Any:
         return engine.while_loop(
-            lambda c: c[1] < n, lambda c: (c[0] * x / (3.0 - c[1]) + engine.log(n - c[1]), c[1] + 1), (x, 0)
+            lambda c: c[1] < n, lambda c: (c[0] * x / (n - c[1]) + engine.sqrt(x * (n - c[1])), c[1] + 1), (x, 0)
         )[0]
 
     xs = vectorize(np.random.default_rng(seed).uniform(0.5, 2.0, 4), "foo")
