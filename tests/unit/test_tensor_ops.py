@@ -21,7 +21,7 @@ from gradfuzz.fuzzer.perturbed import PerturbedNamespace
 from gradfuzz.fuzzer.ties import selection_ties
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.oracles.engine import EngineOracle
-from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.registry import references, resolve
 from gradfuzz.programs import Program, from_json, interpret, parse, to_json, to_text
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.object_namespace import ObjectNamespace
@@ -299,6 +299,19 @@ def test_the_engine_against_the_references(case: str, seed: int) -> None:
         asked = question(program, modes, rng, inputs)
         (judged,) = jury.cases("engine", asked, EngineOracle().answer(asked), thorough=True)
         assert judged.verdict is Verdict.AGREE, (modes, judged.verdict, judged.message, judged.expected, judged.got)
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_the_references_agree(case: str, seed: int) -> None:
+    """Ball arithmetic and differences in high precision: each within the other's bound."""
+    rng, program = np.random.default_rng(seed), program_of(case)
+    inputs = draw(program, rng)
+    for modes in (MODES[0], MODES[2]):
+        asked = question(program, modes, rng, inputs)
+        (balls,), (differences,) = (reference.truth(asked) for reference in references().values())
+        assert balls.status == differences.status == "ok", (balls.message, differences.message)
+        for name, slope in balls.gradient.items():
+            assert np.all(np.abs(slope - differences.gradient[name]) <= balls.bounds[name] + differences.bounds[name]), name
 
 
 @pytest.mark.parametrize("case", FIRST)
