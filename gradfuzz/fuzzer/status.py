@@ -17,9 +17,9 @@ _WORDS: dict[Verdict, str] = {
     Verdict.DISAGREE: "wrong",
     Verdict.CRASHED: "error",
     Verdict.INCONCLUSIVE: "inconclusive",
-    Verdict.UNSUPPORTED: "unsupported",
     Verdict.CONVENTION: "ok",
     Verdict.AGREE: "ok",
+    Verdict.UNSUPPORTED: "unsupported",
 }
 """What a cell says; of several verdicts the first in this order. A convention of the ledger is not wrong."""
 
@@ -48,7 +48,10 @@ def status(target: str, oracles: Sequence[Oracle], suite: str, progress: Callabl
             merged.setdefault(tuple(word for word, _ in cells), []).append(oracle.name)
             notes += [_note(row, oracle, column, text) for column, (_, text) in zip(COLUMNS, cells, strict=True) if text]
             totals.update(word for word, _ in cells if word)
+        nothing = {words for words in merged if set(words) <= {"", "unsupported"}}
         for words, names in merged.items():
+            if words in nothing and len(nothing) < len(merged):
+                continue  # ways that cannot be asked at all, where others can
             way = ["all" if len(names) == len(oracles) else ", ".join(names)] if len(oracles) > 1 else []
             worst = min((w for w in words if w), key=_ORDER.index, default="unsupported")
             lines.append((row.op, row.use, *way, *words, _LABELS[worst].value))
