@@ -18,7 +18,7 @@ from gradfuzz.engine.value import apply
 from gradfuzz.errors import DomainError, EvaluationError, NotDifferentiableError
 from gradfuzz.oracles.differences import MpmathNamespace
 from gradfuzz.programs import OPS, Type, evaluate, lower, parse, to_text
-from gradfuzz.programs.builder import GraphBuilder
+from gradfuzz.programs.builder import GraphBuilder, constant
 from gradfuzz.programs.graph import Graph
 from gradfuzz.strategies import cases, draw_many
 
@@ -344,3 +344,39 @@ def test_a_batched_graph_runs_in_other_arithmetics() -> None:
     _, got = evaluate(gradient, [exact, columns[1], ones], MpmathNamespace(mpmath.mp))
     # The derivatives of x^3/2, x^2 and x at 2, 3 and 5.
     assert got.tolist() == [6.0, 6.0, 1.0]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_counted_loops_and_their_stacks_of_different_lengths(reverse: bool) -> None:
+    """a = a x + i over the indices in either direction, each old a kept; then b = b/2 + a over what was kept."""
+    builder = GraphBuilder()
+    x, n = builder.input(Type("float"), "x"), builder.input(Type("int"), "n")
+    first = GraphBuilder()
+    c, a, i = first.input(Type("float"), "c"), first.input(Type("float"), "a"), first.input(Type("int"), "i")
+    step = first.emit("add", first.emit("multiply", a, c), i)
+    body = first.finish([c, a, i], [step, a])
+    last, kept = builder.loop("for", constants=[x], initial=[x], body=body, count=n, reverse=reverse)
+    second = GraphBuilder()
+    b, entry, k = second.input(Type("float"), "b"), second.input(Type("float"), "entry"), second.input(Type("int"), "k")
+    half = second.emit("add", second.emit("multiply", b, constant(0.5)), entry)
+    (total,) = builder.loop("for", constants=[], initial=[last], stacks=[kept], body=second.finish([b, entry, k], [half]))
+    graph = builder.finish([x, n], [total])
+    xs, ns = np.array([0.5, 2.0, -1.5, 3.0]), np.array([3, 0, 5, 1])
+
+    def by_hand(x: float, n: int) -> float:
+        a, kept = x, [0.0] * n
+        for i in reversed(range(n)) if reverse else range(n):
+            kept[i] = a
+            a = a * x + i
+        for entry in kept:
+            a = a * 0.5 + entry
+        return a
+
+    batched, flags = batch(graph, [True, True], 4)
+    assert flags == (True,)
+    assert compile(batched)(xs, ns)[0].tolist() == [by_hand(x, n) for x, n in zip(xs, ns.tolist(), strict=True)]
+    gradient = derivative(graph, wrt=("x",), modes=("rev",))
+    expected = by_instance(gradient, [xs, ns], [1.0])
+    assert_same(at_once(gradient, [xs, ns], [1.0]), expected, "")
+    turned = compile(derivative(batched, wrt=("x",), modes=("rev",)))(xs, ns, np.ones(4))
+    assert_same([np.asarray(r) for r in turned], expected, "")
