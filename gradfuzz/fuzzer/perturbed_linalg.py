@@ -4,7 +4,6 @@ LAPACK does not promise results that are right entry by entry. It promises the e
 stability of numerical algorithms", 2002), so what it loses is measured by moving the matrix that far before the call:
 
     by column, |dA_ij| <= eps |a_j|             qr (theorem 19.4), lu and all that is solved by it (theorem 9.4, with |L| <= 1)
-    by entry, |dA_ij| <= 4 eps |a_ij|           triangular_solve (theorem 8.5)
     by diagonal, |dA_ij| <= eps sqrt(a_ii a_jj) cholesky (theorem 10.3)
     by norm, |dA_ij| <= eps |A|_F               the rest: eigh, svd and what is made of it, expm
 
@@ -33,6 +32,9 @@ Array = Any
 
 _NUMPY = LinalgNumpy()
 
+_NUMPY_RANK = 1e-15
+"""NumPy's pinv takes singular values up to this share of the greatest for 0."""
+
 
 class LinalgLanes:
     """A part of `PerturbedNamespace`."""
@@ -51,9 +53,6 @@ class LinalgLanes:
     def _by_diagonal(self: Any, x: Array) -> Array:
         sizes = np.sqrt(np.abs(np.einsum("...iil->...il", x)))
         return x + sizes[..., :, np.newaxis, :] * sizes[..., np.newaxis, :, :] * self._draws_of(x)
-
-    def _by_entry(self: Any, x: Array) -> Array:
-        return x * self._factors(self._function, x.shape)
 
     def _lapack(self: Any, op: str, *arrays: Array, **params: Any) -> Any:
         """NumPy's result for every lane, lanes last again. A lane without a result is a domain error."""
@@ -122,14 +121,28 @@ class LinalgLanes:
         x = self._rounded(self._lapack("solve", self._by_column(a), b[:, np.newaxis] if column else b))
         return x[..., 0, :] if column else x
 
-    def triangular_solve(self: Any, a: Array, b: Array, **params: Any) -> Array:
-        return self._rounded(self._lapack("triangular_solve", self._by_entry(a), b, **params))
+    def triangular_solve(
+        self: Any, a: Array, b: Array, *, lower: bool, transposed: bool, unit_diagonal: bool, left: bool
+    ) -> Array:
+        """As a system like any other: NumPy has no triangular solver, and pivots fill in what is 0."""
+        triangle = self.tril(a, k=0) if lower else self.triu(a, k=0)
+        if unit_diagonal:
+            triangle = np.where(np.eye(a.shape[-2], dtype=np.bool_)[..., np.newaxis], 1.0, triangle)
+        if transposed == left:
+            triangle = np.swapaxes(triangle, -3, -2)
+        return self.solve(triangle, b) if left else np.swapaxes(self.solve(triangle, np.swapaxes(b, -3, -2)), -3, -2)
 
     def inv(self: Any, x: Array) -> Array:
         return self._rounded(self._lapack("inv", self._by_column(x)))
 
     def pinv(self: Any, x: Array) -> Array:
-        return self._rounded(self._lapack("pinv", self._by_norm(x)))
+        """The exact lane says which singular values are 0: the perturbation would make every matrix one of full rank."""
+        if x.size == 0:
+            return self._lapack("pinv", x)
+        u, s, vh = self._lapack("svd", self._by_norm(x), full_matrices=False)
+        kept = self._exact(s) > _NUMPY_RANK * self._exact(s).max(axis=-2, keepdims=True)
+        inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
+        return self._rounded(np.einsum("...kjl,...kl,...ikl->...jil", vh, inverse, u))
 
     def lstsq(self: Any, a: Array, b: Array) -> Array:
         return self.matmul(self.pinv(a), b)
@@ -137,7 +150,11 @@ class LinalgLanes:
     # Determinants and powers
 
     def det(self: Any, x: Array) -> Array:
-        return self._rounded(self._lapack("det", self._by_column(x)))
+        """Besides, eps of Hadamard's bound, the product of the columns' lengths: what is lost where all cofactors are 0 too."""
+        if x.shape[-2] == 0:
+            return self._lapack("det", x)
+        det = self._lapack("det", self._by_column(x))
+        return self._keep(det + np.prod(np.sqrt(np.sum(x * x, axis=-3)), axis=-2) * self._draws_of(det))
 
     def slogdet(self: Any, x: Array) -> tuple[Array, Array]:
         sign, logabsdet = self._lapack("slogdet", self._by_column(x))
@@ -159,7 +176,11 @@ class LinalgLanes:
         return self._rounded(self._lapack("expm", self._by_norm(x)))
 
     def cofactor(self: Any, x: Array, *directions: Array) -> Array:
-        return self._rounded(self._lapack("cofactor", *map(self._by_norm, (x, *directions))))
+        """Besides, eps of the product of the norms of all that is multiplied."""
+        result = self._lapack("cofactor", *map(self._by_norm, (x, *directions)))
+        norms = [np.sqrt(np.sum(a * a, axis=(-3, -2), keepdims=True)) for a in (x, *directions)]
+        factors = [norms[0]] * (x.shape[-2] - 1 - len(directions)) + norms[1:]
+        return self._keep(result + functools.reduce(np.multiply, factors, 1.0) * self._draws_of(result))
 
     def divide_by_gaps(self: Any, k: Array, x: Array, y: Array, *, hollow: bool) -> Array:
         """Which gaps are 0 the exact lane of each point says: in the others a repeated eigenvalue is split by the perturbation."""

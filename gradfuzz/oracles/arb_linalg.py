@@ -200,18 +200,21 @@ class LinalgArb(LinalgObjects):
             yield _moved(a, values[index].real, arb_mat(n, 1, [x / norm for x in ratios]))
 
     def svd_of(self, a: Array) -> tuple[Array, Array, Array]:
-        s, v = self._right_vectors(a)
-        u = self.divide(self.matmul(a, v), s[np.newaxis, :])
-        return u, s, v.T
+        coefficients = self._coefficients(a)
+        s, vectors = self._right_vectors(coefficients)
+        right = np.concatenate([_lifted(v) for v in vectors], axis=1)
+        images = np.concatenate([_lifted(_product(coefficients, v, len(coefficients))) for v in vectors], axis=1)
+        return self.divide(images, s[np.newaxis, :]), s, right.T
 
     def singular_values(self, a: Array) -> Array:
-        return self._right_vectors(a)[0]
+        return self._right_vectors(self._coefficients(a))[0]
 
-    def _right_vectors(self, a: Array) -> tuple[Array, Array]:
-        w, v = self.eigh_of(self.matmul(a.T, a))
-        if any(constant_term(x).contains(0) for x in w):
+    def _right_vectors(self, a: Coefficients) -> tuple[Array, list[Coefficients]]:
+        """Singular values in descending order, and the coefficients of the vectors on the right."""
+        pairs = list(self._eigenpairs(_product([x.transpose() for x in a], a, len(a))))[::-1]
+        if any(constant_term(w).contains(0) for w, _ in pairs):
             raise WideError("a singular value may be 0", tie=True)
-        return self.sqrt(w[::-1]), v[:, ::-1]
+        return self.sqrt(_vector(w for w, _ in pairs)), [v for _, v in pairs]
 
 
 def _solved(a: Coefficients, b: Coefficients, op: str, *, tie: bool = False) -> Coefficients:
