@@ -22,7 +22,7 @@ import numpy as np
 from flint import arb, arb_series, fmpq
 
 from gradfuzz.errors import DomainError, EvaluationError
-from gradfuzz.oracles.arb_linalg import LinalgArb
+from gradfuzz.oracles.arb_linalg import Eigenpairs, LinalgArb
 from gradfuzz.oracles.arb_numbers import Number, WideError, constant_term
 from gradfuzz.oracles.base import Point, Question, Reference, Truth
 from gradfuzz.oracles.directions import Line, Setting, UnsettledError, inconclusive, lines
@@ -57,6 +57,7 @@ class ArbNamespace(LinalgArb):
     ) -> None:
         super().__init__(precision, trace)
         self.order = order
+        self.eigenpairs = {}
 
     def scalar(self, value: float | int) -> arb:
         return arb(value)
@@ -197,9 +198,11 @@ def _enclosures(setting: Setting, trace: list[int]) -> tuple[list[Entries], list
     order = question.order
     values: list[Entries] = []
     gradient: list[arb] = []
+    eigenpairs: Eigenpairs = {}
 
     def run(line: Line | None, steps: list[int]) -> arb:
         namespace = ArbNamespace(question.precision, steps, order=order)
+        namespace.eigenpairs = eigenpairs
         outputs = interpret(question.program, setting.inputs(line, arb, _on_line), namespace, trace=steps)
         if not values:
             values.extend(_balls(output, namespace) for output in outputs)

@@ -21,13 +21,15 @@ import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import flint
 import numpy as np
 from flint import acb_mat, arb, arb_mat, arb_series
 
 from gradfuzz.oracles.arb_numbers import Number, WideError, constant_term
 from gradfuzz.programs.linalg_objects import Array, LinalgObjects
+from gradfuzz.programs.object_namespace import OutOfRangeError
 
-__all__ = ["LinalgArb"]
+__all__ = ["Eigenpairs", "LinalgArb"]
 
 _MINORS = 6
 """Determinants up to this size are sums of minors, 2^n of them; greater ones are read off the characteristic polynomial."""
@@ -36,10 +38,15 @@ Coefficients = list[Any]
 """The ball matrices A0, A1, ... of a matrix of series; A0 alone where nothing moves."""
 
 
+Eigenpairs = dict[Any, list[tuple[arb, Any]]]
+"""Eigenvalues and vectors, by the precision and the entries of the matrix."""
+
+
 class LinalgArb(LinalgObjects):
-    """`order` is that of the last coefficient."""
+    """`order` is that of the last coefficient. `eigenpairs` are those of matrices that were met before."""
 
     order: int
+    eigenpairs: Eigenpairs
 
     def nearest(self, x: Number) -> float:
         return float(constant_term(x).mid())
@@ -186,18 +193,18 @@ class LinalgArb(LinalgObjects):
 
     def _eigenpairs(self, a: Coefficients) -> Iterator[tuple[Number, Coefficients]]:
         """The eigenvalues of a symmetric matrix in ascending order, and the coefficients of their vectors, of length 1."""
-        n = a[0].nrows()
-        try:
-            values, vectors = acb_mat(a[0]).eig(right=True)
-        except ValueError as error:
-            raise WideError("eigenvalues or singular values may coincide", tie=True) from error
-        for index in sorted(range(n), key=lambda k: values[k].real.mid()):
-            # FLINT's vector is a real one times any complex number, and symmetric matrices have real values.
-            found = [vectors[i, index] for i in range(n)]
-            largest = max(found, key=lambda x: abs(x).mid())
-            ratios = [(x / largest).real for x in found]
-            norm = sum((x * x for x in ratios), arb(0)).sqrt()
-            yield _moved(a, values[index].real, arb_mat(n, 1, [x / norm for x in ratios]))
+        for value, vector in self._at_the_point(a[0]):
+            yield _moved(a, value, vector)
+
+    def _at_the_point(self, a: Any) -> list[tuple[arb, Any]]:
+        """The same for all lines through it."""
+        entries = a.entries()
+        if not all(x.is_finite() for x in entries):
+            raise OutOfRangeError("eigenvalues or singular values of a matrix of unknown size")
+        key = flint.ctx.prec, *((x.mid().man_exp(), x.rad().man_exp()) for x in entries)
+        if key not in self.eigenpairs:
+            self.eigenpairs[key] = _enclosed(a)
+        return self.eigenpairs[key]
 
     def svd_of(self, a: Array) -> tuple[Array, Array, Array]:
         coefficients = self._coefficients(a)
@@ -215,6 +222,24 @@ class LinalgArb(LinalgObjects):
         if any(constant_term(w).contains(0) for w, _ in pairs):
             raise WideError("a singular value may be 0", tie=True)
         return self.sqrt(_vector(w for w, _ in pairs)), [v for _, v in pairs]
+
+
+def _enclosed(a: Any) -> list[tuple[arb, Any]]:
+    """The eigenvalues of a symmetric ball matrix in ascending order, and their vectors, of length 1."""
+    n = a.nrows()
+    try:
+        values, vectors = acb_mat(a).eig(right=True)
+    except ValueError as error:
+        raise WideError("eigenvalues or singular values may coincide", tie=True) from error
+    pairs = []
+    for index in sorted(range(n), key=lambda k: values[k].real.mid()):
+        # FLINT's vector is a real one times any complex number, and symmetric matrices have real values.
+        found = [vectors[i, index] for i in range(n)]
+        largest = max(found, key=lambda x: abs(x).mid())
+        ratios = [(x / largest).real for x in found]
+        norm = sum((x * x for x in ratios), arb(0)).sqrt()
+        pairs.append((values[index].real, arb_mat(n, 1, [x / norm for x in ratios])))
+    return pairs
 
 
 def _solved(a: Coefficients, b: Coefficients, op: str, *, tie: bool = False) -> Coefficients:
