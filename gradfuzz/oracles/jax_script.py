@@ -25,7 +25,7 @@ def source(
     if style is None:
         function = JaxEmitter(question.precision).function(question.program, "f")
     else:
-        bound = max(1, *jax_answers.trip_counts(question, point_index))
+        bound = max([1, *jax_answers.trip_counts(question, point_index)])
         function = program_source(question.program, question.precision, style, bound)
     gradient, helpers = _gradient(question, jit=style is not None and not way.endswith(":nojit"), unrolled=style is None)
     kind = "derivative" if question.modes else "value"

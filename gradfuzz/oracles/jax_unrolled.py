@@ -12,6 +12,7 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.oracles import jax_answers
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.oracles.jax_namespace import JaxNamespace
+from gradfuzz.oracles.linalg_source import missing_op
 from gradfuzz.programs.interpret import interpret
 
 __all__ = ["Unrolled"]
@@ -28,7 +29,9 @@ class Unrolled(Oracle):
     stride = 16
 
     def supports(self, question: Question) -> str | None:
-        return None if question.wrt or not question.modes else "there is no input to differentiate"
+        if question.modes and not question.wrt:
+            return "there is no input to differentiate"
+        return missing_op(question.program)
 
     def answer(self, question: Question) -> list[Answer]:
         reason = self.supports(question)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gradfuzz.programs.ops import OPS, result_type
-from gradfuzz.programs.syntax import ParamValue
+from gradfuzz.programs.syntax import Call, ParamValue, Program, walk
 from gradfuzz.programs.types import Type
 
-__all__ = ["LinalgMethods", "Params", "Shape", "Write", "compiling", "is_linalg", "result_shapes"]
+__all__ = ["INTERNAL", "LinalgMethods", "Params", "Shape", "Write", "compiling", "is_linalg", "missing_op", "result_shapes"]
 
 Shape = tuple[int, ...]
 Params = Mapping[str, ParamValue]
@@ -78,6 +78,16 @@ class LinalgMethods:
 def is_linalg(op: str) -> bool:
     """Whether an op is one of those that are written here."""
     return op in vars(LinalgMethods)
+
+
+INTERNAL = frozenset({"cofactor", "divide_by_gaps"})
+"""Ops that only derivatives are made of. No library has them."""
+
+
+def missing_op(program: Program) -> str | None:
+    """Why no library can run a program: an op of it that libraries do not have; None where they have all."""
+    found = next((node.op for node in walk(program) if isinstance(node, Call) and node.op in INTERNAL), None)
+    return None if found is None else f"{found} is an op of derivatives; libraries have no such function"
 
 
 def result_shapes(op: str, types: Sequence[Type], params: Params) -> list[Shape]:

@@ -73,6 +73,8 @@ def each_direction(derivative: Callable[[Tensors], tuple[Sequence[Any], Tensors]
             tangents[k].view(-1)[entry] = 1.0
             outputs, (slope,) = derivative(tangents)
             gradient[k].view(-1)[entry] = slope.detach()
+    if all(x.numel() == 0 for x in xs):
+        outputs, _ = derivative(gradient)
     return outputs, gradient
 
 

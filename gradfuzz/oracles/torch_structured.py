@@ -51,6 +51,9 @@ class Structured(TorchOracle):
 
     def supports(self, question: Question) -> str | None:
         """The first question of some modes takes about a second: whether torch has them at all is found by trying."""
+        missing = super().supports(question)
+        if missing is not None:
+            return missing
         graph = lower(question.program)
         loops = [node for node in graph.walk() if isinstance(node, Loop)]
         if not loops:

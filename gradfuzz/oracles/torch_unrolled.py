@@ -13,6 +13,7 @@ import torch
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Precision, Question
+from gradfuzz.oracles.linalg_source import missing_op
 from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_func, by_reverse
 from gradfuzz.oracles.torch_namespace import TorchNamespace
 from gradfuzz.programs.interpret import interpret
@@ -28,12 +29,13 @@ class TorchOracle(Oracle):
     limits: tuple[type[BaseException], ...] = (NotImplementedError,)
     """Exceptions that say that torch cannot do this, rather than that it failed."""
     refusals = re.compile(
-        r"not (yet |currently )?(implemented|supported)|(does not|doesn't|cannot) support|unsupported", re.IGNORECASE
+        r"not (yet |currently )?(implemented|supported)|(does not|doesn't|cannot) support|unsupported|is not differentiable when",
+        re.IGNORECASE,
     )
     """How messages of other exceptions say so."""
 
     def supports(self, question: Question) -> str | None:
-        return None
+        return missing_op(question.program)
 
     def answer(self, question: Question) -> list[Answer]:
         reason = self.supports(question)
@@ -79,7 +81,7 @@ class Eager(TorchOracle):
     def supports(self, question: Question) -> str | None:
         if question.modes.count("fwd") > 1:
             return "torch.autograd.forward_ad has no nested levels: one forward step at most"
-        return None
+        return super().supports(question)
 
     def differentiate(
         self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
