@@ -163,7 +163,8 @@ def _run(graph: Graph, question: Question, points: Sequence[Point], trip_limit: 
     exact = rows[..., 0]
     spread = np.abs(rows - rows[..., :1]).max(axis=-1, initial=0.0)
     sizes = np.abs(exact)
-    smallest = np.where(sizes == 0.0, 1.0, sizes).min(axis=0, initial=1.0)
+    # What cancels is in the target as large as its noise, however near to 0 the exact lane comes.
+    smallest = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * namespace.scale)).min(axis=0, initial=1.0)
     largest = sizes.max(axis=0, initial=1.0)
     least, most = _NORMAL[question.precision]
     measured = [_measured(outputs, k, namespace.scale) for k in range(len(points))]
