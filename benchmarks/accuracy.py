@@ -67,7 +67,7 @@ def modes_of(index: int, max_order: int) -> list[Modes]:
 
 def run(family: str, number: int, count: int, seed: int, max_order: int) -> Batch:
     engine, jury, batch = EngineOracle(), Jury(), Batch()
-    for k, drawn in enumerate(draw_many(FAMILIES[family](PRECISIONS), count, f"{seed}/{family}/{number}")):
+    for k, drawn in enumerate(draw_many(FAMILIES[family].cases(PRECISIONS), count, f"{seed}/{family}/{number}")):
         index = number * BATCH + k
         asked = questions(drawn, index, seed, orders=(1,), checks=("vjp",))
         for first, modes in itertools.product(asked[:1], modes_of(index, max_order)):

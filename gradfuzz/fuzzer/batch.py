@@ -16,7 +16,7 @@ from gradfuzz.fuzzer.questions import CHECKS, questions
 from gradfuzz.oracles.base import Answer, Oracle, Precision, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.printer import to_text
-from gradfuzz.strategies import FAMILIES, draw_many, triggers
+from gradfuzz.strategies import FAMILIES, draw_many
 from gradfuzz.strategies import Case as Drawn
 
 __all__ = ["Batch", "Counts", "Order", "Raw", "drawn", "is_slow", "jury", "oracle", "run"]
@@ -118,7 +118,7 @@ def drawn(order: Order) -> list[Drawn]:
     """The batch's cases. The first draw of every seed is the simplest case there is; only the first batch keeps it."""
     skip = 0 if order.number == 0 else 1
     seed = f"{order.seed}/{order.number}" if order.family == "loops" else f"{order.seed}/{order.family}/{order.number}"
-    return draw_many(FAMILIES[order.family](order.precisions), order.count + skip, seed)[skip:]
+    return draw_many(FAMILIES[order.family].cases(order.precisions), order.count + skip, seed)[skip:]
 
 
 def run(order: Order) -> Batch:
@@ -132,7 +132,7 @@ def run(order: Order) -> Batch:
             (index, q)
             for q in questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
         ]
-        coverage.update(triggers(draw) if order.family == "loops" else ())
+        coverage.update(FAMILIES[order.family].reached(draw))
     counts: dict[str, Counts] = {}
     raws: list[Raw] = []
     explained: Counter[tuple[str, Class]] = Counter()

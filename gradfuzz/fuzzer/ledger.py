@@ -10,7 +10,7 @@ from gradfuzz.fuzzer.batch import Batch, Counts, Raw
 from gradfuzz.fuzzer.events import TargetSummary
 from gradfuzz.fuzzer.finding import Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.prove import Proof, library
-from gradfuzz.strategies import GOALS
+from gradfuzz.strategies import FAMILIES
 
 __all__ = ["Ledger", "rank"]
 
@@ -31,6 +31,7 @@ class Ledger:
     def __init__(self, oracles: Sequence[tuple[str, str]], families: Sequence[str]) -> None:
         self._versions = dict(oracles)
         self._counts = {(name, family): Counts() for name, _ in oracles for family in families}
+        self._families = tuple(families)
         self._coverage: Counter[str] = Counter()
         self._entries: list[_Entry] = []
         self._counted: Counter[tuple[str, Class]] = Counter()
@@ -44,7 +45,7 @@ class Ledger:
 
     @property
     def coverage(self) -> Mapping[str, int]:
-        return {goal.name: self._coverage[goal.name] for goal in GOALS}
+        return {goal: self._coverage[goal] for family in self._families for goal in FAMILIES[family].goals}
 
     def summaries(self) -> tuple[TargetSummary, ...]:
         """One per oracle and family."""

@@ -13,7 +13,7 @@ from gradfuzz.strategies.case import Case, cases
 from gradfuzz.strategies.coverage import coverage_counts, coverage_table, triggers
 from gradfuzz.strategies.draw import draw_many
 from gradfuzz.strategies.expression import expressions
-from gradfuzz.strategies.families import FAMILIES
+from gradfuzz.strategies.families import FAMILIES, Family
 from gradfuzz.strategies.goals import GOALS, Goal
 from gradfuzz.strategies.linalg_program import linalg_cases, linalg_programs
 from gradfuzz.strategies.loop_program import loop_programs, programs
@@ -25,6 +25,7 @@ __all__ = [
     "FAMILIES",
     "GOALS",
     "Case",
+    "Family",
     "Goal",
     "cases",
     "coverage_counts",

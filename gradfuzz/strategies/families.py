@@ -1,20 +1,40 @@
-"""The families of programs that a sweep draws from: a name, and the strategy of its cases in given precisions."""
+"""The families of programs that a sweep draws from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from gradfuzz.programs.syntax import Call, walk
 from gradfuzz.strategies.case import Case, cases
-from gradfuzz.strategies.linalg_program import linalg_cases
+from gradfuzz.strategies.coverage import triggers
+from gradfuzz.strategies.goals import GOALS
+from gradfuzz.strategies.linalg_program import OPS, linalg_cases
 from gradfuzz.strategies.point import Precision
 
-__all__ = ["FAMILIES"]
+__all__ = ["FAMILIES", "Family"]
 
-FAMILIES: dict[str, Callable[[tuple[Precision, ...]], st.SearchStrategy[Case]]] = {
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How its cases are drawn in given precisions, what the draws are meant to reach, and what a case does reach."""
+
+    cases: Callable[[tuple[Precision, ...]], st.SearchStrategy[Case]]
+    goals: tuple[str, ...]
+    reached: Callable[[Case], frozenset[str]]
+
+
+def _ops(case: Case) -> frozenset[str]:
+    return frozenset(node.op for node in walk(case.program) if isinstance(node, Call)) & frozenset(OPS)
+
+
+FAMILIES: dict[str, Family] = {
     # A further point of a loop program costs far less than a further program, which has to be compiled.
-    "loops": lambda precisions: cases(precisions=precisions, min_points=3, max_points=6),
-    "linalg": lambda precisions: linalg_cases(precisions=precisions),
+    "loops": Family(
+        lambda precisions: cases(precisions=precisions, min_points=3, max_points=6), tuple(g.name for g in GOALS), triggers
+    ),
+    "linalg": Family(lambda precisions: linalg_cases(precisions=precisions), OPS, _ops),
 }
 """By name, the default one first."""
