@@ -1,7 +1,7 @@
 """Ops with several results, in emitted statements: computed once, where the first result is wanted.
 
-`qr(a)[0] @ qr(a)[1]` is written as `qr_1 = ...` and `qr_1[0] @ qr_1[1]`, so that a library sees the results used together, as it does in the
-interpreter. A name is good until a variable that the operands read is assigned, and within one block.
+`qr(a)[0] @ qr(a)[1]` is written as `qr_1 = ...` and `qr_1[0] @ qr_1[1]`, so that a library sees the results used together, as it
+does in the interpreter. A name is good until a variable that the operands read is assigned, and within one block.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Several:
         self.closed = False
 
     def name(self, call: Call, source: Callable[[], str]) -> str | None:
-        """The name of all results of `call`, whose `source` goes to the next lines where they have none; None where they need none."""
+        """The name of all results of `call`, or None where they need none. Where they have none yet, `source` is written first."""
         key = _key(call)
         if self.closed or key not in self._wanted:
             return None

@@ -1,7 +1,7 @@
 """Linear algebra in JAX: how each op is written, and the methods of the namespace made of that.
 
-Every op is JAX's own function, as its gradient is what is on trial; where that function takes no batch axes (`kron`, `lstsq`, `lu`), it is
-mapped over them by `jnp.vectorize`. `cholesky`, `eigh` and `eigvalsh` symmetrize by default.
+Every op is JAX's own function, as its gradient is what is on trial; where that function takes no batch axes (`kron`, `lstsq`,
+`lu`), it is mapped over them by `jnp.vectorize`. `cholesky`, `eigh` and `eigvalsh` symmetrize by default.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Linear algebra in a library's dialect: the namespace runs the very text that a reproducer shows.
 
-An op of linear algebra is seldom one call: operands are spread over batch axes, an option has another name, a triangle is transposed. What a
-dialect writes for it is compiled once per shapes and parameters.
+An op of linear algebra is seldom one call: operands are spread over batch axes, an option has another name, a triangle is
+transposed. What a dialect writes for it is compiled once per shapes and parameters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["INTERNAL", "LinalgMethods", "Params", "Shape", "Write", "compiling",
 Shape = tuple[int, ...]
 Params = Mapping[str, ParamValue]
 Write = Callable[[str, Sequence[str], Sequence[Shape], Params], str]
-"""(op, texts of the operands, their shapes, parameters but `part`) -> an expression; of an op with several results, of the tuple of them."""
+"""(op, texts of the operands, their shapes, parameters but `part`) -> an expression, of the tuple where an op has several results."""
 Compiled = Callable[[str, tuple[Shape, ...], tuple[tuple[str, ParamValue], ...]], Callable[..., Any]]
 
 
@@ -44,7 +44,7 @@ def _method(op: str) -> Callable[..., Any]:
 
 
 class LinalgMethods:
-    """The linear-algebra ops of a namespace. Those with several results return them all, as tuples. A subclass says what is `compiled`."""
+    """The linear-algebra ops of a namespace; those with several results return them all. A subclass says what is `compiled`."""
 
     compiled: Compiled
 

@@ -1,7 +1,7 @@
 """Linear algebra in mpmath, for the truth that a reproducer shows: how each op is written, and the functions that the text calls.
 
-Matrices are NumPy arrays of mpf. The decompositions are mpmath's, of one matrix at a time, with the signs that NumPy chooses for the
-matrix rounded to float64; they stay the same in a step of a difference. Singular and deficient matrices are left to fail.
+Matrices are NumPy arrays of mpf. The decompositions are mpmath's, of one matrix at a time, with the signs that NumPy chooses for
+the matrix rounded to float64; they stay the same in a step of a difference. Singular and deficient matrices are left to fail.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Linear algebra in torch: how each op is written, and the methods of the namespace made of that.
 
-Every op is torch's own function, as its gradient is what is on trial. Only what torch does not have is put together: `symmetric`, for torch reads one
-triangle where the language means (x + x^T) / 2; a Kronecker product of stacks; batch axes that broadcast, in `lstsq`.
+Every op is torch's own function, as its gradient is what is on trial. Only what torch does not have is put together: `symmetric`,
+for torch reads one triangle where the language means (x + x^T) / 2; a Kronecker product of stacks; batch axes that broadcast, in
+`lstsq`.
 """
 
 from __future__ import annotations

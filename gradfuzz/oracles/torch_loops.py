@@ -260,7 +260,7 @@ def _never_fails(node: Equation | Loop) -> bool:
 
 
 def _is_new(node: Equation) -> bool:
-    """Whether the result has its own memory. A reduction over no axes is its argument; results that are computed together may be read twice."""
+    """Whether the result has its own memory. A reduction over no axes is its argument; one of several results may be read twice."""
     unchanged = OPS[node.op].kind == "reduction" and node.inputs[0].type.shape == node.output.type.shape
     return node.op not in _VIEWS and not OPS[node.op].parts and (not unchanged or node.op == "cumulative_sum")
 
