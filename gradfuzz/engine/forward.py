@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradfuzz.engine.functions import broadcast_to
-from gradfuzz.engine.inline import emit_loop, or_zeros, values
+from gradfuzz.engine.inline import emit_loop, or_zeros, primal, values
 from gradfuzz.engine.jvp_rules import JVP
 from gradfuzz.engine.value import Value
 from gradfuzz.errors import NotDifferentiableError
@@ -52,8 +52,11 @@ class ForwardMode:
         return Value(self.builder, atom, self.level)
 
     def equation(self, node: Equation, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
-        ans = self.value(self.builder.emit_as(node.output.name, node.op, *arguments, **dict(node.params)))
         active = [k for k, t in enumerate(tangents) if t is not None]
+        if active:
+            ans = self.value(primal(self, node, arguments))
+        else:
+            ans = self.value(self.builder.emit_as(node.output.name, node.op, *arguments, **dict(node.params)))
         if not active or not node.output.type.is_float:
             return [ans.atom], [None]
         if node.op == "sign":

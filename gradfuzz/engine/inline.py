@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from gradfuzz.engine.linalg_rules import FORTH
 from gradfuzz.engine.value import Value
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, Node, Var
 
-__all__ = ["copy_node", "emit_loop", "inline", "or_zeros", "values"]
+__all__ = ["copy_node", "emit_loop", "inline", "or_zeros", "primal", "values"]
 
 
 class _Mode(Protocol):
@@ -39,6 +40,13 @@ def inline(builder: GraphBuilder, graph: Graph, inputs: Sequence[Atom]) -> list[
     for node in graph.nodes:
         known.update(zip(node.outputs, copy_node(builder, node, [read(a) for a in node.inputs]), strict=True))
     return [read(a) for a in graph.outputs]
+
+
+def primal(mode: _Mode, node: Equation, arguments: Sequence[Atom]) -> Atom:
+    """The value of an op whose derivative is wanted, too."""
+    params = dict(node.params)
+    value = FORTH[node.op](*values(mode, arguments), **params) if node.op in FORTH else None
+    return mode.builder.emit_as(node.output.name, node.op, *arguments, **params) if value is None else value.atom
 
 
 def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> Sequence[Atom]:

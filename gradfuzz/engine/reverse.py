@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradfuzz.engine.functions import unbroadcast
-from gradfuzz.engine.inline import copy_node, emit_loop, or_zeros
+from gradfuzz.engine.inline import copy_node, emit_loop, or_zeros, primal
 from gradfuzz.engine.value import Value, apply
 from gradfuzz.engine.vjp_rules import VJP, VJP_SEVERAL
 from gradfuzz.errors import NotDifferentiableError, UsageError
@@ -276,8 +276,11 @@ class Tape:
                 self.active_carries[node], moved = self._loop_activity(node)
                 outputs, self.saved[node] = mode.saving_loop(node, arguments)
             else:
-                outputs = copy_node(mode.builder, node, arguments)
                 moved = active_outputs(node, [self.is_active(a) for a in node.inputs])
+                if isinstance(node, Equation) and moved[0]:
+                    outputs = [primal(mode, node, arguments)]
+                else:
+                    outputs = copy_node(mode.builder, node, arguments)
             self.known.update(zip(node.outputs, outputs, strict=True))
             self.active.update(v for v, a in zip(node.outputs, moved, strict=True) if a)
         self.outputs = [self.read(a) for a in graph.outputs]

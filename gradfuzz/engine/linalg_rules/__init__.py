@@ -2,8 +2,9 @@
 
 The rules of `vjp_rules` and `jvp_rules` in form: `VJP[op]` has one rule per argument, (g, ans, *args, **params) -> cotangent; `JVP[op]` one per
 argument, (t, ans, *args, **params) -> tangent. `VJP_SEVERAL[op]` serves an op with several results: (gs, ans, *args, **params) -> one
-cotangent per argument, where `gs` has a cotangent or None and `ans` a value for each result. All are made of ops of the table, so they
-differentiate again; all take any leading batch axes.
+cotangent per argument, where `gs` has a cotangent or None and `ans` a value for each result. `FORTH[op]` is how the value of an op is
+computed when its derivative is wanted, too: (*args, **params) -> value by a decomposition that the rules need anyway, or None for the op itself.
+All are made of ops of the table, so they differentiate again; all take any leading batch axes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from gradfuzz.engine.linalg_rules import cholesky, det, eigh, gaps, lu, norms, pinv, powers, products, qr, solving, svd
 from gradfuzz.engine.linalg_rules.table import Rule, Rules
 
-__all__ = ["JVP", "VJP", "VJP_SEVERAL"]
+__all__ = ["FORTH", "JVP", "VJP", "VJP_SEVERAL"]
 
 
 VJP: Rules = {
@@ -75,4 +76,11 @@ JVP: Rules = {
     "vector_norm": norms.JVP["vector_norm"],
     "matrix_power": powers.JVP["matrix_power"],
     "expm": powers.JVP["expm"],
+}
+
+FORTH: dict[str, Rule] = {
+    "svdvals": svd.FORTH["svdvals"],
+    "eigvalsh": eigh.FORTH["eigvalsh"],
+    "matrix_norm": norms.FORTH["matrix_norm"],
+    "lstsq": pinv.FORTH["lstsq"],
 }

@@ -17,7 +17,9 @@ from gradfuzz.engine.linalg_rules.matrices import on_diagonal, row, symmetric_pa
 from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
-__all__ = ["JVP", "VJP", "VJP_SEVERAL"]
+__all__ = ["FORTH", "JVP", "VJP", "VJP_SEVERAL"]
+
+FORTH: dict[str, Rule] = {"eigvalsh": lambda a: apply("eigh", a, part=0)}
 
 # vjp: A_bar = V (diag(w_bar) + F o (V^T V_bar)) V^T --------------------------------------------------------------------------------------
 

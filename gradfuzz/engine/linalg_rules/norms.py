@@ -10,10 +10,10 @@ from typing import Any
 
 from gradfuzz.engine.functions import expand_reduced, sign, sum, where
 from gradfuzz.engine.linalg_rules.matrices import expand, row, transpose
-from gradfuzz.engine.linalg_rules.table import Rules
+from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
-__all__ = ["JVP", "VJP"]
+__all__ = ["FORTH", "JVP", "VJP"]
 
 _LINES = {1: (-2, "inf"), -1: (-2, "-inf"), "inf": (-1, "inf"), "-inf": (-1, "-inf")}
 """Orders that are the extreme sum of absolute values over an axis: that axis, and which extreme."""
@@ -26,6 +26,17 @@ def _extreme(values: Any, which: Any) -> Any:
     """Where `values`, none of them negative, are greatest or least along the last axis."""
     return values == apply("vector_norm", values, ord=which, axis=-1, keepdims=True)
 
+
+def _matrix_norm(x: Any, *, ord: Any, keepdims: bool) -> Any:
+    """Norms of singular values, by the decomposition that has the vectors, too."""
+    if ord != "nuc" and ord not in _SPECTRAL:
+        return None
+    s = apply("svd", x, full_matrices=False, part=1)
+    total = sum(s, axis=-1) if ord == "nuc" else apply("vector_norm", s, ord=_SPECTRAL[ord], axis=-1)
+    return expand(total) if keepdims else total
+
+
+FORTH: dict[str, Rule] = {"matrix_norm": _matrix_norm}
 
 # vjp -------------------------------------------------------------------------------------------------------------------------------------
 

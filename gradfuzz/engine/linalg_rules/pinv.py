@@ -13,10 +13,17 @@ from typing import Any
 
 from gradfuzz.engine.functions import unbroadcast
 from gradfuzz.engine.linalg_rules.matrices import column, transpose
-from gradfuzz.engine.linalg_rules.table import Rules
+from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
-__all__ = ["JVP", "VJP"]
+__all__ = ["FORTH", "JVP", "VJP"]
+
+
+def _lstsq(a: Any, b: Any) -> Any:
+    return apply("matmul", apply("pinv", a), b)
+
+
+FORTH: dict[str, Rule] = {"lstsq": _lstsq}
 
 # vjp -------------------------------------------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,9 @@ from gradfuzz.engine.linalg_rules.matrices import columns, expand, on_diagonal, 
 from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
-__all__ = ["JVP", "VJP", "VJP_SEVERAL"]
+__all__ = ["FORTH", "JVP", "VJP", "VJP_SEVERAL"]
+
+FORTH: dict[str, Rule] = {"svdvals": lambda a: apply("svd", a, full_matrices=False, part=1)}
 
 # vjp -------------------------------------------------------------------------------------------------------------------------------------
 
