@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
 
-__all__ = ["cofactor", "divide_by_gaps"]
+__all__ = ["GAP_UNITS", "cofactor", "divide_by_gaps"]
+
+_FEW = 8
+"""One call of LAPACK per matrix is no loss for at most one of them per 8 rows."""
 
 GAP_UNITS = 4.0
 """Times the number of values and the machine epsilon: a smaller gap, in terms of the largest value, is rounding."""
@@ -33,13 +37,15 @@ def divide_by_gaps(k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
 def cofactor(a: Any, *directions: Any) -> Any:
     """The mixed derivative of the cofactor matrix of `a` along `directions`, all of shape (..., n, n): right at every rank of `a`.
 
-    In the coordinates of the singular value decomposition a = u diag(s) vh it is a sum of products of the other singular values and minors
-    of the directions: nothing is divided by a singular value.
+    Up to n = 3 it is minors. Beyond, in the coordinates of the singular value decomposition a = u diag(s) vh it is a sum of products of the
+    other singular values and minors of the directions: nothing is divided by a singular value.
     """
     n = a.shape[-1]
     order = len(directions)
     if order >= n or a.size == 0:
         return np.zeros_like(a) if n != 1 or order else np.ones_like(a)
+    if n <= 3:
+        return _small(a, *directions)
     ready = _by_inverse(a) if order == 0 else None
     if ready is not None:
         return ready
@@ -57,19 +63,56 @@ def cofactor(a: Any, *directions: Any) -> Any:
     return (sign * (u @ middle @ vh)).astype(a.dtype, copy=False)
 
 
+def _small(a: Any, *directions: Any) -> Any:
+    """For n = 1, 2, 3 and fewer directions than n: the cofactor matrix is constant, linear, or quadratic (cross products of the rows)."""
+    if a.shape[-1] == 1:
+        return np.ones_like(a)
+    if a.shape[-1] == 2:
+        (e,) = directions or (a,)
+        return np.flip(e, (-2, -1)) * np.array([[1, -1], [-1, 1]], e.dtype)
+    if not directions:
+        return _crossed(a, a)
+    first, second = (a, *directions)[-2:]
+    return _crossed(first, second) + _crossed(second, first)
+
+
+def _crossed(x: Any, y: Any) -> Any:
+    """Rows x_1 x y_2, x_2 x y_0, x_0 x y_1."""
+    return np.cross(np.roll(x, -1, -2), np.roll(y, -2, -2))
+
+
 def _by_inverse(a: Any) -> Any:
     """det(a) a^-T where every matrix is far from singular, otherwise None."""
     try:
-        inverse = np.linalg.inv(a)
+        inverse, determinant = _inverse_and_det(a)
     except np.linalg.LinAlgError:
         return None
     condition = np.abs(a).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1)
     if not (condition < np.finfo(a.dtype).eps ** -0.25).all():
         return None
-    determinant = np.linalg.det(a)
     if not np.isfinite(determinant).all() or (determinant == 0).any():
         return None
     return determinant[..., np.newaxis, np.newaxis] * np.swapaxes(inverse, -1, -2)
+
+
+def _inverse_and_det(a: Any) -> tuple[Any, Any]:
+    """Of a few large matrices both come from one factorization."""
+    n = a.shape[-1]
+    if math.prod(a.shape[:-2]) > n // _FEW:
+        return np.linalg.inv(a), np.linalg.det(a)
+    from scipy.linalg import get_lapack_funcs
+
+    factor, invert = get_lapack_funcs(("getrf", "getri"), (a,))
+    inverse, determinant = np.empty_like(a), np.empty(a.shape[:-2], a.dtype)
+    for place in np.ndindex(*a.shape[:-2]):
+        lu, pivots, _ = factor(a[place].T)
+        swaps = np.count_nonzero(pivots != np.arange(n))
+        determinant[place] = (-1) ** swaps * np.prod(np.diagonal(lu))
+        found, status = invert(lu, pivots, lwork=32 * n, overwrite_lu=True)
+        if status:
+            raise np.linalg.LinAlgError("singular")
+        inverse[place] = found.T
+    return inverse, determinant
 
 
 def _diagonal_case(s: Any, directions: list[Any]) -> Any:
@@ -98,7 +141,8 @@ def _diagonal_case(s: Any, directions: list[Any]) -> Any:
                 minor[..., r, :] = blocks[owner][..., r, :]
             part = part + _row_of_cofactors(minor, free)
         part = part * weights[..., np.newaxis]
-        np.add.at(result, (..., subsets[:, free, np.newaxis], subsets), part)
+        places: Any = (..., subsets[:, free, np.newaxis], subsets)
+        np.add.at(result, places, part)
     return result
 
 
