@@ -103,6 +103,16 @@ ROWS = (
 )
 
 
+WHY = {
+    **dict.fromkeys(("solve", "det", "slogdet"), "NumPy keeps no factors: the gradient factors the matrix again"),
+    "inv": "NumPy inverts by solving for the identity, which is a third more work",
+    "lu": "the permutation comes as a matrix, and is applied by a product",
+    **dict.fromkeys(("qr", "cholesky"), "taking triangles and transposes apart are passes of their own over the memory"),
+    "expm": "the gradient is the exponential of a matrix of twice the size, half of it known",
+}
+"""What is known to cost time where Torch is faster."""
+
+
 def _sym(a: Any) -> Any:
     return (a + a.mT) / 2
 
@@ -173,6 +183,8 @@ def measure(row: Row, shape: tuple[int, ...], rounds: int) -> str:
     for _ in range(rounds):
         for name, call in calls.items():
             seconds[name].append(once(call, repeats[name]))
+    behind = statistics.median(s / t for s, t in zip(seconds["engine"], seconds["torch"], strict=True)) > 1.05
+    notes += f"  {WHY[row.name]}" if behind and row.name in WHY else ""
     times = "".join(f"{statistics.median(seconds[name]) * 1e3:>10.3f}" for name in calls)
     ratios = "".join(
         f"{statistics.median(s / t for s, t in zip(seconds['engine'], seconds[name], strict=True)):>9.2f}x"
