@@ -12,7 +12,6 @@ __all__ = [
     "column",
     "columns",
     "expand",
-    "identity_like",
     "on_diagonal",
     "row",
     "rows",
@@ -65,11 +64,6 @@ def on_diagonal(d: Any, m: int, n: int, offset: int = 0) -> Any:
         d = concat([d, zeros(d, (*batch, size - length))], axis=-1)
     spread = broadcast_to(column(d) if offset >= 0 else row(d), (*batch, m, n))
     return apply("triu", apply("tril", spread, k=offset), k=offset)
-
-
-def identity_like(x: Any) -> Any:
-    """The identity for each matrix of a batch of square ones."""
-    return on_diagonal(1.0 + zeros(x, x.shape[:-1]), x.shape[-1], x.shape[-1])
 
 
 def _part(x: Any, start: int, stop: int, *, axis: int) -> Any:
