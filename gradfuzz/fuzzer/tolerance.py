@@ -49,6 +49,9 @@ _SIMILAR = 4.0
 _SATURATED = 64.0
 """Noise that grows this much more than in proportion to the perturbation is no longer that of a differentiable computation."""
 
+_MINOR = 1e-3
+"""A noise so small beside the largest of the same array says nothing about chaos."""
+
 TRIPS = 1_000
 """How many trips of a loop are measured where nothing else is said: many times what a drawn program takes, and at once when a program that
 shrinking tries never ends."""
@@ -241,10 +244,11 @@ def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Ar
 def _proportional(values: Sequence[Array], noises: Sequence[Array], finer: Sequence[Array]) -> bool:
     """Whether a smaller perturbation tells the same: no more, and where the noise drowns the value not far less either.
 
-    A chaotic computation fails one way or the other; what it loses cannot be sampled by eight lanes.
+    A chaotic computation fails one way or the other; what it loses cannot be sampled by eight lanes. An entry that is 0 to first order, such as the
+    square of one that vanishes, has a noise that shrinks with the square of the perturbation: beside others that is no chaos.
     """
     for value, noise, fine in zip(values, noises, finer, strict=True):
-        drowned = noise > _SMALL * np.abs(value)
+        drowned = (noise > _SMALL * np.abs(value)) & (noise > _MINOR * np.max(noise, initial=0.0))
         if np.any(fine > _SIMILAR * noise) or np.any(drowned & (noise > _SATURATED * fine)):
             return False
     return True

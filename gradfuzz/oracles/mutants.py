@@ -8,21 +8,29 @@
 | M4 | last-trip-only | the carry's cotangent is dropped between trips | torch #184528, swift-apis #394 |
 | M5 | initial-value | the adjoint of the loop's initial value is missing | clad #474, Swift #27796 |
 | M6 | used-after | a value from before the loop loses the adjoint of its use after it | Warp #1694, #1740 |
+| M14 | dropped-tangent | selections drop the tangent in forward mode | eshkol #443 |
+| - | broadcast-mean | broadcasting is undone by a mean instead of a sum | common |
+
+Those in linear algebra are in `linalg_mutants`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradfuzz.engine import Rules
+from gradfuzz.engine.forward import ForwardMode, Tangent
 from gradfuzz.engine.inline import emit_loop, inline, or_zeros
 from gradfuzz.engine.reverse import Cotangent, Pullback, ReverseMode, Tape
 from gradfuzz.engine.value import Value
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.engine import EngineOracle
+from gradfuzz.oracles.linalg_mutants import LINALG_MUTANTS
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Checkpoint, Equation, Loop, Var
+from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.types import INT
 
 __all__ = ["MUTANTS", "Mutant", "mutant"]
@@ -180,6 +188,31 @@ class ForgottenUse(ReverseMode):
         return parts
 
 
+class DroppedTangent(ForwardMode):
+    """M14. What selects one of its operands has a value and no tangent."""
+
+    def equation(self, node: Equation, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
+        values, slopes = super().equation(node, arguments, tangents)
+        return values, [None] * len(slopes) if OPS[node.op].kind == "selection" else slopes
+
+
+class BroadcastMean(ReverseMode):
+    """The cotangent of an operand that was broadcast is the mean over the axes that grew, where it is the sum."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        parts = super().equation(node, g, tape)
+        if OPS[node.op].kind != "arithmetic":
+            return parts
+        return [self._mean(part, g) for part in parts]
+
+    def _mean(self, part: Cotangent, g: Value) -> Cotangent:
+        if part is None or part.shape == g.shape or not math.prod(g.shape):
+            return part
+        averaged = part * (math.prod(part.shape) / math.prod(g.shape))
+        assert isinstance(averaged, Value), "a product of a value is a value"
+        return averaged
+
+
 @dataclass(frozen=True, slots=True)
 class Mutant:
     """A planted bug: its id and alias, what is wrong, and the report it comes from."""
@@ -212,6 +245,9 @@ MUTANTS: tuple[Mutant, ...] = (
         "Warp #1694",
         Rules(reverse=ForgottenUse),
     ),
+    Mutant("M14", "dropped-tangent", "selections drop the tangent", "eshkol #443", Rules(forward=DroppedTangent)),
+    Mutant("B1", "broadcast-mean", "broadcasting undone by a mean", "common", Rules(reverse=BroadcastMean)),
+    *(Mutant(*row) for row in LINALG_MUTANTS),
 )
 
 

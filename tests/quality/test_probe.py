@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -101,7 +102,7 @@ def swift() -> ProbeReport:
     return probe("mutant:swift-78264", resolve("mutant:swift-78264"))
 
 
-def rows(report: ProbeReport, title: str) -> list[dict]:
+def rows(report: ProbeReport, title: str) -> list[dict[str, Any]]:
     (table,) = (table for table in report.tables if table.title == title)
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 

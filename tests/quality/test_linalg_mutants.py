@@ -1,0 +1,91 @@
+"""The planted bugs in linear algebra: right for one matrix, wrong for several, found by a sweep, and shrunk to the smallest stack that shows them."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import pytest
+
+from gradfuzz.fuzzer.events import FindingFound, Progress
+from gradfuzz.fuzzer.finding import Finding, Verdict
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.questions import weighted_question
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.oracles.base import Point
+from gradfuzz.oracles.mutants import mutant
+from gradfuzz.strategies.dice import Plain
+from gradfuzz.strategies.linalg_program import compose, point_of
+from gradfuzz.strategies.recipes import RECIPES
+
+BATCHED = {
+    "qr-batch": "qr",
+    "cholesky-batch": "cholesky",
+    "lu-batch": "lu",
+    "svd-batch": "svd",
+    "triangular-solve-batch": "triangular_solve",
+    "inv-batch": "inv",
+    "solve-batch": "solve",
+    "det-batch": "det",
+    "pinv-batch": "pinv",
+    "norm-batch": "matrix_norm",
+}
+SWEPT = (*BATCHED, "eigh-diagonal", "singular-det", "solve-in-loop", "broadcast-mean")
+MAX_PROGRAMS = 300
+
+
+@functools.cache
+def jury() -> Jury:
+    return Jury()
+
+
+def verdict(name: str, op: str, batch: tuple[int, ...], side: int) -> Verdict:
+    recipe = next(r for r in RECIPES if r.op == op)
+    program = compose(Plain(), recipe, batch, (side, side))
+    question = weighted_question(program.program, [Point(point_of(Plain(), program, "float64"))], "float64", ("rev",))
+    oracle = mutant(name)
+    assert oracle is not None
+    (case,) = jury().cases(oracle.name, question, oracle.answer(question))
+    return case.verdict
+
+
+@pytest.mark.parametrize(("name", "op"), BATCHED.items())
+def test_a_batch_bug_shows_in_a_batch_only(name: str, op: str) -> None:
+    assert verdict(name, op, (), 4) is Verdict.AGREE
+    assert verdict(name, op, (1,), 4) is Verdict.AGREE
+    assert verdict(name, op, (2,), 4) is Verdict.DISAGREE
+
+
+def test_the_determinant_bug_needs_four_rows() -> None:
+    assert verdict("det-batch", "det", (2,), 3) is Verdict.AGREE
+
+
+def first_finding(name: str, seed: int) -> Finding:
+    programs = 0
+    for event in sweep(SweepConfig((f"mutant:{name}",), families=("linalg",), seed=seed, max_examples=MAX_PROGRAMS)):
+        if isinstance(event, Progress):
+            programs = event.programs
+        elif isinstance(event, FindingFound):
+            print(f"mutant:{name} seed {seed}: {event.finding.kind.value} within {programs} programs\n{event.finding.program}")
+            return event.finding
+    pytest.fail(f"seed {seed}: {MAX_PROGRAMS} programs do not find mutant:{name}")
+
+
+def check_small(name: str, finding: Finding) -> None:
+    """At most a batch of two, and matrices no larger than the bug needs."""
+    side = 4 if name == "det-batch" else 2
+    for p in finding.program.params:
+        sizes = [n or 0 for n in p.type.shape]
+        assert all(n <= 2 for n in sizes[:-2]), str(finding.program)
+        assert all(n <= side for n in sizes[-2:]), str(finding.program)
+
+
+@pytest.mark.parametrize("name", ["lu-batch", "eigh-diagonal"])
+def test_found_and_shrunk(name: str) -> None:
+    check_small(name, first_finding(name, 0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "seed"), list(itertools.product(SWEPT, range(10))))
+def test_found_and_shrunk_for_more_seeds(name: str, seed: int) -> None:
+    check_small(name, first_finding(name, seed))
