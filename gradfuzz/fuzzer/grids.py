@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gradfuzz.fuzzer.questions import weighted_question
 from gradfuzz.oracles.base import Mode, Point, Precision, Question
 from gradfuzz.strategies.dice import Plain
-from gradfuzz.strategies.linalg_program import compose, point_of
+from gradfuzz.strategies.linalg_program import compose, point_of, statements
 from gradfuzz.strategies.recipes import RECIPES, Recipe
 
 __all__ = ["COLUMNS", "GRIDS", "GridRow"]
@@ -60,7 +60,11 @@ def _linalg() -> Iterator[GridRow]:
 
 def _text(recipe: Recipe) -> str:
     kind = "" if recipe.structure == "general" else f" ({recipe.structure})"
-    return recipe.lines.replace("\n", "; ").replace("    ", "") + kind + (f", b {recipe.second}" if recipe.second else "")
+    return (
+        statements(Plain(), recipe, (3, 3)).replace(":\n", ": ").replace("\n", "; ").replace("    ", "")
+        + kind
+        + (f", b {recipe.second}" if recipe.second else "")
+    )
 
 
 def _cells(recipe: Recipe, size: tuple[int, int]) -> Iterator[tuple[Question, ...]]:

@@ -18,7 +18,7 @@ from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
 from gradfuzz.strategies.recipes import RECIPES, Recipe
 from gradfuzz.strategies.shape import Shape, draw_batch, draw_size
 
-__all__ = ["LinalgProgram", "compose", "linalg_cases", "linalg_programs", "point_of"]
+__all__ = ["LinalgProgram", "compose", "linalg_cases", "linalg_programs", "point_of", "statements"]
 
 _NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
 _ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
@@ -47,7 +47,7 @@ def compose(dice: Dice, recipe: Recipe, batch: Shape, size: tuple[int, int]) -> 
     shapes: dict[str, Shape] = {"a": size[:1] if recipe.second == "vectors" else (*batch, *size)}
     if recipe.second:
         shapes["b"] = _second(dice, recipe, batch, *size)
-    text = _statements(dice, recipe, shapes["a"])
+    text = statements(dice, recipe, shapes["a"])
     header = ", ".join(f'{name}: "float{list(shape)}"' for name, shape in shapes.items())
     before = dice.weighted(_BEFORE) if recipe.structure == "general" and recipe.second != "vectors" else "{}"
     lines = [] if before == "{}" else [f"a = {before.format('a', 'a')}"]
@@ -76,7 +76,8 @@ def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
     return (*batch, m, columns)
 
 
-def _statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
+def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
+    """The recipe's statements for a first parameter of `shape`, with what they leave open decided."""
     text = recipe.lines
     for name, options in (("{norm}", _NORMS), ("{order}", _ORDERS), ("{axis}", ("None", "-1", "0"))):
         if name in text:

@@ -1,0 +1,33 @@
+"""The status grid: no wrong cell for the engine, and wrong cells where a planted bug is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradfuzz.fuzzer.batch import jury
+from gradfuzz.fuzzer.finding import Verdict
+from gradfuzz.fuzzer.grids import GRIDS
+from gradfuzz.fuzzer.probe import probe
+from gradfuzz.oracles.registry import resolve
+
+
+def test_the_status_of_the_engine_has_no_wrong_cell() -> None:
+    """A part of the grid of linear algebra; the whole is `gradfuzz probe engine --suite linalg`."""
+    grid = {row.op: row for row in GRIDS["linalg"]()}
+    for op in ("det", "triangular_solve", "qr", "matrix_norm"):
+        for cell in grid[op].cells:
+            for question in cell:
+                (case,) = jury().cases("engine", question, resolve("engine")[0].answer(question))
+                assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), f"{op} {question.modes}: {case.message}"
+
+
+def test_the_status_of_a_batch_bug_is_wrong_in_the_batch_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = GRIDS["linalg"]()
+    monkeypatch.setitem(GRIDS, "linalg", lambda: [row for row in whole if row.op == "lu" and row.use.endswith("square")])
+    report = probe("mutant:lu-batch", resolve("mutant:lu-batch"), "linalg")
+    (table,) = report.tables
+    (row,) = [dict(zip(table.columns, line, strict=True)) for line in table.rows]
+    assert [row[name] for name in ("2-D", "batch 1", "zero batch", "jvp")] == ["ok"] * 4
+    assert [row[name] for name in ("batch", "float32", "second order")] == ["wrong"] * 3
+    assert row["label"] == "differs"
+    assert any("batch:" in note for note in table.notes)
