@@ -276,7 +276,10 @@ def _script(specimen: Specimen, case: Case, target: Oracle) -> str:
 
 
 def skeleton(program: Program) -> str:
-    """The text of a program with names and constants erased: equal for programs that are built alike."""
+    """The text of a program with names and constants erased, and of sizes only whether they are 0, 1 or more.
+
+    It is equal for programs that are built alike.
+    """
 
     def erase(e: Expr) -> Expr:
         if isinstance(e, Const) and not isinstance(e.value, bool):
@@ -285,7 +288,8 @@ def skeleton(program: Program) -> str:
 
     inputs = {p.name: np.zeros(tuple(n or 0 for n in p.type.shape)) for p in program.params}
     named = canonical_names(Specimen(program, inputs, "float64", (), (), (), {})).program
-    return to_text(replace(named, body=map_expressions(named.body, erase)))
+    params = tuple(replace(p, type=replace(p.type, shape=tuple(min(n or 0, 2) for n in p.type.shape))) for p in named.params)
+    return to_text(replace(named, params=params, body=map_expressions(named.body, erase)))
 
 
 def signature(finding: Finding) -> str:

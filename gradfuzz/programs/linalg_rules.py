@@ -210,12 +210,13 @@ def vector_norm(types: tuple[Type, ...], params: Params) -> Type:
     if isinstance(order, bool) or not (isinstance(order, int) or order in ("inf", "-inf")):
         raise ProgramTypeError(f"vector_norm with ord={order!r}: an order is an int, 'inf' or '-inf'")
     keep, shape = _keepdims(params, "vector_norm"), _shape(t)
-    if axis is None:
-        return Type("float", (1,) * t.rank if keep else ())
-    if not isinstance(axis, int) or isinstance(axis, bool) or not -t.rank <= axis < t.rank:
+    if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool) or not -t.rank <= axis < t.rank):
         raise ProgramTypeError(f"vector_norm over axis {axis!r} of {t}: an axis is an int in [-{t.rank}, {t.rank}), or None")
-    axis %= t.rank
-    return Type("float", (*shape[:axis], *((1,) if keep else ()), *shape[axis + 1 :]))
+    axes = range(t.rank) if axis is None else [axis % t.rank]
+    chooses = isinstance(order, str) or order < 0
+    if chooses and any(shape[k] == 0 for k in axes):
+        raise ProgramTypeError(f"vector_norm with ord={order!r} of {t}: of no entries none is the largest or smallest")
+    return Type("float", tuple(1 if k in axes else n for k, n in enumerate(shape) if keep or k not in axes))
 
 
 def matrix_power(types: tuple[Type, ...], params: Params) -> Type:

@@ -39,7 +39,7 @@ def verdict(finding: Finding) -> str:
     """What is wrong, at the clearest point, in one or two sentences."""
     point = finding.clearest
     if finding.kind in MALFORMED:
-        return f"{_sentence(explanation(finding.kind))} {finding.note}".strip()
+        return _sentence(explanation(finding.kind))
     expected, got = pair(point.entry_expected, point.entry_got)
     name = where(*point.entry)
     what = "value" if finding.kind is Class.WRONG_PRIMAL else f"derivative by {name}"

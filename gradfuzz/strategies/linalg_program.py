@@ -79,7 +79,7 @@ def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
 def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
     """The recipe's statements for a first parameter of `shape`, with what they leave open decided."""
     text = recipe.lines
-    for name, options in (("{norm}", _NORMS), ("{order}", _ORDERS), ("{axis}", ("None", "-1", "0"))):
+    for name, options in (("{norm}", _NORMS), ("{order}", _ORDERS[: 3 if 0 in shape else None]), ("{axis}", ("None", "-1", "0"))):
         if name in text:
             text = text.replace(name, dice.pick(options))
     if "{n}" in text:

@@ -186,6 +186,14 @@ def test_a_value_alone() -> None:
     assert verdict(Answer("ok", (np.array(0.75),)), asked=asked).kind is Class.WRONG_PRIMAL
 
 
+def test_nan_is_wrong_unless_rounding_may_be_larger_than_the_derivative() -> None:
+    """As where two eigenvalues lie closer than the working precision tells: a division by their gap may end anywhere."""
+    sharp = verdict(answer(slope=np.nan))
+    assert (sharp.verdict, sharp.kind) == (Verdict.DISAGREE, Class.NON_FINITE)
+    drowned = verdict(answer(slope=np.nan), granted=tolerance(noise=0.25))
+    assert (drowned.verdict, drowned.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
+
+
 class TestKinks:
     def at(self, program: Any, slope: float, true: Truth, **more: Any) -> Case:
         return verdict(answer(value=0.0, slope=slope), true, asked=question(program, 0.0, **more))

@@ -225,3 +225,9 @@ def test_a_smaller_matrix_is_the_leading_block() -> None:
     first = Specimen(program, {"a": matrix}, "float64", ("a",), ("rev",), (np.ones((3, 3)),), {})
     smaller = parse('def f(a: "float[2, 2]"):\n return cholesky(a)')
     assert first.fitted(smaller, typecheck(smaller)).inputs["a"].tolist() == [[4.0, 1.0], [1.0, 5.0]]
+
+
+def test_programs_that_differ_in_sizes_only_are_built_alike() -> None:
+    three, five, none = (parse(f'def f(a: "float[{n}, {n}]"):\n return det(a) * 2.0') for n in (3, 5, 0))
+    assert skeleton(three) == skeleton(five)
+    assert skeleton(three) != skeleton(none)
