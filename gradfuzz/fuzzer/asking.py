@@ -103,7 +103,7 @@ def _value(value: str, name: str, text: str) -> Array:
 
 def default_input(param: Param) -> Array:
     """The value of an input that nobody named: 0.5 for a float, 0.5, 0.75, 1.0, ... for the entries of an array; 3 for an int; true."""
-    shape = tuple(n or 0 for n in param.type.shape)
+    shape = param.type.sizes
     if param.type.dtype == "float":
         return (0.5 + 0.25 * np.arange(np.prod(shape, dtype=int))).reshape(shape)
     return np.full(shape, 3 if param.type.dtype == "int" else True)
@@ -140,7 +140,7 @@ def remarks(program: Program, given: Sequence[Mapping[str, Array]], source: str)
 
 
 def _fitted(value: Array, param: Param, precision: Precision) -> Array:
-    shape = tuple(n or 0 for n in param.type.shape)
+    shape = param.type.sizes
     if value.shape not in ((), shape):
         raise UsageError(
             f"the input {param.name} is {param.type}, and the value given has shape {value.shape}; give {shape or 'a scalar'}"

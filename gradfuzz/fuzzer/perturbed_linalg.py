@@ -124,7 +124,7 @@ class LinalgLanes:
     def triangular_solve(
         self: Any, a: Array, b: Array, *, lower: bool, transposed: bool, unit_diagonal: bool, left: bool
     ) -> Array:
-        """As a system like any other: NumPy has no triangular solver, and pivots fill in what is 0."""
+        """As a system like any other: a library may solve it so, and that errs by more than substitution does."""
         triangle = self.tril(a, k=0) if lower else self.triu(a, k=0)
         if unit_diagonal:
             triangle = np.where(np.eye(a.shape[-2], dtype=np.bool_)[..., np.newaxis], 1.0, triangle)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.tensor_numpy import in_range, placed, sliding
 
 __all__ = ["TensorLanes"]
@@ -18,12 +19,6 @@ Array = Any
 
 def _has_lanes(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype == np.float64
-
-
-def _axes(axis: Any, rank: int) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(rank))
-    return tuple(sorted(a % rank for a in (axis if isinstance(axis, tuple) else (axis,))))
 
 
 class TensorLanes:
@@ -40,14 +35,14 @@ class TensorLanes:
     def _shift(self: Any, x: Array, axis: Any) -> Array:
         """Each point's greatest entry. Which one it is does not matter: the result is the same for any number."""
         lanes = self.width // self.points
-        greatest = np.max(x[..., ::lanes], axis=_axes(axis, x.ndim - 1), keepdims=True)
+        greatest = np.max(x[..., ::lanes], axis=normalize_axes(axis, x.ndim - 1, "a reduction"), keepdims=True)
         return np.repeat(greatest, lanes, axis=-1)
 
     def logsumexp(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
         shift = self._shift(x, axis)
         total = self.sum(self.exp(self.subtract(x, shift)), axis=axis, keepdims=True)
         result = self.add(self.log(total), shift)
-        return result if keepdims else np.squeeze(result, _axes(axis, x.ndim - 1))
+        return result if keepdims else np.squeeze(result, normalize_axes(axis, x.ndim - 1, "a reduction"))
 
     def softmax(self: Any, x: Array, *, axis: int) -> Array:
         if x.size == 0:
@@ -65,7 +60,7 @@ class TensorLanes:
 
     def _winner(self: Any, x: Array, pick: Callable[..., Any], axis: Any) -> tuple[Array, Array]:
         """The position of an extreme, axes reduced to one that stays at the end with size 1, and the entries as rows."""
-        axes = _axes(axis, x.ndim - 1)
+        axes = normalize_axes(axis, x.ndim - 1, "a reduction")
         kept = [a for a in range(x.ndim - 1) if a not in axes]
         count = math.prod(x.shape[a] for a in axes)
         rows = np.transpose(x, [*kept, *axes, x.ndim - 1]).reshape(*(x.shape[a] for a in kept), count, self.width)
@@ -86,7 +81,7 @@ class TensorLanes:
 
     @staticmethod
     def _shaped(result: Array, shape: tuple[int, ...], axis: Any, keepdims: bool, lanes: tuple[int, ...]) -> Array:
-        axes = _axes(axis, len(shape))
+        axes = normalize_axes(axis, len(shape), "a reduction")
         return result.reshape(*(1 if a in axes else n for a, n in enumerate(shape)), *lanes) if keepdims else result
 
     def amax(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:

@@ -286,9 +286,9 @@ def skeleton(program: Program) -> str:
             return Const(1.0) if isinstance(e.value, float) else Const(1)
         return e
 
-    inputs = {p.name: np.zeros(tuple(n or 0 for n in p.type.shape)) for p in program.params}
+    inputs = {p.name: np.zeros(p.type.sizes) for p in program.params}
     named = canonical_names(Specimen(program, inputs, "float64", (), (), (), {})).program
-    params = tuple(replace(p, type=replace(p.type, shape=tuple(min(n or 0, 2) for n in p.type.shape))) for p in named.params)
+    params = tuple(replace(p, type=replace(p.type, shape=tuple(min(n, 2) for n in p.type.sizes))) for p in named.params)
     return to_text(replace(named, params=params, body=map_expressions(named.body, erase)))
 
 

@@ -67,7 +67,7 @@ def questions(
     if not names:
         return []
     weights = _weights(typed, rng)
-    directions = {p.name: _signed(rng, _shape(p.type.shape)) for p in drawn.program.params if p.type.is_float}
+    directions = {p.name: _signed(rng, p.type.sizes) for p in drawn.program.params if p.type.is_float}
     result = []
     for modes in mode_lists(index, orders, checks):
         choices = [drawn.wrt or names]
@@ -95,8 +95,8 @@ def plain_question(
             raise UsageError(
                 f"the derivative with respect to {name!r} was asked, which is no float input; the float inputs are {known}"
             )
-    weights = tuple(np.ones(_shape(t.shape)) if t.is_float else None for t in typed.outputs)
-    shapes = {p.name: _shape(p.type.shape) for p in program.params}
+    weights = tuple(np.ones(t.sizes) if t.is_float else None for t in typed.outputs)
+    shapes = {p.name: p.type.sizes for p in program.params}
     return Question(
         program, tuple(points), precision, names, tuple(modes), weights, {name: np.ones(shapes[name]) for name in names}
     )
@@ -105,17 +105,13 @@ def plain_question(
 def weighted_question(program: Program, points: Sequence[Point], precision: Precision, modes: Sequence[Mode]) -> Question:
     """A question with respect to all float inputs, with signed weights and directions that are the same every time."""
     typed, rng = typecheck(program), np.random.default_rng(0)
-    shapes = {p.name: _shape(p.type.shape) for p in program.params if p.type.is_float}
+    shapes = {p.name: p.type.sizes for p in program.params if p.type.is_float}
     along = {name: _signed(rng, shape) for name, shape in shapes.items()}
     return Question(program, tuple(points), precision, tuple(shapes), tuple(modes), _weights(typed, rng), along)
 
 
-def _shape(shape: Sequence[int | None]) -> tuple[int, ...]:
-    return tuple(n or 0 for n in shape)
-
-
 def _weights(typed: Typed, rng: np.random.Generator) -> tuple[Array | None, ...]:
-    return tuple(_signed(rng, _shape(t.shape)) if t.is_float else None for t in typed.outputs)
+    return tuple(_signed(rng, t.sizes) if t.is_float else None for t in typed.outputs)
 
 
 def _signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

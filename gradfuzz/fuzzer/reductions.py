@@ -337,7 +337,7 @@ def _fewer_batch_axes(specimen: Specimen) -> Iterator[Draft]:
     deepest = max((p.type.rank for p in program.params), default=0)
     if deepest < 3:
         return
-    (lead, *_) = (p.type.shape[0] for p in program.params if p.type.rank == deepest)
+    lead = next(p.type.shape[0] for p in program.params if p.type.rank == deepest)
 
     def parameter(name: str, value: Any) -> Any:
         if name == "axes":

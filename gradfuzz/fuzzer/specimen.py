@@ -49,11 +49,11 @@ class Specimen:
 
         Entries are repeated or cut off where a shape changes. `program` has no parameter that this one lacks.
         """
-        inputs = {p.name: _sized(self.inputs[p.name], tuple(n or 0 for n in p.type.shape)) for p in program.params}
+        inputs = {p.name: _sized(self.inputs[p.name], p.type.sizes) for p in program.params}
         wrt = tuple(name for name in self.wrt if name in inputs)
         old = [*self.weights, *([None] * len(typed.outputs))]
         weights = tuple(
-            None if not t.is_float else _sized(np.ones(()) if w is None else w, tuple(n or 0 for n in t.shape))
+            None if not t.is_float else _sized(np.ones(()) if w is None else w, t.sizes)
             for t, w in zip(typed.outputs, old, strict=False)
         )
         directions = {name: _sized(self.directions[name], np.shape(inputs[name])) for name in wrt if name in self.directions}

@@ -35,13 +35,13 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.printer import to_text
 from gradfuzz.strategies import FAMILIES
 
-__all__ = ["BATCH", "SweepConfig", "sweep"]
+__all__ = ["SweepConfig", "sweep"]
 
-BATCH = 16
+_BATCH = 16
 """Programs in a batch: enough for an oracle that answers many questions at once, few enough for a lively progress display."""
 
 _FIRST = 4
-"""Programs in the first batch: it waits for the libraries to load, and somebody waits for it. The second has the rest of `BATCH`."""
+"""Programs in the first batch: it waits for the libraries to load, and somebody waits for it. The second has the rest of `_BATCH`."""
 
 _HEARTBEAT = 1.0
 """Seconds between two signs of life while workers are busy."""
@@ -186,7 +186,7 @@ class _Sweep:
         for family in config.families:
             first = 0
             for number in itertools.count():
-                count = min((_FIRST, BATCH - _FIRST, BATCH)[min(number, 2)], config.max_examples - first)
+                count = min((_FIRST, _BATCH - _FIRST, _BATCH)[min(number, 2)], config.max_examples - first)
                 if count <= 0:
                     break
                 yield Order(
@@ -209,6 +209,7 @@ class _Sweep:
         proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}
         at_once = 2 * self._workers.size if self._workers.size > 1 else 1
         exhausted = False
+        # Drawn here too: there is a program to read while the workers start.
         self._latest = to_text(drawn(next(self._orders()))[-1].program)
         yield self._progress("drawing programs" if self._workers.size == 1 else f"starting {self._workers.size} worker processes")
         while True:

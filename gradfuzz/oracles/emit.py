@@ -192,7 +192,7 @@ class Emitter(abc.ABC):
     @staticmethod
     def shapes(pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
         """The shapes of values."""
-        return [tuple(n or 0 for n in p.type.shape) for p in pieces]
+        return [p.type.sizes for p in pieces]
 
     def floating(self, piece: Piece) -> Piece:
         """`piece` as a float value."""

@@ -1,7 +1,7 @@
-"""Planted bugs in linear algebra, after elixir-nx/nx #1748: rules that are right for one matrix and wrong for a stack of them.
+"""Planted bugs in linear algebra, most of them after elixir-nx/nx #1748: rules that are right for one matrix and wrong for a stack of them.
 
-One rule is written for all of them: the cotangent of each matrix is added up over the batch and given to every instance, which is what becomes of a contraction that
-takes the batch axes for its own. With a batch of 1 it is right.
+Those share one error: the cotangent of each matrix is added up over the batch and given to every instance, which is what becomes of a
+contraction that takes the batch axes for its own. With a batch of 1 it is right. The others lose a part of the gradient.
 """
 
 from __future__ import annotations

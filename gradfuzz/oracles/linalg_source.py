@@ -94,4 +94,4 @@ def result_shapes(op: str, types: Sequence[Type], params: Params) -> list[Shape]
     """The shapes of all results of an op; `params` without `part`."""
     places = [{"part": k} for k in range(len(OPS[op].parts))] or [{}]
     results = [result_type(op, tuple(types), {**params, **place}) for place in places]
-    return [tuple(n or 0 for n in result.shape) for result in results]
+    return [result.sizes for result in results]

@@ -38,15 +38,11 @@ MATRIX_NORMS = ("fro", "nuc", 1, -1, 2, -2, "inf", "-inf")
 """Orders of `matrix_norm`; infinities are written as strings, for a parameter holds no floats."""
 
 
-def _shape(t: Type) -> Shape:
-    return tuple(n or 0 for n in t.shape)
-
-
 def _matrix(t: Type, op: str) -> tuple[Shape, int, int]:
     """The batch shape, rows and columns of a matrix argument."""
     if t.dtype == "bool" or t.rank < 2:
         raise ProgramTypeError(f"{op} takes matrices of numbers, which have two axes or more, not {t}")
-    *batch, m, n = _shape(t)
+    *batch, m, n = t.sizes
     return tuple(batch), m, n
 
 
@@ -146,7 +142,7 @@ def solve(types: tuple[Type, ...], params: Params) -> Type:
     a, b = types
     batch, n = _square_matrix(a, "solve")
     if b.rank == 1:
-        if _shape(b) != (n,):
+        if b.sizes != (n,):
             raise ProgramTypeError(f"solve of {a} and {b}: {n} equations meet a right side of {b.shape[0]} rows")
         return Type("float", (*batch, n))
     other, columns = _right_side(b, n, types, "solve")
@@ -171,7 +167,7 @@ def lstsq(types: tuple[Type, ...], params: Params) -> Type:
     a, b = types
     batch, m, n = _matrix(a, "lstsq")
     if b.rank == 1:
-        if _shape(b) != (m,):
+        if b.sizes != (m,):
             raise ProgramTypeError(f"lstsq of {a} and {b}: {m} equations meet a right side of {b.shape[0]} rows")
         return Type("float", (*batch, n))
     other, columns = _right_side(b, m, types, "lstsq")
@@ -209,7 +205,7 @@ def vector_norm(types: tuple[Type, ...], params: Params) -> Type:
         raise ProgramTypeError(f"vector_norm takes numbers, not {t}")
     if isinstance(order, bool) or not (isinstance(order, int) or order in ("inf", "-inf")):
         raise ProgramTypeError(f"vector_norm with ord={order!r}: an order is an int, 'inf' or '-inf'")
-    keep, shape = _keepdims(params, "vector_norm"), _shape(t)
+    keep, shape = _keepdims(params, "vector_norm"), t.sizes
     if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool) or not -t.rank <= axis < t.rank):
         raise ProgramTypeError(f"vector_norm over axis {axis!r} of {t}: an axis is an int in [-{t.rank}, {t.rank}), or None")
     axes = range(t.rank) if axis is None else [axis % t.rank]
@@ -269,7 +265,7 @@ def outer(types: tuple[Type, ...], params: Params) -> Type:
     a, b = types
     if a.rank != 1 or b.rank != 1 or "bool" in (a.dtype, b.dtype):
         raise ProgramTypeError(f"outer takes two vectors of numbers, not {a} and {b}")
-    return Type("float", (*_shape(a), *_shape(b)))
+    return Type("float", (*a.sizes, *b.sizes))
 
 
 def kron(types: tuple[Type, ...], params: Params) -> Type:
@@ -294,7 +290,7 @@ def einsum_sizes(types: tuple[Type, ...], subscripts: ParamValue) -> tuple[list[
     for term, t in zip(terms, types, strict=True):
         if len(term) != t.rank or t.dtype == "bool":
             raise ProgramTypeError(f"einsum with {subscripts!r}: {term!r} does not fit {t}")
-        for letter, n in zip(term, _shape(t), strict=True):
+        for letter, n in zip(term, t.sizes, strict=True):
             if sizes.setdefault(letter, n) != n:
                 raise ProgramTypeError(f"einsum with {subscripts!r}: {letter} has the sizes {sizes[letter]} and {n}")
     unknown = [c for c in out if c not in sizes]
@@ -326,6 +322,6 @@ def divide_by_gaps(types: tuple[Type, ...], params: Params) -> Type:
     if not isinstance(params["hollow"], bool):
         raise ProgramTypeError(f"divide_by_gaps with hollow={params['hollow']!r}: it is True or False")
     batch, m, n = _matrix(k, "divide_by_gaps")
-    if _shape(x) != (*batch, m) or _shape(y) != (*batch, n):
+    if x.sizes != (*batch, m) or y.sizes != (*batch, n):
         raise ProgramTypeError(f"divide_by_gaps of {k} by {x} and {y}: x has a value per row of k, y one per column")
     return k.with_dtype("float")

@@ -31,10 +31,6 @@ Rule = Callable[[tuple[Type, ...], Params], Type]
 Shape = tuple[int, ...]
 
 
-def _shape(t: Type) -> Shape:
-    return tuple(n or 0 for n in t.shape)
-
-
 def _numbers(types: tuple[Type, ...], op: str) -> None:
     for t in types:
         if t.dtype == "bool":
@@ -44,7 +40,7 @@ def _numbers(types: tuple[Type, ...], op: str) -> None:
 def _reduced(t: Type, params: Params, op: str, *, nonempty: str = "") -> Shape:
     """The shape after a reduction. `nonempty` says what is missing where an axis to be reduced has no entries."""
     axes = normalize_axes(params["axis"], t.rank, op)
-    shape = _shape(t)
+    shape = t.sizes
     if nonempty and any(shape[a] == 0 for a in axes):
         raise ProgramTypeError(f"{op} of {t} over axis {params['axis']!r}: no entries, and so {nonempty}")
     if params["keepdims"]:
@@ -131,7 +127,7 @@ def window_sum(types: tuple[Type, ...], params: Params) -> Type:
     window = sizes_of(params["window"], t.rank, "window_sum", "the window")
     strides = strides_of(params["strides"], t.rank, "window_sum")
     padding = padding_of(params["padding"], t.rank, "window_sum")
-    axes = zip(_shape(t), window, strides, padding, strict=True)
+    axes = zip(t.sizes, window, strides, padding, strict=True)
     return Type("float", tuple(places(n, w, s, p, "window_sum") for n, w, s, p in axes))
 
 
@@ -141,7 +137,7 @@ def conv(types: tuple[Type, ...], params: Params) -> Type:
     x, kernel = types
     if x.rank not in (3, 4) or kernel.rank != x.rank:
         raise ProgramTypeError(f"conv of {x} and {kernel}: both have the axes (batch, channels, spatial...), with 1 or 2 spatial")
-    (batch, channels, *sizes), (outputs, inputs, *window) = _shape(x), _shape(kernel)
+    (batch, channels, *sizes), (outputs, inputs, *window) = x.sizes, kernel.sizes
     if channels != inputs:
         raise ProgramTypeError(f"conv of {x} and {kernel}: {channels} channels meet a kernel for {inputs}")
     count = len(sizes)
@@ -160,8 +156,8 @@ def _indices(t: Type, op: str) -> None:
 def _taken(x: Type, indices: Type, params: Params, op: str) -> Shape:
     _indices(indices, op)
     axis = normalize_axis(params["axis"], x.rank, op)
-    shape = _shape(x)
-    return (*shape[:axis], *_shape(indices), *shape[axis + 1 :])
+    shape = x.sizes
+    return (*shape[:axis], *indices.sizes, *shape[axis + 1 :])
 
 
 def take(types: tuple[Type, ...], params: Params) -> Type:
@@ -191,4 +187,4 @@ def take_along_axis(types: tuple[Type, ...], params: Params) -> Type:
         raise ProgramTypeError(
             f"take_along_axis of {x} by {indices}: but for axis {axis} the shapes must broadcast, axis by axis"
         )
-    return Type(x.dtype, (*shape[:axis], _shape(indices)[axis], *shape[axis:]))
+    return Type(x.dtype, (*shape[:axis], indices.sizes[axis], *shape[axis:]))

@@ -32,6 +32,11 @@ class Type:
         return len(self.shape)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The shape as ints, for types that are no stacks; the open axis of a stack counts 0."""
+        return tuple(n or 0 for n in self.shape)
+
+    @property
     def is_float(self) -> bool:
         return self.dtype == "float"
 

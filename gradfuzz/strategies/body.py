@@ -161,7 +161,7 @@ class Body:
 
     def _rebuilt(self, dice: Dice, scope: Scope, name: str, base: str) -> Expr:
         """The next value of the carry `name` from `base`, which has its type."""
-        shape = tuple(n or 0 for n in self.carries[name].shape)
+        shape = self.carries[name].sizes
         if not shape:
             return self._scalar(dice, scope, name, base)
         if len(shape) == 1:

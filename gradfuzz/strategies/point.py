@@ -86,7 +86,7 @@ def draw_point(dice: Dice, program: Program, precision: Precision, *, max_trips:
     extreme = False
     types: dict[Type, str] = {}
     for p in program.params:
-        shape = _shape(p.type)
+        shape = p.type.sizes
         if p.type.dtype == "int":
             counts = TRIPS.where(lambda n: n <= most)
             inputs[p.name] = np.full(shape, dice.weighted(counts) if counts.rows else 0, np.int64)
@@ -124,13 +124,9 @@ def _tamed(value: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     return np.asarray(np.frexp(floats)[0], value.dtype)
 
 
-def _shape(type_: Type) -> tuple[int, ...]:
-    return tuple(n or 0 for n in type_.shape)
-
-
 def _array(dice: Dice, type_: Type, precision: Precision, domain: Domain, extremes: bool) -> tuple[npt.NDArray[np.generic], bool]:
     """The value of one float parameter, and whether it is huge or tiny."""
-    shape = _shape(type_)
+    shape = type_.sizes
     if not shape:
         value, extreme = _scalar(dice, precision, domain, extremes)
         return np.array(value, precision), extreme

@@ -8,13 +8,12 @@ inner axis, `{T}` swaps the last two axes, `{n}` and `{k}` are small ints.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from gradfuzz.strategies.matrix import Structure
 from gradfuzz.strategies.shape import Aspect
 
 __all__ = ["RECIPES", "Recipe", "Second"]
-
-from typing import Literal
 
 Second = Literal["", "matrix", "vector", "broadcast", "left", "any", "vectors"]
 """The second parameter: none; a right side with the same batch axes, as a vector, or with fewer batch axes; a left side; any matrix; or

@@ -147,7 +147,7 @@ class Writer:
     def _initial(self, scope: Scope, type_: Type) -> Expr:
         """A constant or something made from the parameters."""
         dice = self.dice
-        shape = tuple(n or 0 for n in type_.shape)
+        shape = type_.sizes
         constant = not dice.chance(40)
         if not shape:
             if constant or not scope.names(()):
@@ -317,7 +317,7 @@ class Writer:
         if type_.rank == 1 and type_.shape[0] and self.dice.chance(30):
             return at(name, integer(0))
         if type_.rank == 2 and self.dice.chance(30):  # a different weight for each entry
-            size = math.prod(n or 0 for n in type_.shape)
+            size = math.prod(type_.sizes)
             weights = ArrayConst("float", (size,), tuple(number(1.0 + k / 2) for k in range(size)))
             return total(multiply(call("reshape", Name(name), shape=(size,)), weights))
         return reduced(self.dice, Name(name))
