@@ -11,7 +11,7 @@ from gradfuzz.strategies.dice import Plain
 from gradfuzz.strategies.linalg_program import compose, point_of, statements
 from gradfuzz.strategies.recipes import RECIPES, Recipe
 
-__all__ = ["COLUMNS", "GRIDS", "GridRow"]
+__all__ = ["GRIDS", "Grid", "GridRow"]
 
 Modes = tuple[Mode, ...]
 
@@ -37,8 +37,6 @@ _SITUATIONS = (
     _Situation("second order", (2,), modes=(("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd"))),
 )
 
-COLUMNS = tuple(situation.title for situation in _SITUATIONS)
-
 _SIZES = {"square": (3, 3), "tall": (3, 2), "wide": (2, 3)}
 
 
@@ -49,6 +47,15 @@ class GridRow:
     op: str
     use: str
     cells: tuple[tuple[Question, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The situations in the order of the columns, the rows, and what they cover in words."""
+
+    columns: tuple[str, ...]
+    rows: Callable[[], Sequence[GridRow]]
+    tried: str
 
 
 def _linalg() -> Iterator[GridRow]:
@@ -77,5 +84,11 @@ def _cells(recipe: Recipe, size: tuple[int, int]) -> Iterator[tuple[Question, ..
         yield tuple(weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
 
 
-GRIDS: dict[str, Callable[[], Sequence[GridRow]]] = {"linalg": lambda: list(_linalg())}
+GRIDS: dict[str, Grid] = {
+    "linalg": Grid(
+        tuple(situation.title for situation in _SITUATIONS),
+        lambda: list(_linalg()),
+        "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all four mixes of modes.",
+    ),
+}
 """By the name of the suite."""

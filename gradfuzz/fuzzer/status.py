@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from gradfuzz.fuzzer.batch import jury
 from gradfuzz.fuzzer.finding import Case, Verdict
-from gradfuzz.fuzzer.grids import COLUMNS, GRIDS, GridRow
+from gradfuzz.fuzzer.grids import GRIDS, GridRow
 from gradfuzz.fuzzer.report_card import Label, ProbeReport, ProbeTable, Value
 from gradfuzz.oracles.base import Answer, Oracle, Question
 
@@ -36,7 +36,8 @@ _LABELS = {
 
 def status(target: str, oracles: Sequence[Oracle], suite: str, progress: Callable[[str], None]) -> ProbeReport:
     """The table of `target`, whose ways are `oracles`; ways that answer a row alike share a line."""
-    rows = GRIDS[suite]()
+    grid = GRIDS[suite]
+    rows = grid.rows()
     lines: list[tuple[Value, ...]] = []
     notes: list[str] = []
     totals: Counter[str] = Counter()
@@ -46,7 +47,7 @@ def status(target: str, oracles: Sequence[Oracle], suite: str, progress: Callabl
         for oracle in oracles:
             cells = [_cell(oracle, questions) for questions in row.cells]
             merged.setdefault(tuple(word for word, _ in cells), []).append(oracle.name)
-            notes += [_note(row, oracle, column, text) for column, (_, text) in zip(COLUMNS, cells, strict=True) if text]
+            notes += [_note(row, oracle, column, text) for column, (_, text) in zip(grid.columns, cells, strict=True) if text]
             totals.update(word for word, _ in cells if word)
         nothing = {words for words in merged if set(words) <= {"", "unsupported"}}
         for words, names in merged.items():
@@ -55,10 +56,9 @@ def status(target: str, oracles: Sequence[Oracle], suite: str, progress: Callabl
             way = ["all" if len(names) == len(oracles) else ", ".join(names)] if len(oracles) > 1 else []
             worst = min((w for w in words if w), key=_ORDER.index, default="unsupported")
             lines.append((row.op, row.use, *way, *words, _LABELS[worst].value))
-    columns = ("op", "use", *(["way"] if len(oracles) > 1 else []), *COLUMNS, "label")
+    columns = ("op", "use", *(["way"] if len(oracles) > 1 else []), *grid.columns, "label")
     counted = ", ".join(f"{word} {totals[word]}" for word in _ORDER if totals[word])
-    tried = "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all four mixes of modes."
-    table = ProbeTable("Status", columns, tuple(lines), (f"Tried: {tried}", *dict.fromkeys(notes)))
+    table = ProbeTable("Status", columns, tuple(lines), (f"Tried: {grid.tried}", *dict.fromkeys(notes)))
     version = oracles[0].version if oracles else ""
     return ProbeReport(target, version, suite, (table,), (f"In all: {counted}.",))
 
