@@ -26,13 +26,15 @@ from gradfuzz.programs.types import INT, Type
 __all__ = ["Batching", "Lane", "batch"]
 
 
-def batch(graph: Graph, batched: Sequence[bool], shape: int | tuple[int, ...]) -> tuple[Graph, tuple[bool, ...]]:
+def batch(
+    graph: Graph, batched: Sequence[bool], shape: int | tuple[int, ...], rules: type[Batching] | None = None
+) -> tuple[Graph, tuple[bool, ...]]:
     """`graph` for a batch: inputs marked `batched` have batch axes of sizes `shape` in front.
 
-    Returns the graph and which of its outputs have the batch axes; the others are the same for every instance. Raises
-    `NotDifferentiableError` for an op without a batching rule.
+    Returns the graph and which of its outputs have the batch axes; the others are the same for every instance. A mutant brings
+    `rules` of its own. Raises `NotDifferentiableError` for an op without a batching rule.
     """
-    batching = Batching(GraphBuilder(simplify=True), Lanes((shape,) if isinstance(shape, int) else shape))
+    batching = (rules or Batching)(GraphBuilder(simplify=True), Lanes((shape,) if isinstance(shape, int) else shape))
     inputs = [batching.input(v.type, v.name, b) for v, b in zip(graph.inputs, batched, strict=True)]
     outputs = batching.run(graph, inputs)
     variables = [i.value.atom for i in inputs]
@@ -70,7 +72,7 @@ class Batching:
 
     def nested(self) -> Batching:
         """The same for an inner graph."""
-        return Batching(GraphBuilder(simplify=True), self.lanes, self.level + 1)
+        return type(self)(GraphBuilder(simplify=True), self.lanes, self.level + 1)
 
     def value(self, atom: Atom) -> Value:
         return Value(self.builder, atom, self.level)

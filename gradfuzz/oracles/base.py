@@ -22,13 +22,13 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
+from gradfuzz.programs.precision import Precision
 from gradfuzz.programs.syntax import Program
 
 __all__ = ["Answer", "Array", "Mode", "Oracle", "Point", "Precision", "Question", "Reference", "Status", "Truth"]
 
 Array = npt.NDArray[Any]
 Mode = Literal["fwd", "rev"]
-Precision = Literal["float32", "float64"]
 Status = Literal["ok", "unsupported", "error", "inconclusive"]
 
 
@@ -108,6 +108,8 @@ class Oracle(abc.ABC):
     """The version of the library behind it."""
     stride: int = 1
     """A sweep asks this oracle about every `stride`-th program: 1 for fast ways, more for those that take seconds to compile."""
+    together: bool = False
+    """Whether the points of a question are the instances of one vectorized call: then what is said at one depends on the others."""
 
     @abc.abstractmethod
     def supports(self, question: Question) -> str | None:
