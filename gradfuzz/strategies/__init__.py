@@ -20,6 +20,7 @@ from gradfuzz.strategies.loop_program import loop_programs, programs
 from gradfuzz.strategies.matrix import matrices
 from gradfuzz.strategies.point import points
 from gradfuzz.strategies.shape import shapes
+from gradfuzz.strategies.tensor_program import tensor_cases, tensor_programs
 
 __all__ = [
     "FAMILIES",
@@ -40,5 +41,7 @@ __all__ = [
     "points",
     "programs",
     "shapes",
+    "tensor_cases",
+    "tensor_programs",
     "triggers",
 ]

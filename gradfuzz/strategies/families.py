@@ -13,6 +13,8 @@ from gradfuzz.strategies.coverage import triggers
 from gradfuzz.strategies.goals import GOALS
 from gradfuzz.strategies.linalg_program import OPS, linalg_cases
 from gradfuzz.strategies.point import Precision
+from gradfuzz.strategies.tensor_goals import TENSOR_GOALS, tensor_triggers
+from gradfuzz.strategies.tensor_program import tensor_cases
 
 __all__ = ["FAMILIES", "Family"]
 
@@ -36,5 +38,6 @@ FAMILIES: dict[str, Family] = {
         lambda precisions: cases(precisions=precisions, min_points=3, max_points=6), tuple(g.name for g in GOALS), triggers
     ),
     "linalg": Family(lambda precisions: linalg_cases(precisions=precisions), OPS, _ops),
+    "tensor": Family(lambda precisions: tensor_cases(precisions=precisions), tuple(TENSOR_GOALS), tensor_triggers),
 }
 """By name, the default one first."""

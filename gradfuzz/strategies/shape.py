@@ -1,7 +1,8 @@
-"""Shapes of stacks of matrices: the batch axes and the two axes of each matrix."""
+"""Shapes: of stacks of matrices, their batch axes and the two axes of each matrix, and of arrays of any rank."""
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from hypothesis.errors import InvalidArgument
 
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
 
-__all__ = ["BATCHES", "Aspect", "Shape", "draw_batch", "draw_size", "shapes"]
+__all__ = ["BATCHES", "MAX_ENTRIES", "Aspect", "Shape", "draw_array", "draw_batch", "draw_size", "shapes"]
 
 Shape = tuple[int, ...]
 Aspect = Literal["square", "tall", "wide"]
@@ -37,6 +38,25 @@ def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape) -> tuple[
     n = min(n, more - 1) if more > 1 else 1
     n = max(n, 1)
     return (more, n) if aspect == "tall" else (n, more)
+
+
+_RANKS: Table[int] = Table((30, 2), (26, 1), (22, 3), (12, 4), (10, 0))
+_LENGTHS: Table[int] = Table((34, 2), (26, 3), (22, 1), (10, 4), (4, 5), (4, 0))
+MAX_ENTRIES = 24
+"""An array of a tensor program has no more entries at first: derivatives of order two have as many squared."""
+
+
+def draw_array(dice: Dice, *, empty: bool = True) -> Shape:
+    """The shape of an array of rank 0 to 4. Now and then all axes are equally long: some bugs only type-check then."""
+    lengths = _LENGTHS if empty else _LENGTHS.where(lambda n: n > 0)
+    rank = dice.weighted(_RANKS)
+    if rank > 1 and dice.chance(15):
+        return (dice.weighted(lengths),) * rank if rank < 4 else (2,) * rank
+    shape: list[int] = []
+    for _ in range(rank):
+        n = dice.weighted(lengths)
+        shape.append(n if math.prod(shape) * n <= MAX_ENTRIES else 1)
+    return tuple(shape)
 
 
 @st.composite
