@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from gradfuzz.engine.batch_lanes import Lanes
 from gradfuzz.engine.batch_rules import batch_op
-from gradfuzz.engine.functions import broadcast_to, cumulative_sum, maximum, reshape, sum, where
+from gradfuzz.engine.functions import broadcast_to, cumulative_sum, maximum, permute_dims, reshape, sum, where
 from gradfuzz.engine.inline import copy_node
 from gradfuzz.engine.value import Value, apply
 from gradfuzz.programs.builder import GraphBuilder, constant
@@ -55,11 +55,6 @@ class Lane:
     value: Value
     batched: bool
     trips: Value | None = None
-
-    @property
-    def stack(self) -> Var:
-        assert isinstance(self.value.atom, Var), "a stack is never a constant"
-        return self.value.atom
 
 
 class Batching:
@@ -214,14 +209,33 @@ class Batching:
             node.form,
             constants=[a.value.atom for a in parts.constants],
             initial=[(self.spread(a) if b else a).value.atom for a, b in zip(parts.initial, carried, strict=True)],
-            stacks=[a.stack for a in parts.stacks],
+            stacks=[self.by_trip(a) for a in parts.stacks],
             body=inner.builder.finish(_variables(inputs), [o.value.atom for o in full], node.body.name),
             condition=condition,
             count=None if parts.count is None else parts.count.value.atom,
             reverse=node.reverse,
             checkpoint=node.checkpoint,
+            lengths=node.lengths,
         )
-        return [Lane(self.value(r), o.batched) for r, o in zip(results, full, strict=True)]
+        ni = len(carried)
+        lanes = [Lane(self.value(r), o.batched) for r, o in zip(results, full, strict=True)]
+        return [*lanes[:ni], *(self.from_trips(lane, n) for lane, n in zip(lanes[ni:], node.lengths, strict=True))]
+
+    def by_trip(self, lane: Lane) -> Atom:
+        """What a loop reads: a stack as it is, an array with the axis of its rows in front of the batch axes."""
+        if lane.value.type.is_stack or not lane.batched:
+            return lane.value.atom
+        rank = self.lanes.rank
+        axes = (rank, *range(rank), *range(rank + 1, lane.value.ndim))
+        return self.traced(permute_dims(lane.value, axes)).atom
+
+    def from_trips(self, lane: Lane, length: int | None) -> Lane:
+        """What a loop has written: a stack as it is, an array with the batch axes in front."""
+        if length is None or not lane.batched:
+            return lane
+        rank = self.lanes.rank
+        axes = (*range(1, rank + 1), 0, *range(rank + 1, lane.value.ndim))
+        return Lane(self.traced(permute_dims(lane.value, axes)), True)
 
     def masked_while(self, node: Loop, parts: _Parts) -> list[Lane]:
         """A while loop until all instances are done. The first carry says which are live."""
@@ -282,7 +296,7 @@ class Batching:
             "for",
             constants=[*(a.value.atom for a in parts.constants), *(v.atom for v in extra_constants)],
             initial=[self.spread(a).value.atom for a in parts.initial],
-            stacks=[a.stack for a in (*parts.stacks, *(Lane(v, True) for v in extra_stacks))],
+            stacks=[self.by_trip(a) for a in (*parts.stacks, *(Lane(v, True) for v in extra_stacks))],
             body=inner.builder.finish(
                 _variables(places), [o.value.atom for o in (*after, *written, *extra_written)], node.body.name
             ),

@@ -60,12 +60,13 @@ def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> S
         node.form,
         constants=arguments[:nc],
         initial=arguments[nc : nc + ni],
-        stacks=[a for a in arguments[nc + ni : nc + ni + ns] if isinstance(a, Var)],
+        stacks=arguments[nc + ni : nc + ni + ns],
         body=node.body,
         condition=node.condition,
         count=arguments[-1] if node.count is not None else None,
         reverse=node.reverse,
         checkpoint=node.checkpoint,
+        lengths=node.lengths,
     )
 
 
@@ -83,8 +84,12 @@ def emit_loop(
     extra_constants: int = 0,
     extra_carries: int = 0,
     checkpoint: Checkpoint | None = None,
+    more_lengths: Sequence[int | None] = (),
 ) -> tuple[Var, ...]:
-    """`node` with another body and more constants and carries, placed after its own; its condition does not see them."""
+    """`node` with another body and more constants and carries, placed after its own; its condition does not see them.
+
+    `more_lengths`: of what it writes besides (see `GraphBuilder.loop`).
+    """
     condition = node.condition
     if condition is not None:
         nc = len(node.constants)
@@ -98,10 +103,11 @@ def emit_loop(
         node.form,
         constants=constants,
         initial=initial,
-        stacks=[a for a in stacks if isinstance(a, Var)],
+        stacks=stacks,
         body=body.finish(inputs, outputs, node.body.name),
         condition=condition,
         count=count,
         reverse=node.reverse,
         checkpoint=node.checkpoint if checkpoint is None else checkpoint,
+        lengths=[*node.lengths, *more_lengths],
     )

@@ -99,6 +99,13 @@ class LoopSource:
         if node.reverse:
             for stack in stacks:
                 self._write(f"{stack}.reverse()", depth)
+        self._arrays(node, depth)
+
+    def _arrays(self, node: Loop, depth: int) -> None:
+        """Of what was written entry by entry, what is wanted as an array."""
+        for var, length in zip(node.written, node.lengths, strict=True):
+            if length is not None:
+                self._write(f"{self._text[var]} = ns.stack(*{self._text[var]}, axis=0)", depth)
 
     def _pushes(self, stacks: Sequence[str], depth: int) -> list[str]:
         """Makes empty stacks. Returns the names of what appends to them."""
@@ -185,6 +192,7 @@ class LoopSource:
         self._write(
             f"{results} = replay({node.form!r}, {node.checkpoint!r}, Trips({trips}), {initial}, {', '.join(options)})", depth
         )
+        self._arrays(node, depth)
 
     def _function(self, hint: str, node: Loop, first: str, write: Callable[[list[str], str], None]) -> str:
         """A function of the constants, of `first` and of the carries, whose lines `write` writes. Returns its name."""

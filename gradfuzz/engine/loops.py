@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.functions import index_update
+from gradfuzz.engine.functions import stack
 from gradfuzz.engine.tracing import active_builder, build, by_instance
-from gradfuzz.engine.value import Operand, Value, apply, as_atom
+from gradfuzz.engine.value import Operand, Value, as_atom
 from gradfuzz.engine.vectorize import Trace, is_vectorized, settled
 from gradfuzz.errors import ProgramTypeError, UsageError
 from gradfuzz.programs.builder import GraphBuilder
@@ -86,31 +86,14 @@ def scan(body: Callable[[Carry, Operand], tuple[Carry, Operand]], initial: Carry
     shape = xs.shape if isinstance(xs, Value) else np.shape(xs)
     if not shape or shape[0] == 0:
         raise UsageError(f"scan over an array of shape {shape}; it needs at least one row")
-    single = not isinstance(initial, tuple)
-    carry, first = body(initial, xs[0])
-    ys = _rows(first, shape[0])
-
-    def step(i: Operand, state: Any) -> Any:
-        *old, filled = state
-        new, y = body(old[0] if single else tuple(old), _row(xs, i))
-        return (*((new,) if single else new), index_update(filled, (i, *[slice(None)] * len(_shape(y))), y))
-
-    *carry, ys = fori_loop(1, shape[0], step, (*((carry,) if single else carry), ys))
-    return (carry[0] if single else tuple(carry)), ys
-
-
-def _shape(value: Operand) -> tuple[int, ...]:
-    return value.shape if isinstance(value, Value) else np.shape(value)
-
-
-def _row(xs: Operand, i: Operand) -> Any:
-    return apply("index", xs, i, pattern=("at", *(("slice", 0, n) for n in _shape(xs)[1:])))
-
-
-def _rows(first: Operand, count: int) -> Operand:
-    """An array of `count` rows of which the first is `first`."""
-    empty = np.zeros((count, *_shape(first)))
-    return index_update(empty, (0, *[slice(None)] * len(_shape(first))), first)
+    if active_builder() is None:
+        written = []
+        for row in xs:
+            initial, y = body(initial, row)
+            written.append(y)
+        return initial, stack(written)
+    *carries, ys = _record("for", body, None, initial, None, xs)
+    return (tuple(carries) if isinstance(initial, tuple) else carries[0]), ys
 
 
 def cond(predicate: Operand, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Operand) -> Any:
@@ -167,19 +150,27 @@ def _record(
     condition: Callable[[Carry], Operand] | None,
     initial: Carry,
     count: Operand | None,
+    rows: Operand | None = None,
 ) -> Carry:
-    """A loop in the graph that is being traced."""
+    """A loop in the graph that is being traced. Over the `rows` of an array `body` is that of a `scan`, and the array of all y_k comes last."""
     builder = active_builder()
     assert builder is not None, "the caller has looked"
     single = not isinstance(initial, tuple)
     starts = [builder.use(a) for a in _flat(initial)]
+    read = [] if rows is None else [builder.use(a) for a in _flat(rows)]
     while True:
         inner = Trace(by_instance=True)
         carries = [inner.input(a.type, f"c{k}") for k, a in enumerate(starts)]
+        entries = [inner.input(a.type.element(), "x") for a in read]
         index = inner.input(INT, "i")
         with build(inner) as level:
             state = [Value(inner, c, level) for c in carries]
-            after = _flat(body(Value(inner, index, level), state[0] if single else tuple(state)))
+            carry = state[0] if single else tuple(state)
+            if rows is None:
+                after, written = _flat(body(Value(inner, index, level), carry)), []
+            else:
+                new, y = body(carry, Value(inner, entries[0], level))
+                after, written = _flat(new), _flat(y)
         if len(after) != len(starts):
             raise ProgramTypeError(f"the loop's body returns {len(after)} values for a carry of {len(starts)}")
         widened = [_widened(a, b.type, k) for k, (a, b) in enumerate(zip(starts, after, strict=True))]
@@ -203,14 +194,18 @@ def _record(
         if verdict[0].type != Type("bool"):
             raise ProgramTypeError(f"the loop's condition returns {verdict[0].type}; it must be a bool scalar")
     if inner.instances or (tested is not None and tested.instances):
-        return _each(initial, lambda c: _record(form, body, condition, c, count))
+        return _each(initial, lambda c: _record(form, body, condition, c, count, rows))
     shared = list(dict.fromkeys([*inner.captured, *(tested.captured if tested else ())]))
-    graph = inner.finish([*_stand_ins(inner, shared), *carries, *([index] if form == "for" else [])], after, "body")
+    inputs = [*_stand_ins(inner, shared), *carries, *entries, *([index] if form == "for" else [])]
+    graph = inner.finish(inputs, [*after, *map(inner.use, written)], "body")
     check: Graph | None = tested.finish([*_stand_ins(tested, shared), *seen], verdict, "condition") if tested else None
     number = None if count is None else count.atom if isinstance(count, Value) else as_atom(int(count))
-    results = builder.loop(form, constants=shared, initial=starts, body=graph, condition=check, count=number)
+    lengths = [a.type.shape[0] for a in read]
+    results = builder.loop(
+        form, constants=shared, initial=starts, stacks=read, body=graph, condition=check, count=number, lengths=lengths
+    )
     out = [Value(builder, r, level - 1) for r in results]
-    return out[0] if single else tuple(out)
+    return out[0] if single and rows is None else tuple(out)
 
 
 def _widened(start: Atom, after: Type, k: int) -> Type:

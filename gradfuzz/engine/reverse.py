@@ -82,8 +82,9 @@ class ReverseMode:
         x, y = inner.input(a.type.element(), "a"), inner.input(a.type.element(), "b")
         index = inner.input(INT, "k")
         body = inner.finish([x, y, index], [inner.emit("add", x, y)])
-        stacks = [v.atom for v in (a, b) if isinstance(v.atom, Var)]
-        (result,) = self.builder.loop("for", constants=[], initial=[], stacks=stacks, body=body, checkpoint=self.stacked())
+        (result,) = self.builder.loop(
+            "for", constants=[], initial=[], stacks=[a.atom, b.atom], body=body, checkpoint=self.stacked()
+        )
         return self.value(result)
 
     # One method per node -----------------------------------------------------------------------------------------------
@@ -172,6 +173,7 @@ class ReverseMode:
             inputs=copies,
             outputs=[*outputs, *copies[nc : nc + ni]],
             checkpoint=None if kept == "none" else kept,
+            more_lengths=[None] * ni,
         )
         return list(results[: len(node.outputs)]), list(results[len(node.outputs) :])
 
@@ -192,10 +194,11 @@ class ReverseMode:
                 *(or_zeros(self, None, arguments[k]).atom for k in pull.constants),
                 *(or_zeros(self, gs[k], arguments[nc + k]).atom for k in pull.moving),
             ],
-            stacks=[s for s in stacks if isinstance(s, Var)],
+            stacks=stacks,
             body=pull.mode.builder.finish(body_inputs, [v.atom for v in pull.outputs], "pullback"),
             reverse=not node.reverse,
             checkpoint=self.stacked(),
+            lengths=[node.stacks[k].type.shape[0] for k in pull.active_stacks],
         )
         return self.to_inputs(node, pull, results, tape)
 

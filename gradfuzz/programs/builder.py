@@ -109,21 +109,28 @@ class GraphBuilder:
         constants: Sequence[Atom],
         initial: Sequence[Atom],
         body: Graph,
-        stacks: Sequence[Var] = (),
+        stacks: Sequence[Atom] = (),
         condition: Graph | None = None,
         count: Atom | None = None,
         reverse: bool = False,
         checkpoint: Checkpoint = "none",
+        lengths: Sequence[int | None] = (),
     ) -> tuple[Var, ...]:
-        """A loop; its outputs are named after what the body returns in their place."""
+        """A loop; its outputs are named after what the body returns in their place.
+
+        `lengths`: of each output that is written, the number of trips where it is to be an array, None for a stack; without, all are stacks.
+        """
         carries = len(initial)
         names = [v.name for v in body.inputs[len(constants) : len(constants) + carries]]
         outputs = [self.input(a.type, n) for a, n in zip(initial, names, strict=True)]
-        outputs += [self.input(a.type.stacked(), a.name if isinstance(a, Var) else "s") for a in body.outputs[carries:]]
+        outputs += [
+            self.input(a.type.stacked(n), a.name if isinstance(a, Var) else "s")
+            for a, n in zip(body.outputs[carries:], lengths or [None] * len(body.outputs[carries:]), strict=True)
+        ]
         read = []
         for stack in stacks:
-            used = self.use(stack)
-            assert isinstance(used, Var), "a stack is never a constant"
+            used = self.use(stack if isinstance(stack, Var) else self.emit("broadcast_to", stack, shape=stack.type.shape))
+            assert isinstance(used, Var), "a stack is never a constant, and of an array one has just been made"
             read.append(used)
         self.nodes.append(
             Loop(

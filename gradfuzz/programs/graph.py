@@ -77,6 +77,9 @@ class Loop:
     form "repeat"  the same, tested after each trip on the new carries.
     form "for"     `count` trips (an int scalar); where stacks are read, their common length instead (`count` is None
                    then). The body gets the trip's index 0, 1, ... as its last input.
+    An array may stand where a stack is read: its rows are the entries. A loop whose trips are known may write arrays, too; the type of
+    the output says which it is.
+
     reverse        (for only) the trips run from the last index to the first; stacks written keep the order of the
                    indices, so entry k always belongs to index k.
     checkpoint     how the stacks written are kept, never what is in them: "none" every entry; "sqrt" or an int k only some of the
@@ -108,6 +111,11 @@ class Loop:
     def written(self) -> tuple[Var, ...]:
         """The outputs that are stacks."""
         return self.outputs[len(self.initial) :]
+
+    @property
+    def lengths(self) -> tuple[int | None, ...]:
+        """Of each output that is written: the number of rows of an array, None for a stack."""
+        return tuple(v.type.shape[0] for v in self.written)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

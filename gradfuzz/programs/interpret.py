@@ -331,6 +331,13 @@ class _Equations:
     def _reads(self, atoms: Sequence[Atom]) -> list[Read]:
         return [self._operand(a).read for a in atoms]
 
+    def _entries(self, stack: Var) -> Read:
+        """What a loop reads entry by entry. Those of an array of ints or bools are Python's own."""
+        read = self._operand(stack).read
+        if stack.type.is_stack or stack.type.is_float or len(stack.type.shape) > 1:
+            return read
+        return lambda environment: read(environment).tolist()
+
     def _branch(self, node: Branch) -> Run:
         predicate, operands = self._operand(node.predicate).read, self._reads(node.operands)
         then, otherwise = self.function(node.then), self.function(node.otherwise)
@@ -344,13 +351,20 @@ class _Equations:
         return run
 
     def _loop(self, node: Loop) -> Run:
-        constants, initial, stacks = self._reads(node.constants), self._reads(node.initial), self._reads(node.stacks)
+        constants, initial = self._reads(node.constants), self._reads(node.initial)
+        stacks = [self._entries(s) for s in node.stacks]
+        arrays = [k for k, n in enumerate(node.lengths, len(node.initial)) if n is not None]
+        joined = self.frame.method("stack", {"axis": 0}) if arrays else 0
         count = None if node.count is None else self._operand(node.count).read
         body = self.function(node.body)
         condition = None if node.condition is None else self.function(node.condition)
         targets = [self._place(v) for v in node.outputs]
         carried, counted = len(initial), node.form == "for"
         replayed = node.checkpoint != "none" and len(targets) > carried
+
+        def join(environment: Environment) -> None:
+            for k in arrays:
+                environment[targets[k]] = environment[joined](*environment[targets[k]])
 
         def run_replayed(environment: Environment) -> None:
             shared, own = [r(environment) for r in constants], environment.copy()
@@ -376,6 +390,7 @@ class _Equations:
             )
             for place, value in zip(targets, [*final, *written], strict=True):
                 environment[place] = value
+            join(environment)
 
         def run(environment: Environment) -> None:
             shared = [r(environment) for r in constants]
@@ -414,6 +429,7 @@ class _Equations:
                     stack.reverse()
             for place, value in zip(targets, [*carries, *written], strict=True):
                 environment[place] = value
+            join(environment)
 
         return run_replayed if replayed else run
 

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.graph import Atom, Branch, Equation, Graph, Loop, Node, Var
-from gradfuzz.programs.syntax import Assign, Call, Expr, For, If, Name, Param, Program, Repeat, Return, Stmt, While
+from gradfuzz.programs.syntax import (
+    Assign,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    Name,
+    Param,
+    ParamValue,
+    Program,
+    Repeat,
+    Return,
+    Stmt,
+    While,
+)
 from gradfuzz.programs.typecheck import RESERVED, typecheck
+from gradfuzz.programs.types import Type
 
 __all__ = ["to_program"]
 
@@ -13,7 +29,8 @@ __all__ = ["to_program"]
 def to_program(graph: Graph) -> Program:
     """A program that computes what `graph` computes.
 
-    Raises `ProgramTypeError` where the graph has a loop that reads or writes stacks: derivatives do, and have no program.
+    A loop over the rows of arrays reads and writes them at the place of its counter. Raises `ProgramTypeError` where the graph has a loop
+    that reads or writes stacks: derivatives do, and have no program.
     """
     writer = _Writer()
     params = tuple(Param(writer.bind(v), v.type) for v in graph.inputs)
@@ -77,7 +94,7 @@ class _Writer:
                 sides.append((*body, *(Assign(n, self.read(a)) for n, a in zip(names, graph.outputs, strict=True))))
             return [If(self.read(node.predicate), sides[0], sides[1])]
         assert isinstance(node, Loop), "a node is an equation, a loop or a branch"
-        if node.stacks or node.written:
+        if node.reverse or any(v.type.is_stack for v in (*node.stacks, *node.written)):
             raise ProgramTypeError("a loop that reads or writes stacks has no program; print the graph with engine.to_source")
         return self.loop(node)
 
@@ -88,9 +105,15 @@ class _Writer:
         carries = [self.bind(v) for v in node.body.inputs[nc : nc + ni]]
         before: list[Stmt] = [Assign(n, self.read(a)) for n, a in zip(carries, node.initial, strict=True)]
         counter = self.bind(node.body.inputs[-1]) if node.form == "for" else ""
+        for var, rows in zip(node.body.inputs[nc + ni :], node.stacks, strict=False):
+            self.expressions[var] = Call("index", (self.read(rows), Name(counter)), _row(rows.type))
+        filled = [self.bind(v) for v in node.written]
+        before += [Assign(n, _zeros(v.type)) for n, v in zip(filled, node.written, strict=True)]
         body = list(self.block(node.body))
-        updates = [(n, self.read(a)) for n, a in zip(carries, node.body.outputs, strict=True)]
+        updates = [(n, self.read(a)) for n, a in zip(carries, node.body.outputs[:ni], strict=True)]
         updates = [(n, e) for n, e in updates if e != Name(n)]
+        for name, var, atom in zip(filled, node.written, node.body.outputs[ni:], strict=True):
+            body.append(Assign(name, Call("index_update", (Name(name), self.read(atom), Name(counter)), _row(var.type))))
         if len(updates) > 1:  # all at once: each new value gets a name before any carry changes
             fresh = [self.bind(Var(v.type, f"new_{n}")) for (n, _), v in zip(updates, node.body.outputs, strict=False)]
             body += [Assign(f, e) for f, (_, e) in zip(fresh, updates, strict=True)]
@@ -100,8 +123,8 @@ class _Writer:
         for var, name in zip(node.carries, carries, strict=True):
             self.expressions[var] = Name(name)
         if node.form == "for":
-            assert node.count is not None, "without stacks there is a count"
-            return [*before, For(counter, self.read(node.count), tuple(body))]
+            count = Const(node.stacks[0].type.sizes[0]) if node.count is None else self.read(node.count)
+            return [*before, For(counter, count, tuple(body))]
         assert node.condition is not None, "while and repeat have a condition"
         for var, other in zip(node.condition.inputs, node.body.inputs, strict=True):
             self.expressions[var] = self.expressions[other]
@@ -113,3 +136,14 @@ class _Writer:
             return [*before, While(verdict, tuple(body))]
         leave = self.bind(Var(node.condition.outputs[0].type, "go"))
         return [*before, *test, Assign(leave, verdict), While(Name(leave), (*body, *test, Assign(leave, verdict)))]
+
+
+def _row(array: Type) -> tuple[tuple[str, ParamValue], ...]:
+    """The pattern of one row of an array."""
+    return (("pattern", ("at", *(("slice", 0, n) for n in array.sizes[1:]))),)
+
+
+def _zeros(type: Type) -> Expr:
+    """An array of zeros."""
+    zero = Const({"float": 0.0, "int": 0, "bool": False}[type.dtype])
+    return Call("broadcast_to", (zero,), (("shape", type.sizes),))

@@ -44,9 +44,9 @@ class Type:
     def is_stack(self) -> bool:
         return bool(self.shape) and self.shape[0] is None
 
-    def stacked(self) -> Type:
-        """The type of one such value per trip."""
-        return Type(self.dtype, (None, *self.shape))
+    def stacked(self, trips: int | None = None) -> Type:
+        """The type of one such value per trip: an array where the number of trips is known."""
+        return Type(self.dtype, (trips, *self.shape))
 
     def element(self) -> Type:
         """The type of one entry of a stack, or of one row of an array."""
