@@ -149,7 +149,7 @@ VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
     "clip": (tensor.clip_x, tensor.clip_lower, tensor.clip_upper),
     "where": (lambda g, ans, c, x, y: None, lambda g, ans, c, x, y: where(c, g, 0.0), lambda g, ans, c, x, y: where(c, 0.0, g)),
     "sum": (lambda g, ans, x, *, axis, keepdims: expand_reduced(g, x.shape, axis, keepdims),),
-    "mean": (lambda g, ans, x, *, axis, keepdims: expand_reduced(g, x.shape, axis, keepdims) * (_size(ans) / _size(x)),),
+    "mean": (lambda g, ans, x, *, axis, keepdims: expand_reduced(g, x.shape, axis, keepdims) * (_size(ans) / max(_size(x), 1.0)),),
     "prod": (_prod,),
     "cumulative_sum": (lambda g, ans, x, *, axis: flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis),),
     "cumulative_prod": (tensor.cumulative_prod,),
