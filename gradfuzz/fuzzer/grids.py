@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 from gradfuzz.fuzzer.questions import weighted_question
 from gradfuzz.oracles.base import Mode, Point, Precision, Question
+from gradfuzz.programs.printer import to_text
 from gradfuzz.strategies.dice import Plain
 from gradfuzz.strategies.linalg_program import compose, point_of, statements
 from gradfuzz.strategies.recipes import RECIPES, Recipe
+from gradfuzz.strategies.tensor_blanks import Operand, fits
+from gradfuzz.strategies.tensor_program import Kind, compose_tensor, tensor_point
+from gradfuzz.strategies.tensor_recipes import TENSOR_RECIPES, TensorRecipe
 
 __all__ = ["GRIDS", "Grid", "GridRow"]
 
@@ -84,11 +88,73 @@ def _cells(recipe: Recipe, size: tuple[int, int]) -> Iterator[tuple[Question, ..
         yield tuple(weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
 
 
+# Tensor ops ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _TensorSituation:
+    """A column: shapes of the first array, of which the first that fits is taken, in general and for conv, and what is asked."""
+
+    title: str
+    shapes: tuple[tuple[int, ...], ...] = ((2, 3),)
+    image: tuple[int, ...] = (2, 1, 4)
+    operands: tuple[Operand, ...] = ("same",)
+    kinds: tuple[Kind, ...] = ("fractions",)
+    precision: Precision = "float64"
+    modes: tuple[Modes, ...] = (("rev",),)
+
+
+_TENSOR_SITUATIONS = (
+    _TensorSituation("2-D"),
+    _TensorSituation("size 1", ((1, 1),), (1, 1, 1)),
+    _TensorSituation("rank 4", ((2, 1, 2, 3),), (1, 2, 3, 3)),
+    _TensorSituation("zero size", ((0, 3), (2, 0)), (0, 1, 4)),
+    _TensorSituation("broadcast", operands=("scalar", "fewer axes", "ones", "more axes")),
+    _TensorSituation("float32", precision="float32"),
+    _TensorSituation("jvp", modes=(("fwd",),)),
+    _TensorSituation("second order", modes=(("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd"))),
+    _TensorSituation("ties", kinds=("ties", "equal"), modes=(("rev",), ("fwd",))),
+)
+
+
+def _tensor() -> Iterator[GridRow]:
+    for recipe in TENSOR_RECIPES:
+        lines = to_text(compose_tensor(Plain(), recipe, _fitting(recipe, _TENSOR_SITUATIONS[0])[0]).program).splitlines()[1:-1]
+        use = lines[0].strip().removeprefix("y = ") if len(lines) == 1 else "; ".join(map(str.strip, lines)).replace(":;", ":")
+        yield GridRow(recipe.op, use, tuple(map(tuple, (_tensor_cell(recipe, situation) for situation in _TENSOR_SITUATIONS))))
+
+
+def _fitting(recipe: TensorRecipe, situation: _TensorSituation) -> list[tuple[int, ...]]:
+    """The situation's shapes that the recipe can begin with."""
+    return [
+        shape
+        for shape in (situation.image, *situation.shapes)
+        if fits(recipe.want, shape) and (recipe.op == "conv") == (shape == situation.image)
+    ]
+
+
+def _tensor_cell(recipe: TensorRecipe, situation: _TensorSituation) -> Iterator[Question]:
+    if situation.title == "broadcast" and not recipe.broadcasts:
+        return
+    for shape in _fitting(recipe, situation)[:1]:
+        for operand in situation.operands:
+            program = compose_tensor(Plain(), recipe, shape, operand)
+            for kind in situation.kinds:
+                point = Point(tensor_point(Plain(), program, situation.precision, kind))
+                yield from (weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
+
+
 GRIDS: dict[str, Grid] = {
     "linalg": Grid(
         tuple(situation.title for situation in _SITUATIONS),
         lambda: list(_linalg()),
         "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all four mixes of modes.",
+    ),
+    "tensor": Grid(
+        tuple(situation.title for situation in _TENSOR_SITUATIONS),
+        lambda: list(_tensor()),
+        "arrays of 2x3, 1x1, 2x1x2x3, and 0x3 or 2x0 (conv: 2x1x4, 1x1x1, 1x2x3x3, 0x1x4); broadcast: the other operand a scalar, with fewer axes, "
+        "with an axis of 1, with an axis more; ties: few different entries, and all equal; second order in all four mixes of modes.",
     ),
 }
 """By the name of the suite."""

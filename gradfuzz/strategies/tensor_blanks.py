@@ -246,7 +246,7 @@ class Blanks:
         if self._dice.chance(30) or not shape:
             return self._parameter(Argument(shape, n))
         count = math.prod(shape)
-        entries = [self._dice.below(n) for _ in range(count)]
+        entries = [(k + self._dice.below(n)) % n for k in range(count)]
         if not count:
             return f"array([], shape={shape}, dtype=int)"
         return f"array({_nested(entries, shape)})"
@@ -313,7 +313,8 @@ class Blanks:
 
 def _constant(dice: Dice, shape: Shape) -> str:
     """An array constant of signed eighths."""
-    return f"array({_nested([(-1) ** dice.below(2) * (4 + dice.below(9)) / 8 for _ in range(math.prod(shape))], shape)})"
+    entries = [(-1) ** dice.below(2) * (4 + (k + dice.below(9)) % 9) / 8 for k in range(math.prod(shape))]
+    return f"array({_nested(entries, shape)})"
 
 
 def _nested(entries: list[int] | list[float], shape: Shape) -> object:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from gradfuzz.strategies.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.tensor_blanks import Argument, Blanks, Operand, fits
 from gradfuzz.strategies.tensor_recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe
 
-__all__ = ["TensorProgram", "compose_tensor", "is_constant", "tensor_cases", "tensor_point", "tensor_programs"]
+__all__ = ["Kind", "TensorProgram", "compose_tensor", "is_constant", "tensor_cases", "tensor_point", "tensor_programs"]
 
 _BEFORE = Table(
     (52, "{}"), (10, "0.5 * {}"), (8, "-{}"), (10, "{} * {}"), (8, "sin({})"), (6, "log1p({} * {})"), (6, "expm1(0.25 * {})")
@@ -69,7 +69,7 @@ class _Draft:
         if known and self.dice.chance(25):
             return self.dice.pick(known)
         letters = "bcdegh" if argument.below is None else "kmnpq"
-        name = next(x for x in (*letters, *(f"{letters[0]}{n}" for n in range(9))) if x not in self.arguments)
+        name: str = next(x for x in (*letters, *(f"{letters[0]}{n}" for n in range(9))) if x not in self.arguments)
         self.arguments[name] = argument
         return name
 
@@ -167,26 +167,29 @@ _GROWING = ("stack", "concat", "broadcast_to", "take", "conv", "einsum")
 
 # Points ----------------------------------------------------------------------------------------------------------------
 
-_KINDS = Table((34, "steps"), (22, "fractions"), (18, "ties"), (6, "equal"), (12, "zeros"), (4, "large"), (4, "small"))
+Kind = Literal["steps", "fractions", "ties", "equal", "zeros", "large", "small"]
+_KINDS: Table[Kind] = Table(
+    (34, "steps"), (22, "fractions"), (18, "ties"), (6, "equal"), (12, "zeros"), (4, "large"), (4, "small")
+)
 """All different multiples of 1/8; any numbers; few values, many times; one value; the first kind with zeros; far from 1."""
 _FEW = (0.5, -1.0, 1.5, 0.25)
-_SCALES = {"large": 24.0, "small": 2.0**-20}
+_SCALES: Mapping[str, float] = {"large": 24.0, "small": 2.0**-20}
 
 
-def tensor_point(dice: Dice, program: TensorProgram, precision: Precision) -> Inputs:
-    """Arrays for the parameters: two draws say what kind they all are, and which. Few values mean ties within arrays and between them."""
-    kind = dice.weighted(_KINDS)
+def tensor_point(dice: Dice, program: TensorProgram, precision: Precision, kind: Kind | None = None) -> Inputs:
+    """Arrays for the parameters, all of one kind (None: drawn). Few values mean ties within arrays and between them."""
+    which = dice.weighted(_KINDS) if kind is None else kind
     rng = np.random.default_rng(dice.below(1 << 16))
     inputs: dict[str, npt.NDArray[Any]] = {}
     for name, argument in program.arguments.items():
         if argument.below is not None:
             inputs[name] = rng.integers(0, argument.below, argument.shape)
         else:
-            inputs[name] = np.asarray(_floats(rng, kind, argument.shape), precision)
+            inputs[name] = np.asarray(_floats(rng, which, argument.shape), precision)
     return inputs
 
 
-def _floats(rng: np.random.Generator, kind: str, shape: Shape) -> npt.NDArray[np.float64]:
+def _floats(rng: np.random.Generator, kind: Kind, shape: Shape) -> npt.NDArray[np.float64]:
     size = math.prod(shape)
     if kind == "ties":
         return rng.choice(_FEW, shape)
