@@ -205,7 +205,11 @@ def sweep(
 )
 @click.option("--mode", metavar="rev,fwd", help="One rev or fwd per order, innermost first; if not given, what each oracle has.")
 @click.option(
-    "--dtype", type=click.Choice(["float32", "float64"]), default="float64", show_default=True, help="The working precision."
+    "--dtype",
+    type=click.Choice(["float32", "float64", "bfloat16", "float16"]),
+    default="float64",
+    show_default=True,
+    help="The working precision.",
 )
 @click.option("--with", "others", multiple=True, metavar="ORACLE", help="Ask this one, too: mutant:nx-1747. May be repeated.")
 @click.option("--only", multiple=True, metavar="ORACLE", help="Ask this one instead of all that are installed. May be repeated.")

@@ -6,6 +6,7 @@
     │   ├── ProgramTypeError      names, dtypes or shapes do not fit
     │   └── EvaluationError       the program cannot be evaluated at this point
     │       ├── DomainError       an operation left its domain (log of -1, index 7 of 3)
+    │       ├── PrecisionError    the working precision has no such op (a QR decomposition in float16)
     │       └── TripLimitError    a loop ran longer than the trip limit
     ├── NotDifferentiableError    a derivative was asked of something that has none here
     ├── UnknownTargetError        no oracle of that name
@@ -23,6 +24,7 @@ __all__ = [
     "GradfuzzError",
     "MissingExtraError",
     "NotDifferentiableError",
+    "PrecisionError",
     "ProgramError",
     "ProgramSyntaxError",
     "ProgramTypeError",
@@ -58,6 +60,10 @@ class EvaluationError(ProgramError):
 
 class DomainError(EvaluationError):
     """An operation was asked for a value outside its domain."""
+
+
+class PrecisionError(EvaluationError):
+    """An op that does not exist in the working precision."""
 
 
 class TripLimitError(EvaluationError):

@@ -1,7 +1,7 @@
 """Derivatives of Python functions and of programs.
 
 Every function here takes a Python function of arrays, a `Program` or a `Graph`, and composes with every other: the derivative
-of a derivative is traced like any function. Arguments may be vectorized (see `vectorize`): then a derivative is that of each instance. What is returned is computed in float64, or in float32 where all float arrays are float32.
+of a derivative is traced like any function. Arguments may be vectorized (see `vectorize`): then a derivative is that of each instance. What is returned is computed in the dtype that all float arrays have (float32, bfloat16, float16), in float64 where they differ.
 
 `checkpoint` bounds the memory that reverse mode needs for a long loop, and changes no bit of a result: "none" keeps the carries of
 every trip, "sqrt" about sqrt(n) of n, an int k at most k (see `derivative`); the others are computed again.
@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradfuzz.engine.compile import Precision
 from gradfuzz.engine.forward import ForwardMode
 from gradfuzz.engine.functions import permute_dims, reshape, stack
 from gradfuzz.engine.inline import or_zeros
@@ -25,6 +24,7 @@ from gradfuzz.engine.vectorize import Vectorized, align, devectorize, union
 from gradfuzz.errors import NotDifferentiableError, UsageError
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Checkpoint, Graph
+from gradfuzz.programs.precision import Precision
 from gradfuzz.programs.raising import to_program
 from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.types import Type

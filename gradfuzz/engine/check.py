@@ -12,6 +12,7 @@ from gradfuzz.engine.tracing import type_of
 from gradfuzz.engine.value import Operand
 from gradfuzz.engine.vectorize import Vectorized, align, union, vectorize
 from gradfuzz.errors import UsageError
+from gradfuzz.programs.precision import format_of
 
 __all__ = ["check_vectorized"]
 
@@ -60,7 +61,7 @@ def _worst(got: Any, expected: Any, units: float) -> tuple[float, tuple[int, ...
         return 0.0, ()
     finite = np.isfinite(expected)
     scale = np.max(np.abs(expected[finite]), initial=0.0)
-    allowed = max(units * np.finfo(got.dtype).eps * scale, np.finfo(got.dtype).tiny)
+    allowed = max(units * format_of(got.dtype).eps * scale, format_of(got.dtype).normal)
     same = np.where(finite, False, (got == expected) | (np.isnan(got) & np.isnan(expected)))
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(got - expected) / allowed

@@ -11,7 +11,7 @@ import builtins
 import keyword
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,12 @@ from gradfuzz.errors import DomainError
 from gradfuzz.programs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Var
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.ops import OPS
+from gradfuzz.programs.precision import FORMATS, HALF, Precision
 from gradfuzz.programs.syntax import ArrayConst
 from gradfuzz.programs.types import Type
 
 __all__ = ["Compiled", "compile", "to_source"]
 
-Precision = Literal["float32", "float64"]
 _WIDEST = 120
 """Longer expressions get a name of their own: Python's parser has a limit, and so have readers."""
 
@@ -75,7 +75,7 @@ class Compiled:
         self._numpy: Callable[..., tuple[Any, ...]] | None = None
         self._fast: Callable[..., tuple[Any, ...]] | None = None
         self._casts = [{"float": float, "int": int, "bool": bool}[t.dtype] for t in self._types]
-        self._dtype: Any = np.dtype(precision).type
+        self._dtype: Any = FORMATS[precision].dtype.type
         if precision == "float64" and _all_scalar(graph):
             writer = _Writer(graph, scalar=True, trip_limit=trip_limit)
             self.source = writer.source
@@ -111,7 +111,8 @@ class Compiled:
 
     def _careful(self) -> Callable[..., tuple[Any, ...]]:
         if self._numpy is None:
-            writer = _Writer(self._graph, scalar=False, trip_limit=self._trip_limit)
+            infix = self._precision not in HALF  # where NumPy's own operator may return float32
+            writer = _Writer(self._graph, scalar=False, trip_limit=self._trip_limit, infix_matmul=infix)
             self._numpy = _load(writer, _numpy_names(self._precision))
         return self._numpy
 
@@ -180,10 +181,11 @@ def _all_scalar(graph: Graph) -> bool:
 class _Writer(LoopSource):
     """Writes one graph in one dialect."""
 
-    def __init__(self, graph: Graph, *, scalar: bool, trip_limit: int | None) -> None:
+    def __init__(self, graph: Graph, *, scalar: bool, trip_limit: int | None, infix_matmul: bool = True) -> None:
         reserved = {*_CALLS, *keyword.kwlist, "ns", "real", "run", "inf", "nan", "range", "zip", "reversed", "len"}
         super().__init__(graph, trip_limit=trip_limit, taken=reserved)
         self.graph, self.scalar = graph, scalar
+        self._infix = _INFIX if infix_matmul else {op: sign for op, sign in _INFIX.items() if op != "matmul"}
         self.constants: dict[str, Any] = {}
         self._constant_names: dict[Constant, str] = {}
         names = [self._bind(v) for v in graph.inputs]
@@ -248,8 +250,8 @@ class _Writer(LoopSource):
         types = [a.type for a in node.inputs]
         params = dict(node.params)
         scalar = not any(t.shape for t in (*types, node.output.type))
-        if node.op in _INFIX:
-            return f"({args[0]} {_INFIX[node.op]} {args[1]})"
+        if node.op in self._infix:
+            return f"({args[0]} {self._infix[node.op]} {args[1]})"
         if node.op == "negative":
             return f"(-{args[0]})"
         if node.op == "integer_pow":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.engine.batching import batch
-from gradfuzz.engine.compile import Precision, compile
+from gradfuzz.engine.compile import compile
 from gradfuzz.engine.inline import inline
 from gradfuzz.engine.prune import prune
 from gradfuzz.engine.value import ACTIVE, Operand, Value, as_atom
@@ -19,6 +19,7 @@ from gradfuzz.errors import UsageError
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Graph, Var
 from gradfuzz.programs.lower import lower
+from gradfuzz.programs.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.types import Type
 
@@ -65,9 +66,9 @@ def type_of(value: Operand) -> Type:
     if isinstance(value, (bool, int, float)):
         return Type("bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "float")
     array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biu" and not is_float(array.dtype):
         raise UsageError(f"{value!r} of dtype {array.dtype} cannot be differentiated; pass floats, ints, bools or arrays of them")
-    return Type("bool" if array.dtype.kind == "b" else "float" if array.dtype.kind == "f" else "int", array.shape)
+    return Type("bool" if array.dtype.kind == "b" else "float" if is_float(array.dtype) else "int", array.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def call_graph(graph: Graph, operands: Sequence[Operand]) -> list[Any]:
 
 
 def precision_of(operands: Sequence[Operand]) -> Precision:
-    """float32 where every float array is; plain Python floats do not count."""
+    """The precision that all float arrays have, float64 where they differ or there is none; plain Python floats do not count."""
     kinds = {np.asarray(o).dtype for o in operands if isinstance(o, (np.ndarray, np.generic))}
-    floats = {k for k in kinds if k.kind == "f"}
-    return "float32" if floats == {np.dtype(np.float32)} else "float64"
+    floats = {k for k in kinds if is_float(k)}
+    return next((name for name, f in FORMATS.items() if floats == {f.dtype}), "float64")

@@ -18,6 +18,7 @@ from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Constant
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.ops import OPS
+from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import ArrayConst, Const, ParamValue
 from gradfuzz.programs.types import DType, Type
 
@@ -229,13 +230,13 @@ def index_pattern(key: Any, shape: tuple[int, ...]) -> tuple[tuple[ParamValue, .
 
 def as_atom(value: Operand) -> Constant:
     """A number or an array as a constant operand."""
-    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+    if isinstance(value, np.generic) and (value.dtype.kind in "biu" or is_float(value.dtype)):
         value = value.item()
     if isinstance(value, (bool, int, float)):
         return Constant(Const(value))
     array = np.asarray(value)
     dtype: DType = "bool" if array.dtype == np.bool_ else "int" if array.dtype.kind in "iu" else "float"
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biu" and not is_float(array.dtype):
         raise TypeError(f"{value!r} of dtype {array.dtype} is not a number gradfuzz knows; use float, int or bool")
     entries = tuple(Const({"bool": bool, "int": int, "float": float}[dtype](x)) for x in array.ravel())
     return Constant(entries[0]) if array.ndim == 0 else Constant(ArrayConst(dtype, array.shape, entries))

@@ -5,7 +5,7 @@ primitive result, and each accumulation inside a sum, is multiplied by 1 + eps r
 arithmetic (Vignes 2004; Parker 1997), all samples in one run. Lanes 1-5 draw r at random; lane 6 rounds everything up, and lane 7 sums up and
 products down: rounding in a loop is not independent from trip to trip, and a thousand equal additions all err the same way.
 
-For float32 eps is its unit roundoff u, far above float64's own rounding. For float64 eps is 2^-40 and the spread of the lanes counts u / eps
+For float32 and narrower ones eps is the unit roundoff u, far above float64's own rounding. For float64 eps is 2^-40 and the spread of the lanes counts u / eps
 times; whether that is so, and not a chaotic computation that has lost everything, is for `tolerance` to check.
 
 Two sides of a comparison that are closer than rounding can tell raise `UndecidedError`; an overflow, an underflow or a NaN raises
@@ -29,6 +29,7 @@ from gradfuzz.oracles.base import Precision
 from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.numpy_namespace import index_key
+from gradfuzz.programs.precision import FORMATS, rounded
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 
 __all__ = ["EPS", "FINE_EPS", "FUNCTION_UNITS", "LANES", "PerturbedNamespace", "UndecidedError", "unit_roundoff"]
@@ -36,11 +37,11 @@ __all__ = ["EPS", "FINE_EPS", "FUNCTION_UNITS", "LANES", "PerturbedNamespace", "
 LANES = 8
 """Per point: one exact, five random, two biased."""
 
-EPS: Mapping[Precision, float] = {"float32": 2.0**-24, "float64": 2.0**-40}
-"""The relative size of a perturbation, by the precision that it stands for."""
+EPS: Mapping[Precision, float] = {name: max(f.roundoff, 2.0**-40) for name, f in FORMATS.items()}
+"""The relative size of a perturbation, by the precision that it stands for: its unit roundoff, where that is far above the rounding of the lanes."""
 
-FINE_EPS: Mapping[Precision, float] = {"float32": 2.0**-34, "float64": 2.0**-46}
-"""Smaller ones, still 2^7 times the rounding of the lanes: what is proportional to eps is so from here to there."""
+FINE_EPS: Mapping[Precision, float] = {name: max(2.0**-10 * f.roundoff, 2.0**-46) for name, f in FORMATS.items()}
+"""Smaller ones, at least 2^7 times the rounding of the lanes: what is proportional to eps is so from here to there."""
 
 FUNCTION_UNITS = 4.0
 """What a library's sin, exp, tanh, pow, ... may err, in roundings: vector libraries promise 1 to 4 units in the last place."""
@@ -63,7 +64,7 @@ class UndecidedError(EvaluationError):
 
 def unit_roundoff(precision: Precision) -> float:
     """Half the distance from 1 to the next float."""
-    return 2.0**-24 if precision == "float32" else 2.0**-53
+    return FORMATS[precision].roundoff
 
 
 def _draws() -> Array:
@@ -111,10 +112,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
     # Values
 
     def constant(self, value: float | int) -> Array:
-        if self.precision == "float32":
-            with np.errstate(over="ignore", under="ignore"):
-                value = float(np.float32(value))
-        return np.full(self.width, float(value))
+        return np.full(self.width, rounded(value, self.precision))
 
     def array(self, value: ArrayConst) -> Array:
         entries = [c.value for c in value.values]

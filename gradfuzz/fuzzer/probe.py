@@ -24,6 +24,7 @@ from gradfuzz.fuzzer.report_card import Label, ProbeReport, ProbeTable, Value
 from gradfuzz.fuzzer.status import status
 from gradfuzz.fuzzer.suites import SUITES, CanonicalCase, CanonicalTable
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Precision, Question, Truth
+from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import Program
 
 __all__ = ["probe"]
@@ -155,7 +156,7 @@ def _truths_around(group: _Group, case: CanonicalCase) -> list[Truth]:
 def _neighbours(case: CanonicalCase) -> Iterator[Mapping[str, Array]]:
     for step in _STEPS:
         yield {
-            name: (value.astype(np.float64) + step).astype(value.dtype) if name in case.wrt and value.dtype.kind == "f" else value
+            name: (value.astype(np.float64) + step).astype(value.dtype) if name in case.wrt and is_float(value.dtype) else value
             for name, value in case.inputs.items()
         }
 

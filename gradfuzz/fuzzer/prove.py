@@ -28,6 +28,7 @@ from gradfuzz.oracles.base import Answer, Array, Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.printer import to_text
 from gradfuzz.programs.syntax import Const, Expr, For, Program, Repeat, While, walk
 
@@ -158,7 +159,7 @@ class _Trial:
 
 def _ends(specimen: Specimen) -> bool:
     """Whether the program can be run at all, and soon ends: many a candidate never does."""
-    inputs = {name: v if v.shape else v[()] if v.dtype.kind == "f" else v.item() for name, v in specimen.inputs.items()}
+    inputs = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in specimen.inputs.items()}
     try:
         interpret(specimen.program, inputs, NumpyNamespace(specimen.precision), trip_limit=_TRIPS)
     except EvaluationError:

@@ -1,6 +1,6 @@
 """From a drawn case to what is asked about it.
 
-Weights and directions are random, signed, exact in float32 and never a plain sum: a cotangent of 1 hides a cotangent that is applied
+Weights and directions are random, signed, exact in every precision and never a plain sum: a cotangent of 1 hides a cotangent that is applied
 twice, and equal weights hide entries that are mixed up.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from gradfuzz.errors import UsageError
 from gradfuzz.oracles.base import Array, Mode, Point, Precision, Question
+from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.typecheck import Typed, typecheck
 from gradfuzz.strategies import Case as Drawn
@@ -124,4 +125,4 @@ def _signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 def _in_precision(inputs: Mapping[str, Array], precision: Precision) -> dict[str, Array]:
     """The inputs, the floats rounded to `precision`."""
     with np.errstate(over="ignore", under="ignore"):
-        return {name: v.astype(precision) if v.dtype.kind == "f" else v for name, v in inputs.items()}
+        return {name: v.astype(precision) if is_float(v.dtype) else v for name, v in inputs.items()}

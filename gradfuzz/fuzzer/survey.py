@@ -14,6 +14,7 @@ from gradfuzz.oracles.base import Mode, Oracle, Precision
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.parse_expr import call
+from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import Assign, Block, Const, Continue, For, If, Name, Program, Repeat, Return, Stmt, While, walk
 from gradfuzz.programs.typecheck import typecheck
 
@@ -42,7 +43,7 @@ def survey(specimen: Specimen, target: Oracle, ways: Sequence[Oracle], jury: Jur
         parts.append(_sentence("checks", {check_name(specimen.modes): Verdict.DISAGREE, **modes}))
     precisions = {
         str(p): _verdict(_in_precision(specimen, p), target, jury) if p != specimen.precision else Verdict.DISAGREE
-        for p in _PRECISIONS
+        for p in dict.fromkeys((*_PRECISIONS, specimen.precision))
     }
     parts.append(_sentence("precisions", precisions))
     forms = loop_forms(specimen)
@@ -70,7 +71,7 @@ def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
 
 
 def _in_precision(specimen: Specimen, precision: Precision) -> Specimen:
-    inputs = {name: v.astype(precision) if v.dtype.kind == "f" else v for name, v in specimen.inputs.items()}
+    inputs = {name: v.astype(precision) if is_float(v.dtype) else v for name, v in specimen.inputs.items()}
     return replace(specimen, precision=precision, inputs=inputs)
 
 
@@ -142,7 +143,7 @@ def _with_loop(program: Program, loop: Stmt, instead: Block) -> Program:
 
 def _trips(specimen: Specimen) -> int:
     """How many trips the only loop takes, 0 where it cannot be told."""
-    inputs = {name: v if v.shape else v[()] if v.dtype.kind == "f" else v.item() for name, v in specimen.inputs.items()}
+    inputs = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in specimen.inputs.items()}
     body = specimen.program.body
     end = next(k for k, s in enumerate(body) if isinstance(s, (For, While, Repeat))) + 1
     trace: list[int] = []

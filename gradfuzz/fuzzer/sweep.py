@@ -32,6 +32,7 @@ from gradfuzz.fuzzer.questions import CHECKS
 from gradfuzz.fuzzer.workers import Here, Pool, Workers
 from gradfuzz.oracles.base import Oracle, Precision
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.printer import to_text
 from gradfuzz.strategies import FAMILIES
 
@@ -87,7 +88,7 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
         raise UsageError("a sweep needs a target; `gradfuzz targets` lists them")
     for name, values, known in (
         ("family", config.families, tuple(FAMILIES)),
-        ("precision", config.precisions, ("float32", "float64")),
+        ("precision", config.precisions, tuple(FORMATS)),
         ("order", config.orders, (1, 2, 3)),
         ("check", config.checks, CHECKS),
     ):

@@ -25,6 +25,7 @@ from gradfuzz.fuzzer.perturbed import FINE_EPS, LANES, PerturbedNamespace, Undec
 from gradfuzz.oracles.base import Array, Mode, Point, Precision, Question
 from gradfuzz.programs.graph import Graph
 from gradfuzz.programs.interpret import evaluate
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.syntax import Program
 
 __all__ = ["SAFETY", "TRIPS", "Tolerance", "tolerances", "wide_tolerances"]
@@ -32,12 +33,12 @@ __all__ = ["SAFETY", "TRIPS", "Tolerance", "tolerances", "wide_tolerances"]
 SAFETY = 8.0
 """K: how many times its estimated noise a right answer may be wrong."""
 
-_MARGIN = 2.0**16
-"""An intermediate counts as in range only this far inside the normal numbers: another way to the same derivative has other intermediates."""
+_MARGINS: Mapping[Precision, float] = dict.fromkeys(FORMATS, 2.0**16) | {"float16": 2.0**4}
+"""An intermediate counts as in range only this far inside the normal numbers: another way to the same derivative has other intermediates.
+float16 has room for no more than a factor of 16: what is judged in it lies between 2^-10 and 2^12."""
 
 _NORMAL: Mapping[Precision, tuple[float, float]] = {
-    "float32": (2.0**-126 * _MARGIN, 2.0**128 / _MARGIN),
-    "float64": (2.0**-1022 * _MARGIN, 2.0**1023 / _MARGIN),
+    name: (f.normal * _MARGINS[name], f.largest / _MARGINS[name]) for name, f in FORMATS.items()
 }
 
 _SMALL = 2.0**-6

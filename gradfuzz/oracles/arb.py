@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import flint
 import numpy as np
@@ -24,7 +24,7 @@ from flint import arb, arb_series, fmpq
 from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.oracles.arb_linalg import Eigenpairs, LinalgArb
 from gradfuzz.oracles.arb_numbers import Number, WideError, constant_term
-from gradfuzz.oracles.base import Point, Question, Reference, Truth
+from gradfuzz.oracles.base import Point, Precision, Question, Reference, Truth
 from gradfuzz.oracles.directions import Line, Setting, UnsettledError, inconclusive, lines
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.object_namespace import OutOfRangeError, UndecidedError
@@ -52,9 +52,7 @@ class ArbNamespace(LinalgArb):
     and not only here: 1 is the usual start of a product.
     """
 
-    def __init__(
-        self, precision: Literal["float32", "float64"] = "float64", trace: list[int] | None = None, *, order: int = 0
-    ) -> None:
+    def __init__(self, precision: Precision = "float64", trace: list[int] | None = None, *, order: int = 0) -> None:
         super().__init__(precision, trace)
         self.order = order
         self.eigenpairs = {}

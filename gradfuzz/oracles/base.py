@@ -22,13 +22,13 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
+from gradfuzz.programs.precision import Precision
 from gradfuzz.programs.syntax import Program
 
 __all__ = ["Answer", "Array", "Mode", "Oracle", "Point", "Precision", "Question", "Reference", "Status", "Truth"]
 
 Array = npt.NDArray[Any]
 Mode = Literal["fwd", "rev"]
-Precision = Literal["float32", "float64"]
 Status = Literal["ok", "unsupported", "error", "inconclusive"]
 
 

@@ -20,13 +20,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import mpmath
 import numpy as np
 
 from gradfuzz.errors import DomainError, EvaluationError
-from gradfuzz.oracles.base import Array, Point, Question, Reference, Truth
+from gradfuzz.oracles.base import Array, Point, Precision, Question, Reference, Truth
 from gradfuzz.oracles.directions import Line, Setting, UnsettledError, inconclusive, lines
 from gradfuzz.oracles.mpmath_linalg import LinalgMpmath
 from gradfuzz.programs.interpret import interpret
@@ -73,7 +73,7 @@ class MpmathNamespace(LinalgMpmath):
     def __init__(
         self,
         context: Any,
-        precision: Literal["float32", "float64"] = "float64",
+        precision: Precision = "float64",
         trace: list[int] | None = None,
         *,
         order: int = 0,

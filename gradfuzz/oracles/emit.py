@@ -13,13 +13,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from gradfuzz.errors import ProgramSyntaxError
 from gradfuzz.oracles.base import Precision
 from gradfuzz.oracles.emit_several import Several
 from gradfuzz.oracles.linalg_source import Write
 from gradfuzz.programs.ops import OPS, result_type
+from gradfuzz.programs.precision import rounded
 from gradfuzz.programs.syntax import (
     ArrayConst,
     Assign,
@@ -97,12 +96,6 @@ class Piece:
     def at(self, least: int) -> str:
         """The text, in brackets where it binds less tightly than `least`."""
         return self.text if self.precedence >= least else f"({self.text})"
-
-
-def rounded(value: float, precision: Precision) -> float:
-    """The number of `precision` nearest to `value`."""
-    with np.errstate(over="ignore"):
-        return float(np.float32(value)) if precision == "float32" else float(value)
 
 
 def number_text(value: float | int | bool) -> str:

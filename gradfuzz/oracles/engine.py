@@ -10,8 +10,9 @@ import numpy as np
 
 from gradfuzz import __version__
 from gradfuzz.engine import Rules, compile, derivative
-from gradfuzz.errors import GradfuzzError
+from gradfuzz.errors import GradfuzzError, PrecisionError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Precision, Question
+from gradfuzz.programs.half_numpy import refused_op
 from gradfuzz.programs.interpret import TRIP_LIMIT
 from gradfuzz.programs.syntax import Program
 
@@ -27,7 +28,7 @@ class EngineOracle(Oracle):
         self.rules = rules or Rules()
 
     def supports(self, question: Question) -> str | None:
-        return None
+        return refused_op(question.program, question.precision)
 
     def answer(self, question: Question) -> list[Answer]:
         try:
@@ -42,6 +43,8 @@ class EngineOracle(Oracle):
         inputs = [point.inputs[p.name] for p in question.program.params]
         try:
             results = [np.asarray(r) for r in function(*inputs, *extra)]
+        except PrecisionError as error:
+            return Answer("unsupported", message=str(error))
         except GradfuzzError as error:
             return Answer("error", message=f"{type(error).__name__}: {error}")
         count = len(question.weights)

@@ -18,7 +18,7 @@ __all__ = ["JaxNamespace"]
 
 
 class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
-    """float32 or float64 arrays; a constant is a NumPy scalar, so it is never weakly typed. Nothing is checked: 1/0 is inf, log(-1) is NaN."""
+    """Arrays of a working precision; a constant is a NumPy scalar, so it is never weakly typed. Nothing is checked: 1/0 is inf, log(-1) is NaN."""
 
     add = staticmethod(jnp.add)
     subtract = staticmethod(jnp.subtract)

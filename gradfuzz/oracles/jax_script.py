@@ -33,7 +33,8 @@ def source(
     imports = "import jax\nimport jax.numpy as jnp\n"
     imports += "import jax.scipy.linalg\n" if "jax.scipy." in function else ""
     imports += "from jax import lax\n" if "lax." in function else ""
-    settings = f'jax.config.update("jax_enable_x64", True)\nF = np.{question.precision}\n'
+    dtype = 'np.dtype("bfloat16").type' if question.precision == "bfloat16" else f"np.{question.precision}"
+    settings = f'jax.config.update("jax_enable_x64", True)\nF = {dtype}\n'
     parts = [
         f"{heading(question, title, 'jax')}{imports}\n{settings}\n{inputs_source(question, point_index)}",
         function,

@@ -34,6 +34,7 @@ from gradfuzz.oracles.jax_loops import Style, loop_source
 from gradfuzz.oracles.jax_trips import known_trips
 from gradfuzz.oracles.linalg_source import missing_op
 from gradfuzz.programs.graph import Branch, Graph, Loop
+from gradfuzz.programs.half_numpy import refused_op
 from gradfuzz.programs.lower import lower
 from gradfuzz.programs.syntax import Program
 
@@ -168,7 +169,7 @@ class Structured(Oracle):
             return "JAX has no reverse mode for lax.while_loop"
         if "rev" in question.modes and self.style == "fori_loop" and plan.open_ended:
             return "JAX has no reverse mode for lax.fori_loop or lax.while_loop with a trip count known only at run time"
-        return missing_op(question.program)
+        return missing_op(question.program) or refused_op(question.program, question.precision)
 
     def answer(self, question: Question) -> list[Answer]:
         (answers,) = self._answers([question], alone=len(question.points) == 1)

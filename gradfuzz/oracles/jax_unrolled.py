@@ -13,6 +13,7 @@ from gradfuzz.oracles import jax_answers
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.oracles.jax_namespace import JaxNamespace
 from gradfuzz.oracles.linalg_source import missing_op
+from gradfuzz.programs.half_numpy import refused_op
 from gradfuzz.programs.interpret import interpret
 
 __all__ = ["Unrolled"]
@@ -31,7 +32,7 @@ class Unrolled(Oracle):
     def supports(self, question: Question) -> str | None:
         if question.modes and not question.wrt:
             return "there is no input to differentiate"
-        return missing_op(question.program)
+        return missing_op(question.program) or refused_op(question.program, question.precision)
 
     def answer(self, question: Question) -> list[Answer]:
         reason = self.supports(question)

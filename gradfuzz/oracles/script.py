@@ -23,6 +23,7 @@ from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, PRODUCT, SUM, UNARY, Emitter, Piece, nested_list, number_text
 from gradfuzz.oracles.linalg_source import is_linalg, result_shapes
 from gradfuzz.oracles.tensor_source import is_tensor_op
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.printer import to_text
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.types import Type
@@ -60,20 +61,23 @@ def heading(question: Question, title: str, library: str) -> str:
     )
 
 
-def inputs_source(question: Question, point_index: int) -> str:
-    """`inputs`, `wrt`, `weights` (one per output, None where it is not a float) and, from second order on, `directions`."""
-    point = question.points[point_index]
-    dtypes = {"float": question.precision, "int": "int64", "bool": "bool"}
+def inputs_source(question: Question, point_index: int, floats: str | None = None) -> str:
+    """`inputs`, `wrt`, `weights` (one per output, None where it is not a float) and, from second order on, `directions`.
+
+    `floats` is the dtype of their floats; the question's precision if it is not given.
+    """
+    point, floats = question.points[point_index], floats or question.precision
+    dtypes = {"float": floats, "int": "int64", "bool": "bool"}
     lines = ["inputs = {"]
     lines += [f'    "{p.name}": {array_text(point.inputs[p.name], dtypes[p.type.dtype])},' for p in question.program.params]
     lines += ["}"]
     if question.order > 0:
-        texts = ["None" if w is None else array_text(w, question.precision) for w in question.weights]
+        texts = ["None" if w is None else array_text(w, floats) for w in question.weights]
         lines += ["wrt = [{}]".format(", ".join(f'"{name}"' for name in question.wrt))]
         lines += [f"weights = [{', '.join(texts)}]  # differentiated is the sum of weight * output"]
     if question.order > 1:
         lines += ["directions = {  # every derivative but the last is taken along these"]
-        lines += [f'    "{name}": {array_text(question.directions[name], question.precision)},' for name in question.wrt]
+        lines += [f'    "{name}": {array_text(question.directions[name], floats)},' for name in question.wrt]
         lines += ["}"]
     return "\n".join(lines) + "\n"
 
@@ -87,7 +91,7 @@ def verdict_source(question: Question, expected: Mapping[str, Array], allowed: M
     lines = ["expected, got = expected_gradient(), gradient()"]
     if allowed is None or set(allowed) != set(compared):
         largest = max((float(np.max(np.abs(e))) for e in expected.values() if e.size), default=0.0)
-        bound = _ROUNDINGS * float(np.finfo(question.precision).eps) * largest
+        bound = _ROUNDINGS * FORMATS[question.precision].eps * largest
         lines += [f"allowed = {{name: np.full(e.shape, {number_text(bound)}) for name, e in expected.items()}}"]
     else:
         lines += ["allowed = {"]

@@ -17,11 +17,17 @@ from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.numpy_namespace import index_key
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 
-__all__ = ["TorchNamespace"]
+__all__ = ["TorchNamespace", "dtype_of"]
+
+
+def dtype_of(precision: Precision) -> torch.dtype:
+    """Torch's dtype of that name."""
+    dtype: torch.dtype = getattr(torch, precision)
+    return dtype
 
 
 class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
-    """float32 or float64 tensors; a scalar is a tensor without axes. Nothing is checked: 1/0 is inf, log(-1) is NaN."""
+    """Tensors of a working precision; a scalar is a tensor without axes. Nothing is checked: 1/0 is inf, log(-1) is NaN."""
 
     pow = staticmethod(torch.pow)
     sin = staticmethod(torch.sin)
@@ -47,7 +53,7 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
     matmul = staticmethod(operator.matmul)
 
     def __init__(self, precision: Precision = "float64") -> None:
-        self.dtype = torch.float32 if precision == "float32" else torch.float64
+        self.dtype = dtype_of(precision)
         self._dtypes: dict[ParamValue, torch.dtype] = {"float": self.dtype, "int": torch.int64, "bool": torch.bool}
 
     def constant(self, value: float | int) -> torch.Tensor:

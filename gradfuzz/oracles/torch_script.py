@@ -22,6 +22,7 @@ def source(
 ) -> str:
     """The whole script; see `gradfuzz.oracles.torch.script`."""
     way = oracle_name.removeprefix("torch:")
+    floats = "float32" if _is_widened(question) else None
     if oracle_name in _UNROLLED:
         # Torch's forward mode makes float64 of a float32 scalar that meets a plain number; the oracle has tensors only.
         bare = question.precision == "float64" or "fwd" not in question.modes
@@ -34,7 +35,7 @@ def source(
         imports += "from torch.autograd import forward_ad\n"
     title = f"The derivative of this function by torch ({way}) is not the true one."
     parts = [
-        f"{heading(question, title, 'torch')}import torch\n{imports}\ndtype = torch.{question.precision}\n{inputs_source(question, point_index)}",
+        f"{heading(question, title, 'torch')}import torch\n{imports}\ndtype = torch.{question.precision}\n{inputs_source(question, point_index, floats)}",
         *helpers,
         function,
         *used,
@@ -58,23 +59,34 @@ def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     return f"by_reverse(of_wrt, xs, ws, {vs}, {question.order})[1]", [*reverse, plain_source(torch_derivatives.by_reverse)]
 
 
+def _is_widened(question: Question) -> bool:
+    """Whether NumPy without gradfuzz has no such dtype: its arrays are float32 then, with the same numbers."""
+    return question.precision == "bfloat16"
+
+
 def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     """The function `gradient()` of the script, and the sources of the functions that it needs."""
     program, plain = question.program, oracle_name in _UNROLLED
     single = len(program.result.values) == 1
+    widened = _is_widened(question)
+    own = ", dtype=dtype" if widened else ""
     lines = ["def gradient():", "    point = {"]
     for p in program.params:
         scalar = plain and not p.type.is_float and not p.type.shape
-        lines += [f'        "{p.name}": ' + (f'inputs["{p.name}"].item(),' if scalar else f'torch.tensor(inputs["{p.name}"]),')]
+        lines += [
+            f'        "{p.name}": '
+            + (f'inputs["{p.name}"].item(),' if scalar else f'torch.tensor(inputs["{p.name}"]{own if p.type.is_float else ""}),')
+        ]
     lines += ["    }"]
     used: list[str] = []
     if not question.modes:
         lines += [f"    outputs = {'[f(*point.values())]' if single else 'f(*point.values())'}"]
-        lines += ['    return {f"output {k}": np.asarray(output) for k, output in enumerate(outputs)}']
+        value = "torch.as_tensor(output).double().numpy(force=True)" if widened else "np.asarray(output)"
+        lines += [f'    return {{f"output {{k}}": {value} for k, output in enumerate(outputs)}}']
         return "\n".join(lines) + "\n", used
     if question.modes == ("rev",) and oracle_name != "torch:func":
         lines += ["    xs = [point[name].requires_grad_() for name in wrt]"]
-        lines += ["    ws = [None if w is None else torch.tensor(w) for w in weights]"]
+        lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
         call, used = (
             f"reverse(zip({'[f(*point.values())]' if single else 'f(*point.values())'}, ws), xs, False)",
             [plain_source(torch_derivatives.reverse)],
@@ -84,7 +96,8 @@ def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
         result = "f(*{**point, **dict(zip(wrt, xs))}.values())"
         lines += ["", "    def of_wrt(*xs):", f"        return {f'({result},)' if single else result}", ""]
         lines += ["    xs = [point[name] for name in wrt]"]
-        lines += ["    ws = [None if w is None else torch.tensor(w) for w in weights]"]
-        lines += ["    vs = [torch.tensor(directions[name]) for name in wrt]"] if question.order > 1 else []
-    lines += [f"    slopes = {call}", "    return {name: slope.numpy(force=True) for name, slope in zip(wrt, slopes)}"]
+        lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
+        lines += [f"    vs = [torch.tensor(directions[name]{own}) for name in wrt]"] if question.order > 1 else []
+    slope = "slope.double()" if widened else "slope"
+    lines += [f"    slopes = {call}", f"    return {{name: {slope}.numpy(force=True) for name, slope in zip(wrt, slopes)}}"]
     return "\n".join(lines) + "\n", used

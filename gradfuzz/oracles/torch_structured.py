@@ -25,6 +25,7 @@ from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Precision, Questi
 from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_reverse
 from gradfuzz.oracles.torch_emit import HELPERS
 from gradfuzz.oracles.torch_loops import IMPORTS, loop_source
+from gradfuzz.oracles.torch_namespace import dtype_of
 from gradfuzz.oracles.torch_unrolled import TorchOracle, argument, summary, tensor, unrolled
 from gradfuzz.programs.graph import Graph, Loop, Var
 from gradfuzz.programs.lower import lower
@@ -114,7 +115,7 @@ def _constructs(style: str) -> Mapping[str, Any] | None:
 def _compiled(graph: Graph, precision: Precision, style: str) -> Callable[..., Any]:
     """`graph` as a Python function of tensors."""
     _, source = loop_source(graph, precision, style)
-    names = {"torch": torch, "dtype": torch.float32 if precision == "float32" else torch.float64, **(_constructs(style) or {})}
+    names = {"torch": torch, "dtype": dtype_of(precision), **(_constructs(style) or {})}
     exec("\n".join(HELPERS.values()), names)  # noqa: S102 - a constant of ours
     exec(compile(source, f"<torch:{style}>", "exec"), names)  # noqa: S102 - our own text, of a program that has been checked
     function: Callable[..., Any] = names["f"]

@@ -15,8 +15,9 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Precision, Question
 from gradfuzz.oracles.linalg_source import missing_op
 from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_func, by_reverse
-from gradfuzz.oracles.torch_namespace import TorchNamespace
+from gradfuzz.oracles.torch_namespace import TorchNamespace, dtype_of
 from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.types import Type
 
 __all__ = ["Eager", "Func", "TorchOracle", "argument", "summary", "unrolled"]
@@ -123,7 +124,7 @@ def unrolled(question: Question, point: Point, trace: list[int] | None = None) -
 
 def tensor(array: Array, precision: Precision) -> torch.Tensor:
     """A tensor of its own with these floats."""
-    return torch.tensor(np.asarray(array), dtype=torch.float32 if precision == "float32" else torch.float64)
+    return torch.tensor(np.asarray(array, np.float64), dtype=dtype_of(precision))
 
 
 def argument(array: Array, of: Type, precision: Precision) -> Any:
@@ -135,7 +136,13 @@ def argument(array: Array, of: Type, precision: Precision) -> Any:
 
 def arrays(values: Sequence[Any]) -> tuple[Array, ...]:
     """Tensors and plain ints and bools as arrays, dtypes unaltered. `force`: torch has zeros without memory of their own."""
-    return tuple([np.array(v.numpy(force=True)) if isinstance(v, torch.Tensor) else np.array(v) for v in values])
+    return tuple([_array(v) if isinstance(v, torch.Tensor) else np.array(v) for v in values])
+
+
+def _array(value: torch.Tensor) -> Array:
+    if value.dtype == torch.bfloat16:  # NumPy has it by ml_dtypes, of which Torch knows nothing
+        return np.array(value.float().numpy(force=True)).astype(FORMATS["bfloat16"].dtype)
+    return np.array(value.numpy(force=True))
 
 
 def summary(error: BaseException) -> str:

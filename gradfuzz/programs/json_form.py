@@ -27,6 +27,7 @@ import numpy.typing as npt
 from gradfuzz.errors import ProgramError, ProgramSyntaxError
 from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.parse import parse_type
+from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import (
     ArrayConst,
     Assign,
@@ -61,7 +62,7 @@ Json = Any
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0.0": -0.0}
 _DTYPES: tuple[DType, ...] = ("float", "int", "bool")
 _INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-_ARRAYS = ("bool", *_INTS, "float16", "float32", "float64", "complex64", "complex128")
+_ARRAYS = ("bool", *_INTS, "bfloat16", "float16", "float32", "float64", "complex64", "complex128")
 
 
 # Floats and arrays -----------------------------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ def encode_array(array: npt.ArrayLike) -> dict[str, Json]:
     if a.dtype.name not in _ARRAYS:
         raise ProgramSyntaxError(f"an array of dtype {a.dtype.name} has no JSON form; the dtypes are {', '.join(_ARRAYS)}")
     values: list[Json] = a.ravel().tolist()
-    if a.dtype.kind == "f":
+    if is_float(a.dtype):
         values = [encode_float(v) for v in values]
     elif a.dtype.kind == "c":
         values = [[encode_float(v.real), encode_float(v.imag)] for v in values]
@@ -121,7 +122,7 @@ def decode_array(data: Json) -> npt.NDArray[np.generic]:
 
 
 def _decode_entry(value: Json, dtype: np.dtype[Any]) -> Json:
-    if dtype.kind == "f":
+    if is_float(dtype):
         return decode_float(value)
     if dtype.kind == "c":
         real, imaginary = value

@@ -12,12 +12,13 @@ import functools
 import itertools
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from gradfuzz.errors import DomainError
 from gradfuzz.programs.linalg_numpy import LinalgNumpy
+from gradfuzz.programs.precision import Precision
 from gradfuzz.programs.product_objects import ProductObjects
 
 __all__ = ["LinalgObjects"]
@@ -37,7 +38,7 @@ _NUMPY = LinalgNumpy()
 class LinalgObjects(ProductObjects):
     """The linear-algebra ops. A subclass gives the algorithms, each for one matrix that has rows and columns."""
 
-    def __init__(self, precision: Literal["float32", "float64"] = "float64", trace: list[int] | None = None) -> None:
+    def __init__(self, precision: Precision = "float64", trace: list[int] | None = None) -> None:
         super().__init__(precision, trace)
         self._models: deque[tuple[str, dict[str, Any], Any, Any]] = deque(maxlen=_MODELS)
 

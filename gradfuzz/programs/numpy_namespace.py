@@ -1,4 +1,4 @@
-"""Floats as a machine has them: float32 or float64 with IEEE semantics, scalars and arrays, by NumPy.
+"""Floats as a machine has them: float32, float64, bfloat16 or float16 with IEEE semantics, scalars and arrays, by NumPy.
 
 Nothing is checked and nothing is raised: a division by zero is inf, log(-1) is NaN, and no warning is printed.
 """
@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from gradfuzz.errors import DomainError
+from gradfuzz.programs.half_numpy import half_kernels
 from gradfuzz.programs.linalg_numpy import LinalgNumpy
 from gradfuzz.programs.namespace import Namespace
+from gradfuzz.programs.precision import FORMATS, HALF, Precision
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.tensor_numpy import TensorArrays, TensorNumpy
 
 __all__ = ["ArrayNamespace", "NumpyNamespace", "index_key"]
 
-Precision = Literal["float32", "float64"]
 _DTYPES: dict[ParamValue, Any] = {"int": np.int64, "bool": np.bool_}
 
 
@@ -89,7 +90,7 @@ class ArrayNamespace(TensorArrays, Namespace):
 
 
 class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
-    """float32 or float64 by NumPy's own functions."""
+    """A working precision by NumPy's own functions; where it has none for two bytes, see `half_numpy`."""
 
     add = staticmethod(np.add)
     subtract = staticmethod(np.subtract)
@@ -118,14 +119,17 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
 
     def __init__(self, precision: Precision = "float64") -> None:
         self.precision = precision
-        self.dtype: Any = np.dtype(precision).type
+        self.dtype: Any = FORMATS[precision].dtype.type
+        self._most = FORMATS[precision].largest
+        if precision in HALF:
+            vars(self).update(half_kernels(precision, self))
 
     def context(self) -> contextlib.AbstractContextManager[None]:
         """Entered around a whole evaluation: IEEE results without warnings."""
         return np.errstate(all="ignore")
 
     def constant(self, value: float | int) -> Any:
-        if -1e38 < value < 1e38:
+        if -self._most < value < self._most:
             return self.dtype(value)
         with np.errstate(over="ignore"):
             return self.dtype(value)

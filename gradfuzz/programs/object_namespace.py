@@ -12,13 +12,14 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.numpy_namespace import ArrayNamespace
+from gradfuzz.programs.precision import Precision, rounded
 from gradfuzz.programs.syntax import ParamValue
 from gradfuzz.programs.tensor_objects import TensorObjects
 
@@ -54,7 +55,7 @@ def _is_array(value: Any) -> bool:
 class ObjectNamespace(TensorObjects, ArrayNamespace):
     """Floats are Python objects; int arrays are int64 arrays and bool arrays bool arrays, as everywhere."""
 
-    def __init__(self, precision: Literal["float32", "float64"] = "float64", trace: list[int] | None = None) -> None:
+    def __init__(self, precision: Precision = "float64", trace: list[int] | None = None) -> None:
         self.precision = precision
         self.choices: list[int] = [] if trace is None else trace
 
@@ -93,9 +94,7 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
     # Constants
 
     def constant(self, value: float | int) -> Any:
-        if self.precision == "float32" and isinstance(value, float):
-            with np.errstate(over="ignore"):
-                value = float(np.float32(value))
+        value = rounded(value, self.precision)
         if not math.isfinite(value):
             raise DomainError(f"the constant {value} is not a number that can be computed with exactly")
         return self.scalar(value)

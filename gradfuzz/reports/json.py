@@ -22,6 +22,7 @@ from gradfuzz.fuzzer.finding import Case, Finding, FindingPoint
 from gradfuzz.fuzzer.report_card import ProbeReport
 from gradfuzz.oracles.base import Array, Truth
 from gradfuzz.programs.json_form import encode_float
+from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.printer import to_text
 from gradfuzz.reports.summary import group
 
@@ -95,7 +96,7 @@ def _array(value: Array) -> Json:
     value = np.asarray(value)
     if value.ndim:
         return [_array(row) for row in value]
-    return encode_float(float(value)) if value.dtype.kind == "f" else value.item()
+    return encode_float(float(value)) if is_float(value.dtype) else value.item()
 
 
 def _arrays(values: Mapping[str, Array]) -> dict[str, Json]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
 from gradfuzz.strategies.loop_program import loop_programs
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision, draw_point
@@ -58,8 +59,8 @@ def cases(
     """
     if not 1 <= min_points <= max_points:
         raise InvalidArgument(f"min_points={min_points!r}, max_points={max_points!r}: 1 <= min_points <= max_points must hold")
-    if not precisions or any(p not in PRECISIONS for p in precisions):
-        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, PRECISIONS))}")
+    if not precisions or any(p not in FORMATS for p in precisions):
+        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, FORMATS))}")
     if not 1 <= max_order <= 3:
         raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
     return _cases(

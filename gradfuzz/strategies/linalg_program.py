@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program, parse
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.strategies.case import MODES, Case
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
 from gradfuzz.strategies.matrix import Structure, draw_matrix
@@ -167,8 +168,8 @@ def linalg_cases(
     empty: bool = True,
 ) -> st.SearchStrategy[Case]:
     """Cases over `linalg_programs`, with points of the structure that the program is defined for."""
-    if not precisions or any(p not in PRECISIONS for p in precisions):
-        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, PRECISIONS))}")
+    if not precisions or any(p not in FORMATS for p in precisions):
+        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, FORMATS))}")
     if not 1 <= max_order <= 3:
         raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
     return _linalg_cases(ops=_checked(ops, max_side), precisions=precisions, max_side=max_side, max_order=max_order, empty=empty)

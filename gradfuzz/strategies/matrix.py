@@ -9,8 +9,9 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
-from gradfuzz.strategies.point import PRECISIONS, Precision
+from gradfuzz.strategies.point import Precision
 
 __all__ = ["STRUCTURES", "Structure", "draw_matrix", "matrices"]
 
@@ -122,6 +123,6 @@ def matrices(
         raise InvalidArgument(f"shape={shape!r}: two axes or more, none below 0")
     if structure != "general" and structure != "singular" and shape[-1] != shape[-2]:
         raise InvalidArgument(f"shape={shape!r} with structure={structure!r}: such matrices are square")
-    if precision not in PRECISIONS:
-        raise InvalidArgument(f"precision={precision!r}: one of {', '.join(map(repr, PRECISIONS))}")
+    if precision not in FORMATS:
+        raise InvalidArgument(f"precision={precision!r}: one of {', '.join(map(repr, FORMATS))}")
     return _matrices(shape, structure=structure, precision=precision)

@@ -16,18 +16,19 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.programs import Assign, Call, Name, Program, Type, typecheck, walk
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.precision import FORMATS, Precision, is_float
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
 from gradfuzz.strategies.plan import TRIPS
 
 __all__ = ["PRECISIONS", "Inputs", "Precision", "defined", "draw_point", "points"]
 
-Precision = Literal["float32", "float64"]
 Domain = Literal["any", "nonzero", "positive"]
 Inputs = Mapping[str, npt.NDArray[np.generic]]
 """One array per parameter, 0-d for scalars: floats in the working precision, ints int64."""
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
-_NAMESPACES = {p: NumpyNamespace(p) for p in PRECISIONS}
+"""Those that are drawn where nothing else is said."""
+_NAMESPACES = {p: NumpyNamespace(p) for p in FORMATS}
 
 _ORDINARY = (0.5, 1.5, 0.75, 0.25, 1.0, 2.0, 0.3, 1.25, 0.7, 1.7, 2.5, -0.5, -1.5, -0.25, -0.7, -2.0)
 _STEPS = 65_537
@@ -36,8 +37,23 @@ _SCATTER = 40_503
 Hypothesis prefers small integers."""
 
 _LARGE = (10.0, 100.0, 1000.0, 37.5, 640.0, 3.0)
-_HUGE: dict[Precision, tuple[float, ...]] = {"float64": (2.0**53, 1e160), "float32": (2.0**24, 1e18)}
-_TINY: dict[Precision, tuple[float, ...]] = {"float64": (2.0**-53, 1e-170), "float32": (2.0**-24, 1e-18)}
+_HUGE: dict[Precision, tuple[float, ...]] = {
+    "float64": (2.0**53, 1e160),
+    "float32": (2.0**24, 1e18),
+    "bfloat16": (2.0**8, 1e18),
+    "float16": (2.0**11, 2.0**8),
+}
+_TINY: dict[Precision, tuple[float, ...]] = {
+    "float64": (2.0**-53, 1e-170),
+    "float32": (2.0**-24, 1e-18),
+    "bfloat16": (2.0**-8, 1e-18),
+    "float16": (2.0**-11, 2.0**-14),
+}
+_NEAREST_TO_ZERO: dict[Precision, int] = {"float64": 12, "float32": 12, "bfloat16": 12, "float16": 3}
+"""10^-k for k up to this is near zero: in float16 products of two such numbers are still normal."""
+_SCALES: dict[Precision, tuple[float, float, float]] = dict.fromkeys(FORMATS, (1e-06, 100.0, 1e-12)) | {
+    "float16": (1e-2, 100.0, 1e-3)
+}
 
 _KINDS: Table[tuple[str, int]] = Table(
     *((2, ("ordinary", k)) for k in range(len(_ORDINARY))),
@@ -60,13 +76,13 @@ def points(
 ) -> st.SearchStrategy[Inputs]:
     """Inputs of `program`, exactly representable in `precision`, at which it nearly always has a finite value.
 
-    Scalars are ordinary, powers of two, near zero (down to 1e-12), zero, large (to 1000) and, with `extremes`, rarely huge or
+    Scalars are ordinary, powers of two, near zero (down to 1e-12, in float16 to 1e-3), zero, large (to 1000) and, with `extremes`, rarely huge or
     tiny; two inputs may be equal. A parameter that the program divides by, or gives to log, sqrt or pow as it is, stays in that
     domain. Arrays have ordinary entries, equal entries, or one or two zeros. An int is a trip count up to `max_trips`, and stays
     inside the arrays that a counter indexes. Shrinks towards 0.5 everywhere.
     """
-    if precision not in PRECISIONS:
-        raise InvalidArgument(f"precision={precision!r}: one of {', '.join(map(repr, PRECISIONS))}")
+    if precision not in FORMATS:
+        raise InvalidArgument(f"precision={precision!r}: one of {', '.join(map(repr, FORMATS))}")
     if max_trips < 0:
         raise InvalidArgument(f"max_trips={max_trips!r}: a loop cannot take less than 0 trips")
     return _points(program, precision=precision, max_trips=max_trips, extremes=extremes)
@@ -104,12 +120,12 @@ def draw_point(dice: Dice, program: Program, precision: Precision, *, max_trips:
     tamed = {name: _tamed(value) for name, value in inputs.items()}
     if defined(program, tamed, precision):
         return tamed
-    return {name: np.full_like(v, 0.5) if v.dtype.kind == "f" else v for name, v in inputs.items()}
+    return {name: np.full_like(v, 0.5) if is_float(v.dtype) else v for name, v in inputs.items()}
 
 
 def defined(program: Program, inputs: Inputs, precision: Precision = "float64") -> bool:
     """Whether the program has a value there, and every number in it is finite, in `precision`."""
-    arguments: dict[str, Any] = {name: v[()] if v.dtype.kind == "f" else v.tolist() for name, v in inputs.items()}
+    arguments: dict[str, Any] = {name: v[()] if is_float(v.dtype) else v.tolist() for name, v in inputs.items()}
     try:
         outputs = interpret(program, arguments, _NAMESPACES[precision], trip_limit=1000)
     except EvaluationError:
@@ -118,7 +134,7 @@ def defined(program: Program, inputs: Inputs, precision: Precision = "float64") 
 
 
 def _tamed(value: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    if value.dtype.kind != "f":
+    if not is_float(value.dtype):
         return value
     floats = cast("npt.NDArray[np.float64]", value)
     return np.asarray(np.frexp(floats)[0], value.dtype)
@@ -137,7 +153,7 @@ def _array(dice: Dice, type_: Type, precision: Precision, domain: Domain, extrem
         return np.full(shape, value, precision), extreme
     entries = [_fraction(dice) if fill == "fractions" else dice.pick(_ORDINARY) for _ in range(size)]
     if fill == "scaled":
-        scale = dice.pick((1e-6, 100.0, 1e-12))
+        scale = dice.pick(_SCALES[precision])
         entries = [scale * e for e in entries]
     if domain == "any" and size:
         for k in range({"one zero": 1, "two zeros": 2}.get(fill, 0)):
@@ -159,7 +175,7 @@ def _scalar(dice: Dice, precision: Precision, domain: Domain, extremes: bool) ->
     elif kind == "power of two":
         value = 2.0 ** (dice.below(21) - 10)
     elif kind == "near zero" or not extremes:
-        value = 10.0 ** -(1 + dice.below(12))
+        value = 10.0 ** -(1 + dice.below(_NEAREST_TO_ZERO[precision]))
     elif kind == "large":
         value = dice.pick(_LARGE)
     else:

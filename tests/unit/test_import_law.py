@@ -30,6 +30,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "jaxlib": ("oracles/jax",),
     "torch": ("oracles/torch",),
     "flint": ("oracles/",),
+    "ml_dtypes": ("programs/precision",),
     "mpmath": ("oracles/",),
     "hypothesis": ("strategies/", "fuzzer/"),
     "rich": ("reports/", "cli"),
