@@ -6,19 +6,18 @@ type-check. That is for the driver to find out: only what is still interesting i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.rewrite import block_edits, expression_edits, map_expressions, rename, substitute
-from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.fuzzer.rewrite import block_edits, expression_edits, rename, substitute
+from gradfuzz.fuzzer.shape_reductions import fewer_axes, plainer_parameters, shorter_axes
+from gradfuzz.fuzzer.specimen import Draft, Specimen
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.syntax import (
-    ArrayConst,
     Assign,
     Block,
     Break,
@@ -37,12 +36,9 @@ from gradfuzz.programs.syntax import (
     While,
     walk,
 )
-from gradfuzz.programs.types import FLOAT, Type
+from gradfuzz.programs.types import FLOAT
 
-__all__ = ["PLAIN_FLOATS", "REDUCTIONS", "Draft", "Reduction", "canonical_names", "plainness"]
-
-Draft = Specimen | Program
-"""A candidate: a whole specimen, or a program to which inputs, weights and directions have yet to be fitted."""
+__all__ = ["PLAIN_FLOATS", "REDUCTIONS", "Reduction", "canonical_names", "plainness"]
 
 Reduction = Callable[[Specimen], Iterator[Draft]]
 
@@ -243,7 +239,7 @@ def _plainer_constants(specimen: Specimen) -> Iterator[Draft]:
             yield from (Const(n) for n in (0, 1, 2, e.value // 2, e.value - 1) if abs(n) < abs(e.value))
         else:
             yield from (
-                Const(v) for v in _PLAIN_CONSTANTS if plainness(v, _PLAIN_CONSTANTS) < plainness(e.value, _PLAIN_CONSTANTS)
+                Const(v) for v in _PLAIN_CONSTANTS if plainness(v, _PLAIN_CONSTANTS) < plainness(e.number, _PLAIN_CONSTANTS)
             )
 
     yield from _edited(specimen, expression_edits(specimen.program.body, plainer))
@@ -292,122 +288,6 @@ def _as_constants(param: Param, value: Array) -> Iterator[Expr]:
     yield Const(value.item())
 
 
-# Shapes ----------------------------------------------------------------------------------------------------------------
-
-_SCALAR_FORM: Mapping[str, int] = {
-    "broadcast_to": 0,
-    "concat": 0,
-    "cumulative_sum": 0,
-    "flip": 0,
-    "index": 0,
-    "index_update": 1,
-    "mean": 0,
-    "permute_dims": 0,
-    "prod": 0,
-    "reshape": 0,
-    "stack": 0,
-    "sum": 0,
-}
-"""Which argument an op on arrays comes down to when everything is a scalar."""
-
-
-def _smaller_shapes(specimen: Specimen) -> Iterator[Draft]:
-    """Everything as scalars; then one axis length, wherever it occurs, made smaller."""
-    program = specimen.program
-    arrays = any(p.type.shape for p in program.params) or any(isinstance(n, ArrayConst) for n in walk(program))
-    if not arrays:
-        return
-    scalar_params = tuple(Param(p.name, Type(p.type.dtype)) for p in program.params)
-    yield Program(program.name, scalar_params, map_expressions(program.body, _scalar))
-    for k, p in enumerate(program.params):
-        if p.type.shape:
-            yield replace(program, params=(*program.params[:k], scalar_params[k], *program.params[k + 1 :]))
-    sizes = {n for p in program.params for n in p.type.shape if n} | {
-        n for e in walk(program) if isinstance(e, ArrayConst) for n in e.shape if n
-    }
-    for size in sorted(sizes, reverse=True):
-        for smaller in (1, 2, size - 1):
-            if 0 < smaller < size:
-                yield _resized(program, size, smaller)
-
-
-def _fewer_batch_axes(specimen: Specimen) -> Iterator[Draft]:
-    """Stacks of matrices without their first batch axis, everywhere."""
-    program = specimen.program
-    deepest = max((p.type.rank for p in program.params), default=0)
-    if deepest < 3:
-        return
-    lead = next(p.type.shape[0] for p in program.params if p.type.rank == deepest)
-
-    def parameter(name: str, value: Any) -> Any:
-        if name == "axes":
-            return tuple(axis - 1 for axis in value[1:]) if len(value) == deepest and value[0] == 0 else value
-        if name in ("shape", "pattern"):
-            whole = value[:1] in ((lead,), (("slice", 0, lead),))
-            return value[1:] if len(value) == deepest and whole else value
-        if name == "axis" and isinstance(value, int):
-            return value - 1 if value > 0 else value
-        return value
-
-    def expr(e: Expr) -> Expr:
-        if isinstance(e, ArrayConst) and len(e.shape) == deepest and e.shape[0] == lead:
-            inner = e.shape[1:]
-            return ArrayConst(e.dtype, inner, e.values[: math.prod(inner)])
-        if isinstance(e, Call):
-            return replace(e, params=tuple((name, parameter(name, value)) for name, value in e.params))
-        return e
-
-    params = tuple(Param(p.name, Type(p.type.dtype, p.type.shape[1:])) if p.type.rank == deepest else p for p in program.params)
-    yield Program(program.name, params, map_expressions(program.body, expr))
-
-
-def _scalar(e: Expr) -> Expr:
-    if isinstance(e, ArrayConst):
-        return e.values[0] if e.values else Const(1.0)
-    if isinstance(e, Call) and e.op in _SCALAR_FORM:
-        return e.args[_SCALAR_FORM[e.op]]
-    if isinstance(e, Call) and e.op == "matmul":
-        return Call("multiply", e.args)
-    return e
-
-
-def _resized(program: Program, size: int, smaller: int) -> Program:
-    """`program` with every axis of length `size`, and every `for` of so many trips, made `smaller`."""
-
-    def shape(old: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(smaller if n == size else n for n in old)
-
-    def parameter(value: Any) -> Any:
-        if isinstance(value, tuple) and len(value) == 3 and value[0] == "slice":
-            return ("slice", min(value[1], smaller), smaller if value[2] == size else min(value[2], smaller))
-        if isinstance(value, tuple) and all(isinstance(n, int) for n in value):
-            return shape(value)
-        return tuple(map(parameter, value)) if isinstance(value, tuple) else value
-
-    def expr(e: Expr) -> Expr:
-        if isinstance(e, ArrayConst) and size in e.shape:
-            entries = np.array([v.value for v in e.values], object).reshape(e.shape)
-            cut = entries[tuple(slice(smaller if n == size else n) for n in e.shape)]
-            return ArrayConst(e.dtype, cut.shape, tuple(map(Const, cut.ravel().tolist())))
-        if isinstance(e, Call) and e.op in ("reshape", "broadcast_to", "index", "index_update"):
-            return replace(e, params=tuple((name, parameter(value)) for name, value in e.params))
-        return e
-
-    def trips(s: Stmt) -> Stmt:
-        match s:
-            case For():
-                count = Const(smaller) if s.count == Const(size) else s.count
-                return replace(s, count=count, body=tuple(map(trips, s.body)))
-            case While() | Repeat():
-                return replace(s, body=tuple(map(trips, s.body)))
-            case If():
-                return replace(s, body=tuple(map(trips, s.body)), orelse=tuple(map(trips, s.orelse)))
-        return s
-
-    params = tuple(Param(p.name, Type(p.type.dtype, shape(p.type.shape))) for p in program.params)
-    return Program(program.name, params, tuple(map(trips, map_expressions(program.body, expr))))
-
-
 # Numbers ---------------------------------------------------------------------------------------------------------------
 
 
@@ -450,8 +330,8 @@ REDUCTIONS: tuple[Reduction, ...] = (
     _fewer_outputs,
     _without_statements,
     _fewer_params,
-    _fewer_batch_axes,
-    _smaller_shapes,
+    fewer_axes,
+    shorter_axes,
     _loop_forms,
     _fewer_trips,
     _smaller_expressions,
@@ -459,6 +339,7 @@ REDUCTIONS: tuple[Reduction, ...] = (
     _flattened,
     _fewer_names,
     _plainer_ops,
+    plainer_parameters,
     _plainer_constants,
     _plainer_inputs,
     _plainer_weights,

@@ -16,7 +16,8 @@ import numpy as np
 from gradfuzz.errors import ProgramError
 from gradfuzz.fuzzer.reductions import REDUCTIONS, Reduction, canonical_names, plainness
 from gradfuzz.fuzzer.specimen import Specimen
-from gradfuzz.programs.syntax import ArrayConst, Call, Const, For, If, Name, Program, Repeat, Return, While, walk
+from gradfuzz.programs.ops import OPS
+from gradfuzz.programs.syntax import ArrayConst, Call, Const, For, If, Name, ParamValue, Program, Repeat, Return, While, walk
 from gradfuzz.programs.typecheck import typecheck
 
 __all__ = ["Interesting", "Shrunk", "cost", "operations", "shrink"]
@@ -185,12 +186,28 @@ def cost(specimen: Specimen) -> tuple[object, ...]:
         sum(np.size(specimen.inputs[p.name]) for p in program.params),
         len(names),
         sum(_OPS.get(c.op, 3) for c in calls),
+        sum(_plain_parameters(c) for c in calls),
         sum(ints),
         sum(_plain(v, _CONSTANTS) for v in floats),
         sum(_plain(v) for v in entries),
         sum(int(np.count_nonzero(w != 1.0)) for w in weights),
         _texts(names),
     )
+
+
+def _plain_parameters(call: Call) -> int:
+    """How far the axes and windows of an op are from its defaults, and how large they are."""
+    defaults = dict(OPS[call.op].params)
+    return sum(100 * (value != defaults[name]) + _sum(value) for name, value in call.params if name in _PLAIN_PARAMETERS)
+
+
+_PLAIN_PARAMETERS = ("axis", "keepdims", "window", "strides", "padding")
+
+
+def _sum(value: ParamValue) -> int:
+    if isinstance(value, tuple):
+        return sum(map(_sum, value))
+    return abs(value) if isinstance(value, int) else 0
 
 
 def _plain(value: float, plain: tuple[float, ...] | None = None) -> int:

@@ -11,7 +11,7 @@ from gradfuzz.oracles.base import Array, Mode, Point, Precision, Question
 from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.typecheck import Typed
 
-__all__ = ["Specimen"]
+__all__ = ["Draft", "Specimen"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +91,10 @@ class Specimen:
             tuple(None if w is None else w.tobytes() for w in self.weights),
             tuple(self.directions[name].tobytes() for name in self.wrt if name in self.directions),
         )
+
+
+Draft = Specimen | Program
+"""A candidate of shrinking: a whole specimen, or a program to which inputs, weights and directions have yet to be fitted."""
 
 
 def _sized(array: Array, shape: tuple[int, ...]) -> Array:
