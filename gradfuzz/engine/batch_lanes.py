@@ -26,10 +26,10 @@ def shape_of(x: Operand) -> tuple[int, ...]:
 
 
 def dtype_of(x: Operand) -> DType:
-    """The dtype: "float", "int" or "bool"."""
+    """The dtype: "complex", "float", "int" or "bool"."""
     if isinstance(x, Value):
         return x.type.dtype
-    dtypes: dict[str, DType] = {"b": "bool", "i": "int", "u": "int"}
+    dtypes: dict[str, DType] = {"b": "bool", "i": "int", "u": "int", "c": "complex"}
     return dtypes.get(np.asarray(x).dtype.kind, "float")
 
 
@@ -99,7 +99,7 @@ def zeros(like: Sequence[Operand], dtype: DType, shape: tuple[int, ...]) -> Oper
     home = innermost(like)
     if home is not None:
         return Value(home.builder, home.builder.zeros(Type(dtype, shape)), home.level)
-    return np.zeros(shape, {"float": float, "int": int, "bool": bool}[dtype])
+    return np.zeros(shape, {"complex": complex, "float": float, "int": int, "bool": bool}[dtype])
 
 
 def from_front(i: Operand, n: int) -> Operand:

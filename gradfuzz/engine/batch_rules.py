@@ -249,6 +249,7 @@ BATCH: dict[str, BatchRule] = {
             *("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "sign", "maximum", "minimum", "where"),
             *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
             *("logical_and", "logical_or", "logical_not", "astype", "log1p", "expm1", "clip"),
+            *("complex", "conj", "real", "imag"),
         )
     },
     **{op: _reducing(op) for op in ("sum", "mean", "prod", "amax", "amin", "logsumexp", "all", "any")},
@@ -271,8 +272,14 @@ BATCH: dict[str, BatchRule] = {
     "outer": _outer,
     "kron": leading("kron", 2, 2),
     "einsum": _einsum,
-    **{op: leading(op, 2) for op in ("trace", "diagonal", "tril", "triu", "qr", "lu", "svd", "eigh", "slogdet", "cholesky")},
-    **{op: leading(op, 2) for op in ("svdvals", "eigvalsh", "inv", "det", "pinv", "matrix_norm", "matrix_power", "expm")},
+    **{
+        op: leading(op, 2)
+        for op in ("trace", "diagonal", "tril", "triu", "qr", "lu", "svd", "eigh", "eig", "slogdet", "cholesky")
+    },
+    **{
+        op: leading(op, 2)
+        for op in ("svdvals", "eigvalsh", "eigvals", "inv", "det", "pinv", "matrix_norm", "matrix_power", "expm")
+    },
     "triangular_solve": leading("triangular_solve", 2, 2),
     **{op: _same_leading(op) for op in ("cofactor", "divide_by_gaps")},
     "solve": _solving("solve"),

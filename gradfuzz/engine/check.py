@@ -28,7 +28,7 @@ def check_vectorized(f: Callable[..., Any], *args: Operand, units: float = 256.0
     sizes = union(whole)
     if not sizes:
         raise UsageError("check_vectorized needs an argument that is vectorized, or an array")
-    places = [k for k, a in enumerate(whole) if type_of(a).is_float]
+    places = [k for k, a in enumerate(whole) if type_of(a).is_inexact]
     together = _flat(value_and_grad(f, places)(*whole))
     stacked = [np.asarray(align(part, sizes)) for part in together]
     columns = [align(a, sizes) if isinstance(a, Vectorized) else a for a in whole]
@@ -61,7 +61,7 @@ def _worst(got: Any, expected: Any, units: float) -> tuple[float, tuple[int, ...
         return 0.0, ()
     finite = np.isfinite(expected)
     scale = np.max(np.abs(expected[finite]), initial=0.0)
-    allowed = max(units * format_of(got.dtype).eps * scale, format_of(got.dtype).normal)
+    allowed = max(units * format_of(got.real.dtype).eps * scale, format_of(got.real.dtype).normal)
     same = np.where(finite, False, (got == expected) | (np.isnan(got) & np.isnan(expected)))
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(got - expected) / allowed

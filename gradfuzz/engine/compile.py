@@ -22,7 +22,7 @@ from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.precision import FORMATS, HALF, Precision
 from gradfuzz.programs.syntax import ArrayConst
-from gradfuzz.programs.types import Type
+from gradfuzz.programs.types import DType, Type
 
 __all__ = ["Compiled", "compile", "to_source"]
 
@@ -66,6 +66,13 @@ def to_source(graph: Graph) -> str:
     return _Writer(graph, scalar=True, trip_limit=None).source
 
 
+def _complex_dtype(precision: Precision) -> Any:
+    return np.complex128 if precision == "float64" else np.complex64
+
+
+_CASTS: dict[DType, Callable[[Any], Any]] = {"complex": complex, "float": float, "int": int, "bool": bool}
+
+
 class Compiled:
     """A compiled graph. `source` is what runs."""
 
@@ -74,7 +81,7 @@ class Compiled:
         self._types = [v.type for v in graph.inputs]
         self._numpy: Callable[..., tuple[Any, ...]] | None = None
         self._fast: Callable[..., tuple[Any, ...]] | None = None
-        self._casts = [{"float": float, "int": int, "bool": bool}[t.dtype] for t in self._types]
+        self._casts = [_CASTS[t.dtype] for t in self._types]
         self._dtype: Any = FORMATS[precision].dtype.type
         if precision == "float64" and _all_scalar(graph):
             writer = _Writer(graph, scalar=True, trip_limit=trip_limit)
@@ -100,8 +107,8 @@ class Compiled:
                 raise DomainError(f"{error}; an index must stay inside its array") from None
 
     def _convert(self, x: Any, type: Type) -> Any:
-        if type.dtype == "float":
-            array = np.asarray(x, self._dtype)
+        if type.is_inexact:
+            array = np.asarray(x, self._dtype if type.is_float else _complex_dtype(self._precision))
             if array.shape != type.shape:
                 raise TypeError(f"an input of shape {array.shape} where {self._graph.name} takes {type}")
             return array[()]
@@ -155,14 +162,19 @@ _MATH: dict[str, Any] = {
 
 def _numpy_names(precision: Precision) -> dict[str, Any]:
     namespace = NumpyNamespace(precision)
-    return {**{n: getattr(namespace, n) for n in _CALLS}, "ns": namespace, "real": namespace.dtype}
+    return {
+        **{n: getattr(namespace, n) for n in _CALLS},
+        "ns": namespace,
+        "real": namespace.dtype,
+        "cplx": namespace.complex_dtype,
+    }
 
 
 def _all_scalar(graph: Graph) -> bool:
     """Whether no array occurs: stacks of scalars do not count."""
 
     def plain(atom: Atom) -> bool:
-        return all(n is None for n in atom.type.shape)
+        return not atom.type.is_complex and all(n is None for n in atom.type.shape)
 
     def values(g: Graph) -> bool:
         return all(map(plain, (*g.inputs, *g.outputs)))
@@ -182,7 +194,7 @@ class _Writer(LoopSource):
     """Writes one graph in one dialect."""
 
     def __init__(self, graph: Graph, *, scalar: bool, trip_limit: int | None, infix_matmul: bool = True) -> None:
-        reserved = {*_CALLS, *keyword.kwlist, "ns", "real", "run", "inf", "nan", "range", "zip", "reversed", "len"}
+        reserved = {*_CALLS, *keyword.kwlist, "ns", "real", "cplx", "run", "inf", "nan", "range", "zip", "reversed", "len"}
         super().__init__(graph, trip_limit=trip_limit, taken=reserved)
         self.graph, self.scalar = graph, scalar
         self._infix = _INFIX if infix_matmul else {op: sign for op, sign in _INFIX.items() if op != "matmul"}
@@ -201,7 +213,7 @@ class _Writer(LoopSource):
         if isinstance(atom, Var):
             return self._text[atom]
         value = atom.value
-        if isinstance(value, ArrayConst) or (value.dtype == "float" and not self.scalar):
+        if isinstance(value, ArrayConst) or (value.dtype in ("float", "complex") and not self.scalar):
             if atom not in self._constant_names:
                 self._constant_names[atom] = name = self._fresh("c")
                 self.constants[name] = value if isinstance(value, ArrayConst) else value.value
@@ -268,10 +280,13 @@ class _Writer(LoopSource):
         if node.op == "astype" and scalar:
             if params["dtype"] == types[0].dtype:
                 return args[0]
-            cast = {"float": "float" if self.scalar else "real", "int": "int", "bool": "bool"}[str(params["dtype"])]
+            casts = {"float": "float" if self.scalar else "real", "complex": "cplx", "int": "int", "bool": "bool"}
+            cast = casts[str(params["dtype"])]
             return f"{cast}({bare(args[0])})"
-        if node.op in _CALLS and (node.output.type.is_float or node.op in ("abs", "maximum", "minimum")):
+        if node.op in _CALLS and (node.output.type.is_inexact or node.op in ("abs", "maximum", "minimum")):
             return f"{node.op}({', '.join(map(bare, args))})"
+        if self.scalar and node.op == "imag":
+            return "0.0"
         if scalar and node.op in _IDENTITY_ON_SCALARS:
             return args[0]
         if node.op == "index":

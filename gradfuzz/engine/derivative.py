@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 
 from gradfuzz.engine.forward import ForwardMode
-from gradfuzz.engine.functions import reshape, stack
+from gradfuzz.engine.functions import conj, real, reshape, stack
 from gradfuzz.engine.functions import sum as total
 from gradfuzz.engine.inline import inline, or_zeros
 from gradfuzz.engine.prune import prune
 from gradfuzz.engine.reverse import ReverseMode, checked
-from gradfuzz.engine.value import Value
+from gradfuzz.engine.value import Value, apply
 from gradfuzz.errors import UsageError
 from gradfuzz.programs.builder import GraphBuilder, constant
 from gradfuzz.programs.graph import Atom, Checkpoint, Constant, Graph, Var
@@ -44,7 +44,8 @@ def derivative(
 ) -> Graph:
     """The graph of the outputs of `program` and of the gradient that `modes` ask for, innermost first.
 
-    F(x) is the sum over the float outputs of <weight, output>. The graph takes the parameters of the program, then one weight per float
+    F(x) is the sum over the float outputs of <weight, output>, and of Re <weight, output> = Re sum(conj(weight) output) over complex ones.
+    The gradient for a complex parameter z = a + ib is dF/da + i dF/db, the steepest ascent of F. The graph takes the parameters of the program, then one weight per such
     output, then, for two modes and more, one direction per name in `wrt`. It returns the outputs, then one gradient per name in `wrt`:
     of F for one mode, of D F[v] for two, of D^2 F[v, v] for three. Every mode but the last contracts with v; with no
     mode the outputs alone are returned.
@@ -59,13 +60,13 @@ def derivative(
     rules = rules or Rules()
     by_name = {v.name: k for k, v in enumerate(graph.inputs)}
     for name in wrt:
-        if name not in by_name or not graph.inputs[by_name[name]].type.is_float:
-            floats = [v.name for v in graph.inputs if v.type.is_float]
+        if name not in by_name or not graph.inputs[by_name[name]].type.is_inexact:
+            floats = [v.name for v in graph.inputs if v.type.is_inexact]
             raise UsageError(
-                f"cannot differentiate with respect to {name!r}; the float parameters are {', '.join(floats) or 'none'}"
+                f"cannot differentiate with respect to {name!r}; the float and complex parameters are {', '.join(floats) or 'none'}"
             )
     places = [by_name[n] for n in wrt]
-    outputs = [k for k, a in enumerate(graph.outputs) if a.type.is_float]
+    outputs = [k for k, a in enumerate(graph.outputs) if a.type.is_inexact]
     weights = [Var(graph.outputs[k].type, "weight") for k in outputs]
     directions = [Var(graph.inputs[k].type, f"{graph.inputs[k].name}_v") for k in places] if len(modes) > 1 else []
     step = _Step(graph, places, outputs, len(weights), len(directions), rules, checked(checkpoint))
@@ -112,7 +113,7 @@ class _Step:
                 values, slope = self._tangent(graph, builder, inputs, along)
             else:
                 values, parts = self._gradient(graph, builder, inputs)
-                products = [total(p * v) for p, v in zip(parts, along, strict=True)]
+                products = [_inner(p, v) for p, v in zip(parts, along, strict=True)]
                 slope = _sum(builder, products)
             return [*values, slope.atom]
 
@@ -134,12 +135,14 @@ class _Step:
         """A gradient by forward mode: one tangent per entry."""
         zeros = [Value(builder, builder.zeros(self.program.inputs[p].type)) for p in self.places]
         shape = zeros[which].shape
-        slopes = []
-        for k in range(int(np.prod(shape, dtype=int))):
-            tangents = list(zeros)
-            tangents[which] = Value(builder, _unit(shape, k))
-            only = [t if j == which else None for j, t in enumerate(tangents)]
-            slopes.append(self._tangent(graph, builder, inputs, only)[1])
+
+        def along(k: int, unit: float | complex) -> Value:
+            only = [Value(builder, _unit(shape, k, unit)) if j == which else None for j in range(len(zeros))]
+            return self._tangent(graph, builder, inputs, only)[1]
+
+        slopes = [along(k, 1.0) for k in range(int(np.prod(shape, dtype=int)))]
+        if zeros[which].type.is_complex:
+            slopes = [apply("complex", re, along(k, 1j)) for k, re in enumerate(slopes)]
         if not shape:
             return slopes[0]
         if not slopes:
@@ -165,7 +168,7 @@ class _Step:
         for k, weight in zip(self._scalar(graph), self._seeds(graph, builder, inputs), strict=True):
             slope = slopes[k]
             if slope is not None:
-                parts.append(slope if len(graph.outputs) > n else total(slope * weight))
+                parts.append(slope if len(graph.outputs) > n else _inner(weight, slope))
         return values[:n], _sum(builder, parts)
 
     def _gradient(self, graph: Graph, builder: GraphBuilder, inputs: list[Var]) -> tuple[list[Atom], list[Value]]:
@@ -185,6 +188,13 @@ class _Step:
         return [Value(builder, v) for v in inputs[first : first + self.weights]]
 
 
+def _inner(a: Value, b: Value) -> Value:
+    """Re <a, b>, the inner product of the pairs of real and imaginary parts."""
+    result = real(total(conj(a) * b))
+    assert isinstance(result, Value), "a product of values is a value"
+    return result
+
+
 def _sum(builder: GraphBuilder, parts: Sequence[Value]) -> Value:
     result = parts[0] if parts else Value(builder, constant(0.0))
     for part in parts[1:]:
@@ -192,8 +202,8 @@ def _sum(builder: GraphBuilder, parts: Sequence[Value]) -> Value:
     return result
 
 
-def _unit(shape: tuple[int, ...], k: int) -> Atom:
+def _unit(shape: tuple[int, ...], k: int, unit: float | complex) -> Atom:
     if not shape:
-        return constant(1.0)
+        return constant(unit)
     size = int(np.prod(shape, dtype=int))
-    return Constant(ArrayConst("float", shape, tuple(Const(1.0 if j == k else 0.0) for j in range(size))))
+    return Constant(ArrayConst(Const(unit).dtype, shape, tuple(Const(unit if j == k else 0 * unit) for j in range(size))))

@@ -57,7 +57,7 @@ class ForwardMode:
             ans = self.value(primal(self, node, arguments))
         else:
             ans = self.value(self.builder.emit_as(node.output.name, node.op, *arguments, **dict(node.params)))
-        if not active or not node.output.type.is_float:
+        if not active or not node.output.type.is_inexact:
             return [ans.atom], [None]
         if node.op == "sign":
             return [ans.atom], [None]

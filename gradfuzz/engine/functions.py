@@ -12,11 +12,14 @@ from gradfuzz.engine.value import Operand, Operators, Value, apply, axes_of, ind
 __all__ = [
     "abs",
     "broadcast_to",
+    "complex",
     "concat",
+    "conj",
     "cos",
     "cumulative_sum",
     "exp",
     "flip",
+    "imag",
     "index_update",
     "log",
     "matmul",
@@ -26,6 +29,7 @@ __all__ = [
     "permute_dims",
     "pow",
     "prod",
+    "real",
     "reshape",
     "sign",
     "sin",
@@ -78,6 +82,26 @@ def sqrt(x: Operand) -> Any:
 def abs(x: Operand) -> Any:
     """Absolute value, elementwise; its derivative at 0 is 0."""
     return apply("abs", x)
+
+
+def complex(re: Operand, im: Operand) -> Any:
+    """The complex number re + i im, elementwise."""
+    return apply("complex", re, im)
+
+
+def conj(z: Operand) -> Any:
+    """The complex conjugate, elementwise; what is real stays as it is."""
+    return apply("conj", z)
+
+
+def real(z: Operand) -> Any:
+    """The real part, elementwise; what is real stays as it is."""
+    return apply("real", z)
+
+
+def imag(z: Operand) -> Any:
+    """The imaginary part, elementwise."""
+    return apply("imag", z)
 
 
 def sign(x: Operand) -> Any:
@@ -188,3 +212,8 @@ def expand_reduced(x: Any, shape: tuple[int, ...], axis: Any, keepdims: Any) -> 
         axes = axes_of(axis, len(shape))
         x = reshape(x, tuple(1 if k in axes else n for k, n in enumerate(shape)))
     return broadcast_to(x, shape)
+
+
+def is_complex(x: Operand) -> bool:
+    """Whether `x` has complex entries."""
+    return x.type.is_complex if isinstance(x, Value) else np.iscomplexobj(x)

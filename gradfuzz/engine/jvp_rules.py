@@ -15,6 +15,7 @@ import numpy as np
 from gradfuzz.engine import linalg_rules
 from gradfuzz.engine import tensor_jvp as tensor
 from gradfuzz.engine.functions import (
+    conj,
     cos,
     exp,
     log,
@@ -45,6 +46,13 @@ def _prod(t: Any, ans: Any, x: Any, *, axis: Any, keepdims: Any) -> Any:
         term = prod(where(here, t, x), axis=axis, keepdims=keepdims)
         total = term if total is None else total + term
     return total if total is not None else _zeros(t, ans)
+
+
+def _abs(t: Any, ans: Any, x: Any) -> Any:
+    """|z|^2 = conj(z) z, so |z| changes by Re(conj(z) t) / |z|; by 0 where z is 0."""
+    if x.type.is_complex:
+        return apply("real", conj(x) * t) / where(ans == 0.0, 1.0, ans)
+    return where(x > 0.0, t, where(x < 0.0, -t, 0.0))
 
 
 def _zeros(t: Any, like: Any) -> Any:
@@ -94,7 +102,11 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
     "expm1": (lambda t, ans, x: exp(x) * t,),
     "softmax": (tensor.softmax,),
     "log_softmax": (tensor.log_softmax,),
-    "abs": (lambda t, ans, x: where(x > 0.0, t, where(x < 0.0, -t, 0.0)),),
+    "abs": (_abs,),
+    "complex": (lambda t, ans, re, im: apply("complex", t, 0.0), lambda t, ans, re, im: apply("complex", 0.0, t)),
+    "conj": (_linear("conj"),),
+    "real": (_linear("real"),),
+    "imag": (_linear("imag"),),
     "maximum": (
         lambda t, ans, x, y: where(x == y, 0.5 * t, where(x > y, t, 0.0)),
         lambda t, ans, x, y: where(x == y, 0.5 * t, where(x > y, 0.0, t)),

@@ -120,7 +120,7 @@ def cond(predicate: Operand, then: Callable[..., Any], otherwise: Callable[..., 
             raise ProgramTypeError(f"the sides of cond return {a.type} and {b.type}; the shapes must be equal")
         wanted = promote((a.type.dtype, b.type.dtype))
         for k, atom in enumerate((a, b)):
-            outputs[k].append(sides[k][0].to_float(atom) if wanted == "float" else atom)
+            outputs[k].append(sides[k][0].to(atom, wanted) if wanted in ("float", "complex") else atom)
     inside = [[s[0].use(a) for a in out] for s, out in zip(sides, outputs, strict=True)]
     shared = list(dict.fromkeys(v for s in sides for v in s[0].captured))
     graphs = [s[0].finish(_stand_ins(s[0], shared), out) for s, out in zip(sides, inside, strict=True)]
@@ -176,12 +176,8 @@ def _record(
         widened = [_widened(a, b.type, k) for k, (a, b) in enumerate(zip(starts, after, strict=True))]
         if widened == [a.type for a in starts]:
             break
-        starts = (
-            [builder.to_float(a) for a in starts]
-            if all(t.is_float for t in widened)
-            else [builder.to_float(a) if t.is_float else a for a, t in zip(starts, widened, strict=True)]
-        )
-    after = [inner.use(inner.to_float(a) if c.type.is_float else a) for a, c in zip(after, carries, strict=True)]
+        starts = [builder.to(a, t.dtype) if t.is_inexact else a for a, t in zip(starts, widened, strict=True)]
+    after = [inner.use(inner.to(a, c.type.dtype) if c.type.is_inexact else a) for a, c in zip(after, carries, strict=True)]
     tested: Trace | None = None
     verdict: list[Atom] = []
     seen: list[Var] = []

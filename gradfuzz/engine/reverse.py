@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradfuzz.engine.functions import unbroadcast
+from gradfuzz.engine.functions import real, unbroadcast
 from gradfuzz.engine.inline import copy_node, emit_loop, or_zeros, primal
 from gradfuzz.engine.value import Value, apply
 from gradfuzz.engine.vjp_rules import VJP, VJP_SEVERAL
@@ -106,6 +106,8 @@ class ReverseMode:
                 part = rules[k](g, ans, *args, **dict(node.params))
             else:
                 part = rules(k, g, ans, *args, **dict(node.params))
+            if part is not None and args[k].type.is_float:
+                part = real(part)
             parts.append(part if part is None or part.shape == args[k].shape else unbroadcast(part, args[k].shape))
         return parts
 
@@ -118,6 +120,7 @@ class ReverseMode:
         params = {name: value for name, value in node.params if name != "part"}
         ans = tuple(apply(node.op, *args, **params, part=k) for k in range(len(gs)))
         parts = rule(gs, ans, *args, **params)
+        parts = [real(part) if part is not None and a.type.is_float else part for part, a in zip(parts, args, strict=True)]
         return [part if tape.is_active(atom) else None for part, atom in zip(parts, node.inputs, strict=True)]
 
     def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
@@ -269,7 +272,7 @@ class Tape:
         self.mode = mode
         self.graph = graph
         self.known: dict[Var, Atom] = dict(zip(graph.inputs, inputs, strict=True))
-        self.active: set[Var] = {v for v, a in zip(graph.inputs, active, strict=True) if a and v.type.is_float}
+        self.active: set[Var] = {v for v, a in zip(graph.inputs, active, strict=True) if a and v.type.is_inexact}
         self.saved: dict[Node, list[Atom]] = {}
         self.active_carries: dict[Node, list[bool]] = {}
         for node in graph.nodes:
@@ -360,12 +363,12 @@ class _Group:
 def active_outputs(node: Node, active: Sequence[bool]) -> list[bool]:
     """Which outputs of `node` depend on the inputs marked active."""
     if isinstance(node, Equation):
-        return [any(active) and node.output.type.is_float and node.op != "sign"]
+        return [any(active) and node.output.type.is_inexact and node.op != "sign"]
     if isinstance(node, Branch):
         sides = [graph_activity(g, active[1:]) for g in (node.then, node.otherwise)]
         return [a or b for a, b in zip(*sides, strict=True)]
     nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
-    carried = [a and t.type.is_float for a, t in zip(active[nc : nc + ni], node.initial, strict=True)]
+    carried = [a and t.type.is_inexact for a, t in zip(active[nc : nc + ni], node.initial, strict=True)]
     counter = [False] if node.form == "for" else []
     while True:
         outputs = graph_activity(node.body, [*active[:nc], *carried, *active[nc + ni : nc + ni + ns], *counter])
@@ -377,7 +380,7 @@ def active_outputs(node: Node, active: Sequence[bool]) -> list[bool]:
 
 def graph_activity(graph: Graph, active: Sequence[bool]) -> list[bool]:
     """Which outputs of `graph` depend on the inputs marked active."""
-    known = {v for v, a in zip(graph.inputs, active, strict=True) if a and v.type.is_float}
+    known = {v for v, a in zip(graph.inputs, active, strict=True) if a and v.type.is_inexact}
     for node in graph.nodes:
         moved = active_outputs(node, [isinstance(a, Var) and a in known for a in node.inputs])
         known.update(v for v, a in zip(node.outputs, moved, strict=True) if a)

@@ -26,7 +26,7 @@ __all__ = [
 
 
 def _zeros(like: Any, shape: tuple[int, ...]) -> Any:
-    return Value(like.builder, like.builder.zeros(Type("float", shape)), like.level)
+    return Value(like.builder, like.builder.zeros(Type(like.type.dtype, shape)), like.level)
 
 
 def _here(shape: tuple[int, ...], axis: int, k: int | slice) -> Any:

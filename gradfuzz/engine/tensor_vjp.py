@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.functions import exp, expand_reduced, flip, permute_dims, reshape, stack, sum, where
+from gradfuzz.engine.functions import conj, exp, expand_reduced, flip, permute_dims, reshape, stack, sum, where
 from gradfuzz.engine.tensor_functions import argsort
 from gradfuzz.engine.tensor_functions import cumulative_prod as running_product
 from gradfuzz.engine.value import Value, apply
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def _zeros(like: Any, shape: Sequence[int]) -> Any:
-    return Value(like.builder, like.builder.zeros(Type("float", tuple(shape))), like.level)
+    return Value(like.builder, like.builder.zeros(Type(like.type.dtype, tuple(shape))), like.level)
 
 
 def _to_last(x: Any, axis: int) -> Any:
@@ -115,7 +115,7 @@ def cumulative_prod(g: Any, ans: Any, x: Any, *, axis: int) -> Any:
     if n == 0:
         return g
     others = running_product(where(np.eye(n, dtype=bool), 1.0, _row(_to_last(x, axis))), axis=-1)
-    parts = where(np.triu(np.ones((n, n), bool)), others * _row(_to_last(g, axis)), 0.0)
+    parts = where(np.triu(np.ones((n, n), bool)), conj(others) * _row(_to_last(g, axis)), 0.0)
     return _from_last(sum(parts, axis=-1), axis)
 
 

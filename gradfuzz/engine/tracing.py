@@ -20,8 +20,8 @@ from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Graph, Var
 from gradfuzz.programs.lower import lower
 from gradfuzz.programs.precision import FORMATS, Precision, is_float
-from gradfuzz.programs.syntax import Program
-from gradfuzz.programs.types import Type
+from gradfuzz.programs.syntax import Const, Program
+from gradfuzz.programs.types import DType, Type, promote
 
 __all__ = [
     "Function",
@@ -37,6 +37,8 @@ __all__ = [
 ]
 
 Function = Callable[..., Any] | Program | Graph
+
+_KINDS: dict[str, DType] = {"b": "bool", "i": "int", "u": "int", "c": "complex"}
 
 
 def active_builder() -> GraphBuilder | None:
@@ -63,12 +65,14 @@ def type_of(value: Operand) -> Type:
         return Type(whole.dtype, value.shape)
     if isinstance(value, Value):
         return value.type
-    if isinstance(value, (bool, int, float)):
-        return Type("bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "float")
+    if isinstance(value, (bool, int, float, complex)):
+        return Type(Const(value).dtype)
     array = np.asarray(value)
-    if array.dtype.kind not in "biu" and not is_float(array.dtype):
-        raise UsageError(f"{value!r} of dtype {array.dtype} cannot be differentiated; pass floats, ints, bools or arrays of them")
-    return Type("bool" if array.dtype.kind == "b" else "float" if is_float(array.dtype) else "int", array.shape)
+    if array.dtype.kind not in "biuc" and not is_float(array.dtype):
+        raise UsageError(
+            f"{value!r} of dtype {array.dtype} cannot be differentiated; pass floats, complex numbers, ints, bools or arrays of them"
+        )
+    return Type("float" if is_float(array.dtype) else _KINDS[array.dtype.kind], array.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ def trace_function(
         if any(axes):
             return trace_function(_caller(f), types, [v.name for v in f.inputs], axes=axes)
         expected = [v.type for v in f.inputs]
-        given = [Type("float", t.shape) if e.is_float and t.dtype == "int" else t for t, e in zip(types, expected, strict=False)]
+        given = [Type(promote((e.dtype, t.dtype)), t.shape) if e.is_inexact else t for t, e in zip(types, expected, strict=False)]
         if given != expected or len(types) != len(expected):
             raise UsageError(f"{f.name} takes ({', '.join(map(str, expected))}), got ({', '.join(map(str, types))})")
         return Traced(f, (), len(f.outputs) == 1)
@@ -174,13 +178,13 @@ def call_graph(graph: Graph, operands: Sequence[Operand]) -> list[Any]:
     if builder is not None and any(isinstance(o, (Value, Var)) for o in operands):
         level = len(ACTIVE.get())
         atoms: list[Atom] = [o if isinstance(o, Var) else o.atom if isinstance(o, Value) else as_atom(o) for o in operands]
-        atoms = [builder.to_float(a) if v.type.is_float else a for a, v in zip(atoms, graph.inputs, strict=True)]
+        atoms = [builder.to(a, v.type.dtype) if v.type.is_inexact else a for a, v in zip(atoms, graph.inputs, strict=True)]
         return [Value(builder, a, level) for a in inline(builder, graph, [builder.use(a) for a in atoms])]
     return list(compile(prune(graph), precision=precision_of(operands))(*operands))
 
 
 def precision_of(operands: Sequence[Operand]) -> Precision:
-    """The precision that all float arrays have, float64 where they differ or there is none; plain Python floats do not count."""
+    """The precision that all float and complex arrays have, float64 where they differ or there is none; plain Python floats do not count."""
     kinds = {np.asarray(o).dtype for o in operands if isinstance(o, (np.ndarray, np.generic))}
-    floats = {k for k in kinds if is_float(k)}
+    floats = {k for k in kinds if is_float(k)} | {np.empty(0, k).real.dtype for k in kinds if k.kind == "c"}
     return next((name for name, f in FORMATS.items() if floats == {f.dtype}), "float64")

@@ -7,7 +7,7 @@ arrays, and then compute at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -24,13 +24,20 @@ from gradfuzz.programs.types import DType, Type
 
 __all__ = ["ACTIVE", "Operand", "Operators", "Value", "apply", "as_atom", "axes_of", "index_pattern", "innermost"]
 
+_PYTHON: dict[str, tuple[DType, Callable[[Any], Any]]] = {
+    "b": ("bool", bool),
+    "i": ("int", int),
+    "u": ("int", int),
+    "c": ("complex", complex),
+}
+
 Operand = Any
 """A `Value`, a number or an array."""
 
 ACTIVE: ContextVar[tuple[GraphBuilder, ...]] = ContextVar("active", default=())
 """The graphs that are being traced just now, the innermost last."""
 
-_UFUNCS = {"power": "pow", "absolute": "abs", "true_divide": "divide"}
+_UFUNCS = {"power": "pow", "absolute": "abs", "true_divide": "divide", "conjugate": "conj"}
 _SAME_NAME = frozenset(
     [
         "add",
@@ -38,6 +45,7 @@ _SAME_NAME = frozenset(
         "multiply",
         "divide",
         "negative",
+        "conj",
         "sin",
         "cos",
         "tan",
@@ -230,15 +238,15 @@ def index_pattern(key: Any, shape: tuple[int, ...]) -> tuple[tuple[ParamValue, .
 
 def as_atom(value: Operand) -> Constant:
     """A number or an array as a constant operand."""
-    if isinstance(value, np.generic) and (value.dtype.kind in "biu" or is_float(value.dtype)):
+    if isinstance(value, np.generic) and (value.dtype.kind in "biuc" or is_float(value.dtype)):
         value = value.item()
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, (bool, int, float, complex)):
         return Constant(Const(value))
     array = np.asarray(value)
-    dtype: DType = "bool" if array.dtype == np.bool_ else "int" if array.dtype.kind in "iu" else "float"
-    if array.dtype.kind not in "biu" and not is_float(array.dtype):
-        raise TypeError(f"{value!r} of dtype {array.dtype} is not a number gradfuzz knows; use float, int or bool")
-    entries = tuple(Const({"bool": bool, "int": int, "float": float}[dtype](x)) for x in array.ravel())
+    if array.dtype.kind not in "biuc" and not is_float(array.dtype):
+        raise TypeError(f"{value!r} of dtype {array.dtype} is not a number gradfuzz knows; use float, complex, int or bool")
+    dtype, python = _PYTHON.get(array.dtype.kind, ("float", float))
+    entries = tuple(Const(python(x)) for x in array.ravel())
     return Constant(entries[0]) if array.ndim == 0 else Constant(ArrayConst(dtype, array.shape, entries))
 
 
@@ -274,7 +282,7 @@ def _compute(op: str, operands: Sequence[Operand], params: dict[str, ParamValue]
     if isinstance(out, Constant):
         return operands[0]
     full: dict[str, Any] = dict(builder.nodes[-1].params)  # type: ignore[union-attr]
-    wanted = out.type.is_float
+    wanted = out.type.is_inexact
     with np.errstate(all="ignore"):
         ready = [
             np.asarray(o, np.float64)[()]

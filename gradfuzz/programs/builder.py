@@ -13,7 +13,7 @@ from typing import Any
 from gradfuzz.programs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, LoopForm, Node, Var
 from gradfuzz.programs.ops import OPS, result_type
 from gradfuzz.programs.syntax import Const, ParamValue
-from gradfuzz.programs.types import Type
+from gradfuzz.programs.types import DType, Type, inexact
 
 __all__ = ["GraphBuilder", "constant"]
 
@@ -30,9 +30,13 @@ def _result_type(op: str, types: tuple[Type, ...], items: tuple[tuple[str, Param
     return result_type(op, types, dict(items))
 
 
-def constant(value: float | int | bool) -> Constant:
+def constant(value: float | int | bool | complex) -> Constant:
     """A scalar constant operand."""
     return Constant(Const(value))
+
+
+_ONES = (constant(1.0), constant(1.0 + 0.0j))
+_ZEROS: dict[DType, float | complex] = {"complex": 0j, "float": 0.0, "int": 0, "bool": False}
 
 
 class GraphBuilder:
@@ -64,22 +68,28 @@ class GraphBuilder:
         return self.captured[atom]
 
     def emit(self, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
-        """`op(*inputs, **params)`. Ints that meet floats are converted by an `astype` of their own."""
+        """`op(*inputs, **params)`. Ints that meet floats, and floats that meet complex numbers, are converted by an `astype` of their own."""
         return self.emit_as("t", op, *inputs, **params)
 
     def emit_as(self, name: str, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
         """The same, with a hint for the name of the result."""
         items = tuple(sorted({**_DEFAULTS[op], **params}.items()))
         result = _result_type(op, tuple([a.type for a in inputs]), items)
-        if result.is_float and op not in _KEEPS_INTS:
-            kept = OPS[op].indices
-            inputs = tuple(self.to_float(a) if a.type.dtype == "int" and k not in kept else a for k, a in enumerate(inputs))
-        elif op == "index_update" and result.is_float:
-            inputs = (self.to_float(inputs[0]), self.to_float(inputs[1]), *inputs[2:])
+        if result.is_inexact and op not in _KEEPS_INTS:
+            kept, common = OPS[op].indices, inexact([a.type.dtype for a in inputs])
+            inputs = tuple(
+                a if a.type.dtype in (common, "bool") or k in kept else self.to(a, common) for k, a in enumerate(inputs)
+            )
+        elif op == "index_update" and result.is_inexact:
+            inputs = (self.to(inputs[0], result.dtype), self.to(inputs[1], result.dtype), *inputs[2:])
+        elif OPS[op].kind == "comparison" and any(a.type.is_complex for a in inputs):
+            inputs = tuple(self.to(a, "complex") for a in inputs)
         atoms = tuple(self.use(a) for a in inputs)
+        if op in ("conj", "real") and atoms[0].type == result and result.is_float:
+            return atoms[0]
         if self.simplify and op == "multiply":
             for one, other in (atoms, atoms[::-1]):
-                if one == constant(1.0) and other.type == result:
+                if one in _ONES and other.type == result:
                     return other
         key = (op, items, *(a if isinstance(a, Constant) else id(a) for a in atoms))
         if self.simplify and key in self._known:
@@ -89,17 +99,17 @@ class GraphBuilder:
         self._known[key] = output
         return output
 
-    def to_float(self, atom: Atom) -> Atom:
-        """`atom` as a float; ints convert, floats stay."""
-        if atom.type.is_float:
+    def to(self, atom: Atom, dtype: DType) -> Atom:
+        """`atom` as `dtype`, which is at least its own."""
+        if atom.type.dtype == dtype:
             return atom
-        if isinstance(atom, Constant) and isinstance(atom.value, Const):
-            return constant(float(atom.value.value))
-        return self.emit("astype", atom, dtype="float")
+        if isinstance(atom, Constant) and isinstance(atom.value, Const) and dtype in ("float", "complex"):
+            return constant(complex(atom.value.value) if dtype == "complex" else float(atom.value.number))
+        return self.emit("astype", atom, dtype=dtype)
 
     def zeros(self, type: Type) -> Atom:
         """A constant zero of a type."""
-        zero = constant({"float": 0.0, "int": 0, "bool": False}[type.dtype])
+        zero = constant(_ZEROS[type.dtype])
         return self.emit("broadcast_to", zero, shape=type.shape) if type.shape else zero
 
     def loop(

@@ -23,7 +23,7 @@ from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.ops import OPS, Params
 from gradfuzz.programs.syntax import ArrayConst, Const, ParamValue
 from gradfuzz.programs.tensor_numpy import in_range
-from gradfuzz.programs.types import DType, Type, promote
+from gradfuzz.programs.types import DType, Type, inexact, promote
 
 __all__ = ["DECIDE", "LIMIT", "TRACE", "Environment", "Frame", "Operand", "Read", "call", "convert"]
 
@@ -93,14 +93,14 @@ class Operand:
         """A constant. Int and bool scalars stay Python's."""
         if isinstance(value, ArrayConst):
             return cls.at(frame.constant(value), Type(value.dtype, value.shape))
-        if value.dtype == "float":
-            return cls.at(frame.constant(value), Type("float"))
+        if value.dtype in ("float", "complex"):
+            return cls.at(frame.constant(value), Type(value.dtype))
         python = value.value
         return cls(Type(value.dtype), lambda _: python, literal=value)
 
 
 def _is_python(of: Type) -> bool:
-    return of.dtype != "float" and not of.shape
+    return not of.is_inexact and not of.shape
 
 
 def convert(frame: Frame, operand: Operand, dtype: DType) -> Operand:
@@ -109,8 +109,10 @@ def convert(frame: Frame, operand: Operand, dtype: DType) -> Operand:
     result = operand.type.with_dtype(dtype)
     if own == dtype:
         return operand
-    if operand.type.shape:
+    if operand.type.shape or own == "float":
         return _apply(frame, "astype", [operand], {"dtype": dtype}, result)
+    if dtype == "complex":
+        return convert(frame, convert(frame, operand, "float"), dtype)
     if own == "bool":
         astype = frame.method("astype", {"dtype": "float"})
         constant = frame.method("constant")
@@ -154,7 +156,8 @@ def _converted(frame: Frame, op: str, operands: Sequence[Operand], result: Type)
         return [*(convert(frame, o, result.dtype) for o in operands[:2]), *operands[2:]]
     if op in ("astype", "index") or kind == "logic":
         return list(operands)
-    dtype = promote(o.type.dtype for o in operands) if kind == "comparison" else result.dtype
+    own = [o.type.dtype for o in operands]
+    dtype = promote(own) if kind == "comparison" else inexact(own) if result.is_inexact else result.dtype
     return [o if k in OPS[op].indices else convert(frame, o, dtype) for k, o in enumerate(operands)]
 
 

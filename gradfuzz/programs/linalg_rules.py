@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 
 from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.syntax import ParamValue
-from gradfuzz.programs.types import Type, broadcast_shapes
+from gradfuzz.programs.types import DType, Type, broadcast_shapes, inexact
 
 __all__ = [
     "cofactor",
     "diagonal",
     "divide_by_gaps",
+    "eigvals",
     "einsum",
     "einsum_sizes",
     "kron",
@@ -53,11 +54,18 @@ def _square_matrix(t: Type, op: str) -> tuple[Shape, int]:
     return batch, n
 
 
-def square(op: str, result: Callable[[Shape, int], Shape] = lambda batch, n: (*batch, n, n)) -> Rule:
-    """The rule of an op of one square matrix; `result` makes the result's shape from the batch shape and the size."""
+def _dtype(types: tuple[Type, ...]) -> DType:
+    return inexact([t.dtype for t in types])
+
+
+def square(op: str, result: Callable[[Shape, int], Shape] = lambda batch, n: (*batch, n, n), *, real: bool = False) -> Rule:
+    """The rule of an op of one square matrix; `result` makes the result's shape from the batch shape and the size.
+
+    The result of a `real` op is real whatever the matrix is.
+    """
 
     def rule(types: tuple[Type, ...], params: Params) -> Type:
-        return Type("float", result(*_square_matrix(types[0], op)))
+        return Type("float" if real else _dtype(types), result(*_square_matrix(types[0], op)))
 
     return rule
 
@@ -94,6 +102,11 @@ def _eigh(t: Type, params: Params) -> tuple[Shape, ...]:
     return (*batch, n), (*batch, n, n)
 
 
+def _eig(t: Type, params: Params) -> tuple[Shape, ...]:
+    batch, n = _square_matrix(t, "eig")
+    return (*batch, n), (*batch, n, n)
+
+
 def _slogdet(t: Type, params: Params) -> tuple[Shape, ...]:
     batch, _ = _square_matrix(t, "slogdet")
     return batch, batch
@@ -104,7 +117,15 @@ def svdvals(types: tuple[Type, ...], params: Params) -> Type:
     return Type("float", (*batch, min(m, n)))
 
 
-_PARTS = {"qr": _qr, "lu": _lu, "svd": _svd, "eigh": _eigh, "slogdet": _slogdet}
+def eigvals(types: tuple[Type, ...], params: Params) -> Type:
+    """Complex, also where the matrix is real."""
+    batch, n = _square_matrix(types[0], "eigvals")
+    return Type("complex", (*batch, n))
+
+
+_PARTS = {"qr": _qr, "lu": _lu, "svd": _svd, "eigh": _eigh, "eig": _eig, "slogdet": _slogdet}
+_REAL_PARTS = frozenset({("lu", 0), ("svd", 1), ("eigh", 0), ("slogdet", 1)})
+"""Results that are real whatever the matrix is."""
 
 
 def parts_rule(op: str, names: tuple[str, ...]) -> Rule:
@@ -114,7 +135,8 @@ def parts_rule(op: str, names: tuple[str, ...]) -> Rule:
         part = params["part"]
         if not isinstance(part, int) or isinstance(part, bool) or not 0 <= part < len(names):
             raise ProgramTypeError(f"{op}(...)[{part!r}]: {op} returns {', '.join(names)}, which are 0 to {len(names) - 1}")
-        return Type("float", _PARTS[op](types[0], params)[part])
+        dtype: DType = "complex" if op == "eig" else "float" if (op, part) in _REAL_PARTS else _dtype(types)
+        return Type(dtype, _PARTS[op](types[0], params)[part])
 
     return rule
 
@@ -144,9 +166,9 @@ def solve(types: tuple[Type, ...], params: Params) -> Type:
     if b.rank == 1:
         if b.sizes != (n,):
             raise ProgramTypeError(f"solve of {a} and {b}: {n} equations meet a right side of {b.shape[0]} rows")
-        return Type("float", (*batch, n))
+        return Type(_dtype(types), (*batch, n))
     other, columns = _right_side(b, n, types, "solve")
-    return Type("float", (*_batch(batch, other, types, "solve"), n, columns))
+    return Type(_dtype(types), (*_batch(batch, other, types, "solve"), n, columns))
 
 
 def triangular_solve(types: tuple[Type, ...], params: Params) -> Type:
@@ -159,7 +181,7 @@ def triangular_solve(types: tuple[Type, ...], params: Params) -> Type:
     other, rows, columns = _matrix(b, "triangular_solve")
     if (rows if params["left"] else columns) != n:
         raise ProgramTypeError(f"triangular_solve of {a} and {b}: {n} unknowns do not fit the right side")
-    return Type("float", (*_batch(batch, other, types, "triangular_solve"), rows, columns))
+    return Type(_dtype(types), (*_batch(batch, other, types, "triangular_solve"), rows, columns))
 
 
 def lstsq(types: tuple[Type, ...], params: Params) -> Type:
@@ -169,14 +191,14 @@ def lstsq(types: tuple[Type, ...], params: Params) -> Type:
     if b.rank == 1:
         if b.sizes != (m,):
             raise ProgramTypeError(f"lstsq of {a} and {b}: {m} equations meet a right side of {b.shape[0]} rows")
-        return Type("float", (*batch, n))
+        return Type(_dtype(types), (*batch, n))
     other, columns = _right_side(b, m, types, "lstsq")
-    return Type("float", (*_batch(batch, other, types, "lstsq"), n, columns))
+    return Type(_dtype(types), (*_batch(batch, other, types, "lstsq"), n, columns))
 
 
 def pinv(types: tuple[Type, ...], params: Params) -> Type:
     batch, m, n = _matrix(types[0], "pinv")
-    return Type("float", (*batch, n, m))
+    return Type(_dtype(types), (*batch, n, m))
 
 
 # Norms and powers ------------------------------------------------------------------------------------------------------
@@ -220,7 +242,7 @@ def matrix_power(types: tuple[Type, ...], params: Params) -> Type:
     if not isinstance(n, int) or isinstance(n, bool):
         raise ProgramTypeError(f"matrix_power takes an int n, not {n!r}")
     batch, size = _square_matrix(types[0], "matrix_power")
-    return Type("float", (*batch, size, size))
+    return Type(_dtype(types), (*batch, size, size))
 
 
 # Diagonals, triangles, products ----------------------------------------------------------------------------------------
@@ -265,14 +287,14 @@ def outer(types: tuple[Type, ...], params: Params) -> Type:
     a, b = types
     if a.rank != 1 or b.rank != 1 or "bool" in (a.dtype, b.dtype):
         raise ProgramTypeError(f"outer takes two vectors of numbers, not {a} and {b}")
-    return Type("float", (*a.sizes, *b.sizes))
+    return Type(_dtype(types), (*a.sizes, *b.sizes))
 
 
 def kron(types: tuple[Type, ...], params: Params) -> Type:
     """Of two matrices without batch axes, or of stacks of them with batch axes that broadcast."""
     batch, m, n = _matrix(types[0], "kron")
     other, p, q = _matrix(types[1], "kron")
-    return Type("float", (*_batch(batch, other, types, "kron"), m * p, n * q))
+    return Type(_dtype(types), (*_batch(batch, other, types, "kron"), m * p, n * q))
 
 
 def einsum_sizes(types: tuple[Type, ...], subscripts: ParamValue) -> tuple[list[str], str, dict[str, int]]:
@@ -301,7 +323,7 @@ def einsum_sizes(types: tuple[Type, ...], subscripts: ParamValue) -> tuple[list[
 
 def einsum(types: tuple[Type, ...], params: Params) -> Type:
     _, out, sizes = einsum_sizes(types, params["subscripts"])
-    return Type("float", tuple(sizes[c] for c in out))
+    return Type(_dtype(types), tuple(sizes[c] for c in out))
 
 
 # Parts of derivatives --------------------------------------------------------------------------------------------------
@@ -313,7 +335,7 @@ def cofactor(types: tuple[Type, ...], params: Params) -> Type:
     for t in types[1:]:
         if t.shape != types[0].shape or t.dtype == "bool":
             raise ProgramTypeError(f"cofactor of {types[0]} along {t}: a direction has the shape of the matrix")
-    return Type("float", (*batch, n, n))
+    return Type(_dtype(types), (*batch, n, n))
 
 
 def divide_by_gaps(types: tuple[Type, ...], params: Params) -> Type:
@@ -324,4 +346,4 @@ def divide_by_gaps(types: tuple[Type, ...], params: Params) -> Type:
     batch, m, n = _matrix(k, "divide_by_gaps")
     if x.sizes != (*batch, m) or y.sizes != (*batch, n):
         raise ProgramTypeError(f"divide_by_gaps of {k} by {x} and {y}: x has a value per row of k, y one per column")
-    return k.with_dtype("float")
+    return k.with_dtype(_dtype(types))

@@ -87,8 +87,8 @@ class _Lowering:
 
     def assign(self, target: str, value: Expr, builder: GraphBuilder, environment: Environment) -> None:
         atom = self.expression(value, builder, environment, target)
-        if self.types[target].is_float:
-            atom = builder.to_float(atom)
+        if self.types[target].is_inexact:
+            atom = builder.to(atom, self.types[target].dtype)
         environment[target] = atom
 
     # Statements --------------------------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ class Namespace(abc.ABC):
     """
 
     @abc.abstractmethod
-    def constant(self, value: float | int) -> Any:
-        """A float scalar. `value` is rounded to the working precision first, where the namespace has one."""
+    def constant(self, value: float | int | complex) -> Any:
+        """A float scalar, or a complex one where `value` is complex. `value` is rounded to the working precision first, where the namespace has one."""
 
     @abc.abstractmethod
     def array(self, value: ArrayConst) -> Any:

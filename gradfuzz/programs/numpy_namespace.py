@@ -39,8 +39,8 @@ class ArrayNamespace(TensorArrays, Namespace):
         return np.asarray(value)
 
     def array(self, value: ArrayConst) -> Any:
-        if value.dtype == "float":
-            entries = self.as_array(self.constant(0.0))
+        if value.dtype in ("float", "complex"):
+            entries = self.as_array(self.constant(0.0 if value.dtype == "float" else 0j))
             result = np.empty(len(value.values), entries.dtype)
             for k, entry in enumerate(value.values):
                 result[k] = self.constant(entry.value)
@@ -107,6 +107,9 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
     sqrt = staticmethod(np.sqrt)
     abs = staticmethod(np.absolute)
     sign = staticmethod(np.sign)
+    conj = staticmethod(np.conj)
+    real = staticmethod(np.real)
+    imag = staticmethod(np.imag)
     maximum = staticmethod(np.maximum)
     minimum = staticmethod(np.minimum)
     less = staticmethod(np.less)
@@ -120,6 +123,7 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
     def __init__(self, precision: Precision = "float64") -> None:
         self.precision = precision
         self.dtype: Any = FORMATS[precision].dtype.type
+        self.complex_dtype: Any = np.complex128 if precision == "float64" else np.complex64
         self._most = FORMATS[precision].largest
         if precision in HALF:
             vars(self).update(half_kernels(precision, self))
@@ -128,7 +132,10 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
         """Entered around a whole evaluation: IEEE results without warnings."""
         return np.errstate(all="ignore")
 
-    def constant(self, value: float | int) -> Any:
+    def constant(self, value: float | int | complex) -> Any:
+        if isinstance(value, complex):
+            with np.errstate(over="ignore"):
+                return self.complex_dtype(value)
         if -self._most < value < self._most:
             return self.dtype(value)
         with np.errstate(over="ignore"):
@@ -156,4 +163,10 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
         return np.cumsum(x, axis=axis)
 
     def astype(self, x: Any, *, dtype: ParamValue) -> Any:
-        return np.asarray(x).astype(_DTYPES.get(dtype, self.dtype))[()]
+        wanted = self.complex_dtype if dtype == "complex" else _DTYPES.get(dtype, self.dtype)
+        return np.asarray(x).astype(wanted)[()]
+
+    def complex(self, re: Any, im: Any) -> Any:
+        result = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), self.complex_dtype)
+        result.real, result.imag = re, im
+        return result[()]

@@ -20,7 +20,7 @@ from gradfuzz.programs import linalg_rules as linalg
 from gradfuzz.programs import tensor_rules as tensor
 from gradfuzz.programs.axes import normalize_axes, normalize_axis
 from gradfuzz.programs.syntax import ParamValue
-from gradfuzz.programs.types import DType, Type, broadcast_shapes, promote
+from gradfuzz.programs.types import DType, Type, broadcast_shapes, inexact, promote
 
 __all__ = ["ALIASES", "OPS", "Op", "Params", "result_type"]
 
@@ -83,25 +83,53 @@ def _numeric(types: tuple[Type, ...], op: str) -> None:
             raise ProgramTypeError(f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool")
 
 
-def _promoting(name: str) -> Rule:
+def _real(types: tuple[Type, ...], op: str) -> None:
+    _numeric(types, op)
+    for t in types:
+        if t.is_complex:
+            raise ProgramTypeError(f"{op} takes real numbers, not {t}; use abs(z), real(z) or imag(z)")
+
+
+def _promoting(name: str, check: Callable[[tuple[Type, ...], str], None] = _numeric) -> Rule:
     def rule(types: tuple[Type, ...], params: Params) -> Type:
-        _numeric(types, name)
+        check(types, name)
         return Type(promote(t.dtype for t in types), _broadcast(types, name))
 
     return rule
 
 
-def _floating(name: str) -> Rule:
+def _floating(name: str, check: Callable[[tuple[Type, ...], str], None] = _numeric) -> Rule:
     def rule(types: tuple[Type, ...], params: Params) -> Type:
-        _numeric(types, name)
-        return Type("float", _broadcast(types, name))
+        check(types, name)
+        return Type(inexact(t.dtype for t in types), _broadcast(types, name))
 
     return rule
 
 
-def _comparing(name: str) -> Rule:
+def _abs(types: tuple[Type, ...], params: Params) -> Type:
+    _numeric(types, "abs")
+    return types[0].with_dtype("float") if types[0].is_complex else types[0]
+
+
+def _complex(types: tuple[Type, ...], params: Params) -> Type:
+    """The number re + i im."""
+    _real(types, "complex")
+    return Type("complex", _broadcast(types, "complex"))
+
+
+def _part_of_complex(name: str) -> Rule:
+    """The real or imaginary part of a number; a real one has both, too."""
+
     def rule(types: tuple[Type, ...], params: Params) -> Type:
         _numeric(types, name)
+        return types[0].with_dtype("float")
+
+    return rule
+
+
+def _comparing(name: str, check: Callable[[tuple[Type, ...], str], None] = _real) -> Rule:
+    def rule(types: tuple[Type, ...], params: Params) -> Type:
+        check(types, name)
         return Type("bool", _broadcast(types, name))
 
     return rule
@@ -132,11 +160,13 @@ def _where(types: tuple[Type, ...], params: Params) -> Type:
 
 
 def _astype(types: tuple[Type, ...], params: Params) -> Type:
-    dtypes: tuple[DType, ...] = ("float", "int", "bool")
+    dtypes: tuple[DType, ...] = ("float", "complex", "int", "bool")
     dtype = next((d for d in dtypes if d == params["dtype"]), None)
     if dtype is None:
-        raise ProgramTypeError(f"astype to {params['dtype']!r}: a dtype is 'float', 'int' or 'bool'")
-    if dtype != "float" and types[0].dtype == "float":
+        raise ProgramTypeError(f"astype to {params['dtype']!r}: a dtype is 'float', 'complex', 'int' or 'bool'")
+    if types[0].is_complex and dtype == "float":
+        raise ProgramTypeError(f"astype from {types[0]} to float; write real(z), imag(z) or abs(z)")
+    if dtype not in ("float", "complex") and types[0].is_inexact:
         raise ProgramTypeError(f"astype from {types[0]} to {dtype} would hide a derivative; only int and bool convert")
     return types[0].with_dtype(dtype)
 
@@ -146,7 +176,7 @@ def _integer_pow(types: tuple[Type, ...], params: Params) -> Type:
     n = params["n"]
     if not isinstance(n, int) or isinstance(n, bool):
         raise ProgramTypeError(f"integer_pow takes an int n, not {n!r}; use pow for a real exponent")
-    return types[0].with_dtype("float")
+    return types[0].with_dtype(inexact([types[0].dtype]))
 
 
 def _reducing(name: str, *, floating: bool = False) -> Rule:
@@ -158,14 +188,14 @@ def _reducing(name: str, *, floating: bool = False) -> Rule:
             shape = tuple(1 if a in axes else n for a, n in enumerate(t.shape))
         else:
             shape = tuple(n for a, n in enumerate(t.shape) if a not in axes)
-        return Type("float" if floating else t.dtype, shape)
+        return Type(inexact([t.dtype]) if floating else t.dtype, shape)
 
     return rule
 
 
-def _along_axis(name: str) -> Rule:
+def _along_axis(name: str, check: Callable[[tuple[Type, ...], str], None] = _numeric) -> Rule:
     def rule(types: tuple[Type, ...], params: Params) -> Type:
-        _numeric(types, name)
+        check(types, name)
         normalize_axis(params["axis"], types[0].rank, name)
         return types[0]
 
@@ -282,7 +312,7 @@ def _matmul(types: tuple[Type, ...], params: Params) -> Type:
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if inner_a != inner_b or batch is None:
         raise ProgramTypeError(f"matmul of {a} and {b}: {inner_a} columns meet {inner_b} rows")
-    return Type("float", (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.rank > 1 else ())))
+    return Type(inexact((a.dtype, b.dtype)), (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.rank > 1 else ())))
 
 
 # Table -----------------------------------------------------------------------------------------------------------------
@@ -314,22 +344,26 @@ _ROWS = (
     Op("exp", "function", (1, 1), _floating("exp")),
     Op("log", "function", (1, 1), _floating("log"), domain="positive"),
     Op("sqrt", "function", (1, 1), _floating("sqrt"), domain="nonnegative"),
-    Op("log1p", "function", (1, 1), _floating("log1p"), domain="above -1"),
-    Op("expm1", "function", (1, 1), _floating("expm1")),
+    Op("log1p", "function", (1, 1), _floating("log1p", _real), domain="above -1"),
+    Op("expm1", "function", (1, 1), _floating("expm1", _real)),
     Op("softmax", "function", (1, 1), tensor.softmax("softmax"), (("axis", -1),)),
     Op("log_softmax", "function", (1, 1), tensor.softmax("log_softmax"), (("axis", -1),)),
-    Op("abs", "function", (1, 1), _promoting("abs"), kink="at 0"),
-    Op("sign", "function", (1, 1), _promoting("sign"), smooth=False),
-    Op("maximum", "selection", (2, 2), _promoting("maximum"), kink="at ties"),
-    Op("minimum", "selection", (2, 2), _promoting("minimum"), kink="at ties"),
+    Op("abs", "function", (1, 1), _abs, kink="at 0"),
+    Op("sign", "function", (1, 1), _promoting("sign", _real), smooth=False),
+    Op("complex", "function", (2, 2), _complex),
+    Op("conj", "function", (1, 1), _floating("conj")),
+    Op("real", "function", (1, 1), _part_of_complex("real")),
+    Op("imag", "function", (1, 1), _part_of_complex("imag")),
+    Op("maximum", "selection", (2, 2), _promoting("maximum", _real), kink="at ties"),
+    Op("minimum", "selection", (2, 2), _promoting("minimum", _real), kink="at ties"),
     Op("clip", "selection", (3, 3), tensor.clip, kink="at ties"),
     Op("where", "selection", (3, 3), _where, kink="on condition"),
     Op("less", "comparison", (2, 2), _comparing("less"), smooth=False),
     Op("less_equal", "comparison", (2, 2), _comparing("less_equal"), smooth=False),
     Op("greater", "comparison", (2, 2), _comparing("greater"), smooth=False),
     Op("greater_equal", "comparison", (2, 2), _comparing("greater_equal"), smooth=False),
-    Op("equal", "comparison", (2, 2), _comparing("equal"), smooth=False),
-    Op("not_equal", "comparison", (2, 2), _comparing("not_equal"), smooth=False),
+    Op("equal", "comparison", (2, 2), _comparing("equal", _numeric), smooth=False),
+    Op("not_equal", "comparison", (2, 2), _comparing("not_equal", _numeric), smooth=False),
     Op("argmax", "comparison", (1, 1), tensor.argextreme("argmax"), _REDUCE, smooth=False),
     Op("argmin", "comparison", (1, 1), tensor.argextreme("argmin"), _REDUCE, smooth=False),
     Op("argsort", "comparison", (1, 1), tensor.ordering("argsort"), (("axis", -1),), smooth=False),
@@ -341,7 +375,7 @@ _ROWS = (
     Op("prod", "reduction", (1, 1), _reducing("prod"), _REDUCE),
     Op("cumulative_sum", "reduction", (1, 1), _along_axis("cumulative_sum"), (("axis", 0),)),
     Op("cumulative_prod", "reduction", (1, 1), _along_axis("cumulative_prod"), (("axis", 0),)),
-    Op("cumulative_max", "reduction", (1, 1), _along_axis("cumulative_max"), (("axis", 0),), kink="at ties"),
+    Op("cumulative_max", "reduction", (1, 1), _along_axis("cumulative_max", _real), (("axis", 0),), kink="at ties"),
     Op("amax", "reduction", (1, 1), tensor.extreme("amax"), _REDUCE, kink="at ties"),
     Op("amin", "reduction", (1, 1), tensor.extreme("amin"), _REDUCE, kink="at ties"),
     Op("logsumexp", "reduction", (1, 1), tensor.logsumexp, _REDUCE),
@@ -374,10 +408,12 @@ _ROWS = (
     _several("lu", ("p", "l", "u"), domain="full rank"),
     _several("svd", ("u", "s", "vh"), (("full_matrices", False),)),
     _several("eigh", ("w", "v")),
+    _several("eig", ("w", "v")),
     _several("slogdet", ("sign", "logabsdet"), domain="invertible"),
     Op("cholesky", "linalg", (1, 1), linalg.square("cholesky"), (("upper", False),), domain="positive definite"),
     Op("svdvals", "linalg", (1, 1), linalg.svdvals),
-    Op("eigvalsh", "linalg", (1, 1), linalg.square("eigvalsh", lambda batch, n: (*batch, n))),
+    Op("eigvalsh", "linalg", (1, 1), linalg.square("eigvalsh", lambda batch, n: (*batch, n), real=True)),
+    Op("eigvals", "linalg", (1, 1), linalg.eigvals),
     Op("triangular_solve", "linalg", (2, 2), linalg.triangular_solve, _TRIANGULAR, domain="invertible"),
     Op("solve", "linalg", (2, 2), linalg.solve, domain="invertible"),
     Op("inv", "linalg", (1, 1), linalg.square("inv"), domain="invertible"),

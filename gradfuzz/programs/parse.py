@@ -52,12 +52,12 @@ def parse_type(text: str) -> Type:
     match read(text).body:
         case [ast.Expr(value)]:
             return _annotation(value)
-    raise ProgramSyntaxError(f"{text!r} is no type; a type is float, int or bool, with sizes as in float[2, 3]")
+    raise ProgramSyntaxError(f"{text!r} is no type; a type is float, complex, int or bool, with sizes as in float[2, 3]")
 
 
 # Definition ------------------------------------------------------------------------------------------------------------
 
-_DTYPES: dict[str, DType] = {"float": "float", "int": "int", "bool": "bool"}
+_DTYPES: dict[str, DType] = {"float": "float", "complex": "complex", "int": "int", "bool": "bool"}
 
 
 def _is_docstring(stmt: ast.stmt) -> bool:
@@ -92,11 +92,13 @@ def _annotation(node: ast.expr) -> Type:
             match read(text).body:
                 case [ast.Expr(ast.Name() | ast.Subscript() as value)]:
                     return _annotation(ast.copy_location(value, node))
-        case ast.Name("float" | "int" | "bool" as dtype):
+        case ast.Name("float" | "complex" | "int" | "bool" as dtype):
             return Type(_DTYPES[dtype])
-        case ast.Subscript(ast.Name("float" | "int" | "bool" as dtype), place):
+        case ast.Subscript(ast.Name("float" | "complex" | "int" | "bool" as dtype), place):
             entries = place.elts if isinstance(place, ast.Tuple) else [place]
             sizes = [e.value for e in entries if isinstance(e, ast.Constant) and type(e.value) is int]
             if len(sizes) == len(entries):
                 return Type(_DTYPES[dtype], tuple(sizes))
-    raise syntax_error(node, f'`{source(node)}` is no type; a type is float, int or bool, with sizes as in "float[2, 3]"')
+    raise syntax_error(
+        node, f'`{source(node)}` is no type; a type is float, complex, int or bool, with sizes as in "float[2, 3]"'
+    )

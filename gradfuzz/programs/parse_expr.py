@@ -108,7 +108,7 @@ def _static(node: ast.expr, depth: int = 0) -> ParamValue:
         return node.value
     if isinstance(node, (ast.Tuple, ast.List)) and depth < 2:  # tuples of pairs, and no deeper
         return tuple(_static(e, depth + 1) for e in node.elts)
-    if isinstance(node, ast.Name) and node.id in ("float", "int", "bool"):
+    if isinstance(node, ast.Name) and node.id in ("float", "complex", "int", "bool"):
         return node.id
     raise syntax_error(node, f"`{source(node)}` is not static: an axis, shape or exponent is written out, as 0, (2, 3) or None")
 
@@ -143,6 +143,8 @@ class Expressions:
     def _expression(self, node: ast.expr) -> Expr:
         line = node.lineno
         match node:
+            case ast.Constant(complex() as value):
+                return Call("complex", (Const(0.0, line), Const(value.imag, line)), (), line)
             case ast.Constant():
                 return self._constant(node, 1)
             case ast.Name(id):
@@ -213,8 +215,6 @@ class Expressions:
             return Const(-value if sign < 0 else value, node.lineno)
         if isinstance(value, int):
             return Const(_fitting(node, sign * value), node.lineno)
-        if isinstance(value, complex):
-            raise syntax_error(node, f"the complex number {value} is not in the language; use real numbers")
         kind = "strings are" if isinstance(value, (str, bytes)) else f"{value} is"
         raise syntax_error(node, f"{kind} not in the language; a constant is a float, an int, True or False")
 
@@ -309,7 +309,10 @@ class Expressions:
         return given
 
     def _convert(self, node: ast.Call) -> Expr:
-        """float(i), int(b), bool(n)."""
+        """float(i), int(b), bool(n), complex(x); complex(re, im) is an op."""
+        if source(node.func) == "complex" and len(node.args) + len(node.keywords) == 2:
+            parts = self._arguments(node, "re", "im")
+            return call("complex", *(self.expression(parts[name]) for name in ("re", "im")), line=node.lineno)
         given = self._arguments(node, "x")
         dtype = source(node.func)
         return call("astype", self.expression(given["x"]), line=node.lineno, dtype=dtype)
@@ -343,7 +346,7 @@ class Expressions:
                 case other:
                     raise syntax_error(node, f"an array of {dtype} entries with dtype {other}; write the entries in that dtype")
         if dtype == "float":
-            entries = [Const(float(e.value), e.line) for e in entries]
+            entries = [Const(float(e.number), e.line) for e in entries]
         return ArrayConst(dtype, shape, tuple(entries), node.lineno)
 
     def _nested(self, node: ast.expr, entries: list[Const]) -> tuple[int, ...]:
@@ -441,6 +444,7 @@ class Expressions:
     _special: ClassVar[dict[str, Callable[[Expressions, ast.Call], Expr]]] = {
         "array": _array,
         "bool": _convert,
+        "complex": _convert,
         "float": _convert,
         "full": _filled,
         "index": _index,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.graph import Atom, Branch, Equation, Graph, Loop, Node, Var
 from gradfuzz.programs.syntax import (
+    ArrayConst,
     Assign,
     Call,
     Const,
@@ -41,6 +44,12 @@ def to_program(graph: Graph) -> Program:
     return program
 
 
+def _parts(value: Const | ArrayConst) -> tuple[tuple[Const, ...], tuple[Const, ...]]:
+    """The real and the imaginary parts of a complex constant."""
+    numbers = [complex(c.value) for c in (value.values if isinstance(value, ArrayConst) else [value])]
+    return tuple(Const(z.real) for z in numbers), tuple(Const(z.imag) for z in numbers)
+
+
 class _Writer:
     def __init__(self) -> None:
         self.expressions: dict[Var, Expr] = {}
@@ -59,7 +68,15 @@ class _Writer:
         return name
 
     def read(self, atom: Atom) -> Expr:
-        return self.expressions[atom] if isinstance(atom, Var) else atom.value
+        if isinstance(atom, Var):
+            return self.expressions[atom]
+        value = atom.value
+        if value.dtype != "complex":
+            return value
+        parts = [
+            dataclasses.replace(value, dtype="float", values=p) if isinstance(value, ArrayConst) else p[0] for p in _parts(value)
+        ]
+        return Call("complex", tuple(parts))
 
     def block(self, graph: Graph) -> tuple[Stmt, ...]:
         """The statements of a graph; a value used once is written where it is used."""

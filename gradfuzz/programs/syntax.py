@@ -4,7 +4,7 @@ A program is data. Its text form is plain Python that a person would write (see 
 
     program   ::= def NAME(param, ...): statement+          the last statement is the only `return`
     param     ::= NAME | NAME: "type"                       no annotation means a float scalar
-    type      ::= ("float" | "int" | "bool") [ "[" n, ... "]" ]
+    type      ::= ("float" | "complex" | "int" | "bool") [ "[" n, ... "]" ]
     statement ::= NAME = expr                               Assign
                 | NAME[index] = expr                        Assign of index_update(NAME, expr, ...)
                 | while expr: statement+                    While: test first
@@ -17,7 +17,7 @@ A program is data. Its text form is plain Python that a person would write (see 
                 | op(expr, ..., param=value)  and Python's operators, subscripts and comparisons for them
 
 Statements assign; nothing else has an effect. A name has one dtype and shape throughout (an int that meets a
-float becomes a float); a name assigned on one way only may not be read after the ways meet.
+float becomes a float, a float that meets a complex number becomes complex); a name assigned on one way only may not be read after the ways meet.
 Nodes are frozen and hashable, so programs can be compared, deduplicated and used as keys. `line` is where the
 node stood in the text it was parsed from (0: nowhere) and takes no part in comparison.
 """
@@ -65,18 +65,28 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A scalar constant. Two constants are equal when they are the same bit for bit (so NaN equals NaN, 0.0 is not -0.0)."""
+    """A scalar constant. A complex one stands only in graphs; a program writes complex(re, im). Two constants are equal when they are the same bit for bit (so NaN equals NaN, 0.0 is not -0.0)."""
 
-    value: float | int | bool
+    value: float | int | bool | complex
     line: int = field(default=0, compare=False, repr=False)
 
     @property
     def dtype(self) -> DType:
         if isinstance(self.value, bool):
             return "bool"
-        return "int" if isinstance(self.value, int) else "float"
+        if isinstance(self.value, int):
+            return "int"
+        return "complex" if isinstance(self.value, complex) else "float"
 
-    def _key(self) -> tuple[str, str]:
+    @property
+    def number(self) -> float | int | bool:
+        """The value of a constant that is not complex."""
+        assert not isinstance(self.value, complex), "programs have no complex constants"
+        return self.value
+
+    def _key(self) -> tuple[str, ...]:
+        if isinstance(self.value, complex):
+            return self.dtype, self.value.real.hex(), self.value.imag.hex()
         return self.dtype, self.value.hex() if isinstance(self.value, float) else str(self.value)
 
     def __eq__(self, other: object) -> bool:

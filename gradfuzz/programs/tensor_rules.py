@@ -37,6 +37,13 @@ def _numbers(types: tuple[Type, ...], op: str) -> None:
             raise ProgramTypeError(f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool")
 
 
+def _reals(types: tuple[Type, ...], op: str) -> None:
+    _numbers(types, op)
+    for t in types:
+        if t.is_complex:
+            raise ProgramTypeError(f"{op} takes real numbers, not {t}; use abs(z), real(z) or imag(z)")
+
+
 def _reduced(t: Type, params: Params, op: str, *, nonempty: str = "") -> Shape:
     """The shape after a reduction. `nonempty` says what is missing where an axis to be reduced has no entries."""
     axes = normalize_axes(params["axis"], t.rank, op)
@@ -52,7 +59,7 @@ def extreme(op: str) -> Rule:
     """The greatest or smallest entry over axes, none of which may be empty."""
 
     def rule(types: tuple[Type, ...], params: Params) -> Type:
-        _numbers(types, op)
+        _reals(types, op)
         return Type(types[0].dtype, _reduced(types[0], params, op, nonempty="no extreme"))
 
     return rule
@@ -60,7 +67,7 @@ def extreme(op: str) -> Rule:
 
 def logsumexp(types: tuple[Type, ...], params: Params) -> Type:
     """log(sum(exp(x))) over axes, none of which may be empty."""
-    _numbers(types, "logsumexp")
+    _reals(types, "logsumexp")
     return Type("float", _reduced(types[0], params, "logsumexp", nonempty="minus infinity"))
 
 
@@ -79,7 +86,7 @@ def argextreme(op: str) -> Rule:
     """Where the first extreme stands: along one axis, or (axis None) in the row-major order of all entries."""
 
     def rule(types: tuple[Type, ...], params: Params) -> Type:
-        _numbers(types, op)
+        _reals(types, op)
         (t,) = types
         if not t.shape or isinstance(params["axis"], tuple):
             raise ProgramTypeError(f"{op} of {t} over axis {params['axis']!r}: give an array, and one axis or None")
@@ -92,7 +99,7 @@ def along_axis(op: str, dtype: DType | None = None) -> Rule:
     """An op along one axis that keeps the shape; the dtype is the argument's where none is given."""
 
     def rule(types: tuple[Type, ...], params: Params) -> Type:
-        _numbers(types, op)
+        _reals(types, op)
         normalize_axis(params["axis"], types[0].rank, op)
         return types[0] if dtype is None else types[0].with_dtype(dtype)
 
@@ -111,7 +118,7 @@ def softmax(op: str) -> Rule:
 
 def clip(types: tuple[Type, ...], params: Params) -> Type:
     """Three operands that broadcast."""
-    _numbers(types, "clip")
+    _reals(types, "clip")
     shape = broadcast_shapes(*(t.shape for t in types))
     if shape is None:
         raise ProgramTypeError(f"clip cannot broadcast {' with '.join(map(str, types))}; make the shapes equal or 1")
@@ -120,7 +127,7 @@ def clip(types: tuple[Type, ...], params: Params) -> Type:
 
 def window_sum(types: tuple[Type, ...], params: Params) -> Type:
     """Sums over windows: one size, stride and pair of paddings per axis."""
-    _numbers(types, "window_sum")
+    _reals(types, "window_sum")
     (t,) = types
     if not t.shape:
         raise ProgramTypeError("window_sum of a scalar; a window slides over the axes of an array")
@@ -133,7 +140,7 @@ def window_sum(types: tuple[Type, ...], params: Params) -> Type:
 
 def conv(types: tuple[Type, ...], params: Params) -> Type:
     """An array (N, C, spatial...) and a kernel (O, C, spatial...) of the same rank, with one or two spatial axes."""
-    _numbers(types, "conv")
+    _reals(types, "conv")
     x, kernel = types
     if x.rank not in (3, 4) or kernel.rank != x.rank:
         raise ProgramTypeError(f"conv of {x} and {kernel}: both have the axes (batch, channels, spatial...), with 1 or 2 spatial")

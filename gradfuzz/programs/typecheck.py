@@ -5,7 +5,8 @@ it. A name first assigned inside a `while` or `for` body is unknown after the lo
 body-first loop it is known. A branch that ends with `break` or `continue` does not count where the ways meet.
 
 A name has one type throughout the program: the join of everything assigned to it. Shapes must be equal; an int
-that meets a float becomes a float; a bool never becomes a number. Where a name's type is float, assigning an int to it converts.
+that meets a float becomes a float, and a float that meets a complex number complex; a bool never becomes a number. Where a
+name's type is float, assigning an int to it converts.
 """
 
 from __future__ import annotations
@@ -166,6 +167,8 @@ def nesting(program: Program) -> int:
 
 
 def _check_const(const: Const) -> None:
+    if const.dtype == "complex":
+        raise ProgramTypeError(f"the complex constant {const.value}; a program writes complex(re, im)", line=const.line)
     if const.dtype == "int" and const.value not in _INT64:
         raise ProgramTypeError(f"the int {const.value} does not fit 64 bits; write it as a float", line=const.line)
 
@@ -215,7 +218,7 @@ def _check_params(call: Call, types: tuple[Type, ...]) -> None:
         for axis, entry in enumerate(pattern):
             index = next(indices) if entry == "at" else None
             size = types[0].shape[axis]
-            if isinstance(index, Const) and size is not None and not 0 <= index.value < size:
+            if isinstance(index, Const) and size is not None and not 0 <= index.number < size:
                 raise ProgramTypeError(f"index {index.value} is outside axis {axis} of {types[0]}; it goes from 0 to {size - 1}")
 
 
@@ -377,7 +380,7 @@ class _Types:
         self.changed = False
 
     def settle(self) -> None:
-        """Ends after at most one round per name and one more: a name's dtype changes once, from int to float."""
+        """Ends after at most two rounds per name and one more: a name's dtype changes from int to float, and to complex."""
         self.changed = True
         while self.changed:
             self.changed = False

@@ -1,7 +1,7 @@
 """Types of program values: a dtype and a shape.
 
 A program does not fix its working precision: `float` is float32 or float64 (or a multi-precision
-number, or a ball) as whoever evaluates the program decides. `int` is a 64-bit integer, `bool` a truth value.
+number, or a ball) as whoever evaluates the program decides; `complex` is a pair of such floats. `int` is a 64-bit integer, `bool` a truth value.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["BOOL", "FLOAT", "INT", "DType", "Type", "broadcast_shapes"]
+__all__ = ["BOOL", "FLOAT", "INT", "DType", "Type", "broadcast_shapes", "inexact", "promote"]
 
-DType = Literal["float", "int", "bool"]
-_RANK: dict[str, int] = {"bool": 0, "int": 1, "float": 2}
+DType = Literal["complex", "float", "int", "bool"]
+_RANK: dict[str, int] = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,15 @@ class Type:
     @property
     def is_float(self) -> bool:
         return self.dtype == "float"
+
+    @property
+    def is_complex(self) -> bool:
+        return self.dtype == "complex"
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether values of this type have derivatives: float or complex."""
+        return self.dtype in ("float", "complex")
 
     @property
     def is_stack(self) -> bool:
@@ -67,8 +76,13 @@ BOOL = Type("bool")
 
 
 def promote(dtypes: Iterable[DType]) -> DType:
-    """The dtype that all of `dtypes` convert to: bool < int < float."""
+    """The dtype that all of `dtypes` convert to: bool < int < float < complex."""
     return max(dtypes, key=lambda d: _RANK[d])
+
+
+def inexact(dtypes: Iterable[DType]) -> DType:
+    """The dtype that an op on `dtypes` works in where its result is not exact: complex where one of them is, else float."""
+    return "complex" if "complex" in dtypes else "float"
 
 
 def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int, ...] | None:

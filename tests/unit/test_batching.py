@@ -14,6 +14,7 @@ from gradfuzz.engine import compile, derivative
 from gradfuzz.engine.batch_lanes import Lanes, one_by_one
 from gradfuzz.engine.batch_rules import BATCH, batch_op
 from gradfuzz.engine.batching import batch
+from gradfuzz.engine.functions import real
 from gradfuzz.engine.value import apply
 from gradfuzz.errors import DomainError, EvaluationError, NotDifferentiableError
 from gradfuzz.oracles.differences import MpmathNamespace
@@ -33,7 +34,9 @@ PAIRS: list[Sample] = [
     ({}, ("float[3]", "float[2,1]")),
     ({}, ("int", "int[2]")),
 ]
+COMPLEX_PAIRS: list[Sample] = [({}, ("complex", "complex[3]")), ({}, ("complex[2,1]", "float[3]"))]
 SINGLES: list[Sample] = [({}, ("float",)), ({}, ("float[2,3]",))]
+COMPLEX: list[Sample] = [({}, ("complex",)), ({}, ("complex[2,3]",))]
 AXES: list[Sample] = [
     ({"axis": a, "keepdims": k}, ("float[2,3]",))
     for a, k in [(None, False), (None, True), (0, True), (-1, False), ((0, 1), False)]
@@ -43,18 +46,21 @@ BOOLS: list[Sample] = [(p, ("bool[2,3]",)) for p, _ in AXES]
 INDICES: dict[str, tuple[int, ...]] = {"index": (), "place": (), "indices": (2,), "rows": (2, 4)}
 SQUARE: list[Sample] = [({}, ("square",)), ({}, ("squares",))]
 TWO: list[Sample] = [({}, ("square", "float[3,2]")), ({}, ("squares", "float[3,2]")), ({}, ("square", "float[2,3,1]"))]
-PARTS = {"qr": 2, "lu": 3, "svd": 3, "eigh": 2, "slogdet": 2}
+PARTS = {"qr": 2, "lu": 3, "svd": 3, "eigh": 2, "eig": 2, "slogdet": 2}
 
 SAMPLES: dict[str, list[Sample]] = {
-    **dict.fromkeys(("add", "subtract", "multiply", "divide", "maximum", "minimum", "pow"), PAIRS),
-    **dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"), PAIRS),
-    **dict.fromkeys(("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "sign", "negative"), SINGLES),
+    **{key: [*PAIRS, *COMPLEX_PAIRS] for key in ("add", "subtract", "multiply", "divide", "pow", "equal", "not_equal")},
+    **dict.fromkeys(("maximum", "minimum", "complex"), PAIRS),
+    **dict.fromkeys(("less", "less_equal", "greater", "greater_equal"), PAIRS),
+    **{key: [*SINGLES, *COMPLEX] for key in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "negative")},
+    **{key: [*SINGLES, *COMPLEX] for key in ("conj", "real", "imag")},
+    "sign": SINGLES,
     "remainder": [({}, ("int", "int")), ({}, ("int[3]", "int"))],
-    "integer_pow": [({"n": 3}, ("float[2]",)), ({"n": -1}, ("float",))],
-    "where": [({}, ("bool", "float[2]", "float")), ({}, ("bool[2,1]", "float[3]", "int"))],
+    "integer_pow": [({"n": 3}, ("float[2]",)), ({"n": -1}, ("float",)), ({"n": 2}, ("complex[2]",))],
+    "where": [({}, ("bool", "float[2]", "float")), ({}, ("bool[2,1]", "float[3]", "int")), ({}, ("bool", "complex[2]", "float"))],
     **{key: [({}, ("bool", "bool")), ({}, ("bool[3]", "bool[2,1]"))] for key in ("logical_and", "logical_or")},
     "logical_not": [({}, ("bool[3]",))],
-    "astype": [({"dtype": "float"}, ("int[3]",)), ({"dtype": "int"}, ("bool",))],
+    "astype": [({"dtype": "float"}, ("int[3]",)), ({"dtype": "int"}, ("bool",)), ({"dtype": "complex"}, ("float[2]",))],
     **{key: [*AXES, ({}, ("float",))] for key in ("sum", "mean", "prod")},
     **dict.fromkeys(("cumulative_sum", "flip"), ALONG),
     "reshape": [({"shape": (3, 2)}, ("float[6]",)), ({"shape": ()}, ("int[1,1]",))],
@@ -82,6 +88,7 @@ SAMPLES: dict[str, list[Sample]] = {
         ({}, ("float[3]", "float[2,3,4]")),
         ({}, ("float[2,1,4,3]", "float[5,3,2]")),
         ({}, ("int[2,3]", "float[5,3,2]")),
+        ({}, ("complex[2,3]", "float[3]")),
     ],
     "clip": [({}, ("float[3]", "float", "float[2,1]"))],
     **dict.fromkeys(("log1p", "expm1"), SINGLES),
@@ -110,7 +117,7 @@ SAMPLES: dict[str, list[Sample]] = {
     **{key: [({"offset": 1}, ("float[3,3]",)), ({}, ("float[2,3,4]",))] for key in ("trace", "diagonal")},
     **{key: [({"k": -1}, ("float[3,3]",)), ({}, ("float[2,3,4]",))] for key in ("tril", "triu")},
     **{op: [({"part": k}, (m,)) for k in range(n) for m in ("square", "squares")] for op, n in PARTS.items()},
-    **dict.fromkeys(("cholesky", "svdvals", "eigvalsh", "inv", "det", "pinv", "expm"), SQUARE),
+    **dict.fromkeys(("cholesky", "svdvals", "eigvalsh", "eigvals", "inv", "det", "pinv", "expm"), SQUARE),
     "matrix_power": [({"n": 3}, ("square",)), ({"n": -2}, ("squares",))],
     "matrix_norm": [
         ({"ord": "fro"}, ("square",)),
@@ -146,12 +153,14 @@ def draw(kind: str, batch_shape: tuple[int, ...], rng: np.random.Generator) -> n
     shape = (*batch_shape, *(int(n) for n in rest.rstrip("]").split(",") if n))
     if dtype == "float":
         return rng.uniform(0.5, 2.0, shape)
+    if dtype == "complex":
+        return np.asarray(rng.uniform(0.5, 2.0, shape) + 1j * rng.uniform(0.5, 2.0, shape))
     return rng.integers(1, 9, shape) if dtype == "int" else rng.integers(0, 2, shape).astype(bool)
 
 
 def equation(op: str, params: dict[str, Any], arrays: list[np.ndarray]) -> Graph:
     builder = GraphBuilder()
-    dtypes: dict[str, Any] = {"f": "float", "i": "int", "b": "bool"}
+    dtypes: dict[str, Any] = {"f": "float", "c": "complex", "i": "int", "b": "bool"}
     inputs = [builder.input(Type(dtypes[a.dtype.kind], a.shape)) for a in arrays]
     return builder.finish(inputs, [builder.emit(op, *inputs, **params)])
 
@@ -173,8 +182,8 @@ def test_an_op_on_a_batch_is_the_op_on_each_instance(op: str, seed: int) -> None
             for place in np.ndindex(*shape):
                 (expected,) = single(*[a[place] if b else a for a, b in zip(arrays, flags, strict=True)])
                 # NumPy adds in another order, and its SIMD loops round otherwise than its scalar ones: a few units.
-                allowed = 64 * EPS * np.max(np.abs(expected), initial=0.0) if graph.outputs[0].type.is_float else 0
-                assert np.all(np.abs(np.subtract(got[place], expected, dtype=float)) <= allowed), (params, kinds, flags, shape)
+                allowed = 64 * EPS * np.max(np.abs(expected), initial=0.0) if graph.outputs[0].type.is_inexact else 0
+                assert np.all(np.abs(np.subtract(got[place], expected, dtype=complex)) <= allowed), (params, kinds, flags, shape)
 
 
 @pytest.mark.parametrize("op", [op for op in SAMPLES if OPS[op].smooth])
@@ -190,10 +199,10 @@ def test_the_gradient_of_an_op_vectorized_is_stacked(op: str, axes: tuple[str, .
         )
 
         def f(*xs: Any, params: Any = params, weights: Any = weights) -> Any:
-            return engine.sum(apply(op, *xs, **params) * weights)
+            return engine.sum(real(apply(op, *xs, **params) * weights))
 
         vectorized = [engine.vectorize(x, *own) for x, own in zip(arrays, names, strict=True)]
-        if any(a.dtype.kind == "f" for a in arrays):
+        if any(a.dtype.kind in "fc" for a in arrays):
             engine.check_vectorized(f, *vectorized, units=2_000 if OPS[op].kind == "linalg" else 256)
 
 

@@ -168,7 +168,7 @@ def test_what_cannot_be_differentiated_says_so(f: Any, error: type[Exception], m
 
 def test_wrong_names_and_trip_limits() -> None:
     program = loop_program("acc*x", trips=3)
-    with pytest.raises(UsageError, match="float parameters are x"):
+    with pytest.raises(UsageError, match="float and complex parameters are x"):
         derivative(program, wrt=("y",), modes=("rev",))
     endless = parse("def f(x):\n    while x < 2.0:\n        x = x * 1.0\n    return x\n")
     with pytest.raises(TripLimitError, match="100 trips"):

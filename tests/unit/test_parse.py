@@ -206,7 +206,6 @@ BAD_EXPRESSIONS = {
     "f'{x}'": "strings are not in the language",
     "None": "None is not in the language",
     "...": "Ellipsis is not in the language",
-    "1j": "complex number 1j",
     "[x, y]": "a list is no value",
     "sin((x, y))": "a tuple is no value",
     "{}": "`{}` is not in the language",
