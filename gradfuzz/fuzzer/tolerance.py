@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine import derivative
+from gradfuzz.engine import Rules, derivative
 from gradfuzz.errors import EvaluationError, NotDifferentiableError, TripLimitError
+from gradfuzz.fuzzer.alternatives import BY_DIVISION, divides
 from gradfuzz.fuzzer.finding import Reason
 from gradfuzz.fuzzer.perturbed import FINE_EPS, LANES, PerturbedNamespace, UndecidedError, unit_roundoff
 from gradfuzz.oracles.base import Array, Mode, Point, Precision, Question
@@ -89,11 +90,16 @@ def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tole
     """One tolerance per point, the widest of what all modes need: reverse, forward, and those of the question.
 
     The two sets of rules write the same derivative differently, as libraries do: the slope of tanh is 1 - y*y in one and (1 - y)(1 + y) in the
-    other, and the second derivative of the latter cancels near zero. A disagreement has to stand beyond what each of them loses.
+    other, and the second derivative of the latter cancels near zero. A disagreement has to stand beyond what each of them loses, and beyond
+    what the other forms of `alternatives` lose where they can be computed.
     """
     order = question.order
     modes = dict.fromkeys([_only("rev", order), _only("fwd", order), question.modes])
-    return [_widest(same_point) for same_point in zip(*(_by_modes(question, m, trip_limit) for m in modes), strict=True)]
+    found = [_widest(same_point) for same_point in zip(*(_by_modes(question, m, trip_limit) for m in modes), strict=True)]
+    if order < 2 or not divides(question.program):
+        return found
+    others = _by_modes(question, _only("rev", order), trip_limit, BY_DIVISION)
+    return [t if t.reason or other.reason else _widest([t, other]) for t, other in zip(found, others, strict=True)]
 
 
 def _only(mode: Mode, order: int) -> tuple[Mode, ...]:
@@ -110,10 +116,10 @@ def _widest(tolerances: Sequence[Tolerance]) -> Tolerance:
     return replace(first, value_noise=value_noise, noise=noise)
 
 
-def _by_modes(question: Question, modes: tuple[Mode, ...], trip_limit: int) -> list[Tolerance]:
+def _by_modes(question: Question, modes: tuple[Mode, ...], trip_limit: int, rules: Rules | None = None) -> list[Tolerance]:
     program, wrt = question.program, question.wrt
     try:
-        graph = _derivative(program, wrt, modes)
+        graph = _derivative(program, wrt, modes, rules)
     except NotDifferentiableError as error:
         return [Tolerance(question.precision, Reason.DOMAIN, str(error)) for _ in question.points]
     result: dict[int, Tolerance] = {}
@@ -123,8 +129,8 @@ def _by_modes(question: Question, modes: tuple[Mode, ...], trip_limit: int) -> l
 
 
 @functools.lru_cache(maxsize=64)
-def _derivative(program: Program, wrt: tuple[str, ...], modes: tuple[Mode, ...]) -> Graph:
-    return derivative(program, wrt=wrt, modes=modes)
+def _derivative(program: Program, wrt: tuple[str, ...], modes: tuple[Mode, ...], rules: Rules | None = None) -> Graph:
+    return derivative(program, wrt=wrt, modes=modes, rules=rules)
 
 
 def _alike(question: Question) -> list[list[int]]:

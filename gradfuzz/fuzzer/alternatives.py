@@ -1,0 +1,45 @@
+"""Other ways to write the same derivative, which libraries have and the engine has not: what they lose by rounding is granted, too.
+
+The derivative of a product over n entries is y / x_k by division, and the product of the others by the engine. At higher orders the first
+leaves rounding where the second is exactly 0: the third derivative of x_1 x_2 is no structural zero in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradfuzz.engine import Rules
+from gradfuzz.engine.functions import cumulative_sum, expand_reduced, flip
+from gradfuzz.engine.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.value import Value
+from gradfuzz.programs.graph import Equation
+from gradfuzz.programs.syntax import Call, Program, walk
+
+__all__ = ["BY_DIVISION", "divides"]
+
+_PRODUCTS = ("prod", "cumulative_prod")
+
+
+class _ByDivision(ReverseMode):
+    """Products are differentiated as y / x_k, which is NaN at an entry of 0."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        if node.op not in _PRODUCTS or not tape.is_active(node.inputs[0]):
+            return super().equation(node, g, tape)
+        x, y = self.value(tape.read(node.inputs[0])), self.value(tape.read(node.output))
+        params: dict[str, Any] = dict(node.params)
+        if node.op == "prod":
+            part = expand_reduced(g * y, x.shape, params["axis"], params["keepdims"]) / x
+        else:
+            axis = params["axis"]
+            part = flip(cumulative_sum(flip(g * y, axis=axis), axis=axis), axis=axis) / x
+        assert isinstance(part, Value), "made of values"
+        return [part]
+
+
+BY_DIVISION = Rules(reverse=_ByDivision)
+
+
+def divides(program: Program) -> bool:
+    """Whether the program has a product over entries."""
+    return any(isinstance(n, Call) and n.op in _PRODUCTS for n in walk(program))
