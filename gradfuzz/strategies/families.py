@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from gradfuzz.programs.syntax import Call, walk
 from gradfuzz.strategies.case import Case, cases
 from gradfuzz.strategies.coverage import triggers
 from gradfuzz.strategies.goals import GOALS
-from gradfuzz.strategies.linalg_program import OPS, linalg_cases
+from gradfuzz.strategies.linalg_program import linalg_cases
+from gradfuzz.strategies.matrix_goals import MATRIX_GOALS, matrix_triggers
 from gradfuzz.strategies.point import Precision
 from gradfuzz.strategies.tensor_goals import TENSOR_GOALS, tensor_triggers
 from gradfuzz.strategies.tensor_program import tensor_cases
@@ -28,16 +28,12 @@ class Family:
     reached: Callable[[Case], frozenset[str]]
 
 
-def _ops(case: Case) -> frozenset[str]:
-    return frozenset(node.op for node in walk(case.program) if isinstance(node, Call)) & frozenset(OPS)
-
-
 FAMILIES: dict[str, Family] = {
     # A further point of a loop program costs far less than a further program, which has to be compiled.
     "loops": Family(
         lambda precisions: cases(precisions=precisions, min_points=3, max_points=6), tuple(g.name for g in GOALS), triggers
     ),
-    "linalg": Family(lambda precisions: linalg_cases(precisions=precisions), OPS, _ops),
+    "linalg": Family(lambda precisions: linalg_cases(precisions=precisions), tuple(MATRIX_GOALS), matrix_triggers),
     "tensor": Family(lambda precisions: tensor_cases(precisions=precisions), tuple(TENSOR_GOALS), tensor_triggers),
 }
 """By name, the default one first."""

@@ -14,17 +14,21 @@ from gradfuzz.programs import Program, parse
 from gradfuzz.programs.precision import FORMATS
 from gradfuzz.strategies.case import MODES, Case
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
-from gradfuzz.strategies.matrix import Structure, draw_matrix
+from gradfuzz.strategies.matrix import RECTANGULAR, Structure, draw_matrix
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
 from gradfuzz.strategies.recipes import RECIPES, Recipe
 from gradfuzz.strategies.shape import Shape, draw_batch, draw_size
 
-__all__ = ["LinalgProgram", "compose", "linalg_cases", "linalg_programs", "point_of", "statements"]
+__all__ = ["SUM_OF_ALL", "LinalgProgram", "compose", "linalg_cases", "linalg_programs", "point_of", "statements"]
 
 _NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
 _ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
 _POWERS = (2, 3, 1, 0, -1, -2)
 _BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
+_TOTAL = 12
+"""How many of a hundred programs return the plain sum of all results."""
+SUM_OF_ALL = "sum_of_all"
+"""The name of that sum in a program's text."""
 _AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (12, "tanh({})"), (10, "sum({})"))
 
 
@@ -40,25 +44,51 @@ class LinalgProgram:
 def _program(dice: Dice, recipes: tuple[Recipe, ...], max_side: int, empty: bool) -> LinalgProgram:
     recipe = dice.pick(recipes)
     batch = () if recipe.second == "vectors" else draw_batch(dice, empty=empty)
-    return compose(dice, recipe, batch, draw_size(dice, dice.pick(recipe.aspects), max_side, batch))
+    size = draw_size(dice, dice.pick(recipe.aspects), max_side, batch)
+    return compose(dice, recipe, batch, size, total=dice.chance(_TOTAL))
 
 
-def compose(dice: Dice, recipe: Recipe, batch: Shape, size: tuple[int, int]) -> LinalgProgram:
-    """The program of a recipe for stacks of matrices of `size`. What the recipe leaves open, `dice` decides."""
+def compose(dice: Dice, recipe: Recipe, batch: Shape, size: tuple[int, int], *, total: bool = False) -> LinalgProgram:
+    """The program of a recipe for stacks of matrices of `size`. What the recipe leaves open, `dice` decides. `total`: the plain sum of all results."""
     shapes: dict[str, Shape] = {"a": size[:1] if recipe.second == "vectors" else (*batch, *size)}
     if recipe.second:
         shapes["b"] = _second(dice, recipe, batch, *size)
+    structure = recipe.structure
+    fitting = [h for h in recipe.hostile if h in RECTANGULAR or size[0] == size[1]]
+    if fitting and not total and dice.chance(30):
+        structure = dice.pick(fitting)
     text = statements(dice, recipe, shapes["a"])
     header = ", ".join(f'{name}: "float{list(shape)}"' for name, shape in shapes.items())
-    before = dice.weighted(_BEFORE) if recipe.structure == "general" and recipe.second != "vectors" else "{}"
+    before = dice.weighted(_BEFORE) if structure == "general" and recipe.second != "vectors" else "{}"
     lines = [] if before == "{}" else [f"a = {before.format('a', 'a')}"]
     lines += text.splitlines()
-    kept = [o for k, o in enumerate(recipe.outputs) if k == 0 or not dice.chance(40)]
-    after = dice.weighted(_AFTER)
-    outputs = ", ".join(after.format(*[_filled(o, dice, shapes["a"])] * 2) for o in kept)
+    if total:
+        lines += _filled(recipe.aligned, dice, shapes["a"]).splitlines()
+        summands = recipe.results or recipe.outputs
+        sums = [f"sum({_filled(y, dice, shapes['a'])})" for y in summands]
+        lines.append(f"{SUM_OF_ALL} = {' + '.join(sums)}")
+        outputs = SUM_OF_ALL
+    else:
+        outputs = ", ".join(_outputs(dice, recipe, shapes["a"]))
     body = "".join(f"    {line}\n" for line in [*lines, f"return {outputs}"])
-    structures: dict[str, Structure] = {"a": recipe.structure, "b": "general"}
+    structures: dict[str, Structure] = {"a": structure, "b": "general"}
     return LinalgProgram(parse(f"def f({header}):\n{body}"), recipe, {k: (s, structures[k]) for k, s in shapes.items()})
+
+
+def _outputs(dice: Dice, recipe: Recipe, shape: Shape) -> list[str]:
+    """The recipe's outputs, or some of them, but for those that are constant."""
+    after = dice.weighted(_AFTER)
+    moving = [o for o in recipe.outputs if not _is_constant(recipe, o, shape, after)]
+    kept = [o for k, o in enumerate(moving) if k == 0 or not dice.chance(40)]
+    return [after.format(*[_filled(o, dice, shape)] * 2) for o in kept]
+
+
+def _is_constant(recipe: Recipe, output: str, shape: Shape, after: str) -> bool:
+    """Whether an output does not move with the matrix: the squares of an orthonormal factor, where they are added up or stand alone."""
+    factor = output.partition(" * ")[0]
+    if factor not in recipe.factors or output != f"{factor} * {factor}":
+        return False
+    return after.startswith("sum(") or shape[-1 if factor == "vh" else -2] == 1
 
 
 def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
@@ -85,6 +115,8 @@ def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
             text = text.replace(name, dice.pick(options))
     if "{n}" in text:
         text = text.replace("{n}", str(dice.pick(_POWERS)))
+    if "{p}" in text:
+        text = text.replace("{p}", str(dice.pick(_POWERS[:4])))
     if "{k}" in text:
         text = text.replace("{k}", str(dice.pick((0, 1, -1))))
     if "{trips}" in text:
@@ -93,12 +125,14 @@ def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
 
 
 def _filled(text: str, dice: Dice, shape: Shape) -> str:
-    """`{d}` and `{T:name}` written out."""
+    """`{d}`, `{T:name}` and `{head:name}` written out."""
     if "{d}" in text:
         weights = [(-1) ** dice.below(2) * (4 + dice.below(9)) / 8 for _ in range(min(shape[-2:]))]
         text = text.replace("{d}", f"array({weights})")
     axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
-    return re.sub(r"\{T:(\w+)\}", lambda found: f"permute_dims({found[1]}, axes={axes})", text)
+    text = re.sub(r"\{T:(\w+)\}", lambda found: f"permute_dims({found[1]}, axes={axes})", text)
+    first = ", ".join([*(f"0:{n}" for n in shape[:-2]), "0:1", f"0:{min(shape[-2:])}"])
+    return re.sub(r"\{head:(\w+)\}", lambda found: f"{found[1]}[{first}]", text)
 
 
 def point_of(dice: Dice, program: LinalgProgram, precision: Precision) -> Inputs:

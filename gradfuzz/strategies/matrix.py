@@ -1,7 +1,18 @@
-"""Matrices with a structure, a spectrum and a condition number, exact in their dtype."""
+"""Matrices with a structure, a spectrum and a condition number, exact in their dtype.
+
+general         any; usual condition numbers
+spd, symmetric, lower, upper, orthogonal, companion
+                invertible, but for what rounding does to condition numbers near 1/eps
+low rank        products of two thin matrices of quarters, of rank 1 and more where the sides allow
+singular        integers of rank below the smaller side: every corank, each instance of a stack its own
+zero line       a row or a column of zeros
+repeated        symmetric integers with an eigenvalue of multiplicity n - 1 or n
+near repeated   the same with eigenvalues apart by a small power of two
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,36 +24,69 @@ from gradfuzz.programs.precision import FORMATS
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
 from gradfuzz.strategies.point import Precision
 
-__all__ = ["STRUCTURES", "Structure", "draw_matrix", "matrices"]
+__all__ = ["RECTANGULAR", "STRUCTURES", "Structure", "draw_matrix", "matrices"]
 
-Structure = Literal["general", "spd", "symmetric", "lower", "upper", "singular", "repeated"]
+Structure = Literal[
+    "general",
+    "spd",
+    "symmetric",
+    "lower",
+    "upper",
+    "orthogonal",
+    "companion",
+    "low rank",
+    "singular",
+    "zero line",
+    "repeated",
+    "near repeated",
+]
 STRUCTURES: tuple[Structure, ...] = get_args(Structure)
+RECTANGULAR: frozenset[Structure] = frozenset(("general", "orthogonal", "low rank", "singular", "zero line"))
+"""Those that matrices that are not square can have."""
 
 Matrix = npt.NDArray[np.float64]
 
 _KINDS: Table[tuple[str, float]] = Table(
-    (30, ("quarters", 1.0)),
-    (25, ("spectrum", 4.0)),
-    (12, ("spectrum", 1e2)),
-    (5, ("spectrum", 1e4)),
-    (2, ("spectrum", 1e8)),
-    (1, ("spectrum", 1e12)),
-    (4, ("scaled", 2.0**-20)),
-    (4, ("scaled", 2.0**20)),
+    (60, ("quarters", 1.0)),
+    (48, ("spectrum", 4.0)),
+    (6, ("spectrum", 1.0)),
+    (24, ("spectrum", 1e2)),
+    (10, ("spectrum", 1e4)),
+    (4, ("spectrum", 1e8)),
+    (2, ("spectrum", 1e12)),
+    (6, ("scaled", 2.0**-20)),
+    (6, ("scaled", 2.0**20)),
+    (2, ("tiny", 1.0)),
+    (2, ("huge", 1.0)),
+    (2, ("denormal", 1.0)),
 )
-"""Small multiples of 1/4 with a heavy diagonal; given condition numbers; the first kind, far from 1 in size."""
+"""Small multiples of 1/4 with a heavy diagonal; given condition numbers; the first kind far from 1 in size, in the end as far as the cube
+root of what the dtype holds, and below its normal numbers."""
 
 
 def _quarters(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """Multiples of 1/4, all different in a row, with a heavy main diagonal: condition numbers of a few."""
+    """Multiples of 1/4 with a heavy main diagonal: condition numbers of a few."""
     values: Matrix = rng.integers(-6, 7, shape) / 4
     k = min(shape[-2:])
     values[..., range(k), range(k)] += np.arange(3, 3 + k)
     return values
 
 
-def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+def _rotation(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """Stacks of orthogonal matrices with as many rows as the last entry of `shape`."""
     return np.linalg.qr(rng.normal(size=(*shape, shape[-1])))[0] if 0 not in shape else np.zeros((*shape, shape[-1]))
+
+
+def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """Orthonormal rows or columns: as good as rounding lets them be, or those of a signed permutation."""
+    *batch, m, n = shape
+    k = max(m, n)
+    if rng.integers(0, 2):
+        values = _rotation(rng, (*batch, k))
+    else:
+        order = np.argsort(rng.random((*batch, k)), -1)
+        values = np.eye(k)[order] * rng.choice([-1.0, 1.0], (*batch, 1, k))
+    return values[..., :m, :n]
 
 
 def _spectrum(rng: np.random.Generator, shape: tuple[int, ...], condition: float, *, symmetric: bool, signed: bool) -> Matrix:
@@ -53,38 +97,105 @@ def _spectrum(rng: np.random.Generator, shape: tuple[int, ...], condition: float
     values = condition**-steps * rng.uniform(1.0, 1.25, (*batch, k))
     if signed:
         values = values * rng.choice([-1.0, 1.0], (*batch, k))
-    left = _orthogonal(rng, (*batch, m))[..., :k]
-    right = left if symmetric else _orthogonal(rng, (*batch, n))[..., :k]
+    left = _rotation(rng, (*batch, m))[..., :k]
+    right = left if symmetric else _rotation(rng, (*batch, n))[..., :k]
     result: Matrix = (left * values[..., np.newaxis, :]) @ np.swapaxes(right, -1, -2)
     return (result + np.swapaxes(result, -1, -2)) / 2 if symmetric else result
 
 
-def _singular(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """Integers, of rank below the smaller side: a product of two thin integer matrices, so the determinant is exactly 0."""
+def _thin(rng: np.random.Generator, shape: tuple[int, ...], ranks: npt.NDArray[np.int64], unit: float) -> Matrix:
+    """Products of matrices of small multiples of `unit` with `ranks` columns and rows, one rank per instance."""
     *batch, m, n = shape
-    rank = max(0, min(m, n) - 1 - int(rng.integers(0, 2)))
-    product: Matrix = (rng.integers(-2, 3, (*batch, m, rank)) @ rng.integers(-2, 3, (*batch, rank, n))).astype(np.float64)
+    k = min(m, n)
+    kept = np.arange(k) < ranks[..., np.newaxis, np.newaxis]
+    product: Matrix = (rng.integers(-2, 3, (*batch, m, k)) * unit * kept) @ (rng.integers(-2, 3, (*batch, k, n)) * unit)
     return product
 
 
+def _low_rank(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    k = min(shape[-2:])
+    return _thin(rng, shape, rng.integers(min(1, k - 1), max(k, 1), shape[:-2]), 0.25)
+
+
+def _singular(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """The determinant is exactly 0. Every other instance has corank 1, where the gradient of the determinant is not 0."""
+    k = min(shape[-2:])
+    ranks = np.where(rng.integers(0, 2, shape[:-2]) == 0, k - 1, rng.integers(0, max(k, 1), shape[:-2]))
+    return _thin(rng, shape, np.maximum(ranks, 0), 1.0)
+
+
+def _zero_line(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    values = _quarters(rng, shape)
+    axis = -1 - int(rng.integers(0, 2))
+    np.moveaxis(values, axis, 0)[int(rng.integers(0, shape[axis]))] = 0.0
+    return values
+
+
 def _repeated(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """Symmetric, exact, with an eigenvalue of multiplicity n - 1: c I + v v^T for integers, or c I."""
-    n = shape[-1]
+    """c I + v v^T for small integers."""
     v = rng.integers(-2, 3, (*shape[:-1], 1)).astype(np.float64)
-    base = np.eye(n) * rng.integers(1, 4)
-    result: Matrix = base + v @ np.swapaxes(v, -1, -2)
+    result: Matrix = np.eye(shape[-1]) * rng.integers(1, 4) + v @ np.swapaxes(v, -1, -2)
     return result
+
+
+def _near_repeated(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    gap = 2.0 ** -float(rng.integers(4, 13))
+    return _repeated(rng, shape) + np.diag(gap * np.arange(shape[-1]))
+
+
+def _companion(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """Of polynomials whose coefficients are multiples of 1/4, the last of them not 0: the coefficients in the first row, ones below the diagonal."""
+    n = shape[-1]
+    values = np.zeros(shape)
+    values[..., range(1, n), range(n - 1)] = 1.0
+    values[..., 0, :] = rng.integers(-6, 7, shape[:-1]) / 4
+    values[..., 0, -1] = rng.integers(2, 9, shape[:-2]) * rng.choice([-0.25, 0.25], shape[:-2])
+    return values
+
+
+_FIXED = {
+    "orthogonal": _orthogonal,
+    "companion": _companion,
+    "low rank": _low_rank,
+    "singular": _singular,
+    "zero line": _zero_line,
+    "repeated": _repeated,
+    "near repeated": _near_repeated,
+}
+"""The structures that say everything: no condition number, no scale."""
+
+
+def _scale(kind: str, size: float, precision: Precision) -> float:
+    limits = FORMATS[precision]
+    match kind:
+        case "tiny":
+            return math.ldexp(1.0, math.frexp(limits.normal)[1] // 3)
+        case "huge":
+            return math.ldexp(1.0, math.frexp(limits.largest)[1] // 3)
+        case "denormal":
+            return 4.0 * limits.normal * limits.eps
+    return size
+
+
+def _triangular(values: Matrix, kind: str) -> Matrix:
+    """Upper triangles with the condition numbers of `values`, or with a diagonal as heavy as the largest entry."""
+    if 0 in values.shape:
+        return values
+    if kind == "spectrum":
+        return np.linalg.qr(values)[1]
+    diagonal = np.einsum("...ii->...i", values)
+    diagonal += np.where(diagonal >= 0, 1.0, -1.0) * np.abs(values).max()
+    return np.triu(values)
 
 
 def draw_matrix(dice: Dice, shape: tuple[int, ...], structure: Structure, precision: Precision = "float64") -> npt.NDArray[Any]:
     """One array of matrices. One draw says what kind, one which."""
     kind, size = dice.weighted(_KINDS)
     rng = np.random.default_rng([dice.below(1 << 16), *shape])
-    if structure == "singular":
-        values = _singular(rng, shape)
-    elif structure == "repeated":
-        values = _repeated(rng, shape)
-    elif kind == "spectrum":
+    if structure in _FIXED:
+        values = _FIXED[structure](rng, shape) if 0 not in shape else np.zeros(shape)
+        return values.astype(precision)
+    if kind == "spectrum":
         values = _spectrum(rng, shape, size, symmetric=structure in ("spd", "symmetric"), signed=structure == "symmetric")
     else:
         values = _quarters(rng, shape)
@@ -92,13 +203,11 @@ def draw_matrix(dice: Dice, shape: tuple[int, ...], structure: Structure, precis
             values = values @ np.swapaxes(values, -1, -2)
         elif structure == "symmetric":
             values = values + np.swapaxes(values, -1, -2)
-        values = values * (size if kind == "scaled" else 1.0)
     if structure in ("lower", "upper"):
-        n = shape[-1]
-        values[..., range(n), range(n)] += np.where(values[..., range(n), range(n)] >= 0, 1.0, -1.0) * max(
-            1.0, float(np.abs(values).max(initial=0.0))
-        )
-        values = np.tril(values) if structure == "lower" else np.triu(values)
+        values = _triangular(values, kind)
+        values = np.swapaxes(values, -1, -2) if structure == "lower" else values
+    if kind != "spectrum":
+        values = values * _scale(kind, size, precision)
     return values.astype(precision)
 
 
@@ -111,17 +220,16 @@ def _matrices(draw: Draw, shape: tuple[int, ...], *, structure: Structure, preci
 def matrices(
     shape: tuple[int, ...], *, structure: Structure = "general", precision: Precision = "float64"
 ) -> st.SearchStrategy[npt.NDArray[Any]]:
-    """Stacks of matrices of `shape`, exact in `precision`.
+    """Stacks of matrices of `shape`, exact in `precision`, with one of the structures above.
 
-    structure "general": condition numbers from 1 to 1e12, mostly small; "spd" symmetric positive definite; "symmetric"; "lower" and "upper"
-    triangular, invertible; "singular": integers of lower rank; "repeated": symmetric with a repeated eigenvalue. Shrinks towards small
-    multiples of 1/4 with a heavy diagonal.
+    The first five have condition numbers from 1 to 1e12, mostly small, and sizes that are rarely as small as the dtype's denormal numbers or as large as the
+    cube root of its largest. Shrinks towards small multiples of 1/4 with a heavy diagonal.
     """
     if structure not in STRUCTURES:
         raise InvalidArgument(f"structure={structure!r}: one of {', '.join(map(repr, STRUCTURES))}")
     if len(shape) < 2 or any(n < 0 for n in shape):
         raise InvalidArgument(f"shape={shape!r}: two axes or more, none below 0")
-    if structure != "general" and structure != "singular" and shape[-1] != shape[-2]:
+    if structure not in RECTANGULAR and shape[-1] != shape[-2]:
         raise InvalidArgument(f"shape={shape!r} with structure={structure!r}: such matrices are square")
     if precision not in FORMATS:
         raise InvalidArgument(f"precision={precision!r}: one of {', '.join(map(repr, FORMATS))}")
