@@ -29,6 +29,7 @@ from gradfuzz.oracles.base import Precision
 from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.numpy_namespace import index_key
+from gradfuzz.programs.object_namespace import OutOfRangeError
 from gradfuzz.programs.precision import FORMATS, rounded
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 
@@ -112,7 +113,10 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
     # Values
 
     def constant(self, value: float | int) -> Array:
-        return np.full(self.width, rounded(value, self.precision))
+        number = rounded(value, self.precision)
+        if math.isinf(number) and math.isfinite(value):
+            raise OutOfRangeError(f"the constant {value:g} is beyond the largest {self.precision}")
+        return np.full(self.width, number)
 
     def array(self, value: ArrayConst) -> Array:
         entries = [c.value for c in value.values]

@@ -26,6 +26,7 @@ from gradfuzz.fuzzer.perturbed import FINE_EPS, LANES, PerturbedNamespace, Undec
 from gradfuzz.oracles.base import Array, Mode, Point, Precision, Question
 from gradfuzz.programs.graph import Graph
 from gradfuzz.programs.interpret import evaluate
+from gradfuzz.programs.object_namespace import OutOfRangeError
 from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.syntax import Program
 
@@ -159,6 +160,8 @@ def _alone(graph: Graph, question: Question, point: Point, trip_limit: int) -> T
         return Tolerance(question.precision, Reason.PRIMAL, str(error))
     except TripLimitError as error:
         return Tolerance(question.precision, Reason.TRIP_LIMIT, str(error))
+    except OutOfRangeError as error:
+        return Tolerance(question.precision, Reason.RANGE, str(error))
     except EvaluationError as error:
         return Tolerance(question.precision, Reason.DOMAIN, str(error))
     except (FloatingPointError, OverflowError) as error:

@@ -45,6 +45,8 @@ def _refusal(op: str, params: Mapping[str, Any], precision: Precision) -> str | 
     spectral = op == "matrix_norm" and params.get("ord") in _SPECTRAL
     if op in _LAPACK or spectral or (op == "matrix_power" and params.get("n", 0) < 0):
         return f"there is no {op} in {precision}: LAPACK computes in float32 and float64"
+    if op == "complex" or params.get("dtype") == "complex":
+        return f"there are no complex numbers in {precision}"
     return None
 
 

@@ -94,8 +94,10 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
     # Constants
 
     def constant(self, value: float | int) -> Any:
-        value = rounded(value, self.precision)
+        given, value = value, rounded(value, self.precision)
         if not math.isfinite(value):
+            if math.isfinite(given):
+                raise OutOfRangeError(f"the constant {given:g} is beyond the largest {self.precision}")
             raise DomainError(f"the constant {value} is not a number that can be computed with exactly")
         return self.scalar(value)
 
