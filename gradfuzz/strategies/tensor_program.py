@@ -17,6 +17,7 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.programs import Program, parse, typecheck
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.strategies.case import MODES, Case
 from gradfuzz.strategies.dice import Dice, Draw, Plain, Table, named
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
@@ -280,8 +281,8 @@ def tensor_cases(
     empty: bool = True,
 ) -> st.SearchStrategy[Case]:
     """Cases over `tensor_programs`, at points with ties, zeros and equal entries among ordinary ones."""
-    if not precisions or any(p not in PRECISIONS for p in precisions):
-        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, PRECISIONS))}")
+    if not precisions or any(p not in FORMATS for p in precisions):
+        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, FORMATS))}")
     if not 1 <= max_order <= 3:
         raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
     _checked(ops)
