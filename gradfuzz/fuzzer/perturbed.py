@@ -1,6 +1,6 @@
 """Arithmetic with rounding made visible: what a computation could lose, measured by losing it.
 
-Every float is a row of lanes (the last axis; `LANES` per point). Lane 0 is exact to float64; in the others each
+Every float, and every complex number (see `perturbed_complex`), is a row of lanes (the last axis; `LANES` per point). Lane 0 is exact to float64; in the others each
 primitive result, and each accumulation inside a sum, is multiplied by 1 + eps r with |r| at most 1: stochastic
 arithmetic (Vignes 2004; Parker 1997), all samples in one run. Lanes 1-5 draw r at random; lane 6 rounds everything up, and lane 7 sums up and
 products down: rounding in a loop is not independent from trip to trip, and a thousand equal additions all err the same way.
@@ -17,12 +17,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradfuzz.errors import EvaluationError
+from gradfuzz.fuzzer.lanes import Array, UndecidedError, has_lanes, is_complex, joined
+from gradfuzz.fuzzer.perturbed_complex import ComplexLanes
 from gradfuzz.fuzzer.perturbed_linalg import LinalgLanes
 from gradfuzz.fuzzer.perturbed_tensors import TensorLanes
 from gradfuzz.oracles.base import Precision
@@ -56,12 +57,6 @@ _POOL = 8192
 
 _STEP = 4099
 
-Array = np.ndarray[Any, Any]
-
-
-class UndecidedError(EvaluationError):
-    """Rounding in the target's precision may decide a comparison either way, or the points of one run decide differently."""
-
 
 def unit_roundoff(precision: Precision) -> float:
     """Half the distance from 1 to the next float."""
@@ -88,7 +83,7 @@ def _pools(eps: float, points: int) -> tuple[Array, Array, Array]:
     return 1.0 + draws, 1.0 + FUNCTION_UNITS * draws, 1.0 + draws * np.tile(_SUM_SIGN, points)
 
 
-class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
+class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     """float64 lanes for `points` points at once. Ints and bools are exact and have no lanes.
 
     The spread of the lanes times `scale` is what rounding to `precision` does.
@@ -112,7 +107,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
 
     # Values
 
-    def constant(self, value: float | int) -> Array:
+    def constant(self, value: float | int | complex) -> Array:
+        if isinstance(value, complex):
+            return joined(self.constant(value.real), self.constant(value.imag))
         number = rounded(value, self.precision)
         if math.isinf(number) and math.isfinite(value):
             raise OutOfRangeError(f"the constant {value:g} is beyond the largest {self.precision}")
@@ -120,9 +117,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
 
     def array(self, value: ArrayConst) -> Array:
         entries = [c.value for c in value.values]
-        if value.dtype != "float":
+        if value.dtype in ("int", "bool"):
             return np.array(entries, np.int64 if value.dtype == "int" else np.bool_).reshape(value.shape)
-        rows = np.array([self.constant(v) for v in entries], np.float64)
+        rows = np.array([self.constant(v) for v in entries], np.float64 if value.dtype == "float" else np.complex128)
         return rows.reshape(*value.shape, self.width)
 
     def inputs(self, values: Sequence[Array]) -> Array:
@@ -145,6 +142,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
         return pool[k : k + size].reshape(shape)
 
     def _result(self, exact: Array, pool: Array) -> Array:
+        """`exact` perturbed; of a complex number each part."""
+        if is_complex(exact):
+            return self._keep(joined(*(part * self._factors(pool, part.shape) for part in (exact.real, exact.imag))))
         result: Array = exact * self._factors(pool, exact.shape)
         self.seen.append(result)
         return result
@@ -153,22 +153,28 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
         self.seen.append(result)
         return result
 
+    def _by_part(self, function: Callable[[Array], Array], x: Array) -> Array:
+        """What `function` makes of x; of a complex one, of each part."""
+        return joined(function(x.real), function(x.imag)) if is_complex(x) else function(x)
+
     # Arithmetic
 
     def add(self, a: Array, b: Array) -> Array:
-        return self._result(a + b, self._sum) if _has_lanes(a) else np.add(a, b)
+        return self._result(a + b, self._sum) if has_lanes(a) else np.add(a, b)
 
     def subtract(self, a: Array, b: Array) -> Array:
-        return self._result(a - b, self._sum) if _has_lanes(a) else np.subtract(a, b)
+        return self._result(a - b, self._sum) if has_lanes(a) else np.subtract(a, b)
 
     def multiply(self, a: Array, b: Array) -> Array:
-        return self._result(a * b, self._product) if _has_lanes(a) else np.multiply(a, b)
+        if not has_lanes(a):
+            return np.multiply(a, b)
+        return self._product_of(a, b) if is_complex(a) else self._result(a * b, self._product)
 
     def divide(self, a: Array, b: Array) -> Array:
         quotient = a / b
         # The derivative of a quotient divides by b*b here, by b twice there: both have to stay in range.
         self.seen.append(b * b)
-        return self._result(quotient, self._product)
+        return self._near(quotient, self._product, FUNCTION_UNITS) if is_complex(a) else self._result(quotient, self._product)
 
     def negative(self, a: Array) -> Array:
         return np.negative(a)
@@ -186,61 +192,44 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
         self.seen += [power, power * x, power / x if np.all(x) else power]
         if n < 0:
             power = 1.0 / power
+        if is_complex(x):
+            return self._complex_integer_pow(power, x, n)
         units = 1.0 if n == 2 else max(FUNCTION_UNITS, float(abs(n)))
         return self._keep(power * (1.0 + units * (self._factors(self._product, power.shape) - 1.0)))
 
     def pow(self, a: Array, b: Array) -> Array:
-        return self._result(a**b, self._function)
-
-    def sin(self, x: Array) -> Array:
-        return self._result(np.sin(x), self._function)
-
-    def cos(self, x: Array) -> Array:
-        return self._result(np.cos(x), self._function)
-
-    def tan(self, x: Array) -> Array:
-        return self._result(np.tan(x), self._function)
-
-    def tanh(self, x: Array) -> Array:
-        return self._result(np.tanh(x), self._function)
-
-    def exp(self, x: Array) -> Array:
-        return self._result(np.exp(x), self._function)
-
-    def log(self, x: Array) -> Array:
-        return self._result(np.log(x), self._function)
-
-    def sqrt(self, x: Array) -> Array:
-        return self._result(np.sqrt(x), self._product)
+        return self._complex_pow(a, b) if is_complex(a) else self._result(a**b, self._function)
 
     # Choices
 
     def _alike(self, differences: Array) -> Array:
-        """The sign of a difference, without lanes: -1, 0 or 1, where every lane and every point agree on it beyond noise."""
+        """The sign of a difference (of a complex one: of its modulus), without lanes, where all lanes and points agree on it beyond noise."""
         by_point = differences.reshape(*differences.shape[:-1], self.points, LANES)
         exact = by_point[..., :1]
         noise = np.abs(by_point - exact).max(axis=-1, keepdims=True)
         if np.any((np.abs(exact) <= self._decision * noise) & (noise > 0)):
             raise UndecidedError("the two sides of a comparison differ by less than rounding may")
-        signs = np.sign(exact[..., 0])
+        signs = np.sign(np.abs(exact[..., 0]) if is_complex(exact) else exact[..., 0])
         if self.points > 1 and np.any(signs != signs[..., :1]):
             raise UndecidedError("the points decide differently")
         result: Array = signs[..., 0]
         return result
 
     def _sign(self, a: Array, b: Array) -> Array:
-        if not _has_lanes(a):
+        if not has_lanes(a):
             exact: Array = np.sign(a - b)
             return exact
         return self._alike(np.subtract(a, b))
 
     def abs(self, x: Array) -> Array:
-        if _has_lanes(x):
+        if has_lanes(x):
+            if is_complex(x):
+                return self._complex_abs(x)
             self._alike(x)
         return np.abs(x)
 
     def sign(self, x: Array) -> Array:
-        if not _has_lanes(x):
+        if not has_lanes(x):
             return np.sign(x)
         self._alike(x)
         return np.sign(x)
@@ -255,7 +244,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
 
     def where(self, condition: Any, a: Array, b: Array) -> Array:
         chosen = np.asarray(condition)
-        if _has_lanes(a):
+        if has_lanes(a):
             chosen = chosen[..., np.newaxis]
         return np.where(chosen, a, b)
 
@@ -294,16 +283,20 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
         kept = [a for a in range(rank) if a not in axes]
         count = math.prod(x.shape[a] for a in axes)
         rows = np.transpose(x, [*axes, *kept, rank]).reshape(count, *(x.shape[a] for a in kept), self.width)
-        total = rows.sum(axis=0)
-        if len(rows) > 1:
-            sizes = np.cumsum(np.abs(rows), axis=0)[1:]
-            total = total + (sizes * (self._factors(self._sum, sizes.shape) - 1.0)).sum(axis=0)
+        total = self._by_part(self._total, rows)
         if keepdims:
             total = total.reshape(*(1 if a in axes else x.shape[a] for a in range(rank)), self.width)
         return self._keep(total)
 
+    def _total(self, rows: Array) -> Array:
+        total: Array = rows.sum(axis=0)
+        if len(rows) > 1:
+            sizes = np.cumsum(np.abs(rows), axis=0)[1:]
+            total = total + (sizes * (self._factors(self._sum, sizes.shape) - 1.0)).sum(axis=0)
+        return total
+
     def sum(self, x: Array, *, axis: ParamValue, keepdims: bool) -> Array:
-        if not _has_lanes(x):
+        if not has_lanes(x):
             return np.asarray(np.sum(x, axis=axis, keepdims=keepdims))  # type: ignore[arg-type]
         return self._fold_sum(x, normalize_axes(axis, x.ndim - 1, "sum"), keepdims)
 
@@ -313,19 +306,21 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
         return self._result(self._fold_sum(x, axes, keepdims) / count, self._product)
 
     def prod(self, x: Array, *, axis: ParamValue, keepdims: bool) -> Array:
-        if not _has_lanes(x):
+        if not has_lanes(x):
             return np.asarray(np.prod(x, axis=axis, keepdims=keepdims))  # type: ignore[arg-type]
         axes = normalize_axes(axis, x.ndim - 1, "prod")
-        factors = self._factors(self._product, x.shape)
-        return self._keep(np.prod(x * factors, axis=axes, keepdims=keepdims))
+        return self._keep(np.prod(x * (1.0 + self._draws(x, self._product)), axis=axes, keepdims=keepdims))
 
     def cumulative_sum(self, x: Array, *, axis: int) -> Array:
-        if not _has_lanes(x):
+        if not has_lanes(x):
             return np.cumsum(x, axis=axis)
         along = axis % (x.ndim - 1)
-        sizes = np.cumsum(np.abs(x), axis=along)
-        losses = sizes * (self._factors(self._sum, x.shape) - 1.0)
-        return self._keep(np.cumsum(x, axis=along) + np.cumsum(losses, axis=along))
+
+        def running(part: Array) -> Array:
+            losses = np.cumsum(np.abs(part), axis=along) * (self._factors(self._sum, part.shape) - 1.0)
+            return np.cumsum(part, axis=along) + np.cumsum(losses, axis=along)
+
+        return self._keep(self._by_part(running, x))
 
     def matmul(self, a: Array, b: Array) -> Array:
         left = a[np.newaxis, :, :] if a.ndim == 2 else a
@@ -341,12 +336,12 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
     # Shapes: the lanes stay last
 
     def astype(self, x: Any, *, dtype: ParamValue) -> Any:
-        if dtype != "float":
+        if dtype not in ("float", "complex"):
             return np.asarray(x).astype({"int": np.int64, "bool": np.bool_}[str(dtype)])[()]
         value = np.asarray(x)
-        if _has_lanes(value):
-            return value
-        return np.repeat(value.astype(np.float64)[..., np.newaxis], self.width, axis=-1)
+        if not has_lanes(value):
+            value = np.repeat(value.astype(np.float64)[..., np.newaxis], self.width, axis=-1)
+        return value if dtype == "float" else value.astype(np.complex128)
 
     def reshape(self, x: Any, *, shape: Any) -> Array:
         return np.reshape(x, self._with_lanes(x, shape))
@@ -368,7 +363,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
         return np.stack(arrays, axis % (_rank(arrays[0]) + 1))
 
     def _with_lanes(self, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (*shape, self.width) if _has_lanes(x) else shape
+        return (*shape, self.width) if has_lanes(x) else shape
 
     def index(self, x: Array, *indices: int, pattern: Any) -> Any:
         return x[index_key(pattern, indices)]
@@ -379,13 +374,8 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, Namespace):
         return result
 
 
-def _has_lanes(x: Any) -> bool:
-    """Whether a value is a float. Ints and bools are Python's scalars, or arrays of another dtype."""
-    return isinstance(x, np.ndarray) and x.dtype == np.float64
-
-
 def _rank(x: Any) -> int:
-    return np.ndim(x) - _has_lanes(x)
+    return np.ndim(x) - has_lanes(x)
 
 
 def _bool(holds: Array) -> Any:

@@ -10,7 +10,8 @@ stability of numerical algorithms", 2002), so what it loses is measured by movin
 Theory has a factor that grows with n; a sum of n^2 draws of size eps is a perturbation of about n eps, which is what is seen in practice.
 The result is then perturbed like any other: entry by entry, and columns of length 1 by eps each.
 
-Lanes may differ in the signs of their vectors. They are turned to agree with the exact lane, as the sign is no result of rounding.
+Lanes may differ in the signs of their vectors, complex ones in their phases, and in the order of eigenvalues that have none. They are turned and
+ordered to agree with the exact lane, as neither is a result of rounding.
 """
 
 from __future__ import annotations
@@ -19,16 +20,15 @@ import functools
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from gradfuzz.errors import DomainError
+from gradfuzz.fuzzer.lanes import Array, has_lanes, is_complex
 from gradfuzz.programs.linalg_internal import GAP_UNITS
 from gradfuzz.programs.linalg_numpy import LinalgNumpy
 from gradfuzz.programs.product_objects import aligned
 
 __all__ = ["LinalgLanes"]
-
-Array = Any
-"""A float64 array whose last axis holds the lanes."""
 
 _NUMPY = LinalgNumpy()
 
@@ -42,13 +42,13 @@ class LinalgLanes:
     # Perturbation
 
     def _draws_of(self: Any, x: Array) -> Array:
-        return self._factors(self._product, x.shape) - 1.0
+        return self._draws(x, self._product)
 
     def _by_norm(self: Any, x: Array) -> Array:
-        return x + np.sqrt(np.sum(x * x, axis=(-3, -2), keepdims=True)) * self._draws_of(x)
+        return x + np.sqrt(np.sum(_squares(x), axis=(-3, -2), keepdims=True)) * self._draws_of(x)
 
     def _by_column(self: Any, x: Array) -> Array:
-        return x + np.sqrt(np.sum(x * x, axis=-3, keepdims=True)) * self._draws_of(x)
+        return x + np.sqrt(np.sum(_squares(x), axis=-3, keepdims=True)) * self._draws_of(x)
 
     def _by_diagonal(self: Any, x: Array) -> Array:
         sizes = np.sqrt(np.abs(np.einsum("...iil->...il", x)))
@@ -74,10 +74,22 @@ class LinalgLanes:
         return self._keep(columns + self._draws_of(columns))
 
     def _signs(self: Any, columns: Array) -> Array:
-        """Of each column, -1 where it points away from the exact lane's: (..., columns, lanes)."""
+        """Of each column, the number of modulus 1 that turns it to the exact lane's: (..., columns, lanes)."""
         by_point = columns.reshape(*columns.shape[:-1], self.points, columns.shape[-1] // self.points)
-        inner = (by_point * by_point[..., :1]).sum(axis=-4)
-        return np.where(inner < 0, -1.0, 1.0).reshape(*inner.shape[:-2], columns.shape[-1])
+        inner = (np.conj(by_point) * by_point[..., :1]).sum(axis=-4)
+        sizes = np.abs(inner)
+        phases = inner / np.where(sizes == 0.0, 1.0, sizes) if is_complex(inner) else np.where(inner < 0, -1.0, 1.0)
+        return np.where(sizes == 0.0, 1.0, phases).reshape(*inner.shape[:-2], columns.shape[-1])
+
+    def _order(self: Any, w: Array) -> Array:
+        """For each value of the exact lane the place of the one that is it in another lane: (..., n, lanes)."""
+        distances = np.abs(self._exact(w)[..., :, np.newaxis, :] - w[..., np.newaxis, :, :])
+        order = distances.argmin(axis=-2) if w.size else np.zeros(w.shape, int)
+        for place in np.ndindex(*w.shape[:-2], w.shape[-1]):
+            index = (*place[:-1], slice(None), place[-1])
+            if len(set(order[index].tolist())) < w.shape[-2]:  # not one to one: those that are equal, or nearly so
+                order[index] = linear_sum_assignment(distances[(*place[:-1], ..., place[-1])])[1]
+        return order
 
     # Decompositions
 
@@ -85,7 +97,7 @@ class LinalgLanes:
         q, r = self._lapack("qr", self._by_column(x), mode=mode)
         signs = self._signs(q)
         kept = signs[..., : r.shape[-3], :]
-        return self._unit(q * signs[..., np.newaxis, :, :]), self._rounded(r * kept[..., :, np.newaxis, :])
+        return self._unit(q * signs[..., np.newaxis, :, :]), self._rounded(r * np.conj(kept)[..., :, np.newaxis, :])
 
     def lu(self: Any, x: Array) -> tuple[Array, Array, Array]:
         p, lower, upper = self._lapack("lu", self._by_column(x))
@@ -95,11 +107,11 @@ class LinalgLanes:
     def svd(self: Any, x: Array, *, full_matrices: bool) -> tuple[Array, Array, Array]:
         u, s, vh = self._lapack("svd", self._by_norm(x), full_matrices=full_matrices)
         k = s.shape[-2]
-        v = np.swapaxes(vh, -3, -2)
+        v = np.conj(np.swapaxes(vh, -3, -2))
         shared = self._signs(u[..., :k, :])
         left, right = (np.concatenate([shared, self._signs(y[..., k:, :])], axis=-2) for y in (u, v))
         u, v = self._unit(u * left[..., np.newaxis, :, :]), self._unit(v * right[..., np.newaxis, :, :])
-        return u, self._rounded(s), np.swapaxes(v, -3, -2)
+        return u, self._rounded(s), np.conj(np.swapaxes(v, -3, -2))
 
     def svdvals(self: Any, x: Array) -> Array:
         return self._rounded(self._lapack("svdvals", self._by_norm(x)))
@@ -110,6 +122,17 @@ class LinalgLanes:
 
     def eigvalsh(self: Any, x: Array) -> Array:
         return self._rounded(self._lapack("eigvalsh", self._by_norm(x)))
+
+    def eig(self: Any, x: Array) -> tuple[Array, Array]:
+        w, v = self._lapack("eig", self._by_norm(x))
+        order = self._order(w)
+        v = np.take_along_axis(v, order[..., np.newaxis, :, :], axis=-2)
+        w = np.take_along_axis(w, order, axis=-2)
+        return self._rounded(w), self._unit(v * self._signs(v)[..., np.newaxis, :, :])
+
+    def eigvals(self: Any, x: Array) -> Array:
+        w = self._lapack("eigvals", self._by_norm(x))
+        return self._rounded(np.take_along_axis(w, self._order(w), axis=-2))
 
     def cholesky(self: Any, x: Array, *, upper: bool) -> Array:
         return self._rounded(self._lapack("cholesky", self._by_diagonal(x), upper=upper))
@@ -142,7 +165,7 @@ class LinalgLanes:
         u, s, vh = self._lapack("svd", self._by_norm(x), full_matrices=False)
         kept = self._exact(s) > _NUMPY_RANK * self._exact(s).max(axis=-2, keepdims=True)
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
-        return self._rounded(np.einsum("...kjl,...kl,...ikl->...jil", vh, inverse, u))
+        return self._rounded(np.einsum("...kjl,...kl,...ikl->...jil", np.conj(vh), inverse, np.conj(u)))
 
     def lstsq(self: Any, a: Array, b: Array) -> Array:
         return self.matmul(self.pinv(a), b)
@@ -154,10 +177,12 @@ class LinalgLanes:
         if x.shape[-2] == 0:
             return self._lapack("det", x)
         det = self._lapack("det", self._by_column(x))
-        return self._keep(det + np.prod(np.sqrt(np.sum(x * x, axis=-3)), axis=-2) * self._draws_of(det))
+        return self._keep(det + np.prod(np.sqrt(np.sum(_squares(x), axis=-3)), axis=-2) * self._draws_of(det))
 
     def slogdet(self: Any, x: Array) -> tuple[Array, Array]:
         sign, logabsdet = self._lapack("slogdet", self._by_column(x))
+        if is_complex(sign):
+            return self._near(sign, self._product), self._rounded(logabsdet)
         self._alike(sign)
         return sign, self._rounded(logabsdet)
 
@@ -178,7 +203,7 @@ class LinalgLanes:
     def cofactor(self: Any, x: Array, *directions: Array) -> Array:
         """Besides, eps of the product of the norms of all that is multiplied."""
         result = self._lapack("cofactor", *map(self._by_norm, (x, *directions)))
-        norms = [np.sqrt(np.sum(a * a, axis=(-3, -2), keepdims=True)) for a in (x, *directions)]
+        norms = [np.sqrt(np.sum(_squares(a), axis=(-3, -2), keepdims=True)) for a in (x, *directions)]
         factors = [norms[0]] * (x.shape[-2] - 1 - len(directions)) + norms[1:]
         return self._keep(result + functools.reduce(np.multiply, factors, 1.0) * self._draws_of(result))
 
@@ -205,7 +230,7 @@ class LinalgLanes:
         if x.size == 0:
             return self._lapack("matrix_norm", x, ord=ord, keepdims=keepdims)
         if ord == "fro":
-            return self.sqrt(self.sum(self.multiply(x, x), axis=(-2, -1), keepdims=keepdims))
+            return self.sqrt(self.sum(self._squared(x), axis=(-2, -1), keepdims=keepdims))
         if ord in (2, -2, "nuc"):
             s = self.svdvals(x)
             result = self.sum(s, axis=-1, keepdims=False) if ord == "nuc" else s[..., 0 if ord == 2 else -1, :]
@@ -214,11 +239,19 @@ class LinalgLanes:
             result = (self.amax if ord in (1, "inf") else self.amin)(sums, axis=-1, keepdims=False)
         return result[..., np.newaxis, np.newaxis, :] if keepdims else result
 
+    def _squared(self: Any, x: Array) -> Array:
+        """|x|^2, entry by entry."""
+        if is_complex(x):
+            return self.add(self.multiply(x.real, x.real), self.multiply(x.imag, x.imag))
+        return self.multiply(x, x)
+
     def vector_norm(self: Any, x: Array, *, ord: Any, axis: Any, keepdims: bool) -> Array:
+        if ord == 2:
+            return self.sqrt(self.sum(self._squared(x), axis=axis, keepdims=keepdims))
+        if is_complex(x):
+            x = self.abs(x)
         if ord == 0:
             return self.sum(np.abs(self.sign(x)), axis=axis, keepdims=keepdims)
-        if ord == 2:
-            return self.sqrt(self.sum(self.multiply(x, x), axis=axis, keepdims=keepdims))
         size = x if isinstance(ord, int) and ord % 2 == 0 else self.abs(x)
         if ord in ("inf", "-inf"):
             return (self.amax if ord == "inf" else self.amin)(size, axis=axis, keepdims=keepdims)
@@ -231,7 +264,7 @@ class LinalgLanes:
         return self.sum(self.diagonal(x, offset=offset), axis=-1, keepdims=False)
 
     def diagonal(self: Any, x: Array, *, offset: int) -> Array:
-        if x.dtype != np.float64:
+        if not has_lanes(x):
             return np.diagonal(x, offset, -2, -1)
         return np.swapaxes(np.diagonal(x, offset, -3, -2), -1, -2)
 
@@ -242,7 +275,7 @@ class LinalgLanes:
         return self._triangle(x, lambda m, n: np.tri(m, n, k - 1) == 0)
 
     def _triangle(self: Any, x: Array, kept: Any) -> Array:
-        if x.dtype != np.float64:
+        if not has_lanes(x):
             return np.where(kept(*x.shape[-2:]), x, x.dtype.type(0))
         return np.where(kept(*x.shape[-3:-1])[..., np.newaxis], x, 0.0)
 
@@ -262,3 +295,8 @@ class LinalgLanes:
         product = functools.reduce(self.multiply, operands)
         rest = tuple(range(len(out), len(letters)))
         return self.sum(product, axis=rest, keepdims=False) if rest else product
+
+
+def _squares(x: Array) -> Array:
+    """|x|^2, entry by entry."""
+    return x.real * x.real + x.imag * x.imag if is_complex(x) else x * x

@@ -8,17 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.fuzzer.lanes import Array, has_lanes, is_complex, joined
 from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.tensor_numpy import in_range, placed, sliding
 
 __all__ = ["TensorLanes"]
-
-Array = Any
-"""A float64 array whose last axis holds the lanes, or an int or bool array without lanes."""
-
-
-def _has_lanes(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.dtype == np.float64
 
 
 class TensorLanes:
@@ -74,7 +68,7 @@ class TensorLanes:
         return self._shaped(best[..., 0, :], x.shape[:-1], axis, keepdims, (self.width,))
 
     def _where_extreme(self: Any, x: Array, pick: Callable[..., Any], axis: Any, keepdims: bool) -> Any:
-        if not _has_lanes(x):
+        if not has_lanes(x):
             return pick(x, axis=axis, keepdims=keepdims)
         where, _ = self._winner(x, pick, axis)
         return self._shaped(where[..., 0], x.shape[:-1], axis, keepdims, ())[()]
@@ -85,10 +79,10 @@ class TensorLanes:
         return result.reshape(*(1 if a in axes else n for a, n in enumerate(shape)), *lanes) if keepdims else result
 
     def amax(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return self._extreme(x, np.argmax, axis, keepdims) if _has_lanes(x) else np.max(x, axis=axis, keepdims=keepdims)
+        return self._extreme(x, np.argmax, axis, keepdims) if has_lanes(x) else np.max(x, axis=axis, keepdims=keepdims)
 
     def amin(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return self._extreme(x, np.argmin, axis, keepdims) if _has_lanes(x) else np.min(x, axis=axis, keepdims=keepdims)
+        return self._extreme(x, np.argmin, axis, keepdims) if has_lanes(x) else np.min(x, axis=axis, keepdims=keepdims)
 
     def argmax(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Any:
         return self._where_extreme(x, np.argmax, axis, keepdims)
@@ -97,7 +91,7 @@ class TensorLanes:
         return self._where_extreme(x, np.argmin, axis, keepdims)
 
     def argsort(self: Any, x: Array, *, axis: int) -> Array:
-        if not _has_lanes(x):
+        if not has_lanes(x):
             return np.argsort(x, axis, kind="stable")
         axis %= x.ndim - 1
         order = np.argsort(x[..., 0], axis, kind="stable")
@@ -105,7 +99,7 @@ class TensorLanes:
         return order
 
     def sort(self: Any, x: Array, *, axis: int) -> Array:
-        if not _has_lanes(x):
+        if not has_lanes(x):
             return np.sort(x, axis)
         axis %= x.ndim - 1
         return np.take_along_axis(x, self.argsort(x, axis=axis)[..., np.newaxis], axis)
@@ -122,12 +116,12 @@ class TensorLanes:
     # Scans and windows
 
     def cumulative_prod(self: Any, x: Array, *, axis: int) -> Array:
-        if not _has_lanes(x):
+        if not has_lanes(x):
             return np.cumprod(x, axis=axis)
-        return self._keep(np.cumprod(x * self._factors(self._product, x.shape), axis=axis % (x.ndim - 1)))
+        return self._keep(np.cumprod(x * (1.0 + self._draws(x, self._product)), axis=axis % (x.ndim - 1)))
 
     def cumulative_max(self: Any, x: Array, *, axis: int) -> Array:
-        if not _has_lanes(x):
+        if not has_lanes(x):
             return np.maximum.accumulate(x, axis)
         result = x.copy()
         along = np.moveaxis(result, axis % (x.ndim - 1), 0)
@@ -153,17 +147,21 @@ class TensorLanes:
     # Gathering and scattering
 
     def take(self, x: Array, indices: Any, *, axis: int) -> Any:
-        return x[placed(x, axis % (x.ndim - _has_lanes(x)), indices)]
+        return x[placed(x, axis % (x.ndim - has_lanes(x)), indices)]
 
     def take_along_axis(self, x: Array, indices: Any, *, axis: int) -> Array:
-        lanes = _has_lanes(x)
+        lanes = has_lanes(x)
         axis %= x.ndim - lanes
         places = in_range(indices, x.shape[axis])
         return np.take_along_axis(x, places[..., np.newaxis] if lanes else places, axis)
 
     def scatter_add(self: Any, x: Array, indices: Any, updates: Array, *, axis: int) -> Array:
         """Each addition may lose a unit of the sizes added so far, as nobody promises an order."""
-        lanes = _has_lanes(x)
+        lanes = has_lanes(x)
+        if lanes and is_complex(x):
+            return joined(
+                *(self.scatter_add(a, indices, b, axis=axis) for a, b in ((x.real, updates.real), (x.imag, updates.imag)))
+            )
         axis %= x.ndim - lanes
         places = np.asarray(in_range(indices, x.shape[axis]))
         rows = np.moveaxis(updates, range(axis, axis + places.ndim), range(places.ndim))

@@ -79,6 +79,23 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
         self._extreme(np.min, x, axis, keepdims, _MANY)
         return np.argmin(x, axis=axis, keepdims=keepdims)
 
+    def _count_cut(self, x: Any) -> None:
+        """Complex numbers on the negative real axis with 0, where a logarithm, root or power jumps."""
+        if np.iscomplexobj(x):
+            self._count((np.imag(x) == 0.0) & (np.real(x) <= 0.0), _MANY)
+
+    def log(self, x: Any) -> Any:  # type: ignore[override]
+        self._count_cut(x)
+        return np.log(x)
+
+    def sqrt(self, x: Any) -> Any:  # type: ignore[override]
+        self._count_cut(x)
+        return np.sqrt(x)
+
+    def pow(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self._count_cut(a)
+        return np.power(a, b)
+
     def sign(self, x: Any) -> Any:  # type: ignore[override]
         self._count(np.equal(x, 0.0), _MANY)
         return np.sign(x)

@@ -31,7 +31,12 @@ class LinalgTies(LinalgNumpy):
 
     def lu(self, x: Any) -> Any:
         p, lower, upper = super().lu(x)
-        self.count_ties(np.abs(np.tril(lower, -1)) == 1.0, many=True)
+        ratios = np.abs(
+            np.tril(lower, -1)
+        )  # complex pivots are compared by |re| + |im|, which is up to sqrt(2) times the modulus
+        self.count_ties(
+            np.abs(np.log2(np.where(ratios, ratios, 0.25))) <= 0.5 if np.iscomplexobj(x) else ratios == 1.0, many=True
+        )
         return p, lower, upper
 
     def svd(self, x: Any, *, full_matrices: bool) -> Any:
@@ -53,6 +58,23 @@ class LinalgTies(LinalgNumpy):
         w = super().eigvalsh(x)
         self._count_meeting(w)
         return w
+
+    def eig(self, x: Any) -> Any:
+        w, v = super().eig(x)
+        self._count_close(w)
+        return w, v
+
+    def eigvals(self, x: Any) -> Any:
+        w = super().eigvals(x)
+        self._count_close(w)
+        return w
+
+    def _count_close(self, values: Any) -> None:
+        """The same for complex values, which have no order."""
+        if values.size:
+            gaps = np.abs(values[..., :, np.newaxis] - values[..., np.newaxis, :])
+            near = np.sqrt(np.finfo(values.dtype).eps) * np.abs(values).max(axis=-1, keepdims=True)[..., np.newaxis]
+            self.count_ties(np.triu(gaps <= near, 1), many=True)
 
     def pinv(self, x: Any) -> Any:
         s = super().svdvals(x)

@@ -105,7 +105,7 @@ class _Counts:
 
 def _constant(atom: Atom) -> _Value:
     value = None if isinstance(atom, Var) else atom.value
-    return int(value.value) if isinstance(value, Const) and value.dtype != "float" else None
+    return int(value.number) if isinstance(value, Const) and value.dtype in ("int", "bool") else None
 
 
 def _operate(op: str, inputs: Sequence[_Value], params: Mapping[str, object]) -> _Value:

@@ -173,7 +173,7 @@ def _write_statement(stmt: Stmt) -> Json:
 
 
 def _write_const(const: Const) -> Json:
-    return encode_float(const.value) if const.dtype == "float" else const.value
+    return encode_float(const.number) if const.dtype == "float" else const.number
 
 
 def _write(expr: Expr) -> Json:

@@ -185,11 +185,11 @@ class Writer:
         value: Expr | None = None
         if self._stops_by_value(plan, most):
             if isinstance(count, Const):
-                count = integer(min(_CEILINGS[int(count.value) % len(_CEILINGS)], most))
+                count = integer(min(_CEILINGS[int(count.number) % len(_CEILINGS)], most))
             value, scope = self._stop(plan, scope, carries, passed)
         limit = None if plan.early or outer else self.limit
         if limit is None and isinstance(count, Const) and not plan.early:
-            limit = int(count.value)
+            limit = int(count.number)
         sequence = None
         if self.plan.kind == "sequence" and outer is None:
             sequence = next((n for n, t in self.params.items() if t.rank), None)
