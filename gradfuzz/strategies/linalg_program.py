@@ -84,11 +84,15 @@ def _outputs(dice: Dice, recipe: Recipe, shape: Shape) -> list[str]:
 
 
 def _is_constant(recipe: Recipe, output: str, shape: Shape, after: str) -> bool:
-    """Whether an output does not move with the matrix: the squares of an orthonormal factor, where they are added up or stand alone."""
-    factor = output.partition(" * ")[0]
-    if factor not in recipe.factors or output != f"{factor} * {factor}":
+    """Whether an output does not move with the matrix: the squares of an orthonormal factor where they are added up or stand alone, and all that
+    factors of one entry make.
+    """
+    read = [factor for factor in recipe.factors if re.search(rf"\b{factor}\b", output)]
+    if shape[-2:] == (1, 1):
+        return bool(read) and not re.search(r"\b[rsw]\b", output)
+    if not read or output != f"{read[0]} * {read[0]}":
         return False
-    return after.startswith("sum(") or shape[-1 if factor == "vh" else -2] == 1
+    return after.startswith("sum(") or shape[-1 if read[0] == "vh" else -2] == 1
 
 
 def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
@@ -127,7 +131,7 @@ def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
 def _filled(text: str, dice: Dice, shape: Shape) -> str:
     """`{d}`, `{T:name}` and `{head:name}` written out."""
     if "{d}" in text:
-        weights = [(-1) ** dice.below(2) * (4 + dice.below(9)) / 8 for _ in range(min(shape[-2:]))]
+        weights = [(-1) ** dice.below(2) * (4 + dice.below(9) + 3 * k) / 8 for k in range(min(shape[-2:]))]
         text = text.replace("{d}", f"array({weights})")
     axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
     text = re.sub(r"\{T:(\w+)\}", lambda found: f"permute_dims({found[1]}, axes={axes})", text)
