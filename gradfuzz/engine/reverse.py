@@ -106,8 +106,8 @@ class ReverseMode:
                 part = rules[k](g, ans, *args, **dict(node.params))
             else:
                 part = rules(k, g, ans, *args, **dict(node.params))
-            if part is not None and args[k].type.is_float:
-                part = real(part)
+            if part is not None:
+                part = _like(part, args[k])
             parts.append(part if part is None or part.shape == args[k].shape else unbroadcast(part, args[k].shape))
         return parts
 
@@ -120,7 +120,7 @@ class ReverseMode:
         params = {name: value for name, value in node.params if name != "part"}
         ans = tuple(apply(node.op, *args, **params, part=k) for k in range(len(gs)))
         parts = rule(gs, ans, *args, **params)
-        parts = [real(part) if part is not None and a.type.is_float else part for part, a in zip(parts, args, strict=True)]
+        parts = [None if part is None else _like(part, a) for part, a in zip(parts, args, strict=True)]
         return [part if tape.is_active(atom) else None for part, atom in zip(parts, node.inputs, strict=True)]
 
     def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
@@ -229,6 +229,14 @@ class ReverseMode:
             if pull.reached <= moving:
                 return pull
             moving |= pull.reached
+
+
+def _like(part: Value, argument: Value) -> Value:
+    """A cotangent of `argument` in its dtype: of a real one, the real part."""
+    if argument.type.is_complex:
+        return part if part.type.is_complex else Value(part.builder, part.builder.to(part.atom, "complex"), part.level)
+    result: Value = real(part)
+    return result
 
 
 class Pullback:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from gradfuzz.fuzzer.questions import weighted_question
 from gradfuzz.oracles.base import Mode, Point, Precision, Question
 from gradfuzz.programs.printer import to_text
+from gradfuzz.strategies.complex_program import complex_point, compose_complex
+from gradfuzz.strategies.complex_recipes import COMPLEX_RECIPES, ComplexRecipe
 from gradfuzz.strategies.dice import Plain
 from gradfuzz.strategies.linalg_program import compose, point_of, statements
 from gradfuzz.strategies.recipes import RECIPES, Recipe
@@ -63,10 +65,13 @@ class Grid:
 
 
 def _linalg() -> Iterator[GridRow]:
+    seen: set[str] = set()
     for recipe in RECIPES:
         for aspect in recipe.aspects:
             use = aspect if len(recipe.aspects) > 1 else ""
-            yield GridRow(recipe.op, "; ".join(filter(None, (_text(recipe), use))), tuple(_cells(recipe, _SIZES[aspect])))
+            column = () if recipe.op in seen else _complex_column(recipe.op)
+            seen.add(recipe.op)
+            yield GridRow(recipe.op, "; ".join(filter(None, (_text(recipe), use))), (*_cells(recipe, _SIZES[aspect]), column))
 
 
 def _text(recipe: Recipe) -> str:
@@ -86,6 +91,33 @@ def _cells(recipe: Recipe, size: tuple[int, int]) -> Iterator[tuple[Question, ..
         program = compose(Plain(), recipe, situation.batch, size)
         point = Point(point_of(Plain(), program, situation.precision))
         yield tuple(weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
+
+
+# Complex numbers -------------------------------------------------------------------------------------------------------
+
+
+def _complex_column(op: str) -> tuple[Question, ...]:
+    """Everything that is asked about an op with complex matrices, in both modes."""
+    both = _Situation("complex", (2,), modes=(("rev",), ("fwd",)))
+    return tuple(question for recipe in COMPLEX_RECIPES if recipe.op == op for question in _complex_cell(recipe, both))
+
+
+def _complex() -> Iterator[GridRow]:
+    for recipe in COMPLEX_RECIPES:
+        lines = to_text(compose_complex(Plain(), recipe, (), _complex_size(recipe)).program).splitlines()[1:-1]
+        use = "; ".join(line.strip() for line in lines if "complex(a_re" not in line and "complex(b_re" not in line)
+        use = use.replace(":;", ":") + (", a real" if recipe.real else "")
+        yield GridRow(recipe.op, use, tuple(_complex_cell(recipe, situation) for situation in _SITUATIONS))
+
+
+def _complex_size(recipe: ComplexRecipe) -> tuple[int, int] | None:
+    return _SIZES[recipe.aspects[0]] if recipe.aspects else None
+
+
+def _complex_cell(recipe: ComplexRecipe, situation: _Situation) -> tuple[Question, ...]:
+    program = compose_complex(Plain(), recipe, situation.batch, _complex_size(recipe))
+    point = Point(complex_point(Plain(), program, situation.precision))
+    return tuple(weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
 
 
 # Tensor ops ------------------------------------------------------------------------------------------------------------
@@ -146,9 +178,15 @@ def _tensor_cell(recipe: TensorRecipe, situation: _TensorSituation) -> Iterator[
 
 GRIDS: dict[str, Grid] = {
     "linalg": Grid(
-        tuple(situation.title for situation in _SITUATIONS),
+        (*(situation.title for situation in _SITUATIONS), "complex"),
         lambda: list(_linalg()),
-        "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all four mixes of modes.",
+        "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all four mixes of modes; "
+        "complex: what the suite complex asks of the op on a batch, in both modes, in its first line.",
+    ),
+    "complex": Grid(
+        tuple("single" if situation.title == "2-D" else situation.title for situation in _SITUATIONS),
+        lambda: list(_complex()),
+        "complex scalars and 3x3 matrices with a heavy diagonal, made of real and imaginary parts; the other columns as in the suite linalg.",
     ),
     "tensor": Grid(
         tuple(situation.title for situation in _TENSOR_SITUATIONS),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from gradfuzz.strategies.case import Case, cases
+from gradfuzz.strategies.complex_program import COMPLEX_GOALS, complex_cases, complex_triggers
 from gradfuzz.strategies.coverage import triggers
 from gradfuzz.strategies.goals import GOALS
 from gradfuzz.strategies.linalg_program import linalg_cases
@@ -35,5 +36,10 @@ FAMILIES: dict[str, Family] = {
     ),
     "linalg": Family(lambda precisions: linalg_cases(precisions=precisions), tuple(MATRIX_GOALS), matrix_triggers),
     "tensor": Family(lambda precisions: tensor_cases(precisions=precisions), tuple(TENSOR_GOALS), tensor_triggers),
+    "complex": Family(
+        lambda precisions: complex_cases(precisions=tuple(p for p in precisions if p in ("float32", "float64")) or ("float64",)),
+        tuple(COMPLEX_GOALS),
+        complex_triggers,
+    ),
 }
 """By name, the default one first."""

@@ -1,0 +1,193 @@
+"""The strategy for complex programs: complex numbers inside, float parameters and float results.
+
+A complex array is made of two float parameters, its real and its imaginary part, and leaves the program as two outputs. So a gradient
+means the same to every library, whatever sign it gives the imaginary part of a complex one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from gradfuzz.programs import Call, For, Program, parse, walk
+from gradfuzz.strategies.case import MODES, Case
+from gradfuzz.strategies.complex_recipes import COMPLEX_RECIPES, ComplexRecipe
+from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.matrix import draw_matrix
+from gradfuzz.strategies.point import Inputs, Precision
+from gradfuzz.strategies.shape import Shape, draw_batch, draw_size
+
+__all__ = ["COMPLEX_GOALS", "ComplexProgram", "complex_cases", "complex_point", "complex_triggers", "compose_complex"]
+
+_NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
+_ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
+_POWERS = (2, 3, 1, 0, -1, -2)
+_SHAPES: Table[Shape] = Table((50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,)))
+"""Of arrays that are used entry by entry."""
+_LARGE = 20
+"""Programs with larger inputs are asked at one point only."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexProgram:
+    """A complex program, and the shapes of its float parameters."""
+
+    program: Program
+    recipe: ComplexRecipe
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+
+
+def compose_complex(dice: Dice, recipe: ComplexRecipe, batch: Shape, size: tuple[int, int] | None) -> ComplexProgram:
+    """The program of a recipe for stacks of matrices of `size`, or (None) for arrays of the shape `batch`."""
+    shape = batch if size is None else (*batch, *size)
+    arrays = {"a": shape}
+    if recipe.second:
+        arrays["b"] = _second(dice, recipe, batch, shape)
+    shapes: dict[str, Shape] = {}
+    lines: list[str] = []
+    for name, own in arrays.items():
+        if recipe.real and name == "a":
+            shapes[name] = own
+        else:
+            shapes |= {f"{name}_re": own, f"{name}_im": own}
+            lines.append(f"{name} = complex({name}_re, {name}_im)")
+    lines += _filled(recipe.lines, dice, shape).splitlines()
+    outputs = [_filled(text, dice, shape) for text in recipe.reals]
+    for k, text in enumerate(recipe.outputs):
+        written = _filled(text, dice, shape)
+        if not written.isidentifier():
+            lines.append(f"out{k} = {written}")
+            written = f"out{k}"
+        outputs += [f"real({written})", f"imag({written})"]
+    kept = [text for k, text in enumerate(outputs) if k == 0 or not dice.chance(30)]
+    header = ", ".join(f'{name}: "float{list(own)}"' if own else name for name, own in shapes.items())
+    body = "".join(f"    {line}\n" for line in [*lines, f"return {', '.join(kept)}"])
+    return ComplexProgram(parse(f"def f({header}):\n{body}"), recipe, shapes)
+
+
+def _second(dice: Dice, recipe: ComplexRecipe, batch: Shape, shape: Shape) -> Shape:
+    columns = 1 + (dice.below(3) + 1) % 3
+    match recipe.second:
+        case "same":
+            return shape
+        case "vector":
+            return shape[-2:-1]
+        case "any":
+            return (*batch, shape[-1], columns)
+    return (*batch, shape[-2], columns)
+
+
+def _filled(text: str, dice: Dice, shape: Shape) -> str:
+    """What a recipe leaves open, decided and written out."""
+    choices: dict[str, Callable[[], str]] = {
+        "{norm}": lambda: dice.pick(_NORMS),
+        "{order}": lambda: dice.pick(_ORDERS[: 3 if 0 in shape else None]),
+        "{n}": lambda: str(dice.pick(_POWERS)),
+        "{trips}": lambda: str(dice.pick((1, 2, 0, 3))),
+        "{d}": lambda: f"array({[(-1) ** dice.below(2) * (4 + dice.below(9) + 3 * k) / 8 for k in range(min(shape[-2:]))]})",
+        "{eye}": lambda: str(np.eye(shape[-2]).tolist()),
+    }
+    for name, choose in choices.items():
+        if name in text:
+            text = text.replace(name, choose())
+    axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
+    text = re.sub(r"\{H:(\w+)\}", lambda found: f"conj(permute_dims({found[1]}, axes={axes}))", text)
+    return re.sub(r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, shape[-1])})", text)
+
+
+def complex_point(dice: Dice, program: ComplexProgram, precision: Precision) -> Inputs:
+    """Matrices with a heavy diagonal or a given condition number, and their imaginary parts, now and then 0."""
+    inputs = {}
+    for name, shape in program.shapes.items():
+        if len(shape) > 1 and program.recipe.aspects:
+            value = draw_matrix(dice, shape, "general", precision)
+            inputs[name] = np.zeros_like(value) if name.endswith("_im") and dice.chance(8) else value
+        else:
+            entries = [(1 + dice.below(16)) * (-1) ** dice.below(2) / 8 for _ in range(math.prod(shape))]
+            inputs[name] = np.array(entries, precision).reshape(shape)
+    return inputs
+
+
+def _drawn(dice: Dice, recipes: tuple[ComplexRecipe, ...], max_side: int) -> ComplexProgram:
+    recipe = dice.pick(recipes)
+    if not recipe.aspects:
+        return compose_complex(dice, recipe, dice.weighted(_SHAPES), None)
+    batch = draw_batch(dice)
+    return compose_complex(dice, recipe, batch, draw_size(dice, dice.pick(recipe.aspects), max_side, batch))
+
+
+OPS = tuple(dict.fromkeys(recipe.op for recipe in COMPLEX_RECIPES))
+"""The ops that the programs are about."""
+
+
+@st.composite
+@named("complex_cases")
+def _complex_cases(draw: Draw, *, ops: tuple[str, ...], precisions: tuple[Precision, ...], max_side: int, max_order: int) -> Case:
+    dice = Dice(draw)
+    program = _drawn(dice, tuple(r for r in COMPLEX_RECIPES if r.op in ops), max_side)
+    precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
+    names = tuple(program.shapes)
+    wrt = names if not dice.chance(30) else tuple(n for n in names if n.startswith(dice.pick(names)[0]))
+    modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
+    count = 1 if sum(map(math.prod, program.shapes.values())) > _LARGE or not dice.chance(60) else 3
+    points = tuple(complex_point(dice, program, precision) for _ in range(count))
+    return Case(program.program, points, wrt, precision, modes)
+
+
+def complex_cases(
+    *,
+    ops: tuple[str, ...] | None = None,
+    precisions: tuple[Precision, ...] = ("float64", "float32"),
+    max_side: int = 4,
+    max_order: int = 2,
+) -> st.SearchStrategy[Case]:
+    """Cases with complex numbers inside: entrywise ops in loops, reductions, products, linear algebra on matrices with sides up to `max_side`.
+
+    `ops`: those that the programs are to be about (None: all). A "float32" program computes with pairs of float32. Shrinks towards a
+    product of two complex scalars.
+    """
+    unknown = [op for op in ops or () if op not in OPS]
+    if unknown or ops == ():
+        raise InvalidArgument(f"ops={ops!r}: give at least one of {', '.join(OPS)}")
+    if not precisions or any(p not in ("float32", "float64") for p in precisions):
+        raise InvalidArgument(f"precisions={precisions!r}: give 'float64', 'float32' or both; complex numbers are pairs of these")
+    if max_side < 2:
+        raise InvalidArgument(f"max_side={max_side!r}: at least 2")
+    if not 1 <= max_order <= 3:
+        raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
+    return _complex_cases(ops=ops or OPS, precisions=precisions, max_side=max_side, max_order=max_order)
+
+
+# Goals -----------------------------------------------------------------------------------------------------------------
+
+
+def _ops(case: Case) -> set[str]:
+    return {n.op for n in walk(case.program) if isinstance(n, Call)}
+
+
+COMPLEX_GOALS: dict[str, Callable[[Case], bool]] = {
+    **{op: lambda case, op=op: op in _ops(case) for op in OPS},  # type: ignore[misc]
+    "of a real matrix": lambda case: bool({"eig", "eigvals"} & _ops(case)) and "complex" not in _ops(case),
+    "in a loop": lambda case: any(isinstance(n, For) for n in walk(case.program)),
+    "an array": lambda case: any(p.type.rank > 0 for p in case.program.params),
+    "a batch": lambda case: any(p.type.rank > 2 for p in case.program.params),
+    "no entries": lambda case: any(0 in p.type.shape for p in case.program.params),
+    "imaginary part zero": lambda case: any(
+        v.size and not np.any(v) for point in case.points for name, v in point.items() if name.endswith("_im")
+    ),
+    "one operand constant": lambda case: len(case.wrt) < len(case.program.params),
+    "second order": lambda case: len(case.modes) == 2,
+    "float32": lambda case: case.precision == "float32",
+}
+"""Situations that complex programs must reach, by name."""
+
+
+def complex_triggers(case: Case) -> frozenset[str]:
+    """The names of the goals that `case` reaches."""
+    return frozenset(name for name, test in COMPLEX_GOALS.items() if test(case))

@@ -1,0 +1,67 @@
+"""What holds for every complex program that is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis.errors import InvalidArgument
+
+from gradfuzz.programs import Program, parse, to_text, typecheck
+from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.json_form import from_json, to_json
+from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.strategies import FAMILIES, Case, draw_many
+from gradfuzz.strategies.complex_program import OPS, complex_cases, complex_triggers
+
+CASES = 800
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[Case]:
+    return draw_many(complex_cases(), CASES, 0)
+
+
+def test_programs_take_and_return_floats_and_are_complex_inside(drawn: list[Case]) -> None:
+    for case in drawn:
+        typed = typecheck(case.program)
+        assert all(p.type.is_float for p in case.program.params)
+        assert all(t.is_float for t in typed.outputs)
+        assert any(t.is_complex for t in typed.variables.values()) or "eig" in to_text(case.program)
+        assert parse(to_text(case.program)) == case.program
+        assert from_json(to_json(case.program)) == case.program
+
+
+def test_points_are_in_the_domain(drawn: list[Case]) -> None:
+    finite = 0
+    for case in drawn:
+        for point in case.points:
+            values = interpret(case.program, point, NumpyNamespace("float64"))
+            finite += all(bool(np.all(np.isfinite(v))) for v in values)
+    assert finite >= 0.98 * sum(len(c.points) for c in drawn)
+
+
+def test_every_goal_is_reached(drawn: list[Case]) -> None:
+    reached = frozenset[str]().union(*map(complex_triggers, drawn))
+    assert sorted(set(FAMILIES["complex"].goals) - reached) == []
+
+
+def test_programs_are_drawn_again_from_the_same_seed() -> None:
+    again = [draw_many(complex_cases(max_side=3), 20, 7) for _ in range(2)]
+    assert again[0] == again[1] or [to_text(a.program) for a in again[0]] == [to_text(b.program) for b in again[1]]
+
+
+def test_ops_choose_programs() -> None:
+    programs: list[Program] = [c.program for c in draw_many(complex_cases(ops=("eigvals",)), 20, 0)]
+    assert all("eigvals(a)" in to_text(p) for p in programs)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"ops": ("cosine",)}, {"ops": ()}, {"precisions": ("bfloat16",)}, {"max_side": 1}, {"max_order": 4}], ids=str
+)
+def test_wrong_arguments_are_named(wrong: dict[str, object]) -> None:
+    with pytest.raises(InvalidArgument, match=str(next(iter(wrong)))):
+        complex_cases(**wrong).example()  # type: ignore[arg-type]
+
+
+def test_all_ops_of_the_table_that_make_complex_numbers_are_drawn() -> None:
+    assert {"conj", "real", "abs", "eig", "eigvals"} <= set(OPS)
