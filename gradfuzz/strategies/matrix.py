@@ -174,6 +174,8 @@ def _scale(kind: str, size: float, precision: Precision) -> float:
             return math.ldexp(1.0, math.frexp(limits.largest)[1] // 3)
         case "denormal":
             return 4.0 * limits.normal * limits.eps
+        case "scaled" if precision == "float16":
+            return size**0.25  # 2^20 is beyond its largest number
     return size
 
 
