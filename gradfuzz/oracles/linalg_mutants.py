@@ -1,7 +1,9 @@
 """Planted bugs in linear algebra, most of them after elixir-nx/nx #1748: rules that are right for one matrix and wrong for a stack of them.
 
-Those share one error: the cotangent of each matrix is added up over the batch and given to every instance, which is what becomes of a
-contraction that takes the batch axes for its own. With a batch of 1 it is right. The others lose a part of the gradient.
+Most share one error: the cotangent of each matrix is added up over the batch and given to every instance, which is what becomes of a
+contraction that takes the batch axes for its own. With a batch of 1 it is right. One takes the shape of its input for that of a matrix and raises; one makes
+an identity of the input's first two axes, which is right again where there are as many instances as rows; one forgets to add up over
+the batch axes that an operand lacks. The others lose a part of the gradient.
 """
 
 from __future__ import annotations
@@ -9,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from gradfuzz.engine import Rules, broadcast_to
+import numpy as np
+
+from gradfuzz.engine import Rules, broadcast_to, permute_dims
 from gradfuzz.engine import sum as total
 from gradfuzz.engine.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.value import Value, apply
+from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.graph import Equation
 
 __all__ = ["LINALG_MUTANTS"]
@@ -59,6 +64,36 @@ class _DiagonalOnly(_OneOp):
 
     def wrong(self, part: Value) -> Value:
         return _value(apply("tril", apply("triu", part, k=0), k=0))
+
+
+class _Flat(_OneOp):
+    """The shape of the input is matched with two axes."""
+
+    def _changed(self, node: Equation, parts: list[Cotangent], tape: Tape) -> list[Cotangent]:
+        (x,) = node.inputs
+        if len(x.type.shape) != 2:
+            raise ProgramTypeError(f"{node.op} of {x.type}: the rule takes a matrix of m rows and n columns")
+        return parts
+
+
+class _WrongEye(_OneOp):
+    """The diagonal is taken out and put back with an identity; the one that puts it back has the sizes of the first two axes."""
+
+    def wrong(self, part: Value) -> Value:
+        n = part.shape[-1]
+        return _value(part * (1.0 - np.eye(n)) + part * np.eye(*part.shape[:2]))
+
+
+class _Unreduced(ReverseMode):
+    """The cotangent of a right side with fewer batch axes is not added up over those that it lacks."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        parts = super().equation(node, g, tape)
+        if node.op not in ("matmul", "solve") or parts[1] is None or not 2 <= parts[1].ndim < g.ndim:
+            return parts
+        a = self.value(tape.read(node.inputs[0]))
+        transposed = permute_dims(a, (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2))
+        return [parts[0], _value(apply(node.op, transposed, g))]
 
 
 class _Regular(_OneOp):
@@ -110,6 +145,9 @@ LINALG_MUTANTS: tuple[tuple[str, str, str, str, Rules], ...] = (
     ("M13i", "det-batch", "batch axes contracted in det, from 4x4 on", "Nx #1748 I", _of("det", _MixedLarge)),
     ("M13j", "pinv-batch", "batch axes contracted in pinv", "Nx #1748", _of("pinv")),
     ("M13k", "norm-batch", "batch axes contracted in matrix_norm", "Nx #1748", _of("matrix_norm")),
+    ("M13l", "svd-shape", "the shape of svd's input matched with two axes", "Nx #1748 D", _of("svd", _Flat)),
+    ("M13m", "cholesky-eye", "identity of the wrong shape in cholesky", "Nx #1748 B", _of("cholesky", _WrongEye)),
+    ("B2", "unbroadcast-forgotten", "cotangents keep the batch axes that an operand lacks", "common", Rules(reverse=_Unreduced)),
     ("M16", "solve-in-loop", "solve and inv in a loop's body without derivative", "Enzyme.jl #3004", Rules(reverse=_LostInLoops)),
     ("M19", "singular-det", "det differentiated through the inverse", "several", Rules(reverse=_Regular)),
 )

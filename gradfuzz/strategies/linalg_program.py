@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from gradfuzz.strategies.case import MODES, Case
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
 from gradfuzz.strategies.matrix import RECTANGULAR, Structure, draw_matrix
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
-from gradfuzz.strategies.recipes import RECIPES, Recipe
+from gradfuzz.strategies.recipes import RECIPES, WEIGHTS, Recipe
 from gradfuzz.strategies.shape import Shape, draw_batch, draw_size
 
 __all__ = ["SUM_OF_ALL", "LinalgProgram", "compose", "linalg_cases", "linalg_programs", "point_of", "statements"]
@@ -41,10 +42,16 @@ class LinalgProgram:
     arguments: Mapping[str, tuple[Shape, Structure]] = field(default_factory=dict)
 
 
-def _program(dice: Dice, recipes: tuple[Recipe, ...], max_side: int, empty: bool) -> LinalgProgram:
-    recipe = dice.pick(recipes)
+@functools.cache
+def _recipes(ops: tuple[str, ...]) -> Table[tuple[Recipe, ...]]:
+    """The recipes of each of `ops`."""
+    return Table(*((WEIGHTS[op], tuple(r for r in RECIPES if r.op == op)) for op in ops))
+
+
+def _program(dice: Dice, ops: tuple[str, ...], max_side: int, empty: bool) -> LinalgProgram:
+    recipe = dice.pick(dice.weighted(_recipes(ops)))
     batch = () if recipe.second == "vectors" else draw_batch(dice, empty=empty)
-    size = draw_size(dice, dice.pick(recipe.aspects), max_side, batch)
+    size = draw_size(dice, dice.pick(recipe.aspects), max_side, batch, least=recipe.least)
     return compose(dice, recipe, batch, size, total=dice.chance(_TOTAL))
 
 
@@ -153,7 +160,7 @@ def point_of(dice: Dice, program: LinalgProgram, precision: Precision) -> Inputs
 @st.composite
 @named("linalg_programs")
 def _linalg_programs(draw: Draw, *, ops: tuple[str, ...], max_side: int, empty: bool) -> Program:
-    return _program(Dice(draw), tuple(r for r in RECIPES if r.op in ops), max_side, empty).program
+    return _program(Dice(draw), ops, max_side, empty).program
 
 
 OPS = tuple(dict.fromkeys(recipe.op for recipe in RECIPES))
@@ -183,7 +190,7 @@ def _linalg_cases(
     draw: Draw, *, ops: tuple[str, ...], precisions: tuple[Precision, ...], max_side: int, max_order: int, empty: bool
 ) -> Case:
     dice = Dice(draw)
-    program = _program(dice, tuple(r for r in RECIPES if r.op in ops), max_side, empty)
+    program = _program(dice, ops, max_side, empty)
     precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
     names = tuple(program.arguments)
     wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)

@@ -16,7 +16,7 @@ from typing import Literal
 from gradfuzz.strategies.matrix import Structure
 from gradfuzz.strategies.shape import Aspect
 
-__all__ = ["RECIPES", "Recipe", "Second"]
+__all__ = ["RECIPES", "WEIGHTS", "Recipe", "Second"]
 
 Second = Literal["", "matrix", "vector", "broadcast", "left", "any", "vectors"]
 """The second parameter: none; a right side with the same batch axes, as a vector, or with fewer batch axes; a left side; any matrix; or
@@ -47,6 +47,8 @@ class Recipe:
     """Statements that take the freedom of the signs from the results."""
     results: tuple[str, ...] = ()
     """What the plain sum adds up; none given: the outputs."""
+    least: int = 1
+    """The smallest side: larger matrices may take another way."""
 
 
 _QR = ("q * q", "r * r", "matmul(q * {d}, r)")
@@ -67,6 +69,7 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe("inv", "y = inv(a)", ("y",), hostile=_INVERTIBLE),
     Recipe("det", "y = det(a)", ("y",), hostile=_INVERTIBLE),
     Recipe("det", "y = det(a)", ("y",), structure="singular", hostile=_SINGULAR),
+    Recipe("det", "y = det(a)", ("y",), least=4),
     Recipe("slogdet", "y = slogdet(a)[1]", ("y",), hostile=_INVERTIBLE),
     Recipe("solve", "y = solve(a, b)", ("y",), second="matrix", hostile=_INVERTIBLE),
     Recipe("solve", "y = solve(a, b)", ("y",), second="vector"),
@@ -145,3 +148,10 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe("eigvalsh", "y = eigvalsh(matmul(a, {T:a}))", ("y",), ("square", "wide")),
 )
 """Most of them one op, then loops, then ops of ops; the last of these make their own triangles and symmetric matrices."""
+
+WEIGHTS: dict[str, int] = {
+    **dict.fromkeys((recipe.op for recipe in RECIPES), 3),
+    **dict.fromkeys(("trace", "diagonal", "tril", "triu", "outer"), 1),
+    **dict.fromkeys(("det", "solve"), 5),
+}
+"""How often each op is drawn, as against the others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Literal
 
@@ -21,16 +22,21 @@ BATCHES: Table[Shape] = Table((30, ()), (20, (2,)), (14, (1,)), (14, (3,)), (12,
 _SIZES: Table[int] = Table((30, 2), (30, 3), (15, 4), (10, 1), (8, 5), (7, 6))
 
 
+@functools.cache
+def _sizes(least: int, most: int) -> Table[int]:
+    return _SIZES.where(lambda size: least <= size <= most)
+
+
 def draw_batch(dice: Dice, *, empty: bool = True) -> Shape:
     """Batch axes; without `empty` none of them is 0."""
     return dice.weighted(BATCHES if empty else BATCHES.where(lambda batch: 0 not in batch))
 
 
-def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape) -> tuple[int, int]:
-    """Rows and columns. Now and then n is the batch size: some bugs only type-check then."""
-    table = _SIZES.where(lambda size: size <= max_side)
+def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape, *, least: int = 1) -> tuple[int, int]:
+    """Rows and columns. Now and then n is the batch size: some bugs only type-check then. `least`: the smallest, where `max_side` lets it be."""
+    table = _sizes(min(least, max_side), max_side)
     n = dice.weighted(table)
-    if batch and 0 < batch[-1] <= max_side and dice.chance(20):
+    if batch and least <= batch[-1] <= max_side and dice.chance(20):
         n = batch[-1]
     if aspect == "square":
         return n, n

@@ -30,7 +30,16 @@ BATCHED = {
     "pinv-batch": "pinv",
     "norm-batch": "matrix_norm",
 }
-SWEPT = (*BATCHED, "eigh-diagonal", "singular-det", "solve-in-loop", "broadcast-mean")
+OTHERS = (
+    "svd-shape",
+    "cholesky-eye",
+    "unbroadcast-forgotten",
+    "broadcast-mean",
+    "eigh-diagonal",
+    "singular-det",
+    "solve-in-loop",
+)
+SWEPT = (*BATCHED, *OTHERS)
 MAX_PROGRAMS = 300
 
 
@@ -39,8 +48,8 @@ def jury() -> Jury:
     return Jury()
 
 
-def verdict(name: str, op: str, batch: tuple[int, ...], side: int) -> Verdict:
-    recipe = next(r for r in RECIPES if r.op == op)
+def verdict(name: str, op: str, batch: tuple[int, ...], side: int, second: str | None = None) -> Verdict:
+    recipe = next(r for r in RECIPES if r.op == op and second in (None, r.second))
     program = compose(Plain(), recipe, batch, (side, side))
     question = weighted_question(program.program, [Point(point_of(Plain(), program, "float64"))], "float64", ("rev",))
     oracle = mutant(name)
@@ -58,6 +67,24 @@ def test_a_batch_bug_shows_in_a_batch_only(name: str, op: str) -> None:
 
 def test_the_determinant_bug_needs_four_rows() -> None:
     assert verdict("det-batch", "det", (2,), 3) is Verdict.AGREE
+
+
+def test_a_matched_shape_is_an_error_in_any_batch() -> None:
+    assert verdict("svd-shape", "svd", (), 3) is Verdict.AGREE
+    assert verdict("svd-shape", "svd", (1,), 3) is Verdict.CRASHED
+
+
+def test_the_wrong_identity_is_right_where_there_are_as_many_instances_as_rows() -> None:
+    assert verdict("cholesky-eye", "cholesky", (), 3) is Verdict.AGREE
+    assert verdict("cholesky-eye", "cholesky", (1,), 3) is Verdict.DISAGREE
+    assert verdict("cholesky-eye", "cholesky", (3,), 3) is Verdict.AGREE
+    assert verdict("cholesky-eye", "cholesky", (2,), 3) is Verdict.CRASHED
+
+
+@pytest.mark.parametrize("op", ["matmul", "solve"])
+def test_a_forgotten_sum_shows_where_the_right_side_lacks_a_batch_axis(op: str) -> None:
+    assert verdict("unbroadcast-forgotten", op, (2,), 2, "matrix") is Verdict.AGREE
+    assert verdict("unbroadcast-forgotten", op, (2,), 2, "broadcast") is Verdict.DISAGREE
 
 
 def first_finding(name: str, seed: int) -> Finding:
@@ -80,7 +107,7 @@ def check_small(name: str, finding: Finding) -> None:
         assert all(n <= side for n in sizes[-2:]), str(finding.program)
 
 
-@pytest.mark.parametrize("name", ["lu-batch", "eigh-diagonal"])
+@pytest.mark.parametrize("name", ["cholesky-eye", "eigh-diagonal"])
 def test_found_and_shrunk(name: str) -> None:
     check_small(name, first_finding(name, 0))
 
