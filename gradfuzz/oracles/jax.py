@@ -4,7 +4,11 @@
                         All modes.
     jax:fori_loop       counted loops as lax.fori_loop, others as lax.while_loop. Reverse mode where every trip count is static.
     jax:while_loop      loops as lax.while_loop. Forward mode only: JAX has no other.
-    ...:nojit           the same three without jit: traced, then run step by step; a tenth to a quarter of the time.
+    jax:jacobian        the loops of jax:scan; whole Jacobians by jax.jacrev and jax.jacfwd. All modes.
+    jax:vmap            the derivative of one instance under jax.vmap: all points of a question in one call. Loops as in jax:scan, or in forward
+                        mode as lax.while_loop where trip counts are known only at run time.
+    jax:grad_of_vmap    the other way round: the derivative of the function under jax.vmap. Without jit only.
+    ...:nojit           the same without jit: traced, then run step by step; a tenth to a quarter of the time.
     jax:unrolled        Python runs the loops, JAX the operations, one by one and without jit. All modes.
 
 JAX itself is imported when the ways are asked for; from then on the process has 64-bit floats and ints (`jax_enable_x64`).
@@ -28,11 +32,20 @@ def ways() -> list[Oracle]:
         raise MissingExtraError(
             f"the jax oracles need JAX, and `import jax` says: {error}; install it with: pip install 'gradfuzz[jax]'"
         ) from error
+    from gradfuzz.oracles.jax_derivatives import jacobians
     from gradfuzz.oracles.jax_loops import STYLES
     from gradfuzz.oracles.jax_structured import Structured
     from gradfuzz.oracles.jax_unrolled import Unrolled
+    from gradfuzz.oracles.jax_vmap import Vmap
 
-    return [*(Structured(style, jit) for style in STYLES for jit in (True, False)), Unrolled()]
+    return [
+        *(Structured(style, jit) for style in STYLES for jit in (True, False)),
+        *(Structured("scan", jit, "jacobian", jacobians) for jit in (True, False)),
+        Unrolled(),
+        Vmap("vmap", jit=True),
+        Vmap("vmap"),
+        Vmap("grad_of_vmap"),
+    ]
 
 
 def script(

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gradfuzz.oracles.base import Answer, Array, Question
-from gradfuzz.oracles.jax_derivatives import derivative
+from gradfuzz.oracles.jax_derivatives import Derivative, derivative
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 
@@ -26,7 +26,7 @@ Ask = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]], tuple[tuple[
 """(inputs, weights, directions) -> (outputs, gradient)."""
 
 
-def asking(f: Callable[..., Sequence[Any]], question: Question) -> Ask:
+def asking(f: Callable[..., Sequence[Any]], question: Question, by: Derivative = derivative) -> Ask:
     """What `question` asks about `f`, a function from all parameters to all outputs, as a function of the numbers."""
     positions = [[p.name for p in question.program.params].index(name) for name in question.wrt]
 
@@ -43,9 +43,7 @@ def asking(f: Callable[..., Sequence[Any]], question: Question) -> Ask:
 
         if not question.modes:
             return tuple(f(*inputs)), ()
-        outputs, gradient = derivative(
-            of_differentiated, tuple(inputs[k] for k in positions), weights, directions, question.modes
-        )
+        outputs, gradient = by(of_differentiated, tuple(inputs[k] for k in positions), weights, directions, question.modes)
         return tuple(outputs), tuple(gradient)
 
     return ask

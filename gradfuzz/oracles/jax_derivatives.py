@@ -13,11 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ["along", "derivative", "gradient_of", "weighted"]
+__all__ = ["Derivative", "along", "derivative", "gradient_of", "jacobians", "weighted"]
 
 Arrays = tuple[Any, ...]
 Step = Callable[[Arrays], tuple[Arrays, Any]]
 """What is differentiated, and what is handed through beside it."""
+Derivative = Callable[[Callable[..., Sequence[Any]], Arrays, Sequence[Any], Arrays, Sequence[str]], tuple[Any, Arrays]]
+"""(f, xs, weights, directions, modes) -> (outputs, gradient)."""
 
 
 def weighted(weights: Sequence[Any], values: Sequence[Any], dtype: Any) -> Any:
@@ -74,3 +76,29 @@ def derivative(
         step, active = along(step, active, directions, mode), (np.ones((), xs[0].dtype),)
     slopes, outputs = gradient_of(step, active, xs, modes[-1])
     return outputs, slopes
+
+
+def jacobians(
+    f: Callable[..., Sequence[Any]], xs: Arrays, weights: Sequence[Any], directions: Arrays, modes: Sequence[str]
+) -> tuple[Any, Arrays]:
+    """The same by jax.jacrev and jax.jacfwd: whole Jacobians, each multiplied by the weights or directions when it is there."""
+
+    def outputs_of(xs: Arrays) -> Arrays:
+        return tuple(y for y, w in zip(f(*xs), weights, strict=True) if w is not None)
+
+    def times(g: Callable[[Arrays], Arrays], factors: Arrays, mode: str) -> Callable[[Arrays], Arrays]:
+        jacobian = jax.jacrev(g) if mode == "rev" else jax.jacfwd(g)
+
+        def product(xs: Arrays) -> Arrays:
+            rows = jacobian(xs)
+            return tuple(
+                sum(jnp.tensordot(w, row[k], jnp.ndim(w)) for w, row in zip(factors, rows, strict=True)) for k in range(len(xs))
+            )
+
+        return product
+
+    g: Callable[[Arrays], Arrays] = outputs_of
+    factors: Arrays = tuple(w for w in weights if w is not None)
+    for mode in modes:
+        g, factors = times(g, factors, mode), directions
+    return f(*xs), g(xs)

@@ -174,16 +174,23 @@ def _scan(eqn: Any) -> tuple[Function, bool]:
 
 
 def _while(params: Any) -> Function:
+    """The loop; where `vmap` has made a batch of its condition, it runs while one instance goes on, and those that do not keep their state."""
     test, body = _block(params["cond_jaxpr"]), _block(params["body_jaxpr"])
     tests, bodies = params["cond_nconsts"], params["body_nconsts"]
 
     def run(*args: Any) -> list[Any]:
         for_test, for_body, state = args[:tests], args[tests : tests + bodies], list(args[tests + bodies :])
-        while test([*for_test, *state])[0]:
-            state = body([*for_body, *state])
+        while np.any(live := np.asarray(test([*for_test, *state])[0])):
+            after = body([*for_body, *state])
+            state = [_selected(live, new, old) for new, old in zip(after, state, strict=True)] if live.ndim else after
         return state
 
     return run
+
+
+def _selected(live: Any, new: Any, old: Any) -> Any:
+    """`new` in those instances that are live, `old` in the others; the batch axes are in front."""
+    return np.where(live.reshape(live.shape + (1,) * (np.ndim(new) - live.ndim)), new, old)
 
 
 def _cond(params: Any) -> Function:

@@ -10,8 +10,10 @@ from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.jax_emit import JaxEmitter
 from gradfuzz.oracles.jax_loops import STYLES
 from gradfuzz.oracles.jax_structured import program_source
+from gradfuzz.oracles.jax_vmap import style_of
 from gradfuzz.oracles.plain_source import plain_source
 from gradfuzz.oracles.script import heading, inputs_source, reference_source, verdict_source
+from gradfuzz.oracles.vmap_source import BATCHED, SPREAD, columns_source, gradient_source
 
 __all__ = ["source"]
 
@@ -21,15 +23,21 @@ def source(
 ) -> str:
     """The whole script; see `gradfuzz.oracles.jax.script`."""
     way = oracle_name.removeprefix("jax:")
-    style = next((s for s in STYLES if way.split(":")[0] == s), None)
+    kind = way.partition(":")[0]
+    batched = kind in BATCHED
+    style = style_of(question) if batched else "scan" if kind == "jacobian" else next((s for s in STYLES if kind == s), None)
     if style is None:
         function = JaxEmitter(question.precision).function(question.program, "f")
     else:
-        bound = max([1, *jax_answers.trip_counts(question, point_index)])
+        asked = range(len(question.points)) if batched else [point_index]
+        bound = max([1, *(n for k in asked for n in jax_answers.trip_counts(question, k))])
         function = program_source(question.program, question.precision, style, bound)
-    gradient, helpers = _gradient(question, jit=style is not None and not way.endswith(":nojit"), unrolled=style is None)
-    kind = "derivative" if question.modes else "value"
-    title = f"The {kind} of this function by JAX ({way}) is not the true one."
+    if batched:
+        gradient, helpers = _batched(question, kind, jit=way == "vmap")
+    else:
+        jit = style is not None and not way.endswith(":nojit")
+        gradient, helpers = _gradient(question, jit=jit, unrolled=style is None, whole=kind == "jacobian")
+    title = f"The {'derivative' if question.modes else 'value'} of this function by JAX ({way}) is not the true one."
     imports = "import jax\nimport jax.numpy as jnp\n"
     imports += "import jax.scipy.linalg\n" if "jax.scipy." in function else ""
     imports += "from jax import lax\n" if "lax." in function else ""
@@ -37,6 +45,7 @@ def source(
     settings = f'jax.config.update("jax_enable_x64", True)\nF = {dtype}\n'
     parts = [
         f"{heading(question, title, 'jax')}{imports}\n{settings}\n{inputs_source(question, point_index)}",
+        *([columns_source(question, point_index, kind)] if batched else []),
         function,
         *helpers,
         gradient,
@@ -49,8 +58,33 @@ def source(
 _Helper = Callable[..., Any]
 
 
-def _gradient(question: Question, jit: bool, unrolled: bool) -> tuple[str, list[str]]:
-    """The function `gradient()` of the script, and the sources of the functions that it needs."""
+def _batched(question: Question, kind: str, jit: bool) -> tuple[str, list[str]]:
+    """The same for all instances in one call."""
+    modes = ", ".join(f'"{mode}"' for mode in question.modes)
+    names = ", ".join(f'directions["{name}"]' for name in question.wrt if question.order > 1)
+    outside = kind == "grad_of_vmap"
+    along = f"({names + ',' if names else ''})"
+    ws = "tuple(w if w is None else spread(w) for w in weights)" if outside else "weights"
+    vs = f"tuple(map(spread, {along}))" if outside else along
+    text = gradient_source(
+        question,
+        kind,
+        vmap="jax.vmap",
+        option="in_axes",
+        array=lambda column, _: f"jnp.asarray({column})",
+        derivative=f"derivative(of_wrt, xs, {ws}, {vs}, [{modes}])[1]",
+        to_numpy="np.asarray({})",
+    )
+    if jit:
+        text = text.replace("mapped(*arguments)", "jax.jit(mapped)(*arguments)")
+    used: list[_Helper] = [jax_derivatives.weighted, jax_derivatives.gradient_of]
+    used += [jax_derivatives.along] if question.order > 1 else []
+    helpers = [plain_source(f) for f in (*used, jax_derivatives.derivative)] if question.modes else []
+    return text, [*helpers, *([SPREAD] if outside and question.modes else [])]
+
+
+def _gradient(question: Question, jit: bool, unrolled: bool, whole: bool = False) -> tuple[str, list[str]]:
+    """The function `gradient()` of the script, and the sources of the functions that it needs. `whole`: by Jacobians."""
     single = len(question.program.result.values) == 1
     lines = ["def gradient():", f"    arguments = {_arguments(question, unrolled)}"]
     decorator = ["    @jax.jit"] if jit else []
@@ -61,7 +95,7 @@ def _gradient(question: Question, jit: bool, unrolled: bool) -> tuple[str, list[
         lines += ['    return {f"output {k}": np.asarray(y) for k, y in enumerate(outputs_of(arguments))}']
         return "\n".join(lines) + "\n", []
     call = "f(*(changed[name] for name in inputs))"
-    simple = single and question.modes == ("rev",)
+    simple = single and question.modes == ("rev",) and not whole
     lines += ["", *decorator, "    def slopes_of(arguments):", "        def of_wrt(*xs):"]
     lines += ["            changed = {**arguments, **dict(zip(wrt, xs))}"]
     lines += [f"            return {call if simple or not single else f'({call},)'}", ""]
@@ -72,10 +106,11 @@ def _gradient(question: Question, jit: bool, unrolled: bool) -> tuple[str, list[
     else:
         along = "tuple(directions[name] for name in wrt)" if question.order > 1 else "()"
         modes = ", ".join(f'"{mode}"' for mode in question.modes)
-        lines += [f"        return derivative(of_wrt, xs, weights, {along}, [{modes}])[1]", ""]
+        by = jax_derivatives.jacobians.__name__ if whole else jax_derivatives.derivative.__name__
+        lines += [f"        return {by}(of_wrt, xs, weights, {along}, [{modes}])[1]", ""]
         used: list[_Helper] = [jax_derivatives.weighted, jax_derivatives.gradient_of]
         used += [jax_derivatives.along] if question.order > 1 else []
-        helpers = [plain_source(f) for f in (*used, jax_derivatives.derivative)]
+        helpers = [plain_source(f) for f in ([jax_derivatives.jacobians] if whole else (*used, jax_derivatives.derivative))]
     lines += ["    return {name: np.asarray(slope) for name, slope in zip(wrt, slopes_of(arguments))}"]
     return "\n".join(lines) + "\n", helpers
 

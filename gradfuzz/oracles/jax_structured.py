@@ -1,4 +1,5 @@
-"""Programs with JAX's own loops: the ways "jax:scan", "jax:fori_loop" and "jax:while_loop", each also without jit.
+"""Programs with JAX's own loops: the ways "jax:scan", "jax:fori_loop" and "jax:while_loop", each also without jit, and "jax:jacobian", which has
+the loops of the first and takes whole Jacobians.
 
 Compiled, the points of a question run as one batch (`jit(vmap(...))`), and the questions of `answer_all` share compiles. Under `vmap` a
 `lax.cond` on batched data computes both sides and selects, so an infinity on the side not taken makes a NaN of a gradient (the "double where"
@@ -29,6 +30,7 @@ from gradfuzz.errors import EvaluationError, TripLimitError
 from gradfuzz.oracles import jax_answers
 from gradfuzz.oracles.base import Answer, Oracle, Precision, Question
 from gradfuzz.oracles.jax_answers import Ask, asking
+from gradfuzz.oracles.jax_derivatives import Derivative, derivative
 from gradfuzz.oracles.jax_eval import StepByStep
 from gradfuzz.oracles.jax_loops import Style, loop_source
 from gradfuzz.oracles.jax_trips import known_trips
@@ -38,7 +40,7 @@ from gradfuzz.programs.half_numpy import refused_op
 from gradfuzz.programs.lower import lower
 from gradfuzz.programs.syntax import Program
 
-__all__ = ["Structured", "program_source"]
+__all__ = ["Plan", "Structured", "function_of", "plan_of", "program_source"]
 
 _PER_COMPILE = 8
 """How many questions share a compile: the time per question falls until about here."""
@@ -52,7 +54,7 @@ _RECENT = 64
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class Plan:
     """What is known of a program before it runs."""
 
     graph: Graph
@@ -77,23 +79,23 @@ class _Plan:
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(program: Program) -> _Plan:
+def plan_of(program: Program) -> Plan:
     graph = lower(program)
     loops = tuple(node for node in graph.walk() if isinstance(node, Loop) and node.carries)
     try:
-        return _Plan(graph, known_trips(graph), loops)
+        return Plan(graph, known_trips(graph), loops)
     except TripLimitError as error:
-        return _Plan(graph, {}, loops, str(error))
+        return Plan(graph, {}, loops, str(error))
 
 
 def program_source(program: Program, precision: Precision, style: Style, bound: int) -> str:
     """The program as JAX source, a function `f`. `bound`: as for `loop_source`."""
-    plan = _plan(program)
+    plan = plan_of(program)
     return loop_source(plan.graph, precision, style, plan.trips, bound)
 
 
 @functools.lru_cache(maxsize=256)
-def _function(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
+def function_of(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
     """The program as a function of all parameters that returns a tuple."""
     names: dict[str, Any] = {"F": np.dtype(precision).type, "jax": jax, "jnp": jnp, "lax": lax, "np": np}
     exec(program_source(program, precision, style, bound), names)  # noqa: S102 - our own text, made from a typed program
@@ -109,6 +111,7 @@ class _Job:
     answers: list[Answer | None]
     live: list[int] = field(default_factory=list)
     bound: int = 0
+    by: Derivative = derivative
 
     def key(self, style: Style, batched: bool) -> tuple[Any, ...]:
         q = self.question
@@ -116,7 +119,7 @@ class _Job:
 
     def ask(self, style: Style) -> Ask:
         q = self.question
-        return asking(_function(q.program, q.precision, style, self.bound), q)
+        return asking(function_of(q.program, q.precision, style, self.bound), q, self.by)
 
     def arguments(self, index: int) -> tuple[Any, Any, Any]:
         q = self.question
@@ -147,18 +150,19 @@ class _Recent:
 
 
 class Structured(Oracle):
-    """One of JAX's loop constructs, with or without jit."""
+    """One of JAX's loop constructs, with or without jit. `name` and `by` are those of another way into its derivatives."""
 
-    def __init__(self, style: Style, jit: bool = True) -> None:
-        self.name = f"jax:{style}" if jit else f"jax:{style}:nojit"
+    def __init__(self, style: Style, jit: bool = True, name: str = "", by: Derivative = derivative) -> None:
+        self.name = f"jax:{name or style}" if jit else f"jax:{name or style}:nojit"
         self.version = jax.__version__
-        self.stride = _STRIDES.get((style, jit), _COMPILED_STRIDE)
+        self.stride = _STRIDES.get((style, jit), _COMPILED_STRIDE) * (1 if by is derivative else 2)
         self.style = style
         self.jit = jit
+        self.by = by
         self._recent = _Recent()
 
     def supports(self, question: Question) -> str | None:
-        plan = _plan(question.program)
+        plan = plan_of(question.program)
         if question.modes and not question.wrt:
             return "there is no input to differentiate"
         if self.style == "fori_loop" and not plan.counted:
@@ -194,10 +198,10 @@ class Structured(Oracle):
         reason = self.supports(question)
         if reason is not None:
             return _Job(question, [Answer("unsupported", message=reason)] * n)
-        plan = _plan(question.program)
+        plan = plan_of(question.program)
         if plan.error:
             return _Job(question, [Answer("error", message=f"TripLimitError: {plan.error}")] * n)
-        job = _Job(question, [None] * n)
+        job = _Job(question, [None] * n, by=self.by)
         for k in range(n):
             try:
                 if plan.open_ended:
@@ -238,7 +242,7 @@ class Structured(Oracle):
                 self._run_batches([job])
             return
         for job, result in zip(group, results, strict=True):
-            selects = len(job.live) > 1 and _plan(job.question.program).selects
+            selects = len(job.live) > 1 and plan_of(job.question.program).selects
             for place, k in enumerate(job.live):
                 outputs, gradient = result if len(job.live) == 1 else jax.tree.map(operator.itemgetter(place), result)
                 answer = jax_answers.answer(job.question, outputs, gradient)
@@ -268,7 +272,7 @@ class Structured(Oracle):
 def _step_by_step(job: _Job, style: Style) -> Callable[..., Any]:
     """The job's question, traced once and then run without compiling it."""
     q, arguments = job.question, job.arguments(job.live[0])
-    ask = asking(_traced(q.program, q.precision, style, job.bound), q)
+    ask = asking(_traced(q.program, q.precision, style, job.bound), q, job.by)
     closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
     run, structure = StepByStep(closed), jax.tree.structure(shapes)
     return lambda *each: jax.tree.unflatten(structure, run(*jax.tree.leaves(each)))
@@ -276,8 +280,8 @@ def _step_by_step(job: _Job, style: Style) -> Callable[..., Any]:
 
 @functools.lru_cache(maxsize=64)
 def _traced(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
-    """`_function`, traced: differentiating it again and again need not trace the loop bodies again."""
-    f = _function(program, precision, style, bound)
+    """`function_of`, traced: differentiating it again and again need not trace the loop bodies again."""
+    f = function_of(program, precision, style, bound)
     dtypes = {"float": np.dtype(precision), "int": np.dtype("int64"), "bool": np.dtype("bool")}
     inputs = [jax.ShapeDtypeStruct(p.type.shape, dtypes[p.type.dtype]) for p in program.params]
     traced: Callable[..., Sequence[Any]] = core.jaxpr_as_fun(jax.make_jaxpr(lambda *arguments: tuple(f(*arguments)))(*inputs))

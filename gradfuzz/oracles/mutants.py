@@ -11,13 +11,13 @@
 | M14 | dropped-tangent | selections drop the tangent in forward mode | eshkol #443 |
 | - | broadcast-mean | broadcasting is undone by a mean instead of a sum | common |
 
-Those in linear algebra are in `linalg_mutants`.
+Those in linear algebra are in `linalg_mutants`, those of batching in `vectorize_mutants`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gradfuzz.engine import Rules
@@ -28,6 +28,7 @@ from gradfuzz.engine.value import Value
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.oracles.linalg_mutants import LINALG_MUTANTS
+from gradfuzz.oracles.vectorize_mutants import VECTORIZE_MUTANTS
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Checkpoint, Equation, Loop, Var
 from gradfuzz.programs.ops import OPS
@@ -222,6 +223,8 @@ class Mutant:
     summary: str
     reported: str
     rules: Rules
+    batched: Callable[[str], Oracle] | None = None
+    """For a bug of batching: what makes the oracle of a name, which answers all points of a question in one call."""
 
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -248,6 +251,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("M14", "dropped-tangent", "selections drop the tangent", "eshkol #443", Rules(forward=DroppedTangent)),
     Mutant("B1", "broadcast-mean", "broadcasting undone by a mean", "common", Rules(reverse=BroadcastMean)),
     *(Mutant(*row) for row in LINALG_MUTANTS),
+    *(Mutant(*row[:4], Rules(), row[4]) for row in VECTORIZE_MUTANTS),
 )
 
 
@@ -255,5 +259,5 @@ def mutant(name: str) -> Oracle | None:
     """The oracle `mutant:NAME`, by id or alias; None where there is none."""
     for row in MUTANTS:
         if name.lower() in (row.id.lower(), row.alias):
-            return EngineOracle(f"mutant:{name}", row.rules)
+            return row.batched(f"mutant:{name}") if row.batched else EngineOracle(f"mutant:{name}", row.rules)
     return None

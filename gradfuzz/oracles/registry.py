@@ -30,16 +30,22 @@ class Available:
     note: str
 
 
-def resolve(name: str) -> list[Oracle]:
+def resolve(name: str, *, together: bool = False) -> list[Oracle]:
     """The oracles that `name` stands for: all ways into a library ("jax"), one of them ("jax:scan"), "engine", "mutant:NAME".
 
-    Raises `UnknownTargetError` (with the names that come close) and `MissingExtraError`.
+    "engine" is the engine on one point at a time; `together` adds its ways that answer all points in one call. Raises `UnknownTargetError` (with the names that come close) and `MissingExtraError`.
     """
     library, _, way = name.partition(":")
-    if name == "engine":
+    if library == "engine":
         from gradfuzz.oracles.engine import EngineOracle
+        from gradfuzz.oracles.engine_batched import EngineVectorize, EngineVmap
 
-        return [EngineOracle()]
+        own: list[Oracle] = [EngineOracle(), EngineVectorize(), EngineVmap()]
+        if name == "engine":
+            return own if together else own[:1]
+        named = [o for o in own if o.name == name]
+        if named:
+            return named
     if library == "mutant":
         from gradfuzz.oracles.mutants import mutant
 

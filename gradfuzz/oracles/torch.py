@@ -1,7 +1,10 @@
 """Torch, by every way into its derivatives that the installed version has.
 
     torch:eager        the program's loops run in Python; torch.autograd.grad and torch.autograd.forward_ad
-    torch:func         the same; torch.func
+    torch:func         the same; torch.func: vjp, grad, jvp
+    torch:jacobian     the same; torch.func: whole Jacobians by jacrev and jacfwd
+    torch:vmap         the derivative of one instance by torch.func under torch.func.vmap: all points of a question in one call
+    torch:grad_of_vmap the other way round: torch.autograd of the function under torch.func.vmap
     torch:while_loop   loops by torch's while_loop, branches by cond; torch.autograd.grad
     torch:scan         loops by torch's scan, branches by cond; torch.autograd.grad
 
@@ -27,9 +30,10 @@ def ways() -> list[Oracle]:
             f"the torch oracles need PyTorch, and `import torch` says: {error}; install it with: pip install 'gradfuzz[torch]'"
         ) from error
     from gradfuzz.oracles.torch_structured import structured_ways
-    from gradfuzz.oracles.torch_unrolled import Eager, Func
+    from gradfuzz.oracles.torch_unrolled import Eager, Func, Jacobian
+    from gradfuzz.oracles.torch_vmap import GradOfVmap, Vmap
 
-    return [Eager(), Func(), *structured_ways()]
+    return [Eager(), Func(), Jacobian(), *structured_ways(), Vmap(), GradOfVmap()]
 
 
 def script(

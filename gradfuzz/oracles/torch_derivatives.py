@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-__all__ = ["by_autograd", "by_func", "by_reverse", "each_direction"]
+__all__ = ["by_autograd", "by_func", "by_jacobians", "by_reverse", "each_direction"]
 
 Tensors = Sequence[torch.Tensor]
 Weights = Sequence[torch.Tensor | None]
@@ -106,3 +106,30 @@ def by_func(f: Function, xs: Tensors, weights: Weights, directions: Tensors, mod
     for mode in modes[:-1]:
         g = along(g, mode)
     return torch.func.jacfwd(g, every)(*xs) if modes[-1] == "fwd" else torch.func.grad(g, every)(*xs)
+
+
+def by_jacobians(f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]) -> Tensors:
+    """The gradient, by torch.func.jacrev and jacfwd: whole Jacobians, each multiplied by the weights or directions when it is there."""
+    every = tuple(range(len(xs)))
+
+    def outputs(*xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(y for y, w in zip(f(*xs), weights, strict=True) if w is not None)
+
+    def times(g: Callable[..., Any], factors: Tensors, mode: str) -> Callable[..., Any]:
+        jacobian = torch.func.jacrev(g, every) if mode == "rev" else torch.func.jacfwd(g, every)
+
+        def product(*xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            rows = jacobian(*xs)
+            return tuple(
+                sum([torch.tensordot(w, row[k], w.ndim) for w, row in zip(factors, rows, strict=True)], torch.zeros_like(xs[k]))
+                for k in every
+            )
+
+        return product
+
+    g: Callable[..., Any] = outputs
+    factors: Tensors = [w for w in weights if w is not None]
+    for mode in modes:
+        g, factors = times(g, factors, mode), directions
+    gradient: Tensors = g(*xs)
+    return gradient

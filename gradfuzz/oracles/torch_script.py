@@ -10,11 +10,12 @@ from gradfuzz.oracles.plain_source import plain_source
 from gradfuzz.oracles.script import heading, inputs_source, reference_source, verdict_source
 from gradfuzz.oracles.torch_emit import HELPERS, TorchEmitter
 from gradfuzz.oracles.torch_loops import loop_source
+from gradfuzz.oracles.vmap_source import BATCHED, SPREAD, columns_source, gradient_source
 from gradfuzz.programs.lower import lower
 
 __all__ = ["source"]
 
-_UNROLLED = ("torch:eager", "torch:func")
+_UNROLLED = ("torch:eager", "torch:func", "torch:jacobian", *(f"torch:{way}" for way in BATCHED))
 
 
 def source(
@@ -30,12 +31,14 @@ def source(
     else:
         imports, function = loop_source(lower(question.program), question.precision, way)
     helpers = [text for name, text in HELPERS.items() if f"{name}(" in function]
-    gradient, used = _gradient(question, oracle_name)
+    batched = way in BATCHED
+    gradient, used = _batched(question, oracle_name) if batched else _gradient(question, oracle_name)
     if any("forward_ad" in text for text in used):
         imports += "from torch.autograd import forward_ad\n"
     title = f"The derivative of this function by torch ({way}) is not the true one."
     parts = [
         f"{heading(question, title, 'torch')}import torch\n{imports}\ndtype = torch.{question.precision}\n{inputs_source(question, point_index, floats)}",
+        *([columns_source(question, point_index, way, floats)] if batched else []),
         *helpers,
         function,
         *used,
@@ -50,8 +53,10 @@ def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     """The call that differentiates, and the sources of the functions that it needs."""
     modes = ", ".join(f'"{mode}"' for mode in question.modes)
     vs = "vs" if question.order > 1 else "[]"
-    if oracle_name == "torch:func":
+    if oracle_name in ("torch:func", "torch:vmap"):
         return f"by_func(of_wrt, xs, ws, {vs}, [{modes}])", [plain_source(torch_derivatives.by_func)]
+    if oracle_name == "torch:jacobian":
+        return f"by_jacobians(of_wrt, xs, ws, {vs}, [{modes}])", [plain_source(torch_derivatives.by_jacobians)]
     reverse = [plain_source(torch_derivatives.reverse)] if "rev" in question.modes else []
     if "fwd" in question.modes:
         functions = [*reverse, plain_source(torch_derivatives.each_direction), plain_source(torch_derivatives.by_autograd)]
@@ -62,6 +67,29 @@ def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
 def _is_widened(question: Question) -> bool:
     """Whether NumPy without gradfuzz has no such dtype: its arrays are float32 then, with the same numbers."""
     return question.precision == "bfloat16"
+
+
+def _batched(question: Question, oracle_name: str) -> tuple[str, list[str]]:
+    """The same for all instances in one call."""
+    way = oracle_name.removeprefix("torch:")
+    outside = way == "grad_of_vmap"
+    call, used = _derivative(question, oracle_name) if question.modes else ("", [])
+    widened = _is_widened(question)
+    own = ", dtype=dtype" if widened else ""
+    ws = f"[None if w is None else torch.tensor({'spread(w)' if outside else 'w'}{own}) for w in weights]"
+    vs = f"[torch.tensor({'spread(directions[name])' if outside else 'directions[name]'}{own}) for name in wrt]"
+    text = gradient_source(
+        question,
+        way,
+        vmap="torch.func.vmap",
+        option="in_dims",
+        array=lambda column, p: (
+            f"torch.tensor({column}{own if p.type.is_float else ''})" if p.type.is_float or p.type.shape else f"{column}.item()"
+        ),
+        derivative=f"tuple({call.replace(' ws,', f' {ws},').replace(' vs', f' {vs}')})",
+        to_numpy="{}.double().numpy(force=True)" if widened else "{}.numpy(force=True)",
+    )
+    return text, [*used, *([SPREAD] if outside and question.modes else [])]
 
 
 def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
@@ -84,7 +112,7 @@ def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
         value = "torch.as_tensor(output).double().numpy(force=True)" if widened else "np.asarray(output)"
         lines += [f'    return {{f"output {{k}}": {value} for k, output in enumerate(outputs)}}']
         return "\n".join(lines) + "\n", used
-    if question.modes == ("rev",) and oracle_name != "torch:func":
+    if question.modes == ("rev",) and oracle_name not in ("torch:func", "torch:jacobian"):
         lines += ["    xs = [point[name].requires_grad_() for name in wrt]"]
         lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
         call, used = (

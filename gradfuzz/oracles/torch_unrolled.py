@@ -14,13 +14,13 @@ import torch
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Precision, Question
 from gradfuzz.oracles.linalg_source import missing_op
-from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_func, by_reverse
+from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_func, by_jacobians, by_reverse
 from gradfuzz.oracles.torch_namespace import TorchNamespace, dtype_of
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.types import Type
 
-__all__ = ["Eager", "Func", "TorchOracle", "argument", "summary", "unrolled"]
+__all__ = ["Eager", "Func", "Jacobian", "TorchOracle", "argument", "arrays", "summary", "tensor", "unrolled"]
 
 
 class TorchOracle(Oracle):
@@ -102,6 +102,19 @@ class Func(TorchOracle):
     ) -> tuple[Sequence[Any], Tensors]:
         outputs = f(*xs)
         return outputs, by_func(f, xs, weights, directions, modes)
+
+
+class Jacobian(TorchOracle):
+    """torch.func: jacrev and jacfwd, nested in any order."""
+
+    name = "torch:jacobian"
+    stride = 4
+
+    def differentiate(
+        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+    ) -> tuple[Sequence[Any], Tensors]:
+        outputs = f(*xs)
+        return outputs, by_jacobians(f, xs, weights, directions, modes)
 
 
 def unrolled(question: Question, point: Point, trace: list[int] | None = None) -> Function:

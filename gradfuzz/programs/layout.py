@@ -25,7 +25,7 @@ _ROWS, _COLUMNS = "a", "b"
 class Layout:
     """Named axes with their sizes, outermost first, and the axes along which each input varies (none: it is shared)."""
 
-    sizes: Mapping[str, int]
+    sizes: dict[str, int]
     axes: Mapping[str, tuple[str, ...]]
 
     @property
