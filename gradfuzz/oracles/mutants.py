@@ -11,7 +11,7 @@
 | M14 | dropped-tangent | selections drop the tangent in forward mode | eshkol #443 |
 | - | broadcast-mean | broadcasting is undone by a mean instead of a sum | common |
 
-Those in linear algebra are in `linalg_mutants`, those of batching in `vectorize_mutants`.
+Those in linear algebra are in `linalg_mutants`, those in tensor ops in `tensor_mutants`, those of batching in `vectorize_mutants`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from gradfuzz.engine.value import Value
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.oracles.linalg_mutants import LINALG_MUTANTS
+from gradfuzz.oracles.tensor_mutants import TENSOR_MUTANTS
 from gradfuzz.oracles.vectorize_mutants import VECTORIZE_MUTANTS
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Checkpoint, Equation, Loop, Var
@@ -250,7 +251,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant("M14", "dropped-tangent", "selections drop the tangent", "eshkol #443", Rules(forward=DroppedTangent)),
     Mutant("B1", "broadcast-mean", "broadcasting undone by a mean", "common", Rules(reverse=BroadcastMean)),
-    *(Mutant(*row) for row in LINALG_MUTANTS),
+    *(Mutant(*row) for row in (*LINALG_MUTANTS, *TENSOR_MUTANTS)),
     *(Mutant(*row[:4], Rules(), row[4]) for row in VECTORIZE_MUTANTS),
 )
 
