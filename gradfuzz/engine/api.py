@@ -51,11 +51,11 @@ def vjp(f: Function, *args: Operand, checkpoint: Checkpoint = "none") -> tuple[A
     The pullback takes one cotangent per output. An argument that is not float gets None.
     """
     traced, operands, named = _trace(f, args, range(len(args)))
-    active = [v.type.is_float for v in traced.graph.inputs]
+    active = [v.type.is_inexact for v in traced.graph.inputs]
     graph = _reverse(traced.graph, active, checked(checkpoint))
     count = len(traced.graph.outputs)
     values = call_graph(traced.graph, operands)
-    floats = [k for k, a in enumerate(traced.graph.outputs) if a.type.is_float]
+    floats = [k for k, a in enumerate(traced.graph.outputs) if a.type.is_inexact]
 
     def pullback(*cotangents: Operand) -> tuple[Any, ...]:
         if len(cotangents) != count:
@@ -75,7 +75,7 @@ def jvp(f: Function, primals: Sequence[Operand], tangents: Sequence[Operand]) ->
         raise UsageError(f"jvp takes one tangent per primal: {len(primals)} primals, {len(tangents)} tangents")
     traced, operands, named = _trace(f, primals, [k for k, t in enumerate(tangents) if t is not None])
     graph = traced.graph
-    moving = [k for k, t in enumerate(tangents) if t is not None and graph.inputs[k].type.is_float]
+    moving = [k for k, t in enumerate(tangents) if t is not None and graph.inputs[k].type.is_inexact]
     builder = GraphBuilder(simplify=True)
     inputs = [builder.input(v.type, v.name) for v in graph.inputs]
     dots = {k: builder.input(graph.inputs[k].type, f"{graph.inputs[k].name}_dot") for k in moving}
@@ -105,7 +105,7 @@ def value_and_grad(
                 f"grad needs a function with one float scalar as its result, this one returns {found}; use vjp or jacobian"
             )
         for k in places:
-            if not 0 <= k < len(args) or not graph.inputs[k].type.is_float:
+            if not 0 <= k < len(args) or not graph.inputs[k].type.is_inexact:
                 raise UsageError(
                     f"grad with respect to argument {k}: there are {len(args)} arguments, and it must be a float one"
                 )
@@ -170,7 +170,7 @@ def _trace(f: Function, args: Sequence[Operand], places: Sequence[int]) -> tuple
     precision = precision_of([devectorize(a) for a in args])
     while True:
         whole = [
-            Vectorized(align(_number(a, precision), sizes), tuple(sizes)) if sizes and k in places and type_of(a).is_float else a
+            Vectorized(align(_number(a, precision), sizes), tuple(sizes)) if sizes and k in places and type_of(a).is_inexact else a
             for k, a in enumerate(args)
         ]
         named = [a.axes if isinstance(a, Vectorized) else () for a in whole]
@@ -206,7 +206,7 @@ def _reverse(graph: Graph, active: Sequence[bool], checkpoint: Checkpoint) -> Gr
     inputs = [builder.input(v.type, v.name) for v in graph.inputs]
     mode = ReverseMode(builder, checkpoint=checkpoint)
     tape = mode.forward(graph, inputs, active)
-    seeds = [builder.input(a.type, "g") if a.type.is_float else None for a in graph.outputs]
+    seeds = [builder.input(a.type, "g") if a.type.is_inexact else None for a in graph.outputs]
     parts = tape.backward([None if s is None else mode.value(s) for s in seeds])
     filled = [or_zeros(mode, p, v).atom for p, v, a in zip(parts, graph.inputs, active, strict=True) if a]
     return builder.finish([*inputs, *(s for s in seeds if s is not None)], [*tape.outputs, *filled], f"vjp_{graph.name}")

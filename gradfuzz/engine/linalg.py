@@ -4,6 +4,9 @@ Matrices are the last two axes; all leading axes are batch axes, of any number a
 derivatives of every order in both modes; where they do not exist it says what comes instead. What LAPACK cannot do (solve with a
 singular matrix, factor one that is not positive definite) is NaN, for that matrix of the batch alone; shapes that do not fit raise
 `ProgramTypeError`.
+
+Matrices may be complex. Products do not conjugate. Vectors of complex decompositions have phases that LAPACK chooses: what does not depend on them is
+differentiated right, such as |v|^2, v v^H, or u v^H of a pair of singular vectors.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ __all__ = [
     "cholesky",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "einsum",
     "expm",
@@ -51,7 +56,7 @@ def _parts(op: str, count: int, x: Operand, **params: Any) -> tuple[Any, ...]:
 def qr(x: Operand, *, mode: Literal["reduced", "complete"] = "reduced") -> tuple[Any, Any]:
     """q of shape (..., m, k) and r of (..., k, n) with x = q r, where x is (..., m, n) and k = min(m, n), or m for "complete".
 
-    The first min(m, n) columns must be independent. The last columns of a complete q have a derivative where there is one of them; the derivative
+    r has a real diagonal. The first min(m, n) columns must be independent. The last columns of a complete q have a derivative where there is one of them; the derivative
     of what depends on how several of them are chosen is NaN.
     """
     q, r = _parts("qr", 2, x, mode=mode)
@@ -61,19 +66,19 @@ def qr(x: Operand, *, mode: Literal["reduced", "complete"] = "reduced") -> tuple
 def lu(x: Operand) -> tuple[Any, Any, Any]:
     """p of shape (..., m, m), l of (..., m, k) and u of (..., k, n) with x = p l u and k = min(m, n): row pivoting, l unit lower triangular.
 
-    p is constant. The first k pivots must not be 0.
+    p is real and constant. The first k pivots must not be 0.
     """
     p, lower, upper = _parts("lu", 3, x)
     return p, lower, upper
 
 
 def cholesky(x: Operand, *, upper: bool = False) -> Any:
-    """The lower triangular l with l l^T = (x + x^T) / 2, or its transpose. The gradient is symmetric."""
+    """The lower triangular l with l l^H = (x + x^H) / 2 and a real diagonal, or its adjoint. The gradient is Hermitian."""
     return apply("cholesky", x, upper=upper)
 
 
 def eigh(x: Operand) -> tuple[Any, Any]:
-    """Eigenvalues (..., n), ascending, and eigenvectors (..., n, n), as columns, of (x + x^T) / 2. The gradient is symmetric.
+    """Eigenvalues (..., n), ascending, and eigenvectors (..., n, n), as columns, of (x + x^H) / 2. The gradient is Hermitian.
 
     At repeated eigenvalues the gradient of a function of the values in which they may change places is right; one that depends on the
     choice of vectors is NaN, and so are second derivatives there.
@@ -85,6 +90,20 @@ def eigh(x: Operand) -> tuple[Any, Any]:
 def eigvalsh(x: Operand) -> Any:
     """The eigenvalues of `eigh` alone."""
     return apply("eigvalsh", x)
+
+
+def eig(x: Operand) -> tuple[Any, Any]:
+    """Eigenvalues (..., n), in LAPACK's order, and eigenvectors (..., n, n), as columns of length 1. Both are complex, also where x is real.
+
+    What is asked of the vectors must not depend on their phases. At repeated eigenvalues as `eigh`, where there is a basis of eigenvectors.
+    """
+    w, v = _parts("eig", 2, x)
+    return w, v
+
+
+def eigvals(x: Operand) -> Any:
+    """The eigenvalues of `eig` alone: complex."""
+    return apply("eigvals", x)
 
 
 def svd(x: Operand, *, full_matrices: bool = False) -> tuple[Any, Any, Any]:
@@ -113,7 +132,7 @@ def solve(a: Operand, b: Operand) -> Any:
 def triangular_solve(
     a: Operand, b: Operand, *, lower: bool = True, transposed: bool = False, unit_diagonal: bool = False, left: bool = True
 ) -> Any:
-    """x with op(a) x = b, or x op(a) = b (`left` false), where op(a) is a or its transpose.
+    """x with op(a) x = b, or x op(a) = b (`left` false), where op(a) is a or its transpose, which is not its adjoint.
 
     Only the triangle of a that `lower` names is read, without its diagonal where `unit_diagonal` says that it is 1; the gradient is 0 elsewhere.
     """
@@ -144,7 +163,7 @@ def det(x: Operand) -> Any:
 
 
 def slogdet(x: Operand) -> tuple[Any, Any]:
-    """The sign of the determinant, which has the derivative 0, and the logarithm of its absolute value."""
+    """det / |det|, which has the derivative 0 where x is real, and the logarithm of |det|, which is real."""
     sign, logabsdet = _parts("slogdet", 2, x)
     return sign, logabsdet
 

@@ -1,4 +1,4 @@
-"""Two ops that only derivatives are made of, on float32 and float64 arrays: `cofactor` and `divide_by_gaps`."""
+"""Two ops that only derivatives are made of, on arrays of floats or complex numbers: `cofactor` and `divide_by_gaps`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,23 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["GAP_UNITS", "cofactor", "divide_by_gaps"]
+__all__ = ["GAP_UNITS", "cofactor", "divide_by_gaps", "not_a_number", "real_dtype"]
 
 _FEW = 8
 """One call of LAPACK per matrix is no loss for at most one of them per 8 rows."""
 
 GAP_UNITS = 4.0
 """Times the number of values and the machine epsilon: a smaller gap, in terms of the largest value, is rounding."""
+
+
+def real_dtype(x: Any) -> np.dtype[Any]:
+    """The dtype of the absolute values of `x`."""
+    return np.empty(0, x.dtype).real.dtype
+
+
+def not_a_number(dtype: Any) -> Any:
+    """NaN in both parts, where the dtype has two."""
+    return dtype.type(complex(math.nan, math.nan) if dtype.kind == "c" else math.nan)
 
 
 def divide_by_gaps(k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
@@ -28,7 +38,7 @@ def divide_by_gaps(k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
     largest = np.maximum(np.abs(x).max(-1), np.abs(y).max(-1))[..., np.newaxis, np.newaxis]
     least = (GAP_UNITS * max(k.shape[-2:]) * np.finfo(k.dtype).eps) * largest
     with np.errstate(all="ignore"):
-        result = np.where(np.abs(gaps) > least, k / gaps, np.where(k == 0, k, k.dtype.type(np.nan)))
+        result = np.where(np.abs(gaps) > least, k / gaps, np.where(k == 0, k, not_a_number(k.dtype)))
     if hollow:
         np.einsum("...ii->...i", result)[...] = 0
     return result.astype(k.dtype, copy=False)
@@ -37,7 +47,8 @@ def divide_by_gaps(k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
 def cofactor(a: Any, *directions: Any) -> Any:
     """The mixed derivative of the cofactor matrix of `a` along `directions`, all of shape (..., n, n): right at every rank of `a`.
 
-    Up to n = 3 it is minors. Beyond, in the coordinates of the singular value decomposition a = u diag(s) vh it is a sum of products of the
+    Up to n = 3 it is minors. Beyond, in the coordinates of the singular value decomposition a = u diag(s) vh, of which the cofactor matrices are
+    det(u) conj(u) and det(vh) conj(vh), it is a sum of products of the
     other singular values and minors of the directions: nothing is divided by a singular value.
     """
     n = a.shape[-1]
@@ -51,16 +62,16 @@ def cofactor(a: Any, *directions: Any) -> Any:
         return ready
     bad = ~np.isfinite(a).all((-2, -1))
     if bad.any():
-        a = np.where(bad[..., np.newaxis, np.newaxis], a.dtype.type(np.nan), a)
+        a = np.where(bad[..., np.newaxis, np.newaxis], not_a_number(a.dtype), a)
     try:
         u, s, vh = np.linalg.svd(np.where(bad[..., np.newaxis, np.newaxis], np.eye(n, dtype=a.dtype), a))
     except np.linalg.LinAlgError:
-        return np.full_like(a, np.nan)
-    turned = [np.swapaxes(u, -1, -2) @ e @ np.swapaxes(vh, -1, -2) for e in directions]
+        return np.full_like(a, not_a_number(a.dtype))
+    turned = [np.swapaxes(u, -1, -2).conj() @ e @ np.swapaxes(vh, -1, -2).conj() for e in directions]
     middle = _diagonal_case(s, turned)
     sign = np.linalg.det(u) * np.linalg.det(vh)
-    sign = np.where(bad, a.dtype.type(np.nan), np.sign(sign))[..., np.newaxis, np.newaxis]
-    return (sign * (u @ middle @ vh)).astype(a.dtype, copy=False)
+    sign = np.where(bad, not_a_number(a.dtype), np.sign(sign))[..., np.newaxis, np.newaxis]
+    return (sign * (u.conj() @ middle @ vh.conj())).astype(a.dtype, copy=False)
 
 
 def _small(a: Any, *directions: Any) -> Any:
@@ -118,7 +129,7 @@ def _inverse_and_det(a: Any) -> tuple[Any, Any]:
 def _diagonal_case(s: Any, directions: list[Any]) -> Any:
     """The same for a = diag(s): over the subsets of k + 1 rows and columns, minors of the directions times the other entries of s."""
     n, order = s.shape[-1], len(directions)
-    result = np.zeros((*s.shape[:-1], n, n), s.dtype)
+    result = np.zeros((*s.shape[:-1], n, n), np.result_type(s, *directions))
     if order == 0:
         np.einsum("...ii->...i", result)[...] = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(n)], -1)
         return result

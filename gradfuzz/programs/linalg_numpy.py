@@ -1,4 +1,4 @@
-"""Linear algebra on float32 and float64 arrays, by NumPy and SciPy, with every leading axis a batch axis.
+"""Linear algebra on arrays of float32, float64, complex64 and complex128, by NumPy and SciPy, with every leading axis a batch axis.
 
 Nothing raises: where LAPACK gives up on a matrix (a singular one, one that is not positive definite, NaN entries), the result for that
 matrix of the batch is NaN.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.programs.linalg_internal import cofactor, divide_by_gaps
+from gradfuzz.programs.linalg_internal import cofactor, divide_by_gaps, not_a_number, real_dtype
 
 __all__ = ["LinalgNumpy"]
 
@@ -58,7 +58,7 @@ def _each(f: Callable[..., Any], *arrays: Any) -> Any:
     spread = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in arrays]
     model = f(*[np.broadcast_to(np.eye(*a.shape[-2:], dtype=a.dtype), a.shape[-2:]) for a in arrays])
     several = isinstance(model, tuple)
-    results = [np.full((*batch, *m.shape), np.nan, m.dtype) for m in (model if several else (model,))]
+    results = [np.full((*batch, *m.shape), not_a_number(m.dtype)) for m in (model if several else (model,))]
     for place in np.ndindex(*batch):
         try:
             found = f(*[a[place] for a in spread])
@@ -95,9 +95,22 @@ def _by_blas(a: Any, b: Any, batch: tuple[int, ...], lower: bool, transposed: bo
     return x
 
 
-def symmetric(x: Any) -> Any:
-    """(x + x^T) / 2: what `cholesky` and `eigh` are functions of, so that they have a derivative along every direction."""
-    return (x + np.swapaxes(x, -1, -2)) / x.dtype.type(2)
+def hermitian(x: Any) -> Any:
+    """(x + x^H) / 2: what `cholesky` and `eigh` are functions of, so that they have a derivative along every direction."""
+    return (x + np.swapaxes(x, -1, -2).conj()) / real_dtype(x).type(2)
+
+
+def _complex(x: Any) -> Any:
+    return x.astype(np.result_type(x, np.complex64), copy=False)
+
+
+def _times_power_of_two(x: Any, exponents: Any) -> Any:
+    """x 2^exponents, also where that power would underflow."""
+    if x.dtype.kind != "c":
+        return np.ldexp(x, exponents)
+    result = np.empty_like(x)
+    result.real, result.imag = np.ldexp(x.real, exponents), np.ldexp(x.imag, exponents)
+    return result
 
 
 class LinalgNumpy:
@@ -121,10 +134,10 @@ class LinalgNumpy:
         if x.size == 0:  # SciPy's shapes are wrong for a batch of none
             *batch, m, n = x.shape
             k = min(m, n)
-            p = np.broadcast_to(np.eye(m, dtype=x.dtype), (*batch, m, m))
-            return p, p[..., :k], np.zeros((*batch, k, n), x.dtype)
+            p = np.broadcast_to(np.eye(m, dtype=real_dtype(x)), (*batch, m, m))
+            return p, p[..., :k].astype(x.dtype), np.zeros((*batch, k, n), x.dtype)
         p, lower, upper = scipy.linalg.lu(x)
-        return p.astype(x.dtype), lower, upper
+        return np.real(p).astype(real_dtype(x)), lower, upper
 
     def svd(self, x: Any, *, full_matrices: bool) -> tuple[Any, Any, Any]:
         return _each(lambda a: tuple(np.linalg.svd(a, full_matrices)), x)  # type: ignore[no-any-return]
@@ -133,13 +146,20 @@ class LinalgNumpy:
         return _each(lambda a: np.linalg.svd(a, compute_uv=False), x)
 
     def eigh(self, x: Any) -> tuple[Any, Any]:
-        return _each(lambda a: tuple(np.linalg.eigh(a)), symmetric(x))  # type: ignore[no-any-return]
+        return _each(lambda a: tuple(np.linalg.eigh(a)), hermitian(x))  # type: ignore[no-any-return]
 
     def eigvalsh(self, x: Any) -> Any:
-        return _each(np.linalg.eigvalsh, symmetric(x))
+        return _each(np.linalg.eigvalsh, hermitian(x))
+
+    def eig(self, x: Any) -> tuple[Any, Any]:
+        """Complex results, also where all are real; the eigenvectors are columns of length 1, their largest entry real."""
+        return _each(lambda a: tuple(_complex(part) for part in np.linalg.eig(a)), x)  # type: ignore[no-any-return]
+
+    def eigvals(self, x: Any) -> Any:
+        return _each(lambda a: _complex(np.linalg.eigvals(a)), x)
 
     def cholesky(self, x: Any, *, upper: bool) -> Any:
-        return _each(lambda a: np.linalg.cholesky(a, upper=upper), symmetric(x))
+        return _each(lambda a: np.linalg.cholesky(a, upper=upper), hermitian(x))
 
     # Solving
 
@@ -186,11 +206,11 @@ class LinalgNumpy:
 
     def matrix_norm(self, x: Any, *, ord: Any, keepdims: bool) -> Any:
         if 0 in x.shape[-2:]:
-            return np.zeros((*x.shape[:-2], 1, 1) if keepdims else x.shape[:-2], x.dtype)[()]
+            return np.zeros((*x.shape[:-2], 1, 1) if keepdims else x.shape[:-2], real_dtype(x))[()]
         return _each(lambda a: np.linalg.matrix_norm(a, ord=_order(ord), keepdims=keepdims), x)
 
     def vector_norm(self, x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
-        return np.linalg.vector_norm(x, ord=_order(ord), axis=axis, keepdims=keepdims).astype(x.dtype)[()]
+        return np.linalg.vector_norm(x, ord=_order(ord), axis=axis, keepdims=keepdims).astype(real_dtype(x))[()]
 
     def matrix_power(self, x: Any, *, n: int) -> Any:
         return _each(lambda a: np.linalg.matrix_power(a, n), x)
@@ -205,11 +225,11 @@ class LinalgNumpy:
         squarings = np.where(np.isfinite(squarings), np.clip(squarings, 0, _MOST_SQUARINGS), 0).astype(int)[
             ..., np.newaxis, np.newaxis
         ]
-        a = np.ldexp(x, -squarings)
+        a = _times_power_of_two(x, -squarings)
         one, a2 = np.eye(x.shape[-1], dtype=x.dtype), a @ a
         a4 = a2 @ a2
         a6 = a4 @ a2
-        c = [x.dtype.type(n) for n in _PADE]
+        c = [real_dtype(x).type(n) for n in _PADE]
         odd = a @ (a6 @ (c[13] * a6 + c[11] * a4 + c[9] * a2) + c[7] * a6 + c[5] * a4 + c[3] * a2 + c[1] * one)
         even = a6 @ (c[12] * a6 + c[10] * a4 + c[8] * a2) + c[6] * a6 + c[4] * a4 + c[2] * a2 + c[0] * one
         result = _each(np.linalg.solve, even - odd, even + odd)

@@ -9,7 +9,7 @@ All are made of ops of the table, so they differentiate again; all take any lead
 
 from __future__ import annotations
 
-from gradfuzz.engine.linalg_rules import cholesky, det, eigh, gaps, lu, norms, pinv, powers, products, qr, solving, svd
+from gradfuzz.engine.linalg_rules import cholesky, det, eig, eigh, gaps, lu, norms, pinv, powers, products, qr, solving, svd
 from gradfuzz.engine.linalg_rules.table import Rule, Rules
 
 __all__ = ["FORTH", "JVP", "VJP", "VJP_SEVERAL"]
@@ -29,6 +29,7 @@ VJP: Rules = {
     "det": det.VJP["det"],
     "cofactor": det.VJP["cofactor"],
     "cholesky": cholesky.VJP["cholesky"],
+    "eigvals": eig.VJP["eigvals"],
     "eigvalsh": eigh.VJP["eigvalsh"],
     "svdvals": svd.VJP["svdvals"],
     "divide_by_gaps": gaps.VJP["divide_by_gaps"],
@@ -44,6 +45,7 @@ VJP_SEVERAL: dict[str, Rule] = {
     "slogdet": det.VJP_SEVERAL["slogdet"],
     "qr": qr.VJP_SEVERAL["qr"],
     "lu": lu.VJP_SEVERAL["lu"],
+    "eig": eig.VJP_SEVERAL["eig"],
     "eigh": eigh.VJP_SEVERAL["eigh"],
     "svd": svd.VJP_SEVERAL["svd"],
 }
@@ -65,6 +67,8 @@ JVP: Rules = {
     "cholesky": cholesky.JVP["cholesky"],
     "qr": qr.JVP["qr"],
     "lu": lu.JVP["lu"],
+    "eig": eig.JVP["eig"],
+    "eigvals": eig.JVP["eigvals"],
     "eigh": eigh.JVP["eigh"],
     "eigvalsh": eigh.JVP["eigvalsh"],
     "svd": svd.JVP["svd"],
@@ -80,6 +84,7 @@ JVP: Rules = {
 
 FORTH: dict[str, Rule] = {
     "svdvals": svd.FORTH["svdvals"],
+    "eigvals": eig.FORTH["eigvals"],
     "eigvalsh": eigh.FORTH["eigvalsh"],
     "matrix_norm": norms.FORTH["matrix_norm"],
     "lstsq": pinv.FORTH["lstsq"],

@@ -1,13 +1,13 @@
-"""cholesky of matrices (..., n, n): L L^T = (A + A^T) / 2 with L lower, or U^T U with U = L^T.
+"""cholesky of matrices (..., n, n): L L^H = (A + A^H) / 2 with L lower and its diagonal real, or U^H U with U = L^H.
 
-As a function of the symmetric part of A its gradient is symmetric. Phi takes the lower triangle of a matrix and halves the diagonal.
+As a function of the Hermitian part of A its gradient is Hermitian. Phi takes the lower triangle of a matrix and halves the diagonal.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.engine.linalg_rules.matrices import symmetric_part, transpose
+from gradfuzz.engine.linalg_rules.matrices import adjoint, half_of_lower, hermitian_part, solve_adjoint
 from gradfuzz.engine.linalg_rules.table import Rules
 from gradfuzz.engine.value import apply
 
@@ -15,21 +15,21 @@ __all__ = ["JVP", "VJP"]
 
 
 def _cholesky_vjp(g: Any, ans: Any, a: Any, *, upper: bool) -> Any:
-    """A_bar = L^-T sym(Phi(L^T L_bar)) L^-1 (Murray 2016, equations 9 and 10)."""
-    lower, l_bar = (transpose(ans), transpose(g)) if upper else (ans, g)
-    inner = transpose(lower) @ apply("tril", l_bar)
-    whole = 0.5 * (apply("tril", inner) + transpose(apply("tril", inner, k=-1)))
-    left = apply("triangular_solve", lower, whole, lower=True, transposed=True)
-    return symmetric_part(apply("triangular_solve", lower, left, lower=True, left=False))
+    """A_bar = L^-H herm(Phi(L^H L_bar)) L^-1 (Murray 2016, equations 9 and 10); herm drops what the diagonal of L_bar has in imaginary parts."""
+    lower, l_bar = (adjoint(ans), adjoint(g)) if upper else (ans, g)
+    inner = adjoint(lower) @ apply("tril", l_bar)
+    whole = 0.5 * (apply("tril", inner) + adjoint(apply("tril", inner, k=-1)))
+    left = solve_adjoint(lower, whole, lower=True)
+    return hermitian_part(apply("triangular_solve", lower, left, lower=True, left=False))
 
 
 def _cholesky_jvp(t: Any, ans: Any, a: Any, *, upper: bool) -> Any:
-    """dL = L Phi(L^-1 dA L^-T) (Murray 2016, equation 8)."""
-    factor = transpose(ans) if upper else ans
-    half = apply("triangular_solve", factor, 0.5 * (t + transpose(t)))
-    inner = apply("triangular_solve", factor, half, transposed=True, left=False)
-    lower_dot = factor @ (0.5 * (apply("tril", inner) + apply("tril", inner, k=-1)))
-    return transpose(lower_dot) if upper else lower_dot
+    """dL = L Phi(L^-1 dA L^-H) (Murray 2016, equation 8)."""
+    factor = adjoint(ans) if upper else ans
+    half = apply("triangular_solve", factor, hermitian_part(t))
+    inner = solve_adjoint(factor, half, left=False)
+    lower_dot = factor @ half_of_lower(inner)
+    return adjoint(lower_dot) if upper else lower_dot
 
 
 VJP: Rules = {"cholesky": (_cholesky_vjp,)}

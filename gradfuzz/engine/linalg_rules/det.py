@@ -6,7 +6,9 @@ gradient; `cofactor(a, e1, ..., ek)` is that matrix differentiated along e1, ...
     d <G, cofactor(a, e1, ..., ek)> / d a   = cofactor(a, e1, ..., ek, G)
     d <G, cofactor(a, e1, ..., ek)> / d e_j = cofactor(a, e1, ..., ek without e_j, G).
 
-log |det| has the gradient A^-T (Giles 2008, section 2.2.5), at regular matrices only; the sign is constant between them.
+For complex ones <G, C> is Re sum(conj(G) C), so G and the results are conjugated. log det has the differential trace(A^-1 dA) (Giles 2008,
+section 2.2.5), at regular matrices only: its real part is that of log |det|, its imaginary part turns the sign det / |det|. The sign of a real
+determinant is constant between singular matrices.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.functions import reshape, sum, where
-from gradfuzz.engine.linalg_rules.matrices import expand, transpose
+from gradfuzz.engine.functions import complex, conj, imag, is_complex, real, reshape, sum, where
+from gradfuzz.engine.linalg_rules.matrices import adjoint, expand
 from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
@@ -27,16 +29,19 @@ __all__ = ["JVP", "VJP", "VJP_SEVERAL"]
 
 def _cofactor_vjp(k: int, g: Any, ans: Any, a: Any, *directions: Any) -> Any:
     others = directions if k == 0 else (*directions[: k - 1], *directions[k:])
-    return apply("cofactor", a, *others, g)
+    return conj(apply("cofactor", a, *others, conj(g)))
 
 
 def _slogdet_vjp(gs: Any, ans: Any, a: Any) -> Any:
-    _, g = gs
-    return [None if g is None else expand(g) * transpose(apply("inv", a))]
+    """A_bar = (g + i Im(conj(sign) sign_bar)) A^-H."""
+    sign_bar, g = gs
+    if is_complex(a) and sign_bar is not None:
+        g = complex(0.0 if g is None else g, imag(conj(ans[0]) * sign_bar))
+    return [None if g is None else expand(g) * adjoint(apply("inv", a))]
 
 
 VJP: Rules = {
-    "det": (lambda g, ans, a: expand(g) * apply("cofactor", a),),
+    "det": (lambda g, ans, a: expand(g) * conj(apply("cofactor", a)),),
     "cofactor": _cofactor_vjp,
 }
 VJP_SEVERAL: dict[str, Rule] = {"slogdet": _slogdet_vjp}
@@ -63,8 +68,11 @@ def _cofactor_jvp(k: int, t: Any, ans: Any, a: Any, *directions: Any) -> Any:
 
 
 def _slogdet_jvp(t: Any, ans: Any, a: Any, *, part: int) -> Any:
-    """d log |det A| = trace(A^-1 dA)."""
-    return apply("trace", apply("solve", a, t)) if part == 1 else None
+    """d log det A = trace(A^-1 dA)."""
+    if part == 0 and not is_complex(a):
+        return None
+    slope = apply("trace", apply("solve", a, t))
+    return real(slope) if part == 1 else ans * complex(0.0, imag(slope))
 
 
 JVP: Rules = {"det": (_det_jvp,), "cofactor": _cofactor_jvp, "slogdet": (_slogdet_jvp,)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.engine.functions import sum
+from gradfuzz.engine.functions import conj, sum
 from gradfuzz.engine.linalg_rules.matrices import zeros
 from gradfuzz.engine.linalg_rules.table import Rules
 from gradfuzz.engine.value import apply
@@ -31,11 +31,11 @@ def zero_or_nan(k: Any) -> Any:
 
 
 def _vjp_x(g: Any, ans: Any, k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
-    return sum(divide_by_gaps(g * ans, x, y, hollow=hollow), axis=-1)
+    return sum(divide_by_gaps(g * conj(ans), conj(x), conj(y), hollow=hollow), axis=-1)
 
 
 def _vjp_y(g: Any, ans: Any, k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
-    return -sum(divide_by_gaps(g * ans, x, y, hollow=hollow), axis=-2)
+    return -sum(divide_by_gaps(g * conj(ans), conj(x), conj(y), hollow=hollow), axis=-2)
 
 
 def _jvp_x(t: Any, ans: Any, k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
@@ -50,7 +50,7 @@ def _jvp_y(t: Any, ans: Any, k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
 
 VJP: Rules = {
     "divide_by_gaps": (
-        lambda g, ans, k, x, y, *, hollow: divide_by_gaps(g, x, y, hollow=hollow),
+        lambda g, ans, k, x, y, *, hollow: divide_by_gaps(g, conj(x), conj(y), hollow=hollow),
         _vjp_x,
         _vjp_y,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.functions import concat
-from gradfuzz.engine.linalg_rules.matrices import below, columns, rows, transpose, zeros
+from gradfuzz.engine.linalg_rules.matrices import adjoint, below, columns, rows, solve_adjoint, transpose, zeros
 from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
@@ -30,11 +30,11 @@ def _lu_vjp(gs: Any, ans: Any, a: Any) -> Any:
     u1_bar = None if u_bar is None else apply("triu", columns(u_bar, 0, k))
     further: Any = None
     if m > k and l_bar is not None:
-        further = apply("triangular_solve", u1, rows(l_bar, k, m), lower=False, transposed=True, left=False)
-        u1_bar = _minus(u1_bar, apply("triu", transpose(rows(lower, k, m)) @ further))
+        further = solve_adjoint(u1, rows(l_bar, k, m), lower=False, left=False)
+        u1_bar = _minus(u1_bar, apply("triu", adjoint(rows(lower, k, m)) @ further))
     if n > k and u_bar is not None:
-        further = apply("triangular_solve", l1, columns(u_bar, k, n), lower=True, transposed=True, unit_diagonal=True)
-        l1_bar = _minus(l1_bar, below(further @ transpose(columns(upper, k, n))))
+        further = solve_adjoint(l1, columns(u_bar, k, n), lower=True, unit_diagonal=True)
+        l1_bar = _minus(l1_bar, below(further @ adjoint(columns(upper, k, n))))
     main = _square_vjp(l1_bar, u1_bar, l1, u1)
     if max(m, n) > k:
         if further is None:
@@ -48,15 +48,15 @@ def _minus(x: Any, y: Any) -> Any:
 
 
 def _square_vjp(l_bar: Any, u_bar: Any, lower: Any, upper: Any) -> Any:
-    """L^-T (tril(L^T L_bar, -1) + triu(U_bar U^T)) U^-T."""
+    """L^-H (tril(L^H L_bar, -1) + triu(U_bar U^H)) U^-H."""
     parts = []
     if l_bar is not None:
-        parts.append(below(transpose(lower) @ l_bar))
+        parts.append(below(adjoint(lower) @ l_bar))
     if u_bar is not None:
-        parts.append(apply("triu", u_bar @ transpose(upper)))
+        parts.append(apply("triu", u_bar @ adjoint(upper)))
     inner = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-    left = apply("triangular_solve", lower, inner, lower=True, transposed=True, unit_diagonal=True)
-    return apply("triangular_solve", upper, left, lower=False, transposed=True, left=False)
+    left = solve_adjoint(lower, inner, lower=True, unit_diagonal=True)
+    return solve_adjoint(upper, left, lower=False, left=False)
 
 
 VJP_SEVERAL: dict[str, Rule] = {"lu": _lu_vjp}

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.engine.functions import broadcast_to, concat, permute_dims, reshape
+from gradfuzz.engine.functions import broadcast_to, concat, conj, is_complex, permute_dims, reshape
 from gradfuzz.engine.value import Value, apply
 
 __all__ = [
+    "adjoint",
     "below",
     "column",
     "columns",
     "expand",
+    "half_of_lower",
+    "hermitian_part",
     "on_diagonal",
     "row",
     "rows",
-    "symmetric_part",
+    "solve_adjoint",
+    "to_dtype_of",
     "transpose",
     "zeros",
 ]
@@ -26,14 +30,34 @@ def transpose(x: Any) -> Any:
     return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
-def symmetric_part(x: Any) -> Any:
-    """(x + x^T) / 2."""
-    return 0.5 * (x + transpose(x))
+def adjoint(x: Any) -> Any:
+    """The conjugate of the transpose."""
+    return transpose(conj(x))
+
+
+def hermitian_part(x: Any) -> Any:
+    """(x + x^H) / 2."""
+    return 0.5 * (x + adjoint(x))
 
 
 def below(x: Any) -> Any:
     """The entries below the diagonal, zeros elsewhere."""
     return apply("tril", x, k=-1)
+
+
+def half_of_lower(x: Any) -> Any:
+    """The lower triangle with half of the diagonal: plus its adjoint, it is Hermitian with the lower triangle and real diagonal of x."""
+    return 0.5 * (apply("tril", x) + below(x))
+
+
+def solve_adjoint(a: Any, b: Any, **how: Any) -> Any:
+    """`triangular_solve` with the adjoint of the triangle of `a`."""
+    return apply("triangular_solve", conj(a), b, transposed=True, **how)
+
+
+def to_dtype_of(like: Any, x: Any) -> Any:
+    """`x`, as complex numbers where `like` is complex."""
+    return apply("astype", x, dtype="complex") if is_complex(like) and not is_complex(x) else x
 
 
 def column(x: Any) -> Any:
@@ -53,7 +77,7 @@ def expand(x: Any) -> Any:
 
 def zeros(like: Any, shape: tuple[int, ...]) -> Any:
     """Zeros in the trace of `like`."""
-    return Value(like.builder, like.builder.zeros(like.type.__class__("float", shape)), like.level)
+    return Value(like.builder, like.builder.zeros(like.type.__class__(like.type.dtype, shape)), like.level)
 
 
 def on_diagonal(d: Any, m: int, n: int, offset: int = 0) -> Any:

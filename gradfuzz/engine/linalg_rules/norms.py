@@ -1,15 +1,15 @@
 """matrix_norm over the last two axes, and vector_norm over one axis or all.
 
 Choices where a norm has no derivative: where several columns, rows, entries or singular values are extreme together, each gets an equal
-share; at the zero vector or matrix the gradient of the orders 2 and above, and of "fro", is 0. The order 0, a count, has the derivative 0.
+share; an entry's absolute value grows along the entry over it, and not at all where the entry is 0; at the zero vector or matrix the gradient of the orders 2 and above, and of "fro", is 0. The order 0, a count, has the derivative 0.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.engine.functions import expand_reduced, sign, sum, where
-from gradfuzz.engine.linalg_rules.matrices import expand, row, transpose
+from gradfuzz.engine.functions import conj, expand_reduced, is_complex, real, sign, sum, where
+from gradfuzz.engine.linalg_rules.matrices import adjoint, expand, row
 from gradfuzz.engine.linalg_rules.table import Rule, Rules
 from gradfuzz.engine.value import apply
 
@@ -47,6 +47,11 @@ def _share(values: Any, which: Any) -> Any:
     return chosen / sum(chosen, axis=-1, keepdims=True)
 
 
+def _unit(x: Any) -> Any:
+    """The gradient of |x|, entry by entry: x / |x|, 0 where x is."""
+    return _direction(x, abs(x)) if is_complex(x) else sign(x)
+
+
 def _matrix_norm_vjp(g: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> Any:
     g, ans = (g, ans) if keepdims else (expand(g), expand(ans))
     if ord == "fro":
@@ -54,7 +59,7 @@ def _matrix_norm_vjp(g: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> A
     if ord in _LINES:
         axis, which = _LINES[ord]
         share = _share(sum(abs(x), axis=axis), which)
-        return g * (sign(x) * (row(share) if axis == -2 else apply("reshape", share, shape=(*share.shape, 1))))
+        return g * (_unit(x) * (row(share) if axis == -2 else apply("reshape", share, shape=(*share.shape, 1))))
     u, s, vh = (apply("svd", x, full_matrices=False, part=k) for k in range(3))
     weighted = u if ord == "nuc" else u * row(_share(s, _SPECTRAL[ord]))
     return g * (weighted @ vh)
@@ -66,16 +71,22 @@ def _direction(x: Any, norm: Any) -> Any:
     return where(zero, 0.0, x / where(zero, 1.0, norm))
 
 
+def _attained(x: Any, norm: Any, which: Any, axis: Any) -> Any:
+    """Where |x| is its extreme along an axis, `norm`. What |x| is of a complex x may be rounded in several ways, so it is computed once."""
+    size = abs(x)
+    return size == (apply("vector_norm", size, ord=which, axis=axis, keepdims=True) if is_complex(x) else norm)
+
+
 def _vector_norm_vjp(g: Any, ans: Any, x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
     if ord == 0:
         return None
     g, norm = (expand_reduced(y, x.shape, axis, keepdims) for y in (g, ans))
     if ord == 1:
-        return g * sign(x)
+        return g * _unit(x)
     if isinstance(ord, str):
-        chosen = where(abs(x) == norm, 1.0, 0.0)
+        chosen = where(_attained(x, norm, ord, axis), 1.0, 0.0)
         count = expand_reduced(sum(chosen, axis=axis, keepdims=keepdims), x.shape, axis, keepdims)
-        return g * (sign(x) * (chosen / count))
+        return g * (_unit(x) * (chosen / count))
     unit = _direction(x, norm)
     return g * (unit if ord == 2 else unit * abs(unit) ** (ord - 2))
 
@@ -94,18 +105,20 @@ def _mean_slope(slopes: Any, values: Any, which: Any) -> Any:
 
 def _along(x: Any, t: Any) -> Any:
     """The tangent of |x|."""
+    if is_complex(x):
+        return _over_norm(real(conj(x) * t), abs(x))
     return where(x < 0.0, -t, where(x == 0.0, 0.0, t))
 
 
 def _matrix_norm_jvp(t: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> Any:
     if ord == "fro":
-        return _over_norm(sum(x * t, axis=(-2, -1), keepdims=keepdims), ans)
+        return _over_norm(sum(real(conj(x) * t), axis=(-2, -1), keepdims=keepdims), ans)
     if ord in _LINES:
         axis, which = _LINES[ord]
         slope = _mean_slope(sum(_along(x, t), axis=axis), sum(abs(x), axis=axis), which)
     else:
         u, s, vh = (apply("svd", x, full_matrices=False, part=k) for k in range(3))
-        slopes = sum(u * (t @ transpose(vh)), axis=-2)
+        slopes = sum(real(conj(u) * (t @ adjoint(vh))), axis=-2)
         slope = sum(slopes, axis=-1, keepdims=True) if ord == "nuc" else _mean_slope(slopes, s, _SPECTRAL[ord])
     return apply("reshape", slope, shape=ans.shape)
 
@@ -121,10 +134,10 @@ def _vector_norm_jvp(t: Any, ans: Any, x: Any, *, ord: Any, axis: Any, keepdims:
     if ord == 1:
         return sum(_along(x, t), axis=axis, keepdims=keepdims)
     if ord == 2:
-        return _over_norm(sum(x * t, axis=axis, keepdims=keepdims), ans)
+        return _over_norm(sum(real(conj(x) * t), axis=axis, keepdims=keepdims), ans)
     spread = expand_reduced(ans, x.shape, axis, keepdims)
     if isinstance(ord, str):
-        chosen = abs(x) == spread
+        chosen = _attained(x, spread, ord, axis)
         slopes = sum(where(chosen, _along(x, t), 0.0), axis=axis, keepdims=keepdims)
         return slopes / sum(where(chosen, 1.0, 0.0), axis=axis, keepdims=keepdims)
     nonzero = where(spread == 0.0, 1.0, spread)

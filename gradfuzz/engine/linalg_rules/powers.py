@@ -1,7 +1,7 @@
 """matrix_power and expm of matrices (..., n, n).
 
 Powers: by the product rule along the binary digits of the exponent; a negative power is a power of the inverse. The exponential: its Frechet
-derivative L(A, E) is a block of the exponential of a matrix of twice the size (Mathias 1996, theorem 2.1), and its adjoint is L(A^T, .)
+derivative L(A, E) is a block of the exponential of a matrix of twice the size (Mathias 1996, theorem 2.1), and its adjoint is L(A^H, .)
 (Higham 2008, section 10.6).
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.functions import concat
-from gradfuzz.engine.linalg_rules.matrices import columns, rows, transpose, zeros
+from gradfuzz.engine.linalg_rules.matrices import adjoint, columns, rows, zeros
 from gradfuzz.engine.linalg_rules.table import Rules
 from gradfuzz.engine.value import apply
 
@@ -25,24 +25,24 @@ def _matrix_power_vjp(g: Any, ans: Any, x: Any, *, n: int) -> Any:
     if n > 0:
         return _positive_vjp(g, x, n)
     inverse = apply("inv", x)
-    back = transpose(inverse)
+    back = adjoint(inverse)
     return -(back @ _positive_vjp(g, inverse, -n) @ back)
 
 
 def _positive_vjp(g: Any, x: Any, n: int) -> Any:
-    """Y = Z Z has Z_bar = Y_bar Z^T + Z^T Y_bar, and Y = X Z has X_bar = Y_bar Z^T and Z_bar = X^T Y_bar."""
+    """Y = Z Z has Z_bar = Y_bar Z^H + Z^H Y_bar, and Y = X Z has X_bar = Y_bar Z^H and Z_bar = X^H Y_bar."""
     if n == 1:
         return g
     if n % 2:
-        rest = transpose(apply("matrix_power", x, n=n - 1))
-        return g @ rest + _positive_vjp(transpose(x) @ g, x, n - 1)
-    half = transpose(apply("matrix_power", x, n=n // 2) if n > 2 else x)
+        rest = adjoint(apply("matrix_power", x, n=n - 1))
+        return g @ rest + _positive_vjp(adjoint(x) @ g, x, n - 1)
+    half = adjoint(apply("matrix_power", x, n=n // 2) if n > 2 else x)
     return _positive_vjp(g @ half + half @ g, x, n // 2)
 
 
 def _expm_vjp(g: Any, ans: Any, x: Any) -> Any:
-    """L(A^T, G) above the diagonal of exp [[A^T, G], [0, A^T]]."""
-    n, back = x.shape[-1], transpose(x)
+    """L(A^H, G) above the diagonal of exp [[A^H, G], [0, A^H]]."""
+    n, back = x.shape[-1], adjoint(x)
     block = concat([concat([back, g], axis=-1), concat([zeros(x, x.shape), back], axis=-1)], axis=-2)
     return columns(rows(apply("expm", block), 0, n), n, 2 * n)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.engine.functions import broadcast_to, permute_dims, reshape, unbroadcast
+from gradfuzz.engine.functions import broadcast_to, conj, permute_dims, reshape, unbroadcast
 from gradfuzz.engine.linalg_rules.matrices import column, on_diagonal, transpose
 from gradfuzz.engine.linalg_rules.table import Rules
 from gradfuzz.engine.value import apply
@@ -36,13 +36,13 @@ def _kron_entries(g: Any, a: Any, b: Any) -> Any:
 
 def _kron_vjp_a(g: Any, ans: Any, a: Any, b: Any) -> Any:
     *batch, p, q = b.shape
-    product = _kron_entries(g, a, b) @ reshape(b, (*batch, p * q, 1))
+    product = _kron_entries(g, a, b) @ reshape(conj(b), (*batch, p * q, 1))
     return unbroadcast(reshape(product, (*product.shape[:-2], *a.shape[-2:])), a.shape)
 
 
 def _kron_vjp_b(g: Any, ans: Any, a: Any, b: Any) -> Any:
     *batch, m, n = a.shape
-    product = transpose(_kron_entries(g, a, b)) @ reshape(a, (*batch, m * n, 1))
+    product = transpose(_kron_entries(g, a, b)) @ reshape(conj(a), (*batch, m * n, 1))
     return unbroadcast(reshape(product, (*product.shape[:-2], *b.shape[-2:])), b.shape)
 
 
@@ -51,7 +51,7 @@ def _einsum_vjp(k: int, g: Any, ans: Any, *xs: Any, subscripts: str) -> Any:
     left, _, out = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
     own = "".join(dict.fromkeys(terms[k]))
-    others = [(term, x) for j, (term, x) in enumerate(zip(terms, xs, strict=True)) if j != k]
+    others = [(term, conj(x)) for j, (term, x) in enumerate(zip(terms, xs, strict=True)) if j != k]
     found = "".join(c for c in own if c in out or any(c in term for term, _ in others))
     joined = ",".join([out, *(term for term, _ in others)])
     part = apply("einsum", g, *[x for _, x in others], subscripts=f"{joined}->{found}")
@@ -83,7 +83,7 @@ VJP: Rules = {
     "diagonal": (_diagonal_vjp,),
     "tril": (lambda g, ans, x, *, k: apply("tril", g, k=k),),
     "triu": (lambda g, ans, x, *, k: apply("triu", g, k=k),),
-    "outer": (lambda g, ans, a, b: g @ b, lambda g, ans, a, b: a @ g),
+    "outer": (lambda g, ans, a, b: g @ conj(b), lambda g, ans, a, b: conj(a) @ g),
     "kron": (_kron_vjp_a, _kron_vjp_b),
     "einsum": _einsum_vjp,
 }

@@ -8,39 +8,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradfuzz.engine.functions import reshape, unbroadcast
-from gradfuzz.engine.linalg_rules.matrices import column, transpose
+from gradfuzz.engine.functions import conj, reshape, unbroadcast
+from gradfuzz.engine.linalg_rules.matrices import adjoint, column, transpose
 from gradfuzz.engine.linalg_rules.table import Rules
 from gradfuzz.engine.value import apply
 
 __all__ = ["JVP", "VJP"]
 
-# vjp: X = A^-1 B has B_bar = A^-T X_bar and A_bar = -B_bar X^T (Giles 2008, section 2.2.3, for products with inverses) ------------------
+# vjp: X = A^-1 B has B_bar = A^-H X_bar and A_bar = -B_bar X^H (Giles 2008, section 2.2.3, for products with inverses) ------------------
 
 
 def _solve_vjp_b(g: Any, ans: Any, a: Any, b: Any) -> Any:
     if b.ndim > 1:
-        return unbroadcast(apply("solve", transpose(a), g), b.shape)
+        return unbroadcast(apply("solve", adjoint(a), g), b.shape)
     if a.ndim == 2:
-        return apply("solve", transpose(a), g)
-    return unbroadcast(reshape(apply("solve", transpose(a), column(g)), g.shape), b.shape)
+        return apply("solve", adjoint(a), g)
+    return unbroadcast(reshape(apply("solve", adjoint(a), column(g)), g.shape), b.shape)
 
 
 def _solve_vjp_a(g: Any, ans: Any, a: Any, b: Any) -> Any:
     """A vector b is one column."""
     x, x_bar = (ans, g) if b.ndim > 1 else (column(ans), column(g))
-    b_bar = apply("solve", transpose(a), x_bar)
-    return unbroadcast(-(b_bar @ transpose(x)), a.shape)
+    b_bar = apply("solve", adjoint(a), x_bar)
+    return unbroadcast(-(b_bar @ adjoint(x)), a.shape)
 
 
 def _triangular_vjp_b(g: Any, ans: Any, a: Any, b: Any, *, transposed: Any, **how: Any) -> Any:
-    return unbroadcast(apply("triangular_solve", a, g, transposed=not transposed, **how), b.shape)
+    return unbroadcast(apply("triangular_solve", conj(a), g, transposed=not transposed, **how), b.shape)
 
 
 def _triangular_vjp_a(g: Any, ans: Any, a: Any, b: Any, *, lower: Any, transposed: Any, unit_diagonal: Any, left: Any) -> Any:
-    """With T = op(A): T_bar = -B_bar X^T for T X = B, and -X^T B_bar for X T = B; of A_bar, the triangle that is read."""
-    b_bar = apply("triangular_solve", a, g, lower=lower, transposed=not transposed, unit_diagonal=unit_diagonal, left=left)
-    factors = (b_bar, ans) if left else (transpose(ans), transpose(b_bar))
+    """With T = op(A): T_bar = -B_bar X^H for T X = B, and -X^H B_bar for X T = B; of A_bar, the triangle that is read."""
+    b_bar = apply("triangular_solve", conj(a), g, lower=lower, transposed=not transposed, unit_diagonal=unit_diagonal, left=left)
+    factors = (b_bar, conj(ans)) if left else (adjoint(ans), transpose(b_bar))
     a_bar = -(factors[1] @ transpose(factors[0]) if transposed else factors[0] @ transpose(factors[1]))
     return unbroadcast(_read(a_bar, lower, unit_diagonal), a.shape)
 
@@ -52,8 +52,8 @@ def _read(a: Any, lower: Any, unit_diagonal: Any) -> Any:
 
 
 def _inv_vjp(g: Any, ans: Any, a: Any) -> Any:
-    """A_bar = -A^-T C_bar A^-T (Giles 2008, section 2.2.3)."""
-    back = transpose(ans)
+    """A_bar = -A^-H C_bar A^-H (Giles 2008, section 2.2.3)."""
+    back = adjoint(ans)
     return -(back @ g @ back)
 
 
