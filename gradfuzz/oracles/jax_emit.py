@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gradfuzz.oracles import jax_tensors
+from gradfuzz.oracles.base import Precision
 from gradfuzz.oracles.emit import ATOM, POWER, Emitter, Piece, number_text
 from gradfuzz.oracles.jax_linalg import write
 from gradfuzz.oracles.linalg_source import is_linalg
@@ -24,6 +25,9 @@ class JaxEmitter(Emitter):
     """Programs with `jax.numpy`. `F` is the working precision, a NumPy scalar type: its constants are never weakly typed."""
 
     reserved = RESERVED | {"F", "along", "arguments", "derivative", "f", "jax", "jnp", "lax", "weighted"}
+
+    def __init__(self, precision: Precision) -> None:
+        super().__init__(precision, bare=precision != "bfloat16")  # to NumPy, a bfloat16 with a plain number is a float32
 
     def constant(self, value: float) -> str:
         return f"F({number_text(value)})"

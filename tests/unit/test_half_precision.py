@@ -40,6 +40,7 @@ LOOPS = {
     "while": "def f(x, y):\n    acc = x\n    while acc < 2.5:\n        acc = acc * 1.5 + y\n    return acc * x\n",
     "repeat": "def f(x, y):\n    acc = y\n    while True:\n        acc = acc * 2.0 + x * y\n        if not (acc < 3.0):\n            break\n    return acc\n",
     "branch": "def f(x, y):\n    acc = x\n    for i in range(3):\n        if i < 2:\n            acc = acc * tanh(y)\n        else:\n            acc = acc + x / y\n    return acc\n",
+    "constants": "def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = 0.3 * 1.5 + 2\n    return acc * x\n",
     "vector": 'def f(x, v: "float[3]"):\n    acc = v\n    for i in range(3):\n        acc = acc * v + x\n    return sum(acc * acc)\n',
     "matmul": 'def f(x, m: "float[2, 2]"):\n    acc = m\n    for i in range(2):\n        acc = matmul(acc, m) * x\n    return acc\n',
     "reductions": 'def f(x, m: "float[2, 3]"):\n    return logsumexp(m * x, axis=1) + mean(m, axis=1) * amax(m)\n',
@@ -115,7 +116,7 @@ def test_derivatives_of_libraries(library: str, precision: Precision) -> None:
     ways = {way.name: way for way in resolve(library)}
     for way in ("jax:scan", "jax:scan:nojit", "torch:eager", "torch:func"):
         if way in ways:
-            for name in ("for", "branch", "vector", "matmul"):
+            for name in ("for", "branch", "constants", "vector", "matmul"):
                 assert_right(ways[way], asked(LOOPS[name], precision))
 
 
