@@ -219,7 +219,7 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
     """Ask every oracle about one program.
 
     A bare loop body, such as acc*x, is the next value of acc, which starts at 1.0; a FILE holds one def, and MODULE:FUNC is imported and
-    traced. Exit code 1 if an answer is wrong.
+    traced. A complex input, as in --at z=0.5+0.25j, is asked about as z_re and z_im. Exit code 1 if an answer is wrong.
     """
     from gradfuzz.fuzzer import asking
     from gradfuzz.fuzzer.answering import ask_everyone
@@ -242,7 +242,7 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
         points,
         names,
         precision=flags["dtype"],
-        wrt=None if flags["wrt"] is None else _names(flags["wrt"]),
+        wrt=None if flags["wrt"] is None else asking.inputs_named(programs[0][1], _names(flags["wrt"])),
         order=order,
         modes=modes,
     )

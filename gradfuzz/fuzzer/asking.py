@@ -3,6 +3,8 @@
 source  ::= BODY | FILE | MODULE:FUNC | "def ..."     a bare loop body becomes one program per loop form
 at      ::= name=value, ...                           one point; an input that is not named takes a default
 value   ::= number | true | false | [value, ...]
+
+What is asked about is real: a complex input z, as in --at z=0.5+0.25j, is asked about as the two inputs z_re and z_im (see `programs.pairs`).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -24,12 +26,23 @@ from gradfuzz import engine
 from gradfuzz.errors import GradfuzzError, UsageError
 from gradfuzz.oracles.base import Array, Point, Precision
 from gradfuzz.programs.json_form import from_json
+from gradfuzz.programs.pairs import PARTS, in_pairs
 from gradfuzz.programs.parse import loop_program, parse
 from gradfuzz.programs.syntax import Name, Param, Program, walk
-from gradfuzz.programs.typecheck import typecheck
 from gradfuzz.programs.types import Type
 
-__all__ = ["LOOPS", "LoopForm", "closest", "default_input", "points_of", "programs_of", "read_inits", "read_inputs", "remarks"]
+__all__ = [
+    "LOOPS",
+    "LoopForm",
+    "closest",
+    "default_input",
+    "inputs_named",
+    "points_of",
+    "programs_of",
+    "read_inits",
+    "read_inputs",
+    "remarks",
+]
 
 LoopForm = Literal["for", "while", "repeat"]
 LOOPS: tuple[LoopForm, ...] = ("for", "while", "repeat")
@@ -92,11 +105,13 @@ def _value(value: str, name: str, text: str) -> Array:
             array = np.asarray(ast.literal_eval(value))
         elif value in ("true", "True", "false", "False"):
             array = np.asarray(value in ("true", "True"))
+        elif value.endswith(("j", "J")):
+            array = np.asarray(complex(value.replace(" ", "")))
         else:
             array = np.asarray(float(value)) if not re.fullmatch(r"[+-]?\d+", value) else np.asarray(int(value), np.int64)
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         array = np.asarray(None)
-    if array.dtype.kind not in "fib":
+    if array.dtype.kind not in "fibc":
         raise UsageError(f"--at {text!r}: the value {value!r} of {name} is no number, bool or nested list of equal rows")
     return array
 
@@ -115,6 +130,7 @@ def points_of(program: Program, given: Sequence[Mapping[str, Array]], precision:
     A scalar fills an array input. Raises `UsageError` for names that are no inputs and for values that do not fit.
     """
     names = [param.name for param in program.params]
+    given = [_in_parts(program, values) for values in given]
     for values in given:
         for name in values:
             if name not in names:
@@ -129,6 +145,7 @@ def points_of(program: Program, given: Sequence[Mapping[str, Array]], precision:
 
 def remarks(program: Program, given: Sequence[Mapping[str, Array]], source: str) -> list[str]:
     """What a person should know about the inputs: defaults taken, and names that the program does not use."""
+    given = [_in_parts(program, values) for values in given]
     used = {node.id for node in walk(program) if isinstance(node, Name)}
     defaults = [p.name for p in program.params if any(p.name not in values for values in given or [{}])]
     values = ", ".join(f"{p.name} = {default_input(p).tolist()}" for p in program.params if p.name in defaults)
@@ -139,12 +156,33 @@ def remarks(program: Program, given: Sequence[Mapping[str, Array]], source: str)
     ]
 
 
+def inputs_named(program: Program, names: Iterable[str]) -> tuple[str, ...]:
+    """`names`, that of a complex input replaced by those of its parts."""
+    return tuple(part for name in names for part in _parts(program, name))
+
+
+def _parts(program: Program, name: str) -> Iterator[str]:
+    own, parts = {p.name for p in program.params}, [name + part for part in PARTS]
+    yield from parts if name not in own and own.issuperset(parts) else [name]
+
+
+def _in_parts(program: Program, values: Mapping[str, Array]) -> dict[str, Array]:
+    """The values, that of a complex input as those of its parts."""
+    result: dict[str, Array] = {}
+    for name, value in values.items():
+        parts = list(_parts(program, name))
+        result.update(zip(parts, [value] if len(parts) == 1 else [np.real(value), np.imag(value)], strict=True))
+    return result
+
+
 def _fitted(value: Array, param: Param, precision: Precision) -> Array:
     shape = param.type.sizes
     if value.shape not in ((), shape):
         raise UsageError(
             f"the input {param.name} is {param.type}, and the value given has shape {value.shape}; give {shape or 'a scalar'}"
         )
+    if value.dtype.kind == "c":
+        raise UsageError(f"the input {param.name} is {param.type}, not {value.tolist()!r}; give real numbers")
     if (param.type.dtype == "bool") != (value.dtype.kind == "b"):
         raise UsageError(f"the input {param.name} is {param.type}, not {value.tolist()!r}; only a bool is true or false")
     if param.type.dtype == "int" and np.any(value.astype(np.float64) % 1 != 0):
@@ -165,7 +203,7 @@ def programs_of(
     init: Mapping[str, float | str] | None = None,
     inputs: Sequence[Mapping[str, Array]] = (),
 ) -> list[tuple[LoopForm | None, Program]]:
-    """The programs that `source` stands for: a bare loop body one per form in `loops` (all of them by default), anything else one.
+    """The programs that `source` stands for, in pairs: a bare loop body one per form in `loops` (all of them by default), anything else one.
 
     `inputs` tells the shapes of a body's inputs and the examples that a Python function is traced with. A body-first
     loop has no zero trips: that form is left out, or refused where it alone is asked for.
@@ -175,14 +213,17 @@ def programs_of(
         for flag, value in (("--loop", loops), ("--trips", trips), ("--init", init)):
             if value is not None and value != {}:
                 raise UsageError(f"{flag} is for a bare loop body; {_short(source)!r} is a whole program with loops of its own")
-        typecheck(whole)
-        return [(None, whole)]
-    shapes = {name: Type("float", value.shape) for values in inputs[:1] for name, value in values.items()}
+        return [(None, in_pairs(whole))]
+    shapes = {
+        name: Type("complex" if value.dtype.kind == "c" else "float", value.shape)
+        for values in inputs[:1]
+        for name, value in values.items()
+    }
     forms = tuple(loops or LOOPS)
     count = 3 if trips is None else trips
     if count == 0 and forms != ("repeat",):
         forms = tuple(form for form in forms if form != "repeat")
-    return [(form, loop_program(source, trips=count, loop=form, init=init, params=shapes)) for form in forms]
+    return [(form, in_pairs(loop_program(source, trips=count, loop=form, init=init, params=shapes))) for form in forms]
 
 
 def _whole_program(source: str, inputs: Sequence[Mapping[str, Array]]) -> Program | None:
@@ -222,15 +263,18 @@ def _traced(source: str, inputs: Sequence[Mapping[str, Array]]) -> Program:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         raise UsageError(f"{source} has no signature to read its inputs from; wrap it in a plain Python function") from None
-    examples = [
-        np.asarray(given.get(n, 0.5), np.float64 if given.get(n, np.asarray(0.5)).dtype.kind != "b" else None) for n in names
-    ]
+    examples = [_example(np.asarray(given.get(n, 0.5))) for n in names]
     try:
         return engine.trace(function, *examples)
     except GradfuzzError:
         raise
     except Exception as error:  # a stranger's function may raise anything
         raise UsageError(f"tracing {source} raised {type(error).__name__}: {_first_line(error)}") from error
+
+
+def _example(value: Array) -> Array:
+    """An input to trace with: ints are floats here."""
+    return value if value.dtype.kind in "bc" else np.asarray(value, np.float64)
 
 
 def _imported(module_name: str, name: str) -> Callable[..., Any]:

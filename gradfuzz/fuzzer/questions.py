@@ -62,6 +62,7 @@ def questions(
     """
     rng = np.random.default_rng([seed & (2**63 - 1), index])
     typed = typecheck(drawn.program)
+    _refuse_complex(typed)
     precision: Precision = drawn.precision if drawn.precision in precisions else precisions[0]
     points = tuple(Point(_in_precision(inputs, precision)) for inputs in drawn.points)
     names = tuple(p.name for p in drawn.program.params if p.type.is_float)
@@ -88,6 +89,7 @@ def plain_question(
     `wrt` None means all float inputs. Raises `UsageError` for a name that is no float input.
     """
     typed = typecheck(program)
+    _refuse_complex(typed)
     floats = [p.name for p in program.params if p.type.is_float]
     names = tuple(floats if wrt is None else wrt)
     for name in names:
@@ -106,9 +108,17 @@ def plain_question(
 def weighted_question(program: Program, points: Sequence[Point], precision: Precision, modes: Sequence[Mode]) -> Question:
     """A question with respect to all float inputs, with signed weights and directions that are the same every time."""
     typed, rng = typecheck(program), np.random.default_rng(0)
+    _refuse_complex(typed)
     shapes = {p.name: p.type.sizes for p in program.params if p.type.is_float}
     along = {name: _signed(rng, shape) for name, shape in shapes.items()}
     return Question(program, tuple(points), precision, tuple(shapes), tuple(modes), _weights(typed, rng), along)
+
+
+def _refuse_complex(typed: Typed) -> None:
+    """`UsageError` where an output is complex. Complex inputs `Question` itself refuses."""
+    for k, t in enumerate(typed.outputs):
+        if t.is_complex:
+            raise UsageError(f"output {k} is complex, and what is asked about is real; ask about programs.in_pairs(program)")
 
 
 def _weights(typed: Typed, rng: np.random.Generator) -> tuple[Array | None, ...]:

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
+from gradfuzz.errors import UsageError
 from gradfuzz.programs.precision import Precision
 from gradfuzz.programs.syntax import Program
 
@@ -55,6 +56,13 @@ class Question:
     modes: tuple[Mode, ...]
     weights: tuple[Array | None, ...]
     directions: Mapping[str, Array]
+
+    def __post_init__(self) -> None:
+        for param in self.program.params:
+            if param.type.is_complex:
+                raise UsageError(
+                    f"the input {param.name} is complex, and what is asked about is real; ask about programs.in_pairs(program)"
+                )
 
     @property
     def order(self) -> int:

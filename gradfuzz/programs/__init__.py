@@ -5,6 +5,7 @@ from gradfuzz.programs.interpret import evaluate, interpret
 from gradfuzz.programs.json_form import from_json, to_json
 from gradfuzz.programs.lower import lower
 from gradfuzz.programs.ops import OPS, Op, result_type
+from gradfuzz.programs.pairs import in_pairs
 from gradfuzz.programs.parse import loop_program, parse, parse_type
 from gradfuzz.programs.parse_expr import call
 from gradfuzz.programs.printer import to_text
@@ -60,6 +61,7 @@ __all__ = [
     "call",
     "evaluate",
     "from_json",
+    "in_pairs",
     "interpret",
     "loop_program",
     "lower",
