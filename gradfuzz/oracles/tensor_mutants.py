@@ -71,12 +71,12 @@ class _SavedByForward(ForwardMode):
         values, slopes = super().equation(node, arguments, tangents)
         if node.output.name.endswith(_SAVED):
             return values, [None]
-        (tangent, *_), params = tangents, dict(node.params)
         if node.op not in _SAVING or slopes[0] is None:
             return values, slopes
-        saved = self.value(self.builder.emit_as(f"{node.output.name}{_SAVED}", node.op, *arguments, **params))
+        ans = self.value(values[0])
+        saved = self.value(self.builder.emit_as(f"{node.output.name}{_SAVED}", "broadcast_to", ans.atom, shape=ans.shape))
         rule: Any = JVP[node.op]
-        return values, [rule[0](tangent, saved, *map(self.value, arguments), **params)]
+        return values, [rule[0](tangents[0], saved, *map(self.value, arguments), **dict(node.params))]
 
 
 _SAVED = "_saved"
