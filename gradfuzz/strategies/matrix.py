@@ -175,7 +175,7 @@ def _scale(kind: str, size: float, precision: Precision) -> float:
         case "denormal":
             return 4.0 * limits.normal * limits.eps
         case "scaled" if precision == "float16":
-            return size**0.25  # 2^20 is beyond its largest number
+            return math.sqrt(math.sqrt(size))  # 2^20 is beyond its largest number
     return size
 
 
