@@ -255,7 +255,7 @@ BAD = [
     pytest.param(["check", "def f(x):\n    return x\n", "--at", "y=1"], ["'y'"], id="an input that is none"),
     pytest.param(["sweep", "engine", "--family", "lops"], ["'lops'", "loops"], id="unknown family"),
     pytest.param(["sweep", "engine", "--checks", "grad"], ["'grad'", "vjp"], id="unknown check"),
-    pytest.param(["sweep", "engine", "--dtypes", "float16"], ["'float16'"], id="unknown dtype"),
+    pytest.param(["sweep", "engine", "--dtypes", "float8"], ["'float8'", "bfloat16"], id="unknown dtype"),
     pytest.param(["sweep", "engine", "--orders", "one"], ["'one'"], id="an order that is no number"),
     pytest.param(["sweep", "engine", "--max-examples", "0"], ["max_examples"], id="no programs"),
     pytest.param(["sweep", "engine", "--report", "html"], ["'html'", "json"], id="unknown report"),
