@@ -3,6 +3,10 @@
 Every function here takes a Python function of arrays, a `Program` or a `Graph`, and composes with every other: the derivative
 of a derivative is traced like any function. Arguments may be vectorized (see `vectorize`): then a derivative is that of each instance. What is returned is computed in the dtype that all float arrays have (float32, bfloat16, float16), in float64 where they differ.
 
+Arguments and results may be complex. The gradient of a real L with respect to z = a + ib is dL/da + i dL/db, the direction in which L grows fastest, and so
+is every cotangent; a tangent is the change of z. Then Re sum(conj(cotangent) tangent) is the change of L. A function that is holomorphic with slope s
+has the cotangent conj(s) g.
+
 `checkpoint` bounds the memory that reverse mode needs for a long loop, and changes no bit of a result: "none" keeps the carries of
 every trip, "sqrt" about sqrt(n) of n, an int k at most k (see `derivative`); the others are computed again.
 """
@@ -48,7 +52,7 @@ def trace(f: Callable[..., Any], *examples: Operand) -> Program:
 def vjp(f: Function, *args: Operand, checkpoint: Checkpoint = "none") -> tuple[Any, Callable[..., tuple[Any, ...]]]:
     """f(*args), and the function from cotangents of the result to the tuple of cotangents of all arguments.
 
-    The pullback takes one cotangent per output. An argument that is not float gets None.
+    The pullback takes one cotangent per output, complex where the output is. An argument that is neither float nor complex gets None.
     """
     traced, operands, named = _trace(f, args, range(len(args)))
     active = [v.type.is_inexact for v in traced.graph.inputs]
@@ -70,7 +74,7 @@ def vjp(f: Function, *args: Operand, checkpoint: Checkpoint = "none") -> tuple[A
 
 
 def jvp(f: Function, primals: Sequence[Operand], tangents: Sequence[Operand]) -> tuple[Any, Any]:
-    """f(*primals), and its derivative along `tangents` (one per primal, of its shape; None: zero)."""
+    """f(*primals), and its derivative along `tangents` (one per primal, of its shape; complex only where the primal is; None: zero)."""
     if len(primals) != len(tangents):
         raise UsageError(f"jvp takes one tangent per primal: {len(primals)} primals, {len(tangents)} tangents")
     traced, operands, named = _trace(f, primals, [k for k, t in enumerate(tangents) if t is not None])
@@ -101,13 +105,18 @@ def value_and_grad(
         batch = traced.batch_shape(0) if graph.outputs else ()
         if len(graph.outputs) != 1 or graph.outputs[0].type != Type("float", batch):
             found = ", ".join(str(a.type) for a in graph.outputs)
+            instead = (
+                "take real(), imag() or abs() of it"
+                if graph.outputs and graph.outputs[0].type.is_complex
+                else "use vjp or jacobian"
+            )
             raise NotDifferentiableError(
-                f"grad needs a function with one float scalar as its result, this one returns {found}; use vjp or jacobian"
+                f"grad needs a function with one float scalar as its result, this one returns {found}; {instead}"
             )
         for k in places:
             if not 0 <= k < len(args) or not graph.inputs[k].type.is_inexact:
                 raise UsageError(
-                    f"grad with respect to argument {k}: there are {len(args)} arguments, and it must be a float one"
+                    f"grad with respect to argument {k}: there are {len(args)} arguments, and it must be a float or complex one"
                 )
         derived = _reverse(graph, [k in places for k in range(len(graph.inputs))], checkpoint)
         value, *parts = call_graph(derived, [*operands, _matching(1.0, graph.outputs[0].type, traced.axes_of(0), operands)])
@@ -118,7 +127,10 @@ def value_and_grad(
 
 
 def grad(f: Function, argnums: int | Sequence[int] = 0, *, checkpoint: Checkpoint = "none") -> Callable[..., Any]:
-    """The gradient of f, which must return one float scalar, with respect to `argnums` (an int, or several)."""
+    """The gradient of f, which must return one float scalar, with respect to `argnums` (an int, or several).
+
+    With respect to a complex z = a + ib it is dL/da + i dL/db.
+    """
     both = value_and_grad(f, argnums, checkpoint=checkpoint)
     return lambda *args: both(*args)[1]
 
@@ -127,6 +139,7 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Ch
     """The Jacobian of f, which must return one float array, of shape (*result.shape, *argument.shape).
 
     `mode` "rev" pulls back one unit cotangent per entry of the result, "fwd" pushes one unit tangent per entry of the argument.
+    A complex argument or result raises `UsageError`: neither an array of conj(s) nor one of s would be right for all functions.
     """
     if mode not in ("rev", "fwd"):
         raise UsageError(f"jacobian with mode={mode!r}; it is 'rev' or 'fwd'")
@@ -134,8 +147,10 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Ch
     def function(*args: Operand) -> Any:
         args = tuple(_floated(a) if k == argnum else a for k, a in enumerate(args))
         shape = _shape(args[argnum])
+        _refuse_complex(args[argnum], "an argument")
         if mode == "rev":
             value, pullback = vjp(f, *args, checkpoint=checkpoint)
+            _refuse_complex(value, "a result")
             rows = [pullback(unit)[argnum] for unit in _units(_shape(value))]
             return _assemble(rows, _shape(value), shape)
         columns = []
@@ -143,8 +158,10 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Ch
         for unit in _units(shape):
             value, column = jvp(f, args, [unit if k == argnum else None for k in range(len(args))])
             columns.append(column)
-        if value is None:
-            return np.zeros((*_shape(vjp(f, *args)[0]), *shape))
+        value = vjp(f, *args)[0] if value is None else value
+        _refuse_complex(value, "a result")
+        if not columns:
+            return np.zeros((*_shape(value), *shape))
         result = _assemble(columns, shape, _shape(value))
         return _swap(result, len(shape))
 
@@ -154,6 +171,14 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Ch
 def hessian(f: Function, argnum: int = 0, *, checkpoint: Checkpoint = "none") -> Callable[..., Any]:
     """The matrix of second derivatives of f (one float scalar), of shape (*argument.shape, *argument.shape): forward over reverse."""
     return jacobian(grad(f, argnum, checkpoint=checkpoint), argnum, mode="fwd")
+
+
+def _refuse_complex(value: Operand, what: str) -> None:
+    if type_of(value).is_complex:
+        raise UsageError(
+            f"jacobian and hessian with {what} of type {type_of(value)}: give the function of real arguments a, b with z = complex(a, b), "
+            "and take real(z) and imag(z) of results"
+        )
 
 
 def _floated(value: Operand) -> Operand:
@@ -170,7 +195,9 @@ def _trace(f: Function, args: Sequence[Operand], places: Sequence[int]) -> tuple
     precision = precision_of([devectorize(a) for a in args])
     while True:
         whole = [
-            Vectorized(align(_number(a, precision), sizes), tuple(sizes)) if sizes and k in places and type_of(a).is_inexact else a
+            Vectorized(align(_number(a, precision), sizes), tuple(sizes))
+            if sizes and k in places and type_of(a).is_inexact
+            else a
             for k, a in enumerate(args)
         ]
         named = [a.axes if isinstance(a, Vectorized) else () for a in whole]
@@ -189,11 +216,18 @@ def _named(part: Any, axes: tuple[str, ...]) -> Any:
 
 def _number(value: Operand, precision: Precision) -> Operand:
     """A Python number that will be repeated in an array gets the precision of the others; it has none of its own."""
-    return np.dtype(precision).type(value) if type(value) in (int, float) and active_builder() is None else value
+    if active_builder() is not None or type(value) not in (int, float, complex):
+        return value
+    number = np.dtype(precision).type
+    return (
+        number(value) if type(value) is not complex else np.complex128(value) if precision == "float64" else np.complex64(value)
+    )
 
 
 def _matching(value: Operand, type: Type, axes: tuple[str, ...], operands: Sequence[Operand]) -> Any:
     """A tangent or cotangent as data of `type`, whose leading axes are the named `axes`: the same for all instances if it has none."""
+    if type_of(value).is_complex and not type.is_complex:
+        raise UsageError(f"a complex tangent or cotangent for what is of type {type}; give its real part")
     if not axes and not isinstance(value, Vectorized):
         return value
     sizes = {name: n or 0 for name, n in zip(axes, type.shape, strict=False)}

@@ -135,7 +135,8 @@ def _solving(op: str) -> BatchRule:
 def _outer(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
     x, y = args
     rows, columns = reshape(x, (*shape_of(x), 1)), reshape(y, (*shape_of(y)[:-1], 1, shape_of(y)[-1]))
-    return apply("astype", rows * columns, dtype="float")
+    products = rows * columns
+    return products if dtype_of(products) == "complex" else apply("astype", products, dtype="float")
 
 
 def _einsum(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
