@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from gradfuzz.engine.batching import batch
 from gradfuzz.engine.forward import ForwardMode
-from gradfuzz.engine.functions import conj, real, reshape, stack
+from gradfuzz.engine.functions import broadcast_to, conj, real, reshape, stack
 from gradfuzz.engine.functions import sum as total
 from gradfuzz.engine.inline import inline, or_zeros
 from gradfuzz.engine.prune import prune
@@ -24,6 +25,9 @@ from gradfuzz.programs.syntax import ArrayConst, Const, Program
 __all__ = ["Mode", "Rules", "derivative"]
 
 Mode = Literal["fwd", "rev"]
+
+_UNROLLED = 4
+"""A gradient by forward mode with respect to so many entries is written out entry by entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +139,15 @@ class _Step:
         """A gradient by forward mode: one tangent per entry."""
         zeros = [Value(builder, builder.zeros(self.program.inputs[p].type)) for p in self.places]
         shape = zeros[which].shape
+        size = int(np.prod(shape, dtype=int))
+        if size > _UNROLLED and not zeros[which].type.is_complex:
+            return self._by_units_at_once(graph, builder, inputs, which)
 
         def along(k: int, unit: float | complex) -> Value:
             only = [Value(builder, _unit(shape, k, unit)) if j == which else None for j in range(len(zeros))]
             return self._tangent(graph, builder, inputs, only)[1]
 
-        slopes = [along(k, 1.0) for k in range(int(np.prod(shape, dtype=int)))]
+        slopes = [along(k, 1.0) for k in range(size)]
         if zeros[which].type.is_complex:
             slopes = [apply("complex", re, along(k, 1j)) for k, re in enumerate(slopes)]
         if not shape:
@@ -149,6 +156,24 @@ class _Step:
             return zeros[which]
         result = reshape(stack(slopes), shape)
         assert isinstance(result, Value), "a stack of values is a value"
+        return result
+
+    def _by_units_at_once(self, graph: Graph, builder: GraphBuilder, inputs: list[Var], which: int) -> Value:
+        """The same by the derivative along one direction, batched over all of them: a graph whose size is that of the derivative."""
+        inner = GraphBuilder(simplify=True)
+        copies = [inner.input(v.type, v.name) for v in inputs]
+        direction = inner.input(self.program.inputs[self.places[which]].type, "v")
+        only = [Value(inner, direction) if j == which else None for j in range(len(self.places))]
+        slope = self._tangent(graph, inner, copies, only)[1]
+        one = prune(inner.finish([*copies, direction], [slope.atom]))
+        shape = direction.type.sizes
+        size = int(np.prod(shape, dtype=int))
+        batched, (moves,) = batch(one, [*[False] * len(copies), True], size)
+        square = broadcast_to(Value(builder, constant(1.0)), (size, size))
+        units = reshape(apply("tril", apply("triu", square, k=0), k=0), (size, *shape))
+        (slopes,) = inline(builder, batched, [*inputs, units.atom])
+        result = reshape(Value(builder, slopes), shape) if moves else broadcast_to(Value(builder, slopes), shape)
+        assert isinstance(result, Value), "made of values"
         return result
 
     def _scalar(self, graph: Graph) -> list[int]:

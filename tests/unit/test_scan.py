@@ -30,7 +30,7 @@ def running(v: Any) -> Any:
     return carry + engine.sum(ys * ys)
 
 
-@pytest.mark.parametrize("modes", [(), ("rev",), ("fwd",), ("rev", "fwd"), ("fwd", "rev"), ("rev", "rev")], ids="-".join)
+@pytest.mark.parametrize("modes", [(), ("rev",), ("fwd", "rev"), ("rev", "rev"), ("fwd", "fwd", "rev")], ids="-".join)
 def test_a_scan_copies_no_array_in_any_trip(modes: tuple[Any, ...]) -> None:
     """Neither the xs nor the ys nor a cotangent of either, of any order: each trip reads a row and writes one."""
     graph = trace_function(running, [Type("float", (5,))], ["v"]).graph
