@@ -23,7 +23,17 @@ from flint import arb, arb_series, fmpq
 
 from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.oracles.arb_linalg import Eigenpairs, LinalgArb
-from gradfuzz.oracles.arb_numbers import Number, WideError, constant_term
+from gradfuzz.oracles.arb_numbers import (
+    Number,
+    WideError,
+    complex_function,
+    constant_term,
+    is_complex,
+    nonzero,
+    off_the_cut,
+    pair,
+    parts,
+)
 from gradfuzz.oracles.base import Point, Precision, Question, Reference, Truth
 from gradfuzz.oracles.directions import Line, Setting, UnsettledError, inconclusive, lines
 from gradfuzz.programs.interpret import interpret
@@ -52,10 +62,17 @@ class ArbNamespace(LinalgArb):
     and not only here: 1 is the usual start of a product.
     """
 
+    is_complex = staticmethod(is_complex)
+    pair = staticmethod(pair)
+    parts = staticmethod(parts)
+    nonzero = staticmethod(nonzero)
+
     def __init__(self, precision: Precision = "float64", trace: list[int] | None = None, *, order: int = 0) -> None:
         super().__init__(precision, trace)
         self.order = order
         self.eigenpairs = {}
+        self.phases = 0
+        self.turned = False
 
     def scalar(self, value: float | int) -> arb:
         return arb(value)
@@ -72,7 +89,7 @@ class ArbNamespace(LinalgArb):
 
     @staticmethod
     def times(a: Any, b: Any) -> Any:
-        if isinstance(a, arb_series) and isinstance(b, arb):
+        if isinstance(b, arb) and not isinstance(a, arb):
             a, b = b, a
         if isinstance(a, arb):
             if a == _ONE:
@@ -115,10 +132,15 @@ class ArbNamespace(LinalgArb):
         return a if isinstance(b, arb) and b == _ONE else a / b
 
     def power(self, a: Any, b: Any) -> Any:
-        _positive(a, "pow")
+        if is_complex(a):
+            off_the_cut(a, "pow")
+        else:
+            _positive(a, "pow")
         return (b * a.log()).exp()
 
     def function(self, name: str, x: Any) -> Any:
+        if is_complex(x):
+            return complex_function(name, x, self.order)
         if name == "log1p":
             _positive(1 + x, name)
         if name == "log" or (name == "sqrt" and not (self.order == 0 and x.is_zero())):
@@ -181,7 +203,7 @@ class ArbReference(Reference):
             try:
                 setting = Setting(question, point)
                 with _working(bits, question.order + 1):
-                    values, gradient = _enclosures(setting, trace)
+                    values, gradient = _settled(setting, trace)
                     if last or all(map(_is_narrow, [*gradient, *(ball for output in values for ball in output.flat)])):
                         return _truth(setting, values, gradient, trace)
             except EvaluationError as error:
@@ -190,18 +212,36 @@ class ArbReference(Reference):
         raise AssertionError("the last precision always answers")
 
 
-def _enclosures(setting: Setting, trace: list[int]) -> tuple[list[Entries], list[arb]]:
-    """Balls around the entries of each output and around each coordinate of the gradient."""
+def _settled(setting: Setting, trace: list[int]) -> tuple[list[Entries], list[arb]]:
+    """The enclosures, where they do not depend on the phases of complex vectors: two results that do not meet show that they do."""
+    eigenpairs: Eigenpairs = {}
+    values, gradient, phases = _enclosures(setting, trace, eigenpairs)
+    if phases and setting.question.order:
+        others, other_gradient, _ = _enclosures(setting, [], eigenpairs, turned=True)
+        before, after = (
+            [*g, *(ball for output in v for ball in output.flat)] for v, g in ((values, gradient), (others, other_gradient))
+        )
+        if not all(a.overlaps(b) for a, b in zip(before, after, strict=True)):
+            raise UnsettledError("the result depends on phases that a decomposition of a complex matrix leaves free")
+    return values, gradient
+
+
+def _enclosures(
+    setting: Setting, trace: list[int], eigenpairs: Eigenpairs, *, turned: bool = False
+) -> tuple[list[Entries], list[arb], int]:
+    """Balls around the entries of each output and around each coordinate of the gradient; how many phases were free."""
     question = setting.question
     order = question.order
     values: list[Entries] = []
     gradient: list[arb] = []
-    eigenpairs: Eigenpairs = {}
+    phases = 0
 
     def run(line: Line | None, steps: list[int]) -> arb:
+        nonlocal phases
         namespace = ArbNamespace(question.precision, steps, order=order)
-        namespace.eigenpairs = eigenpairs
+        namespace.eigenpairs, namespace.turned = eigenpairs, turned
         outputs = interpret(question.program, setting.inputs(line, arb, _on_line), namespace, trace=steps)
+        phases += namespace.phases
         if not values:
             values.extend(_balls(output, namespace) for output in outputs)
         total: Number = setting.total(outputs, arb)
@@ -216,7 +256,7 @@ def _enclosures(setting: Setting, trace: list[int]) -> tuple[list[Entries], list
             total += arb(fmpq(line.weight.numerator, line.weight.denominator)) * run(line, steps)
             steps = []
         gradient.append(total * math.factorial(order))
-    return values, gradient
+    return values, gradient, phases
 
 
 def _on_line(x: float, v: float, s: int) -> arb_series:

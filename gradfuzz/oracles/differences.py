@@ -28,9 +28,9 @@ import numpy as np
 from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.oracles.base import Array, Point, Precision, Question, Reference, Truth
 from gradfuzz.oracles.directions import Line, Setting, UnsettledError, inconclusive, lines
-from gradfuzz.oracles.mpmath_linalg import LinalgMpmath
+from gradfuzz.oracles.mpmath_linalg import LinalgMpmath, bits_of
 from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.object_namespace import OutOfRangeError
+from gradfuzz.programs.object_namespace import OutOfRangeError, UndecidedError
 
 __all__ = ["MpmathNamespace", "MpmathReference"]
 
@@ -63,12 +63,18 @@ _SAFETY = 8
 _RANGES = {"exp": 256, "expm1": 256, "sin": 4096, "cos": 4096, "tan": 4096}
 """exp of 2^256 and sin of 2^4096 are far beyond what any float leads to, and reducing them would take mpmath for ever."""
 
+_NEAR_CUT = 40
+"""On which side of the negative real axis a number stands is a choice where it is closer to it than 2^-40 of its size ..."""
+
+_ON_CUT = 64
+"""... and nobody knows where it is within 2^64 roundings of it."""
+
 Number = Any
-"""An mpmath.mpf; mpmath has no types."""
+"""An mpmath.mpf or mpmath.mpc; mpmath has no types."""
 
 
 class MpmathNamespace(LinalgMpmath):
-    """mpf numbers of one context. `order` 0 is a plain evaluation: sqrt(0) is 0 there, and a domain error otherwise."""
+    """mpf and mpc numbers of one context. `order` 0 is a plain evaluation: sqrt(0) is 0 there, and a domain error otherwise."""
 
     def __init__(
         self,
@@ -86,6 +92,18 @@ class MpmathNamespace(LinalgMpmath):
     def scalar(self, value: float | int) -> Number:
         return self.mp.mpf(value)
 
+    def is_complex(self, x: Number) -> bool:
+        return isinstance(x, self.mp.mpc)
+
+    def pair(self, re: Number, im: Number) -> Number:
+        return self.mp.mpc(re, im)
+
+    def parts(self, z: Number) -> tuple[Number, Number]:
+        return z.real, z.imag
+
+    def nonzero(self, z: Number) -> bool:
+        return bool(z)
+
     def compare(self, a: Number, b: Number) -> int:
         return (a > b) - (a < b)
 
@@ -95,24 +113,40 @@ class MpmathNamespace(LinalgMpmath):
         return a / b
 
     def power(self, a: Number, b: Number) -> Number:
-        _positive(a, "pow")
+        self._defined("pow", a)
         return self.function("exp", b * self.mp.ln(a))
 
     def function(self, name: str, x: Number) -> Number:
         if name == "log":
-            _positive(x, name)
+            self._defined(name, x)
         elif name == "log1p":
             _positive(1 + x, name)
         elif name == "sqrt":
             if x or self.order:
-                _positive(x, name)
+                self._defined(name, x)
         elif x and self.mp.mag(x) > _RANGES.get(name, math.inf):
             raise OutOfRangeError(f"{name} of {self.mp.nstr(x, 5)}, a number beyond all floats")
         # Most runs of a stencil meet the same arguments again: all that do not depend on the coordinate that moves.
-        key = name, self.mp.prec, x._mpf_
+        key = name, self.mp.prec, bits_of(x)
         if key not in self._known:
             self._known[key] = getattr(self.mp, name)(x)
         return self._known[key]
+
+    def _defined(self, op: str, x: Number) -> None:
+        if self.is_complex(x):
+            self._off_the_cut(op, x)
+        else:
+            _positive(x, op)
+
+    def _off_the_cut(self, op: str, z: Number) -> None:
+        """The ops that jump across the negative real axis, and have no derivative at 0."""
+        if not z:
+            raise DomainError(f"{op} of 0; the argument must not be 0")
+        size, height = abs(z.real), abs(z.imag)
+        near = z.real < 0 and height < self.mp.ldexp(size, -_NEAR_CUT)
+        if near and height <= self.mp.ldexp(size, _ON_CUT - self.mp.prec):
+            raise UndecidedError(f"{op} of {self.mp.nstr(z, 5)}: it jumps across the negative real axis", tie=True)
+        self.choices.append((1 if z.imag > 0 else -1) if near else 0)
 
 
 def _positive(x: Number, op: str) -> None:

@@ -1,6 +1,7 @@
-"""Linear algebra on object arrays: batches, shapes, signs, orders and norms. How a matrix is factored is the subclass's own.
+"""Linear algebra on object arrays: decompositions, systems, determinants, powers and norms. How a matrix is factored is the subclass's own.
 
-A decomposition that is unique but for signs is turned to agree with the one that LAPACK gives for the matrix rounded to float64.
+A decomposition that is unique but for signs is turned to agree with the one that LAPACK gives for the matrix rounded to float64; so is one
+that is unique but for phases, complex numbers of modulus 1. The r of a complex qr has a real diagonal, as LAPACK's has.
 The columns that the matrix does not determine at all (of a complete q, of full u and vh) are LAPACK's, made orthonormal and
 orthogonal to the others: the basis nearest to LAPACK's, whose derivative has no rotation inside the complement.
 """
@@ -10,47 +11,31 @@ from __future__ import annotations
 import abc
 import functools
 import itertools
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradfuzz.errors import DomainError
-from gradfuzz.programs.linalg_numpy import LinalgNumpy
-from gradfuzz.programs.precision import Precision
-from gradfuzz.programs.product_objects import ProductObjects
+from gradfuzz.programs.matrix_objects import MatrixObjects, signed
 
 __all__ = ["LinalgObjects"]
 
 Array = Any
 """An object array of numbers; a single number where a result has no axes."""
 
-_MODELS = 64
-"""How many decompositions by LAPACK are remembered."""
 
-_SAME = 2.0**-45
-"""Two matrices are one matrix rounded twice where they differ by less than this share of their greatest entry."""
-
-_NUMPY = LinalgNumpy()
-
-
-class LinalgObjects(ProductObjects):
+class LinalgObjects(MatrixObjects):
     """The linear-algebra ops. A subclass gives the algorithms, each for one matrix that has rows and columns."""
-
-    def __init__(self, precision: Precision = "float64", trace: list[int] | None = None) -> None:
-        super().__init__(precision, trace)
-        self._models: deque[tuple[str, dict[str, Any], Any, Any]] = deque(maxlen=_MODELS)
 
     # What a subclass gives
 
     @abc.abstractmethod
-    def nearest(self, x: Any) -> float:
-        """The float64 next to a scalar, or one of two that are nearly as near."""
-
-    @abc.abstractmethod
     def qr_of(self, a: Array) -> tuple[Array, Array]:
-        """Q (m, n) with orthonormal columns and R (n, n) upper triangular, of A (m, n) with m >= n. Signs are free."""
+        """Q (m, n) with orthonormal columns and R (n, n) upper triangular, of A (m, n) with m >= n. Signs are free.
+
+        R's diagonal is real.
+        """
 
     @abc.abstractmethod
     def lu_of(self, a: Array) -> tuple[list[int], Array, Array]:
@@ -58,7 +43,7 @@ class LinalgObjects(ProductObjects):
 
     @abc.abstractmethod
     def svd_of(self, a: Array) -> tuple[Array, Array, Array]:
-        """U (m, n), S (n,) descending and V^T (n, n), of A (m, n) with m >= n. Signs are free."""
+        """U (m, n), S (n,) descending and V^H (n, n), of A (m, n) with m >= n. Signs or phases are free."""
 
     @abc.abstractmethod
     def singular_values(self, a: Array) -> Array:
@@ -66,15 +51,23 @@ class LinalgObjects(ProductObjects):
 
     @abc.abstractmethod
     def eigh_of(self, a: Array) -> tuple[Array, Array]:
-        """Eigenvalues (n,) ascending and orthonormal eigenvectors (n, n) as columns, of a symmetric matrix. Signs are free."""
+        """Eigenvalues (n,) ascending and orthonormal eigenvectors (n, n) as columns, of a Hermitian matrix. Signs or phases are free."""
 
     @abc.abstractmethod
     def eigenvalues(self, a: Array) -> Array:
-        """Eigenvalues (n,) ascending, of a symmetric matrix."""
+        """Eigenvalues (n,) ascending, of a Hermitian matrix."""
+
+    @abc.abstractmethod
+    def eig_of(self, a: Array) -> tuple[Array, Array]:
+        """Complex eigenvalues (n,) in any order and eigenvectors (n, n) of norm 1 as columns, of any square matrix. Phases are free."""
+
+    @abc.abstractmethod
+    def spectrum_of(self, a: Array) -> Array:
+        """Complex eigenvalues (n,) in any order, of any square matrix."""
 
     @abc.abstractmethod
     def cholesky_of(self, a: Array) -> Array:
-        """The lower factor, of a symmetric matrix."""
+        """The lower factor, of a Hermitian matrix."""
 
     @abc.abstractmethod
     def solve_of(self, a: Array, b: Array) -> Array:
@@ -96,60 +89,14 @@ class LinalgObjects(ProductObjects):
     def expm_of(self, a: Array) -> Array:
         """The matrix exponential."""
 
-    # Batches
-
-    def _over(self, op: str, one: Callable[..., Any], *arrays: Array, **params: Any) -> Any:
-        """`one` on every matrix of the batch; a tuple of arrays where it gives a tuple. NumPy says what `op` is of empty arrays."""
-        if any(a.size == 0 for a in arrays):
-            return self._empty(op, arrays, params)
-        batch = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
-        spread = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in arrays]
-        results = [one(*(a[place] for a in spread)) for place in np.ndindex(*batch)]
-        if isinstance(results[0], tuple):
-            return tuple(_stacked(part, batch) for part in zip(*results, strict=True))
-        return _stacked(results, batch)
-
-    def _empty(self, op: str, arrays: Sequence[Array], params: dict[str, Any]) -> Any:
-        values = getattr(_NUMPY, op)(*(np.zeros(a.shape) for a in arrays), **params)
-        return tuple(map(self._numbers, values)) if isinstance(values, tuple) else self._numbers(values)
-
-    def _numbers(self, values: Any) -> Array:
-        """Floats as this arithmetic's own numbers, exactly."""
-        return np.frompyfunc(lambda x: self.scalar(float(x)), 1, 1)(np.asarray(values))
-
-    def _eye(self, m: int, n: int | None = None) -> Array:
-        return self._numbers(np.eye(m, n))
-
-    # Signs
-
-    def _floats(self, a: Array) -> Any:
-        return np.array([self.nearest(x) for x in a.ravel().tolist()], np.float64).reshape(a.shape)
-
-    def _model(self, op: str, a: Array, **params: Any) -> Any:
-        """What LAPACK gives for `a` rounded to float64; the same for a matrix that differs from an earlier one by that rounding."""
-        here = self._floats(a)
-        for known, options, matrix, result in self._models:
-            if (known, options, matrix.shape) == (op, params, here.shape) and _close(matrix, here):
-                return result
-        with np.errstate(all="ignore"):
-            result = getattr(_NUMPY, op)(here, **params)
-        self._models.append((op, params, here, result))
-        return result
-
-    def _opposed(self, columns: Array, model: Any) -> Any:
-        """Which columns point away from the model's."""
-        with np.errstate(all="ignore"):
-            opposed: Any = (self._floats(columns) * model).sum(axis=0) < 0
-        return opposed
+    # Decompositions
 
     def _completed(self, columns: Array, model: Any) -> Array:
         """The model's further columns, made orthonormal and orthogonal to `columns`."""
         further = self._numbers(model)
-        inside = self.matmul(columns, self.matmul(columns.T, further))
+        inside = self.matmul(columns, self.matmul(self.adjoint(columns), further))
         result, _ = self.qr_of(self.subtract(further, inside))
-        return _turned(result, self._opposed(result, model))
-
-    # Decompositions
+        return self._turned(result, self._turns(result, model))
 
     def qr(self, x: Array, *, mode: str) -> Any:
         return self._over("qr", lambda a: self._qr(a, mode), x, mode=mode)
@@ -159,9 +106,9 @@ class LinalgObjects(ProductObjects):
         k = min(m, n)
         model, _ = self._model("qr", a, mode=mode)
         q, r = self.qr_of(a[:, :k])
-        r = np.concatenate([r, self.matmul(q.T, a[:, k:])], axis=1) if n > k else r
+        r = np.concatenate([r, self.matmul(self.adjoint(q), a[:, k:])], axis=1) if n > k else r
         opposed = self._opposed(q, model[:, :k])
-        q, r = _turned(q, opposed), _turned(r.T, opposed).T
+        q, r = signed(q, opposed), signed(r.T, opposed).T
         if mode == "complete" and m > k:
             q = np.concatenate([q, self._completed(q, model[:, k:])], axis=1)
             r = np.concatenate([r, self._numbers(np.zeros((m - k, n)))])
@@ -177,8 +124,9 @@ class LinalgObjects(ProductObjects):
         return self._numbers(p), lower, upper
 
     def pivot(self, candidates: Sequence[Any]) -> int:
-        """Where the entry of greatest absolute value stands, the first of equals."""
-        return self._extreme([self.size(x) for x in candidates], 1)
+        """Where the entry of greatest absolute value stands, the first of equals. For complex ones LAPACK's izamax has |re| + |im|."""
+        parts = [self.parts(x) if self.is_complex(x) else (x,) for x in candidates]
+        return self._extreme([functools.reduce(self.plus, map(self.size, numbers)) for numbers in parts], 1)
 
     def _extreme(self, row: Sequence[Any], sign: int) -> int:
         """Where the greatest (`sign` 1) or smallest (-1) entry stands, the first of equals.
@@ -200,36 +148,60 @@ class LinalgObjects(ProductObjects):
         m, n = a.shape
         k = min(m, n)
         model_u, _, model_vh = self._model("svd", a, full_matrices=full)
-        u, s, vh = self.svd_of(a if m >= n else a.T)
-        u, v = (u, vh.T) if m >= n else (vh.T, u)
-        opposed = self._opposed(u, model_u[:, :k])
-        u, v = _turned(u, opposed), _turned(v, opposed)
+        u, s, vh = self.svd_of(a if m >= n else self.adjoint(a))
+        u, v = (u, self.adjoint(vh)) if m >= n else (self.adjoint(vh), u)
+        turns = self._turns(u, model_u[:, :k])
+        u, v = self._turned(u, turns), self._turned(v, turns)
         if full and m > k:
             u = np.concatenate([u, self._completed(u, model_u[:, k:])], axis=1)
         if full and n > k:
-            v = np.concatenate([v, self._completed(v, model_vh[k:].T)], axis=1)
-        return u, s, v.T
+            v = np.concatenate([v, self._completed(v, np.conj(model_vh[k:].T))], axis=1)
+        return u, s, self.adjoint(v)
 
     def svdvals(self, x: Array) -> Array:
         return self._over("svdvals", lambda a: self.singular_values(a if len(a) >= len(a.T) else a.T), x)
 
-    def _symmetric(self, x: Array) -> Array:
-        return self.multiply(self.add(x, np.swapaxes(x, -1, -2)), self.scalar(0.5))
+    def _hermitian(self, x: Array) -> Array:
+        return self.multiply(self.add(x, self.adjoint(x)), self.scalar(0.5))
 
     def eigh(self, x: Array) -> Any:
         return self._over("eigh", self._eigh, x)
 
     def _eigh(self, a: Array) -> tuple[Array, Array]:
         _, model = self._model("eigh", a)
-        w, v = self.eigh_of(self._symmetric(a))
-        return w, _turned(v, self._opposed(v, model))
+        w, v = self.eigh_of(self._hermitian(a))
+        return w, self._turned(v, self._turns(v, model))
 
     def eigvalsh(self, x: Array) -> Array:
-        return self._over("eigvalsh", lambda a: self.eigenvalues(self._symmetric(a)), x)
+        return self._over("eigvalsh", lambda a: self.eigenvalues(self._hermitian(a)), x)
+
+    def eig(self, x: Array) -> Any:
+        return self._over("eig", self._eig, x)
+
+    def _eig(self, a: Array) -> tuple[Array, Array]:
+        values, vectors = self._model("eig", a)
+        w, v = self.eig_of(a)
+        order = self._order_of(w, values)
+        v = v[:, order]
+        return w[order], self._turned(v, self._turns(v, vectors))
+
+    def eigvals(self, x: Array) -> Array:
+        return self._over("eigvals", self._eigvals, x)
+
+    def _eigvals(self, a: Array) -> Array:
+        w = self.spectrum_of(a)
+        return w[self._order_of(w, self._model("eigvals", a))]
+
+    def _order_of(self, w: Array, model: Any) -> Any:
+        """The order in which the numbers stand nearest to the model's."""
+        from scipy.optimize import linear_sum_assignment
+
+        distances = np.abs(self._floats(w)[np.newaxis, :] - model[:, np.newaxis])
+        return linear_sum_assignment(np.where(np.isfinite(distances), distances, 0.0))[1]
 
     def cholesky(self, x: Array, *, upper: bool) -> Array:
-        lower = self._over("cholesky", lambda a: self.cholesky_of(self._symmetric(a)), x, upper=False)
-        return np.swapaxes(lower, -1, -2) if upper else lower
+        lower = self._over("cholesky", lambda a: self.cholesky_of(self._hermitian(a)), x, upper=False)
+        return self.adjoint(lower) if upper else lower
 
     # Solving
 
@@ -267,6 +239,9 @@ class LinalgObjects(ProductObjects):
 
     def slogdet(self, x: Array) -> tuple[Array, Array]:
         det = self.det(x)
+        if self.has_complex(self.as_array(det)):
+            modulus = self.abs(det)
+            return self.divide(det, modulus), self.log(modulus)
         sign = self.sign(det)
         return sign, self.log(self.multiply(sign, det))
 
@@ -307,7 +282,7 @@ class LinalgObjects(ProductObjects):
 
     def vanishes(self, x: Any, among: Sequence[Any]) -> bool:
         """Whether a number is 0, as far as can be seen beside the others."""
-        return self.compare(x, self.scalar(0)) == 0
+        return not self.nonzero(x) if self.is_complex(x) else self.compare(x, self.scalar(0)) == 0
 
     def matrix_power(self, x: Array, *, n: int) -> Array:
         if n == 0:
@@ -354,7 +329,7 @@ class LinalgObjects(ProductObjects):
         if order in ("inf", "-inf"):
             return self.abs(row[self._extreme([self.size(x) for x in row], 1 if order == "inf" else -1)])
         if order == 0:
-            return self.scalar(sum(self._choice(x, zero) != 0 for x in row))
+            return self.scalar(sum(self._unlike_zero(x) for x in row))
         if order == 1:
             return functools.reduce(self.plus, map(self.abs, row))
         total = functools.reduce(self.plus, [self._size_to_power(x, order) for x in row])
@@ -367,31 +342,21 @@ class LinalgObjects(ProductObjects):
             return root if order > 0 else self.quotient(self.scalar(1), root)
         return self.power(total, self.quotient(self.scalar(1), self.scalar(order)))
 
+    def _unlike_zero(self, x: Any) -> bool:
+        """Whether a number is not 0, a choice."""
+        if not self.is_complex(x):
+            return self._choice(x, self.scalar(0)) != 0
+        self.choices.append(int(self.nonzero(x)))
+        return bool(self.choices[-1])
+
     def size(self, x: Any) -> Any:
         """|x| without a choice: to be compared, and to be raised to a power."""
+        if self.is_complex(x):
+            return self.function("sqrt", self.squared_modulus(x)) if self.nonzero(x) else self.scalar(0)
         return -x if self.compare(x, self.scalar(0)) < 0 else x
 
     def _size_to_power(self, x: Any, n: int) -> Any:
         """|x|^n, which for n > 1 has a derivative at 0."""
+        if n % 2 == 0 and self.is_complex(x):
+            return self._integer_power(self.squared_modulus(x), n // 2)
         return self._integer_power(self.size(x) if n % 2 else x, n)
-
-
-def _stacked(entries: Sequence[Any], batch: tuple[int, ...]) -> Array:
-    """Results of single matrices as one array."""
-    if isinstance(entries[0], np.ndarray):
-        return np.stack(entries).reshape(*batch, *entries[0].shape)
-    result = np.empty(len(entries), object)
-    for k, entry in enumerate(entries):
-        result[k] = entry
-    return result.reshape(batch)[()]
-
-
-def _turned(columns: Array, opposed: Any) -> Array:
-    result = columns.copy()
-    result[:, opposed] = -columns[:, opposed]
-    return result
-
-
-def _close(a: Any, b: Any) -> bool:
-    largest = np.abs(a).max(initial=0.0)
-    return bool(np.all(np.abs(a - b) <= _SAME * largest))

@@ -18,6 +18,7 @@ import numpy as np
 
 from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.programs.axes import normalize_axes
+from gradfuzz.programs.complex_objects import ComplexObjects
 from gradfuzz.programs.numpy_namespace import ArrayNamespace
 from gradfuzz.programs.precision import Precision, rounded
 from gradfuzz.programs.syntax import ParamValue
@@ -52,8 +53,8 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray)
 
 
-class ObjectNamespace(TensorObjects, ArrayNamespace):
-    """Floats are Python objects; int arrays are int64 arrays and bool arrays bool arrays, as everywhere."""
+class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
+    """Floats and complex numbers are Python objects; int arrays are int64 arrays and bool arrays bool arrays, as everywhere."""
 
     def __init__(self, precision: Precision = "float64", trace: list[int] | None = None) -> None:
         self.precision = precision
@@ -75,11 +76,15 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
 
     @abc.abstractmethod
     def power(self, a: Any, b: Any) -> Any:
-        """A ** b for scalars, a > 0."""
+        """A ** b for scalars, a > 0 or complex and off the negative real axis."""
 
     @abc.abstractmethod
     def function(self, name: str, x: Any) -> Any:
-        """sin, cos, tan, tanh, exp, log or sqrt of a scalar."""
+        """sin, cos, tan, tanh, exp, log or sqrt of a scalar.
+
+        `UndecidedError` for log and sqrt of a complex number on the negative real axis, where their principal branches jump: on which
+        side it stands is told by the sign of a zero, which this arithmetic has not.
+        """
 
     # What a subclass may change
 
@@ -93,7 +98,9 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
 
     # Constants
 
-    def constant(self, value: float | int) -> Any:
+    def constant(self, value: float | int | complex) -> Any:
+        if isinstance(value, complex):
+            return self.pair(self.constant(value.real), self.constant(value.imag))
         given, value = value, rounded(value, self.precision)
         if not math.isfinite(value):
             if math.isfinite(given):
@@ -193,7 +200,12 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
         return self.scalar(sign)
 
     def abs(self, x: Any) -> Any:
-        return self._each(lambda y: -y if self._choice(y, self.scalar(0)) < 0 else y, np.absolute, x)
+        return self._each(self._absolute, np.absolute, x)
+
+    def _absolute(self, x: Any) -> Any:
+        if self.is_complex(x):
+            return self.modulus(x)
+        return -x if self._choice(x, self.scalar(0)) < 0 else x
 
     def sign(self, x: Any) -> Any:
         return self._each(self._sign, np.sign, x)
@@ -212,7 +224,10 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
         return np.where(decisions, self.as_array(a), self.as_array(b))
 
     def _compared(self, holds: Compare, ints: Callable[..., Any], a: Any, b: Any) -> Any:
-        result = self._each(lambda p, q: holds(self.compare(p, q)), ints, a, b)
+        return self._tested(lambda p, q: holds(self.compare(p, q)), ints, a, b)
+
+    def _tested(self, test: Callable[[Any, Any], bool], ints: Callable[..., Any], a: Any, b: Any) -> Any:
+        result = self._each(test, ints, a, b)
         return result.astype(np.bool_) if _is_array(result) else result
 
     def less(self, a: Any, b: Any) -> Any:
@@ -228,10 +243,10 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
         return self._compared(lambda sign: sign >= 0, np.greater_equal, a, b)
 
     def equal(self, a: Any, b: Any) -> Any:
-        return self._compared(lambda sign: sign == 0, np.equal, a, b)
+        return self._tested(self.same, np.equal, a, b)
 
     def not_equal(self, a: Any, b: Any) -> Any:
-        return self._compared(lambda sign: sign != 0, np.not_equal, a, b)
+        return self._tested(lambda p, q: not self.same(p, q), np.not_equal, a, b)
 
     # Folds
 
@@ -274,6 +289,9 @@ class ObjectNamespace(TensorObjects, ArrayNamespace):
         return result[()] if _is_array(result) else result
 
     def astype(self, x: Any, *, dtype: ParamValue) -> Any:
+        if dtype == "complex":
+            numbers = self.astype(x, dtype="float") if isinstance(x, (int, np.generic, np.ndarray)) else x
+            return self.over_entries(self.promoted, numbers)
         if dtype == "float":
             if not _is_array(x):
                 return self.scalar(int(x))
