@@ -268,7 +268,8 @@ def probe(target: str, suite: str, form: str) -> None:
     from gradfuzz.reports import json as documents
     from gradfuzz.reports import terminal
 
-    report = report_card(target, registry.resolve(target), suite, lambda doing: click.echo(doing, err=True))
+    ways = registry.resolve(target, together=suite == "vectorize")
+    report = report_card(target, ways, suite, lambda doing: click.echo(doing, err=True))
     if form == "json":
         _print_json(documents.probe_document(report))
     else:

@@ -148,14 +148,15 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Ch
         args = tuple(_floated(a) if k == argnum else a for k, a in enumerate(args))
         shape = _shape(args[argnum])
         _refuse_complex(args[argnum], "an argument")
+        precision = precision_of([devectorize(a) for a in args])
         if mode == "rev":
             value, pullback = vjp(f, *args, checkpoint=checkpoint)
             _refuse_complex(value, "a result")
-            rows = [pullback(unit)[argnum] for unit in _units(_shape(value))]
+            rows = [pullback(unit)[argnum] for unit in _units(_shape(value), precision)]
             return _assemble(rows, _shape(value), shape)
         columns = []
         value = None
-        for unit in _units(shape):
+        for unit in _units(shape, precision):
             value, column = jvp(f, args, [unit if k == argnum else None for k in range(len(args))])
             columns.append(column)
         value = vjp(f, *args)[0] if value is None else value
@@ -250,9 +251,9 @@ def _shape(value: Operand) -> tuple[int, ...]:
     return value.shape if isinstance(value, Value) else np.shape(value)
 
 
-def _units(shape: tuple[int, ...]) -> list[Any]:
+def _units(shape: tuple[int, ...], precision: Precision) -> list[Any]:
     size = int(np.prod(shape, dtype=int))
-    return [row.reshape(shape)[()] for row in np.eye(size)]
+    return [row.reshape(shape)[()] for row in np.eye(size, dtype=precision)]
 
 
 def _assemble(parts: Sequence[Any], outer: tuple[int, ...], inner: tuple[int, ...]) -> Any:

@@ -48,14 +48,19 @@ def ask_everyone(
     """A case for every point, oracle and program; `points` holds those of each program.
 
     An oracle is asked in `modes`, or in the first mode of this order that it supports, reverse before forward. A name may stand for several
-    ways into a library, which is loaded last. Raises `TripLimitError` where a loop does not end, `DomainError` where the program is
+    ways into a library, which is loaded last. Ways that answer all points in one call are asked where there are several, or by their own name. Raises `TripLimitError` where a loop does not end, `DomainError` where the program is
     defined at none of the points, `UnknownTargetError` and `MissingExtraError`.
     """
     steps = modes if modes is not None else _STEPS[:1] * order
     questions = [plain_question(program, at, precision, wrt, steps) for (_, program), at in zip(programs, points, strict=True)]
     for question in questions:
         _refuse_undefined(question)
-    oracles = list({way.name: way for name in oracle_names for way in resolve(name)}.values())
+    several = any(len(at) > 1 for at in points)
+    oracles = list(
+        {
+            way.name: way for name in oracle_names for way in resolve(name) if several or not way.together or way.name == name
+        }.values()
+    )
     found: list[tuple[int, int, int, str, Case]] = []
     for form, ((loop, _), question) in enumerate(zip(programs, questions, strict=True)):
         for place, oracle in enumerate(oracles):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.questions import CHECKS, questions
-from gradfuzz.oracles.base import Answer, Oracle, Precision, Question
+from gradfuzz.oracles.base import Answer, Oracle, Point, Precision, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.printer import to_text
 from gradfuzz.strategies import FAMILIES, draw_many
@@ -27,6 +27,9 @@ _SLOW_STRIDE = 8
 
 _SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
 """... and is asked so few of the questions about each, at so few points."""
+
+_OFTENER = 4
+"""So many times as often are those asked that a family is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Raw:
     family: str
     index: int
     """The program's number in the sweep."""
+    points: tuple[Point, ...] = ()
+    """All points that were answered in one call, the case's own among them; none where each is answered by itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +142,8 @@ def run(order: Order) -> Batch:
     raws: list[Raw] = []
     explained: Counter[tuple[str, Class]] = Counter()
     for name in order.oracles:
-        cases_ = _ask(oracle(name), asked, order.first)
+        target = oracle(name)
+        cases_ = _ask(target, asked, order.first, stride_of(target, order.family))
         counts[name] = Counts()
         for _, case in cases_:
             counts[name].count(case)
@@ -149,17 +155,24 @@ def run(order: Order) -> Batch:
                 explained[name, case.kind] += 1
             else:
                 alone = replace(case, question=replace(case.question, points=(case.point,)))
-                raws.append(Raw(alone, order.family, k))
+                raws.append(Raw(alone, order.family, k, case.question.points if target.together else ()))
     latest = to_text(found[-1].program) if found else ""
     return Batch(order.number, len(found), counts, tuple(raws), explained, latest, coverage)
 
 
-def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int) -> list[tuple[int, Case]]:
+def stride_of(target: Oracle, family: str) -> int:
+    """How seldom a sweep of a family asks: in one about batches those that answer all points together more often, the others less."""
+    if not FAMILIES[family].together:
+        return target.stride
+    return max(1, target.stride // _OFTENER) if target.together else target.stride * _OFTENER
+
+
+def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, stride: int) -> list[tuple[int, Case]]:
     """Every verdict on one oracle, with the program's number. Points that nobody could judge are not asked about."""
     result: list[tuple[int, Case]] = []
     ready: list[tuple[int, Question, list[int]]] = []
-    most = _SLOW_POINTS if is_slow(target) else None
-    for index, question in _share(target, asked, begin):
+    most = _SLOW_POINTS if is_slow(target) and not target.together else None
+    for index, question in _share(target, asked, begin, stride):
         points = range(len(question.points))[:most]
         refusal = target.supports(question)
         if refusal is not None:
@@ -176,13 +189,14 @@ def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int) -> l
         result += [(index, case) for case in jury().cases(target.name, question, nothing, at=unfair)]
         if fair:
             ready.append((index, question, fair))
-    answers = target.answer_all([replace(q, points=tuple(q.points[k] for k in fair)) for _, q, fair in ready])
-    for (index, question, fair), given in zip(ready, answers, strict=True):
-        result += [(index, case) for case in jury().cases(target.name, question, given, at=fair)]
+    parts = [replace(q, points=tuple(q.points[k] for k in fair)) for _, q, fair in ready]
+    for (index, question, fair), part, given in zip(ready, parts, target.answer_all(parts), strict=True):
+        cases = jury().cases(target.name, question, given, at=fair)
+        result += [(index, replace(case, question=part) if target.together else case) for case in cases]
     return result
 
 
-def _share(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int) -> list[tuple[int, Question]]:
+def _share(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, stride: int) -> list[tuple[int, Question]]:
     """What a target is asked in a batch that begins with program `begin`.
 
     Of every `stride` programs it is the first one about which the target can answer anything, as far as the batch reaches; a
@@ -190,13 +204,13 @@ def _share(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int) ->
     """
     groups: dict[int, dict[int, list[Question]]] = {}
     for index, question in asked:
-        if index // target.stride * target.stride >= begin:
-            groups.setdefault(index // target.stride, {}).setdefault(index, []).append(question)
+        if index // stride * stride >= begin:
+            groups.setdefault(index // stride, {}).setdefault(index, []).append(question)
     result = []
     for group in groups.values():
         able = (index for index, questions in group.items() if any(target.supports(q) is None for q in questions))
         index = next(able, next(iter(group)))
-        result += [(index, question) for question in _some(group[index], index // target.stride, target)]
+        result += [(index, question) for question in _some(group[index], index // stride, target)]
     return result
 
 

@@ -25,10 +25,10 @@ from gradfuzz.programs import parse
 
 program = parse("""
 {program}""")
-point = Point({inputs})
+points = [{points}]
 check = check_program(
     program,
-    [point],
+    points,
     {precision!r},
     {wrt!r},
     {modes!r},
@@ -36,22 +36,26 @@ check = check_program(
     weights={weights},
     directions={directions},
 )
-for case in check.cases:
+for case in check.cases{only}:
     print(f"{{case.oracle}}: {{case.verdict.value}}, expected {{case.expected}}, got {{case.got}}, ratio {{case.ratio}}")
 sys.exit(1 if check.wrong else 0)
 '''
 
 
-def own_script(question: Question, oracle_name: str) -> str:
-    """A runnable script that asks `oracle_name` the question at its first point."""
+def own_script(question: Question, oracle_name: str, place: int = 0) -> str:
+    """A runnable script that asks `oracle_name` the question, and shows what it says at the point number `place`."""
     dtypes = {
         p.name: {"float": question.precision, "int": "int64", "bool": "bool"}[p.type.dtype] for p in question.program.params
     }
-    inputs = _mapping({name: array_text(v, dtypes[name]) for name, v in question.points[0].inputs.items()})
+    points = [
+        "Point(" + _mapping({name: array_text(v, dtypes[name]) for name, v in point.inputs.items()}) + ")"
+        for point in question.points
+    ]
     return _TEMPLATE.format(
         name=oracle_name,
         program=to_text(question.program).rstrip() + "\n",
-        inputs=inputs,
+        points=", ".join(points),
+        only=f"[{place} : {place + 1}]" if len(points) > 1 else "",
         precision=question.precision,
         wrt=question.wrt,
         modes=question.modes,

@@ -68,6 +68,8 @@ def probe(
     target: str, oracles: Sequence[Oracle], suite: str = "loops", progress: Callable[[str], None] | None = None
 ) -> ProbeReport:
     """The report card of `target`, whose ways are `oracles`, over the cases of `suite`. `progress` hears what is being done."""
+    together = [oracle for oracle in oracles if oracle.together]
+    oracles = (together if suite == "vectorize" else [oracle for oracle in oracles if not oracle.together]) or oracles
     if suite in GRIDS:
         return status(target, oracles, suite, progress or (lambda _: None))
     if suite not in SUITES:

@@ -22,7 +22,7 @@ from gradfuzz.fuzzer.showcase import clearest, finding_point, grid, worst
 from gradfuzz.fuzzer.shrink import operations, shrink
 from gradfuzz.fuzzer.specimen import Specimen
 from gradfuzz.fuzzer.standards import standards
-from gradfuzz.fuzzer.survey import survey
+from gradfuzz.fuzzer.survey import asked, survey
 from gradfuzz.fuzzer.tolerance import Tolerance
 from gradfuzz.oracles.base import Answer, Array, Oracle
 from gradfuzz.oracles.registry import resolve
@@ -66,6 +66,15 @@ class Proof:
     wrong_ways: tuple[str, ...] = ()
 
 
+def _met(raw: Raw) -> Specimen:
+    """The disagreement as a specimen, with the points that were answered in the same call."""
+    question = raw.case.question
+    if not raw.points:
+        return Specimen.of(question)
+    place = next(k for k, point in enumerate(raw.points) if point is raw.case.point)
+    return Specimen.of(replace(question, points=raw.points), place, together=True)
+
+
 def library(oracle_name: str) -> str:
     """Whose bug it is: "torch" for "torch:scan"; every mutant is its own library."""
     base, _, rest = oracle_name.partition(":")
@@ -77,7 +86,7 @@ def prove(raw: Raw) -> Proof:
     case = raw.case
     target = oracle(case.oracle)
     assert case.kind is not None, "a disagreement has a class"
-    first = Specimen.of(case.question)
+    first = _met(raw)
     again = _confirmed(first, target)
     if not _same(again, case.kind, case.message):
         if again.verdict is Verdict.INCONCLUSIVE:
@@ -109,9 +118,7 @@ def _is_small(program: Program) -> bool:
 
 
 def _confirmed(specimen: Specimen, target: Oracle) -> Case:
-    question = specimen.question()
-    (case,) = jury().cases(target.name, question, target.answer(question), confirm=True)
-    return case
+    return asked(specimen, target, jury(), confirm=True)
 
 
 def _same(case: Case, kind: Class, message: str) -> bool:
@@ -136,13 +143,14 @@ class _Trial:
     def interesting(self, specimens: Sequence[Specimen]) -> list[bool]:
         """The cheap tests first: the engine's tolerance, then the target, then a comparison with the engine, and only then the truth."""
         result = [False] * len(specimens)
-        asked = []
+        ready = []
         for k, specimen in enumerate(specimens):
             question = specimen.question()
             if self._target.supports(question) is None and self._fair(specimen):
-                asked.append((k, question))
-        answers = self._target.answer_all([question for _, question in asked])
-        for (k, question), (answer,) in zip(asked, answers, strict=True):
+                ready.append((k, specimen, question))
+        answers = self._target.answer_all([question for *_, question in ready])
+        for (k, specimen, _), given in zip(ready, answers, strict=True):
+            question, answer = specimen.alone().question(), given[specimen.place]
             (tolerance,) = jury().tolerances(question)
             if self._target.name != "engine" and _like_engine(answer, tolerance):
                 continue
@@ -151,10 +159,8 @@ class _Trial:
         return result
 
     def _fair(self, specimen: Specimen) -> bool:
-        if not _ends(specimen):
-            return False
-        (tolerance,) = jury().tolerances(specimen.question())
-        return tolerance.reason is None
+        points = [specimen.alone(), *(replace(specimen, inputs=other, others=(), place=0) for other in specimen.others)]
+        return all(_ends(point) and jury().tolerances(point.question())[0].reason is None for point in points)
 
 
 def _ends(specimen: Specimen) -> bool:
@@ -194,10 +200,10 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Pr
     wrong = [smallest, *(case for case in _on_grid(specimen, target) if case.verdict is smallest.verdict)]
     clear = clearest([case for case in wrong if _same(case, smallest.kind, smallest.message)])
     most = worst(wrong)
-    repeated = sum(_same(_asked(specimen, target), smallest.kind, smallest.message) for _ in range(_TIMES))
+    repeated = sum(_same(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES))
     ways = resolve(library(target.name))
     found = survey(specimen, target, ways, jury())
-    note = " ".join(part for part in (_what(smallest), found.note) if part)
+    note = " ".join(part for part in (_what(smallest), _company(specimen), found.note) if part)
     modes = specimen.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
     finding = Finding(
         id="",
@@ -227,18 +233,14 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Pr
 
 
 def _on_grid(specimen: Specimen, target: Oracle) -> list[Case]:
+    if target.together:
+        return []
     question = specimen.question(grid(specimen))
     fair = jury().judgeable(question)
     if not fair:
         return []
     answers = target.answer(replace(question, points=tuple(question.points[k] for k in fair)))
     return jury().cases(target.name, question, answers, at=fair)
-
-
-def _asked(specimen: Specimen, target: Oracle) -> Case:
-    question = specimen.question()
-    (case,) = jury().cases(target.name, question, target.answer(question))
-    return case
 
 
 def _what(case: Case) -> str:
@@ -255,12 +257,22 @@ def _what(case: Case) -> str:
     return " ".join(parts)
 
 
+def _company(specimen: Specimen) -> str:
+    """Which points are answered in the same call."""
+    if not specimen.others:
+        return ""
+    texts = [", ".join(f"{name} = {np.asarray(value).tolist()}" for name, value in other.items()) for other in specimen.others]
+    count = f"{len(texts)} more point{'s' if len(texts) > 1 else ''}"
+    return f"Answered in one call with {count}: {'; '.join(texts)}."
+
+
 def _script(specimen: Specimen, case: Case, target: Oracle) -> str:
     base = target.name.partition(":")[0]
     point = finding_point(case)
-    question = specimen.question([case.point.inputs])
+    question = specimen.question([] if target.together else [case.point.inputs])
+    place = specimen.place if target.together else 0
     if base in ("engine", "mutant"):
-        return own_script(question, target.name)
+        return own_script(question, target.name, place)
     try:
         module = importlib.import_module(f"gradfuzz.oracles.{base}")
     except ImportError:
@@ -269,7 +281,7 @@ def _script(specimen: Specimen, case: Case, target: Oracle) -> str:
         return ""
     if case.kind is Class.WRONG_PRIMAL:
         question = replace(question, modes=())
-    text: str = module.script(question, 0, target.name, point.expected, dict(case.allowed) or None)
+    text: str = module.script(question, place, target.name, point.expected, dict(case.allowed) or None)
     return text
 
 

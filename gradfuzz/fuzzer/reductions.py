@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.fuzzer.point_reductions import fewer_points, plainer_companions, shared_inputs
 from gradfuzz.fuzzer.rewrite import block_edits, expression_edits, rename, substitute
 from gradfuzz.fuzzer.shape_reductions import fewer_axes, plainer_parameters, shorter_axes
 from gradfuzz.fuzzer.specimen import Draft, Specimen
@@ -307,13 +308,13 @@ def _plainer_inputs(specimen: Specimen) -> Iterator[Draft]:
                 np.resize(np.array(PLAIN_FLOATS if param.type.dtype == "float" else options), value.shape).astype(value.dtype)
             )
         for candidate in whole:
-            yield replace(specimen, inputs={**specimen.inputs, param.name: candidate})
+            yield specimen.with_input(param.name, candidate)
         for k, entry in enumerate(value.ravel().tolist()):
             more = [round(entry, digits) for digits in (0, 1, 2, 3)] if isinstance(entry, float) and np.isfinite(entry) else []
             for v in [*(options if value.size > 1 else ()), *more]:
                 changed = value.copy()
                 changed.reshape(-1)[k] = v
-                yield replace(specimen, inputs={**specimen.inputs, param.name: changed})
+                yield specimen.with_input(param.name, changed)
 
 
 def _plainer_weights(specimen: Specimen) -> Iterator[Draft]:
@@ -327,9 +328,11 @@ def _plainer_weights(specimen: Specimen) -> Iterator[Draft]:
 
 
 REDUCTIONS: tuple[Reduction, ...] = (
+    fewer_points,
     _fewer_outputs,
     _without_statements,
     _fewer_params,
+    shared_inputs,
     fewer_axes,
     shorter_axes,
     _loop_forms,
@@ -342,6 +345,7 @@ REDUCTIONS: tuple[Reduction, ...] = (
     plainer_parameters,
     _plainer_constants,
     _plainer_inputs,
+    plainer_companions,
     _plainer_weights,
 )
 """In the order in which they are tried: what removes most comes first."""

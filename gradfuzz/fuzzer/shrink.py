@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.errors import ProgramError
+from gradfuzz.fuzzer.point_reductions import varying_inputs
 from gradfuzz.fuzzer.reductions import REDUCTIONS, Reduction, canonical_names, plainness
 from gradfuzz.fuzzer.specimen import Specimen
 from gradfuzz.programs.ops import OPS
@@ -173,6 +174,7 @@ def cost(specimen: Specimen) -> tuple[object, ...]:
     floats = [c.value for c in consts if isinstance(c.value, float)]
     ints = [abs(c.value) for c in consts if isinstance(c.value, int)]
     entries = [float(v) for p in program.params for v in specimen.inputs[p.name].ravel().tolist()]
+    companions = [float(v) for other in specimen.others for p in program.params for v in other[p.name].ravel().tolist()]
     weights = [w for w in (*specimen.weights, *specimen.directions.values()) if w is not None]
     return (
         len(loops) + sum(isinstance(n, If) for n in nodes),
@@ -180,6 +182,7 @@ def cost(specimen: Specimen) -> tuple[object, ...]:
         len(calls),
         sum(len(n.values) for n in nodes if isinstance(n, Return)),
         len(nodes) - len(calls),
+        len(specimen.others),
         len(program.params) + len(specimen.wrt),
         len({n.id for n in names}),
         sum(len(p.type.shape) for p in program.params),
@@ -190,6 +193,7 @@ def cost(specimen: Specimen) -> tuple[object, ...]:
         sum(ints),
         sum(_plain(v, _CONSTANTS) for v in floats),
         sum(_plain(v) for v in entries),
+        (len(varying_inputs(specimen)), sum(_plain(v) for v in companions), specimen.place),
         sum(int(np.count_nonzero(w != 1.0)) for w in weights),
         _texts(names),
     )

@@ -16,7 +16,11 @@ __all__ = ["Draft", "Specimen"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Specimen:
-    """A question with one point, taken apart. `precision` and `modes` never change while it is shrunk."""
+    """A question with one point, taken apart. `precision` and `modes` never change while it is shrunk.
+
+    Where all points of a question are answered in one call, `others` are the inputs of those that are asked with it, and `place` says how
+    many of them come first.
+    """
 
     program: Program
     inputs: Mapping[str, Array]
@@ -25,10 +29,14 @@ class Specimen:
     modes: tuple[Mode, ...]
     weights: tuple[Array | None, ...]
     directions: Mapping[str, Array]
+    others: tuple[Mapping[str, Array], ...] = ()
+    place: int = 0
 
     @classmethod
-    def of(cls, question: Question, point_index: int = 0) -> Specimen:
-        """The specimen at one point of a question."""
+    def of(cls, question: Question, point_index: int = 0, *, together: bool = False) -> Specimen:
+        """The specimen at one point of a question; with all the others, where they are answered `together`."""
+        points = [point.inputs for point in question.points]
+        others = (*points[:point_index], *points[point_index + 1 :]) if together else ()
         return cls(
             question.program,
             question.points[point_index].inputs,
@@ -37,11 +45,18 @@ class Specimen:
             question.modes,
             question.weights,
             question.directions,
+            others,
+            point_index if together else 0,
         )
 
+    def alone(self) -> Specimen:
+        """The specimen without the others."""
+        return replace(self, others=(), place=0)
+
     def question(self, points: Sequence[Mapping[str, Array]] = ()) -> Question:
-        """The question at the specimen's own inputs, or at `points`."""
-        at = tuple(Point(inputs) for inputs in (points or [self.inputs]))
+        """The question at the specimen's own inputs among the others, or at `points`."""
+        own = [*self.others[: self.place], self.inputs, *self.others[self.place :]]
+        at = tuple(Point(inputs) for inputs in (points or own))
         return Question(self.program, at, self.precision, self.wrt, self.modes, self.weights, self.directions)
 
     def fitted(self, program: Program, typed: Typed) -> Specimen:
@@ -57,7 +72,14 @@ class Specimen:
             for t, w in zip(typed.outputs, old, strict=False)
         )
         directions = {name: _sized(self.directions[name], np.shape(inputs[name])) for name in wrt if name in self.directions}
-        return replace(self, program=program, inputs=inputs, wrt=wrt, weights=weights, directions=directions)
+        others = tuple({p.name: _sized(other[p.name], p.type.sizes) for p in program.params} for other in self.others)
+        return replace(self, program=program, inputs=inputs, wrt=wrt, weights=weights, directions=directions, others=others)
+
+    def with_input(self, name: str, value: Array) -> Specimen:
+        """The specimen with another value of an input, at all points that have the same one."""
+        old = self.inputs[name].tobytes()
+        others = tuple({**other, name: value} if other[name].tobytes() == old else other for other in self.others)
+        return replace(self, inputs={**self.inputs, name: value}, others=others)
 
     def renamed(self, program: Program, names: Mapping[str, str]) -> Specimen:
         """The specimen of a program whose names have changed."""
@@ -69,6 +91,7 @@ class Specimen:
             self,
             program=program,
             inputs={name(k): v for k, v in self.inputs.items()},
+            others=tuple({name(k): v for k, v in other.items()} for other in self.others),
             wrt=tuple(map(name, self.wrt)),
             directions={name(k): v for k, v in self.directions.items()},
         )
@@ -87,6 +110,7 @@ class Specimen:
         return (
             self.program,
             tuple(self.inputs[p.name].tobytes() for p in self.program.params),
+            (self.place, *(other[p.name].tobytes() for other in self.others for p in self.program.params)),
             self.wrt,
             tuple(None if w is None else w.tobytes() for w in self.weights),
             tuple(self.directions[name].tobytes() for name in self.wrt if name in self.directions),

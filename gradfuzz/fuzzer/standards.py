@@ -40,6 +40,8 @@ _LOOPS = (
 )
 
 _POINTS = (0.5, 2.0, -0.5, 0.01)
+_COMPANION = 1.5
+"""What is asked along, where `like` is asked with others."""
 
 
 @functools.cache
@@ -58,4 +60,5 @@ def standards(like: Specimen) -> Iterator[Specimen]:
             point = {"x": np.array(x, like.precision)}
             one = np.ones(())
             directions = {"x": one} if like.directions else {}
-            yield Specimen(program, point, like.precision, ("x",), like.modes, (one,), directions)
+            others = ({"x": np.array(_COMPANION, like.precision)},) if like.others else ()
+            yield Specimen(program, point, like.precision, ("x",), like.modes, (one,), directions, others)

@@ -72,9 +72,9 @@ def _cell(oracle: Oracle, questions: Sequence[Question]) -> tuple[str, str]:
     words: list[tuple[str, str]] = []
     for question in questions:
         refusal = oracle.supports(question)
-        answers = [Answer("unsupported", message=refusal)] if refusal is not None else oracle.answer(question)
-        (case,) = jury().cases(oracle.name, question, answers, confirm=True)
-        words.append((_WORDS[case.verdict], _said(case)))
+        nothing = [Answer("unsupported", message=refusal or "")] * len(question.points)
+        answers = nothing if refusal is not None else oracle.answer(question)
+        words += [(_WORDS[case.verdict], _said(case)) for case in jury().cases(oracle.name, question, answers, confirm=True)]
     return min(words, key=lambda found: _ORDER.index(found[0]), default=("", ""))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.finding import Verdict
+from gradfuzz.fuzzer.finding import Case, Verdict
 from gradfuzz.fuzzer.judge import check_name
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.specimen import Specimen
@@ -18,7 +18,7 @@ from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import Assign, Block, Const, Continue, For, If, Name, Program, Repeat, Return, Stmt, While, walk
 from gradfuzz.programs.typecheck import typecheck
 
-__all__ = ["Survey", "loop_forms", "survey"]
+__all__ = ["Survey", "asked", "loop_forms", "survey"]
 
 _WRONG = (Verdict.DISAGREE, Verdict.CRASHED)
 _MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
@@ -53,12 +53,16 @@ def survey(specimen: Specimen, target: Oracle, ways: Sequence[Oracle], jury: Jur
     return Survey(" ".join(part for part in parts if part), tuple(name for name, v in by_way.items() if v in _WRONG))
 
 
+def asked(specimen: Specimen, way: Oracle, jury: Jury, *, confirm: bool = False) -> Case:
+    """The verdict on what `way` says about a specimen, asked together with the specimen's others where it answers them in one call."""
+    alone = specimen.alone().question()
+    answers = way.answer(specimen.question())[specimen.place] if way.together else way.answer(alone)[0]
+    (case,) = jury.cases(way.name, alone, [answers], confirm=confirm)
+    return case
+
+
 def _verdict(specimen: Specimen, way: Oracle, jury: Jury) -> Verdict:
-    question = specimen.question()
-    if way.supports(question) is not None:
-        return Verdict.UNSUPPORTED
-    (case,) = jury.cases(way.name, question, way.answer(question))
-    return case.verdict
+    return Verdict.UNSUPPORTED if way.supports(specimen.question()) is not None else asked(specimen, way, jury).verdict
 
 
 def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
@@ -72,7 +76,8 @@ def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
 
 def _in_precision(specimen: Specimen, precision: Precision) -> Specimen:
     inputs = {name: v.astype(precision) if is_float(v.dtype) else v for name, v in specimen.inputs.items()}
-    return replace(specimen, precision=precision, inputs=inputs)
+    others = tuple({n: v.astype(precision) if is_float(v.dtype) else v for n, v in other.items()} for other in specimen.others)
+    return replace(specimen, precision=precision, inputs=inputs, others=others)
 
 
 # Loop forms ------------------------------------------------------------------------------------------------------------

@@ -104,8 +104,9 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
     if config.jobs is not None and config.jobs < 1:
         raise UsageError(f"jobs is {config.jobs}; at least one process has to do the work")
     found: dict[str, Oracle] = {}
+    together = any(FAMILIES[family].together for family in config.families)
     for target in config.targets:
-        found.update({way.name: way for way in resolve(target)})
+        found.update({way.name: way for way in resolve(target, together=together)})
     return list(found.values())
 
 

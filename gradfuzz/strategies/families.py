@@ -16,6 +16,7 @@ from gradfuzz.strategies.matrix_goals import MATRIX_GOALS, matrix_triggers
 from gradfuzz.strategies.point import Precision
 from gradfuzz.strategies.tensor_goals import TENSOR_GOALS, tensor_triggers
 from gradfuzz.strategies.tensor_program import tensor_cases
+from gradfuzz.strategies.vectorize_program import VECTORIZE_GOALS, vectorize_cases, vectorize_triggers
 
 __all__ = ["FAMILIES", "Family"]
 
@@ -27,6 +28,8 @@ class Family:
     cases: Callable[[tuple[Precision, ...]], st.SearchStrategy[Case]]
     goals: tuple[str, ...]
     reached: Callable[[Case], frozenset[str]]
+    together: bool = False
+    """Whether it is about points that are answered in one call."""
 
 
 FAMILIES: dict[str, Family] = {
@@ -40,6 +43,9 @@ FAMILIES: dict[str, Family] = {
         lambda precisions: complex_cases(precisions=tuple(p for p in precisions if p in ("float32", "float64")) or ("float64",)),
         tuple(COMPLEX_GOALS),
         complex_triggers,
+    ),
+    "vectorize": Family(
+        lambda precisions: vectorize_cases(precisions=precisions), VECTORIZE_GOALS, vectorize_triggers, together=True
     ),
 }
 """By name, the default one first."""

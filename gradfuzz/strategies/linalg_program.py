@@ -187,7 +187,14 @@ def linalg_programs(*, ops: tuple[str, ...] | None = None, max_side: int = 6, em
 @st.composite
 @named("linalg_cases")
 def _linalg_cases(
-    draw: Draw, *, ops: tuple[str, ...], precisions: tuple[Precision, ...], max_side: int, max_order: int, empty: bool
+    draw: Draw,
+    *,
+    ops: tuple[str, ...],
+    precisions: tuple[Precision, ...],
+    max_side: int,
+    max_order: int,
+    empty: bool,
+    points: int | None,
 ) -> Case:
     dice = Dice(draw)
     program = _program(dice, ops, max_side, empty)
@@ -195,9 +202,9 @@ def _linalg_cases(
     names = tuple(program.arguments)
     wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)
     modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
-    count = 1 if math.prod(program.arguments["a"][0]) > _LARGE or not dice.chance(40) else 2
-    points = tuple(point_of(dice, program, precision) for _ in range(count))
-    return Case(program.program, points, wrt, precision, modes)
+    count = points or (1 if math.prod(program.arguments["a"][0]) > _LARGE or not dice.chance(40) else 2)
+    drawn = tuple(point_of(dice, program, precision) for _ in range(count))
+    return Case(program.program, drawn, wrt, precision, modes)
 
 
 _LARGE = 20
@@ -211,10 +218,13 @@ def linalg_cases(
     max_side: int = 6,
     max_order: int = 2,
     empty: bool = True,
+    points: int | None = None,
 ) -> st.SearchStrategy[Case]:
     """Cases over `linalg_programs`, with points of the structure that the program is defined for."""
     if not precisions or any(p not in FORMATS for p in precisions):
         raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, FORMATS))}")
     if not 1 <= max_order <= 3:
         raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
-    return _linalg_cases(ops=_checked(ops, max_side), precisions=precisions, max_side=max_side, max_order=max_order, empty=empty)
+    return _linalg_cases(
+        ops=_checked(ops, max_side), precisions=precisions, max_side=max_side, max_order=max_order, empty=empty, points=points
+    )

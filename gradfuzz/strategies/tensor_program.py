@@ -260,7 +260,7 @@ def tensor_programs(*, ops: tuple[str, ...] | None = None, empty: bool = True) -
 @st.composite
 @named("tensor_cases")
 def _tensor_cases(
-    draw: Draw, *, ops: tuple[str, ...] | None, precisions: tuple[Precision, ...], max_order: int, empty: bool
+    draw: Draw, *, ops: tuple[str, ...] | None, precisions: tuple[Precision, ...], max_order: int, empty: bool, points: int | None
 ) -> Case:
     dice = Dice(draw)
     program = _draw(dice, _checked(ops), empty=empty)
@@ -269,8 +269,8 @@ def _tensor_cases(
     wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)
     wrt = names if wrt != names and is_constant(program, wrt) else wrt
     modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
-    points = [tensor_point(dice, program, precision) for _ in range(1 + dice.chance(50))]
-    return Case(program.program, tuple(points), wrt, precision, modes)
+    drawn = [tensor_point(dice, program, precision) for _ in range(points or 1 + dice.chance(50))]
+    return Case(program.program, tuple(drawn), wrt, precision, modes)
 
 
 def tensor_cases(
@@ -279,6 +279,7 @@ def tensor_cases(
     precisions: tuple[Precision, ...] = PRECISIONS,
     max_order: int = 2,
     empty: bool = True,
+    points: int | None = None,
 ) -> st.SearchStrategy[Case]:
     """Cases over `tensor_programs`, at points with ties, zeros and equal entries among ordinary ones."""
     if not precisions or any(p not in FORMATS for p in precisions):
@@ -286,4 +287,4 @@ def tensor_cases(
     if not 1 <= max_order <= 3:
         raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
     _checked(ops)
-    return _tensor_cases(ops=ops, precisions=precisions, max_order=max_order, empty=empty)
+    return _tensor_cases(ops=ops, precisions=precisions, max_order=max_order, empty=empty, points=points)

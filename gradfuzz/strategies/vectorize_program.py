@@ -1,0 +1,168 @@
+"""The strategy for batches: a program of another family, and points that lie along one axis or two as instances of one vectorized call."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from gradfuzz.errors import EvaluationError
+from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.layout import layout_of
+from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.precision import is_float
+from gradfuzz.programs.syntax import Call, For, Name, Param, Program, Repeat, While, walk
+from gradfuzz.programs.types import FLOAT
+from gradfuzz.strategies.case import MODES, Case
+from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.linalg_program import linalg_cases
+from gradfuzz.strategies.loop_program import loop_programs
+from gradfuzz.strategies.point import Inputs, Precision, draw_point
+from gradfuzz.strategies.recipes import RECIPES
+from gradfuzz.strategies.tensor_program import tensor_cases
+
+__all__ = ["LAYOUTS", "VECTORIZE_GOALS", "lay_out", "vectorize_cases", "vectorize_triggers"]
+
+LAYOUTS: Table[str] = Table(
+    (26, "one axis"),
+    (26, "two axes"),
+    (20, "shared"),
+    (10, "permuted"),
+    (6, "one instance"),
+    (6, "equal"),
+    (6, "unused"),
+)
+"""How the points lie: independent of each other; a grid, some inputs along its rows and some along its columns; some inputs the same for all;
+the same points in another order; a batch of one; the same point again and again; with a parameter that the program does not use."""
+
+_KINDS: Table[str] = Table((52, "loops"), (26, "linalg"), (22, "tensor"))
+_MOST = 3
+"""Instances along an axis."""
+
+_MATRIX_OPS = frozenset(recipe.op for recipe in RECIPES)
+
+VECTORIZE_GOALS = (
+    "loop",
+    "matrix op",
+    "one axis",
+    "two axes",
+    "shared input",
+    "one instance",
+    "equal instances",
+    "unused parameter",
+    "trip count per instance",
+    "a shared input differentiated",
+    "a varying input captured",
+)
+
+
+def lay_out(dice: Dice, layout: str, drawn: list[Inputs]) -> list[Inputs]:
+    """Points made of the inputs of `drawn`, which are independent of each other; at least two of them."""
+    names = list(drawn[0])
+    n = 2 if len(drawn) < _MOST or not dice.chance(40) else _MOST
+    rows = drawn[:n]
+    match layout:
+        case "one instance":
+            return rows[:1]
+        case "equal":
+            return [rows[0]] * n
+        case "permuted":
+            return [rows[k] for k in dice.pick(list(itertools.permutations(range(n)))[1:])]
+        case "shared" if len(names) > 1:
+            kept = dice.pick(names)
+            return [{name: row[name] if name == kept else rows[0][name] for name in names} for row in rows]
+        case "two axes" | "unused" if len(names) > 1:
+            first = names[-1] if layout == "unused" else dice.pick(names)
+            columns = drawn[-2:]
+            return [{name: (row if name == first else column)[name] for name in names} for row in rows for column in columns]
+    return rows
+
+
+def vectorize_cases(*, precisions: tuple[Precision, ...], max_order: int = 3) -> st.SearchStrategy[Case]:
+    """Cases whose points are the instances of one vectorized call: loop, matrix and tensor programs in each of `LAYOUTS`."""
+    return _vectorize_cases(precisions=precisions, max_order=max_order)
+
+
+@st.composite
+@named("vectorize_cases")
+def _vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order: int) -> Case:
+    dice = Dice(draw)
+    kind, layout = dice.weighted(_KINDS), dice.weighted(LAYOUTS)
+    if kind == "loops":
+        base = _loop_case(draw, dice, precisions)
+    else:
+        linalg = kind == "linalg"
+        base = draw(
+            linalg_cases(precisions=precisions, max_side=3, points=_MOST)
+            if linalg
+            else tensor_cases(precisions=precisions, points=_MOST)
+        )
+    program, points = base.program, list(base.points)
+    if layout == "unused":
+        program, points = _with_unused(program, points, base.precision)
+    laid = tuple(lay_out(dice, layout, points))
+    floats = tuple(p.name for p in program.params if p.type.is_float)
+    wrt = floats if len(floats) < 2 or not dice.chance(50) else (dice.pick(floats),)
+    modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
+    return Case(program, laid, wrt, base.precision, modes)
+
+
+def _loop_case(draw: Draw, dice: Dice, precisions: tuple[Precision, ...]) -> Case:
+    program = draw(loop_programs(max_trips=7))
+    precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
+    points = tuple(draw_point(dice, program, precision, max_trips=7, extremes=False) for _ in range(_MOST))
+    return Case(program, points, (), precision)
+
+
+def _with_unused(program: Program, points: list[Inputs], precision: Precision) -> tuple[Program, list[Inputs]]:
+    """With one more parameter, a scalar, that the program does not use."""
+    taken = {p.name for p in program.params} | {node.id for node in walk(program) if isinstance(node, Name)}
+    name = next(n for n in ("u", "v", *(f"u{k}" for k in range(99))) if n not in taken)
+    more: list[Inputs] = [{**point, name: np.array(0.5 + k, precision)} for k, point in enumerate(points)]
+    return replace(program, params=(*program.params, Param(name, FLOAT))), more
+
+
+# What a case reaches ---------------------------------------------------------------------------------------------------
+
+
+def vectorize_triggers(case: Case) -> frozenset[str]:
+    """The names of the goals that `case` reaches."""
+    layout = layout_of(case.points)
+    used = {node.id for node in walk(case.program) if isinstance(node, Name)}
+    ops = {node.op for node in walk(case.program) if isinstance(node, Call)}
+    shared = [name for name, axes in layout.axes.items() if not axes]
+    loops = any(isinstance(node, (For, While, Repeat)) for node in walk(case.program))
+    several = len(case.points) > 1
+    reached = {
+        "loop": loops,
+        "matrix op": not ops.isdisjoint(_MATRIX_OPS),
+        "one axis": len(layout.sizes) == 1 and several,
+        "two axes": len(layout.sizes) == 2,
+        "shared input": bool(shared),
+        "one instance": not several,
+        "equal instances": several and all(_same(case.points[0], point) for point in case.points),
+        "unused parameter": any(p.name not in used for p in case.program.params),
+        "trip count per instance": loops and several and _traces_differ(case),
+        "a shared input differentiated": not set(shared).isdisjoint(case.wrt),
+        "a varying input captured": any(axes and name not in case.wrt for name, axes in layout.axes.items()),
+    }
+    return frozenset(name for name, holds in reached.items() if holds)
+
+
+def _same(a: Inputs, b: Inputs) -> bool:
+    return all(a[name].tobytes() == b[name].tobytes() for name in a)
+
+
+def _traces_differ(case: Case) -> bool:
+    """Whether a decision or a trip count is not the same at all points."""
+    traces = []
+    for point in case.points:
+        trace: list[int] = []
+        arguments = {name: v[()] if is_float(v.dtype) else v.tolist() for name, v in point.items()}
+        with contextlib.suppress(EvaluationError):
+            interpret(case.program, arguments, NumpyNamespace(case.precision), trip_limit=1000, trace=trace)
+        traces.append(trace)
+    return any(trace != traces[0] for trace in traces)
