@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from gradfuzz.errors import DomainError, TripLimitError
+from gradfuzz.errors import DomainError, ProgramTypeError, TripLimitError
 from gradfuzz.fuzzer.perturbed import PerturbedNamespace
 from gradfuzz.oracles.arb import ArbNamespace
 from gradfuzz.oracles.differences import MpmathNamespace
@@ -272,10 +272,11 @@ CALLS |= {
     "lu": [((t,), {"part": k}) for t in _SHAPES for k in (0, 1, 2)],
     "svd": [((t,), {"full_matrices": f, "part": k}) for t in _SHAPES for f in (False, True) for k in (0, 1, 2)],
     "eigh": [((t,), {"part": k}) for t in _SQUARES for k in (0, 1)],
+    "eig": [((t,), {"part": k}) for t in _SQUARES for k in (0, 1)],
     "slogdet": [((t,), {"part": k}) for t in _SQUARES for k in (0, 1)],
     "cholesky": [((t,), {"upper": u}) for t in _SQUARES for u in (False, True)],
     **{op: [((t,), {}) for t in _SHAPES] for op in ("svdvals", "pinv")},
-    **{op: [((t,), {}) for t in _SQUARES] for op in ("eigvalsh", "inv", "det", "expm", "cofactor")},
+    **{op: [((t,), {}) for t in _SQUARES] for op in ("eigvalsh", "eigvals", "inv", "det", "expm", "cofactor")},
     "triangular_solve": [
         ((_SQUARE, _COLUMNS), {"lower": a, "transposed": b, "unit_diagonal": a != b})
         for a in (False, True)
@@ -323,10 +324,26 @@ CASES = [
 ]
 
 
+def _takes(op: str, types: tuple[Type, ...], params: dict[str, Any]) -> bool:
+    try:
+        result_type(op, types, params)
+    except ProgramTypeError:
+        return False
+    return True
+
+
+_COMPLEX = [(op, tuple(t.with_dtype("complex") if t.is_float else t for t in types), params) for op, types, params in CASES]
+CASES += [case for case in _COMPLEX if any(t.is_complex for t in case[1]) and _takes(*case)]
+"""Whatever takes floats and may take complex numbers takes them, too."""
+
+
 def _entries(t: Type, offset: int) -> Any:
     """Values that are in every op's domain: positive floats, ints from 1, bools in turn. An index is 1."""
     shape = tuple(n or 0 for n in t.shape)
     size = math.prod(shape)
+    if t.is_complex:
+        re = _entries(t.with_dtype("float"), offset)
+        return re + 0.5j / re
     if t.dtype == "float":
         return (0.375 + 0.25 * np.arange(offset, offset + size)).reshape(shape)
     entries = np.arange(offset, offset + size) % 3 + 1 if t.dtype == "int" else np.arange(offset, offset + size) % 2 == 0
@@ -334,7 +351,9 @@ def _entries(t: Type, offset: int) -> Any:
 
 
 def _matrix_entries(t: Type, offset: int) -> Any:
-    """A well-conditioned matrix, whose symmetric part is positive definite with distinct eigenvalues, or a stack of them."""
+    """A well-conditioned matrix, whose Hermitian part is positive definite with distinct eigenvalues, or a stack of them."""
+    if t.is_complex:
+        return _matrix_entries(t.with_dtype("float"), offset) + 0.125j * _matrix_entries(t.with_dtype("float"), offset + 3)
     shape = tuple(n or 0 for n in t.shape)
     value, m, n = np.arange(offset, offset + math.prod(shape)).reshape(shape), *shape[-2:]
     diagonal = np.diag(range(1, 1 + max(m, n)))[:m, :n]
@@ -354,10 +373,15 @@ def _computed(case: tuple[str, tuple[Type, ...], dict[str, Any]], namespace: Any
         if op in ("index", "index_update") and t == INT and k == len(types) - 1:
             value = 1
         inputs[name] = value
-        if t.is_float:
+        if t.is_inexact:
             boxed = np.array([namespace.constant(v) for v in value.ravel().tolist()], None if namespace is FLOAT64 else object)
             inputs[name] = boxed.reshape(value.shape)[()]
     return interpret(text, inputs, namespace)[0]
+
+
+def _machine_number(x: Any) -> Any:
+    """A number of a reference as Python's."""
+    return float(x) if hasattr(x, "__float__") else complex(x)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{'-'.join(map(str, case[1]))}-{case[2]}")
@@ -374,14 +398,15 @@ def test_every_op_in_every_arithmetic(case: tuple[str, tuple[Type, ...], dict[st
     for namespace in (MpmathNamespace(mp), ArbNamespace()):
         exact = namespace.as_array(_computed(case, namespace))
         assert exact.shape == expected_type.shape
+        numbers = [_machine_number(x) for x in exact.ravel().tolist()]
         largest = float(np.max(np.abs(by_numpy), initial=0.0))
-        for got, want in zip(exact.ravel().tolist(), np.ravel(by_numpy).tolist(), strict=True):
+        for got, want in zip(numbers, np.ravel(by_numpy).tolist(), strict=True):
             if OPS[op].kind == "linalg":
                 # LAPACK's results are right for a matrix that differs by some roundings of its norm, which is three of the gaps.
-                assert abs(float(got) - want) <= 32 * math.ulp(largest)
-            elif expected_type.is_float:
+                assert abs(got - want) <= 32 * math.ulp(largest)
+            elif expected_type.is_inexact:
                 # Rounded differently, in the last bit or two of a well-conditioned op.
-                assert abs(float(got) - want) <= 8 * math.ulp(want)
+                assert abs(got - want) <= 8 * math.ulp(abs(want))
             else:
                 assert got == want
 
