@@ -147,9 +147,11 @@ class _Step:
             only = [Value(builder, _unit(shape, k, unit)) if j == which else None for j in range(len(zeros))]
             return self._tangent(graph, builder, inputs, only)[1]
 
-        slopes = [along(k, 1.0) for k in range(size)]
-        if zeros[which].type.is_complex:
-            slopes = [apply("complex", re, along(k, 1j)) for k, re in enumerate(slopes)]
+        slopes: list[Value]
+        if zeros[which].type.is_complex:  # a unit is complex, too: in a loop a tangent has the type of its carry
+            slopes = [apply("complex", along(k, 1.0 + 0.0j), along(k, 1j)) for k in range(size)]
+        else:
+            slopes = [along(k, 1.0) for k in range(size)]
         if not shape:
             return slopes[0]
         if not slopes:

@@ -24,7 +24,7 @@ from gradfuzz.programs.syntax import (
     While,
 )
 from gradfuzz.programs.typecheck import RESERVED, typecheck
-from gradfuzz.programs.types import Type
+from gradfuzz.programs.types import DType, Type
 
 __all__ = ["to_program"]
 
@@ -162,5 +162,6 @@ def _row(array: Type) -> tuple[tuple[str, ParamValue], ...]:
 
 def _zeros(type: Type) -> Expr:
     """An array of zeros."""
-    zero = Const({"float": 0.0, "int": 0, "bool": False}[type.dtype])
+    zeros: dict[DType, Expr] = {"float": Const(0.0), "int": Const(0), "bool": Const(False)}
+    zero = Call("complex", (Const(0.0), Const(0.0))) if type.is_complex else zeros[type.dtype]
     return Call("broadcast_to", (zero,), (("shape", type.sizes),))
