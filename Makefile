@@ -12,7 +12,7 @@ help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
 	@echo 'make test      ruff, mypy and the tests, without the slow ones'
 	@echo 'make test-all  ruff, mypy and all tests'
-	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, in loops and linear algebra, and its memory in long loops'
+	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, in loops and linear algebra, its memory in long loops, and programs drawn and checked per second'
 	@echo 'make clean     remove the virtual environment, build outputs and caches'
 
 # Exit code 1 says that there are findings, which is what a sweep is for.
@@ -34,6 +34,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/loops.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/linalg.py
+	$(BIN)/python benchmarks/generation.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -11,6 +11,7 @@ name's type is float, assigning an int to it converts.
 
 from __future__ import annotations
 
+import functools
 import keyword
 import math
 from collections.abc import Mapping
@@ -87,6 +88,11 @@ def typecheck(program: Program) -> Typed:
     """
     if nesting(program) > MAX_NESTING:
         raise ProgramTypeError(f"the program is nested deeper than {MAX_NESTING} levels; use temporaries")
+    return _typed(program)
+
+
+@functools.lru_cache(maxsize=64)
+def _typed(program: Program) -> Typed:
     check_name(program.name, "a program")
     types: dict[str, Type] = {}
     for param in program.params:
