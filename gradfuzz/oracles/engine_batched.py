@@ -21,9 +21,10 @@ from gradfuzz.engine.derivative import derivative
 from gradfuzz.engine.prune import prune
 from gradfuzz.engine.tracing import call_instances
 from gradfuzz.engine.vectorize import Vectorized, align, devectorize, vectorize
-from gradfuzz.errors import GradfuzzError
+from gradfuzz.errors import GradfuzzError, PrecisionError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Precision, Question
 from gradfuzz.programs.graph import Graph
+from gradfuzz.programs.half_numpy import refused_op
 from gradfuzz.programs.interpret import TRIP_LIMIT
 from gradfuzz.programs.layout import Layout, layout_of
 from gradfuzz.programs.lower import lower
@@ -40,7 +41,9 @@ class _Batched(Oracle):
     together = True
 
     def supports(self, question: Question) -> str | None:
-        return None if question.wrt or not question.modes else "there is no input to differentiate"
+        if question.modes and not question.wrt:
+            return "there is no input to differentiate"
+        return refused_op(question.program, question.precision)
 
     def answer(self, question: Question) -> list[Answer]:
         if not question.points:
@@ -49,6 +52,8 @@ class _Batched(Oracle):
         try:
             with np.errstate(all="ignore"):
                 outputs, gradient = self.whole(question, layout)
+        except PrecisionError as error:
+            return [Answer("unsupported", message=str(error))] * len(question.points)
         except GradfuzzError as error:
             return [Answer("error", message=f"{type(error).__name__}: {error}")] * len(question.points)
         answers = []

@@ -17,7 +17,7 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.programs import Program, parse, typecheck
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.precision import FORMATS
+from gradfuzz.programs.precision import FORMATS, is_float
 from gradfuzz.strategies.case import MODES, Case
 from gradfuzz.strategies.dice import Dice, Draw, Plain, Table, named
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
@@ -228,7 +228,7 @@ def is_constant(program: TensorProgram, wrt: tuple[str, ...] | None = None) -> b
 
 
 def _values(program: Program, inputs: Inputs) -> tuple[Any, ...]:
-    arguments = {name: v[()] if v.dtype.kind == "f" else v if v.shape else v.item() for name, v in inputs.items()}
+    arguments = {name: v[()] if is_float(v.dtype) else v if v.shape else v.item() for name, v in inputs.items()}
     return tuple(interpret(program, arguments, NumpyNamespace("float64")))
 
 
