@@ -47,9 +47,9 @@ def divide_by_gaps(k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
 def cofactor(a: Any, *directions: Any) -> Any:
     """The mixed derivative of the cofactor matrix of `a` along `directions`, all of shape (..., n, n): right at every rank of `a`.
 
-    Up to n = 3 it is minors. Beyond, in the coordinates of the singular value decomposition a = u diag(s) vh, of which the cofactor matrices are
-    det(u) conj(u) and det(vh) conj(vh), it is a sum of products of the
-    other singular values and minors of the directions: nothing is divided by a singular value.
+    Up to n = 3 it is minors. Beyond, in the coordinates of the singular value decomposition a = u diag(s) vh it is a sum of products of the
+    other singular values and minors of the directions: nothing is divided by a singular value. The cofactor matrix of a product is that of
+    the cofactor matrices, and that of a unitary u is det(u) conj(u).
     """
     n = a.shape[-1]
     order = len(directions)

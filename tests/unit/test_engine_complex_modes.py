@@ -281,6 +281,53 @@ def test_norms_at_zero_and_at_ties() -> None:
         assert np.allclose(engine.grad(lambda y, o=order: linalg.vector_norm(y, ord=o))(z), expected)
 
 
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_norms_of_no_entries(dtype: Any) -> None:
+    for order, batch in itertools.product(("fro", "nuc", 1, -1, 2, -2, "inf", "-inf"), ((), (2,))):
+        x = np.zeros((*batch, 0, 3), dtype)
+        found = engine.grad(lambda y, o=order: engine.sum(linalg.matrix_norm(y, ord=o)))(x)
+        assert (found.shape, found.dtype) == (x.shape, x.dtype)
+        assert not np.any(engine.jvp(lambda y, o=order: linalg.matrix_norm(y, ord=o), [x], [x])[1])
+
+
+@pytest.mark.parametrize("op", [linalg.solve, linalg.lstsq, linalg.kron, linalg.triangular_solve, engine.matmul])
+def test_a_real_matrix_that_meets_a_complex_one(op: Callable[..., Any], seed: int) -> None:
+    """Its gradient is the real part of the one that it had as a complex matrix; its Hessian is the second derivative along real directions."""
+    rng = np.random.default_rng(seed)
+    a, b, t = draw("s3,3", (), rng).real, draw("m3,2", (), rng), draw("m3,3", (), rng).real
+
+    def loss(x: Any, y: Any) -> Any:
+        return engine.sum(engine.real((1 + 0.5j) * op(x, y) ** 2))
+
+    found, other = engine.grad(loss, (0, 1))(a, b), engine.grad(loss, (0, 1))(a.astype(complex), b)
+    assert found[0].dtype == float
+    assert np.allclose(found[0], other[0].real, rtol=1e-12, atol=1e-13)
+    assert np.allclose(found[1], other[1], rtol=1e-12, atol=1e-13)
+    second = engine.jvp(lambda x: engine.jvp(lambda z: loss(z, b), [x], [t])[1], [a.astype(complex)], [t])[1]
+    assert np.allclose(np.einsum("ijkl,ij,kl", engine.hessian(lambda x: loss(x, b))(a), t, t), second, rtol=1e-12)
+
+
+def test_decompositions_in_a_loop(seed: int) -> None:
+    """Six steps of the QR algorithm, whose entries' moduli no phase touches: mixes of modes agree to 1e-10, checkpoints to the bit."""
+    rng = np.random.default_rng(seed)
+    a, v = draw("m3,3", (), rng), draw("m3,3", (), rng)
+
+    def step(i: Any, x: Any) -> Any:
+        q, r = linalg.qr(x)
+        return r @ q
+
+    def loss(x: Any) -> Any:
+        return engine.sum(engine.abs(engine.fori_loop(0, 6, step, x)) ** 2 * np.arange(9.0).reshape(3, 3))
+
+    slope = engine.grad(loss)(a)
+    for checkpoint in ("sqrt", 2):
+        assert np.array_equal(engine.grad(loss, checkpoint=checkpoint)(a), slope)
+    forth = engine.jvp(loss, [a], [v])[1]
+    assert abs(forth - np.sum((slope.conj() * v).real)) <= 1e-10 * abs(forth)
+    second = [along(along(loss, v, first), v, last)(a) for first, last in itertools.product(("rev", "fwd"), repeat=2)]
+    assert np.allclose(second, second[0], rtol=1e-10)
+
+
 def test_the_functions_are_the_ops(seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, h, tall, b = (draw(kind, (), rng) for kind in ("s3,3", "p3,3", "m4,3", "m3,2"))

@@ -29,11 +29,16 @@ def _extreme(values: Any, which: Any) -> Any:
 
 def _matrix_norm(x: Any, *, ord: Any, keepdims: bool) -> Any:
     """Norms of singular values, by the decomposition that has the vectors, too."""
-    if ord != "nuc" and ord not in _SPECTRAL:
+    if (ord != "nuc" and ord not in _SPECTRAL) or _is_empty(x):
         return None
     s = apply("svd", x, full_matrices=False, part=1)
     total = sum(s, axis=-1) if ord == "nuc" else apply("vector_norm", s, ord=_SPECTRAL[ord], axis=-1)
     return expand(total) if keepdims else total
+
+
+def _is_empty(x: Any) -> bool:
+    """Whether a matrix has no entries; its norms are 0, and constant."""
+    return 0 in x.shape[-2:]
 
 
 FORTH: dict[str, Rule] = {"matrix_norm": _matrix_norm}
@@ -53,6 +58,8 @@ def _unit(x: Any) -> Any:
 
 
 def _matrix_norm_vjp(g: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> Any:
+    if _is_empty(x):
+        return None
     g, ans = (g, ans) if keepdims else (expand(g), expand(ans))
     if ord == "fro":
         return g * _direction(x, ans)
@@ -111,6 +118,8 @@ def _along(x: Any, t: Any) -> Any:
 
 
 def _matrix_norm_jvp(t: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> Any:
+    if _is_empty(x):
+        return None
     if ord == "fro":
         return _over_norm(sum(real(conj(x) * t), axis=(-2, -1), keepdims=keepdims), ans)
     if ord in _LINES:
