@@ -6,26 +6,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import flint
 import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
 
+from gradfuzz.engine import derivative
 from gradfuzz.oracles.arb import ArbNamespace, ArbReference
-from gradfuzz.oracles.base import Point, Question, Truth
+from gradfuzz.oracles.base import Mode, Point, Question, Truth
 from gradfuzz.oracles.differences import MpmathNamespace, MpmathReference
-from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.interpret import evaluate, interpret
 from gradfuzz.programs.parse import parse
 
 REFERENCES = (ArbReference(), MpmathReference())
 
 
-def truths(text: str, inputs: dict[str, Any], wrt: tuple[str, ...], order: int = 1) -> list[Truth]:
-    """What both say of the one output; the direction is all ones."""
+def truths(text: str, inputs: dict[str, Any], wrt: tuple[str, ...], order: int = 1, references: Any = REFERENCES) -> list[Truth]:
+    """What the references say of the one output; the direction is all ones."""
     point = Point({name: np.asarray(value, float) for name, value in inputs.items()})
     directions = {name: np.ones(np.shape(inputs[name])) for name in wrt} if order > 1 else {}
     question = Question(parse(text), (point,), "float64", wrt, ("rev",) * order, (np.asarray(1.0),), directions)
-    return [reference.truth(question)[0] for reference in REFERENCES]
+    return [reference.truth(question)[0] for reference in references]
 
 
 def check(found: list[Truth], value: Any, gradient: list[Any]) -> None:
@@ -210,6 +212,25 @@ def on_a_line(shape: tuple[int, ...], body: str, seed: int) -> tuple[str, dict[s
 def test_both_references_agree_on_complex_matrices(name: str, order: int, seed: int) -> None:
     m, n, body = GAUGE_FREE[name]
     agree(truths(*on_a_line((m, n), body, seed), ("t",), order))
+
+
+@pytest.mark.parametrize("modes", [("rev",), ("fwd", "rev")], ids="-".join)
+@pytest.mark.parametrize("name", GAUGE_FREE)
+def test_the_rules_of_complex_matrices_hold_to_many_digits(name: str, modes: tuple[Mode, ...], seed: int) -> None:
+    """The engine's derivative graph, computed in balls, meets the coefficients of Taylor series, to which no rule leads."""
+    m, n, body = GAUGE_FREE[name]
+    text, inputs = on_a_line((m, n), body, seed)
+    truth = truths(text, inputs, ("t",), len(modes), REFERENCES[:1])[0]
+    namespace = ArbNamespace()
+    arrays = [np.frompyfunc(namespace.constant, 1, 1)(x) for x in (*inputs.values(), *[1.0] * len(modes))]
+    with flint.ctx.workprec(256):
+        value, slope = evaluate(derivative(parse(text), wrt=("t",), modes=modes), arrays, namespace)
+        for ball, middle, bound in (
+            (value, truth.values[0], truth.value_bounds[0]),
+            (slope, truth.gradient["t"], truth.bounds["t"]),
+        ):
+            assert ball.rad() < 1e-50 * (1 + abs(ball))
+            assert abs(ball - float(middle)) <= float(bound) + 1e-50
 
 
 def _half_gap(m: Any, z: Any) -> Any:
