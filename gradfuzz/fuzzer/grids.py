@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gradfuzz.fuzzer.questions import weighted_question
+from gradfuzz.fuzzer.vectorize_grid import SITUATIONS, vectorized_rows
 from gradfuzz.oracles.base import Mode, Point, Precision, Question
 from gradfuzz.programs.printer import to_text
 from gradfuzz.strategies.complex_program import complex_point, compose_complex
@@ -193,6 +194,12 @@ GRIDS: dict[str, Grid] = {
         lambda: list(_tensor()),
         "arrays of 2x3, 1x1, 2x1x2x3, and 0x3 or 2x0 (conv: 2x1x4, 1x1x1, 1x2x3x3, 0x1x4); broadcast: the other operand a scalar, with fewer axes, "
         "with an axis of 1, with an axis more; ties: few different entries, and all equal; second order in all four mixes of modes.",
+    ),
+    "vectorize": Grid(
+        SITUATIONS,
+        lambda: [GridRow(*row) for row in vectorized_rows()],
+        "two instances along one axis; two axes of two: the first input along one, the others along the other; shared: the first input is the same "
+        "for all; second order in all four mixes of modes; trips differ: three instances, by vjp and by jvp.",
     ),
 }
 """By the name of the suite."""

@@ -1,0 +1,93 @@
+"""Sweeps of vectorized calls: the engine is right, the planted bugs of batching are found and shrunk to two instances."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from gradfuzz.fuzzer.batch import jury
+from gradfuzz.fuzzer.events import FindingFound, Progress, SweepFinished
+from gradfuzz.fuzzer.finding import Finding, Verdict
+from gradfuzz.fuzzer.grids import GRIDS
+from gradfuzz.fuzzer.shrink import operations
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.strategies import FAMILIES, draw_many
+
+MUTANTS = ("foreign-axis", "done-lane")
+MAX_PROGRAMS = 100
+CONFIG = SweepConfig(("engine:vectorize", "engine:vmap"), families=("vectorize",), max_examples=12, orders=(1, 2))
+
+
+def first_finding(mutant: str, seed: int) -> tuple[Finding, int]:
+    programs = 0
+    config = dataclasses.replace(CONFIG, targets=(f"mutant:{mutant}",), seed=seed, max_examples=MAX_PROGRAMS, orders=(1,))
+    for event in sweep(config):
+        if isinstance(event, Progress):
+            programs = event.programs
+        elif isinstance(event, FindingFound):
+            return event.finding, programs
+    pytest.fail(f"seed {seed}: {MAX_PROGRAMS} programs do not find mutant:{mutant}")
+
+
+def check_small(finding: Finding) -> None:
+    assert "Answered in one call with 1 more point: " in finding.note
+    assert operations(finding.program) <= 4, str(finding.program)
+    assert finding.reproduced == (5, 5)
+    assert "points = [Point(" in finding.script
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_bug_of_batching_is_found_and_shrunk(mutant: str, seed: int) -> None:
+    finding, programs = first_finding(mutant, seed)
+    print(f"mutant:{mutant}: {finding.kind.value} within {programs} programs\n{finding.program}{finding.note}")
+    check_small(finding)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", MUTANTS)
+@pytest.mark.parametrize("more", range(1, 10))
+def test_found_for_more_seeds(mutant: str, more: int) -> None:
+    check_small(first_finding(mutant, more)[0])
+
+
+def test_a_mutant_is_right_about_one_instance() -> None:
+    """The bugs are in batching: alone, every instance is answered rightly."""
+    row = next(row for row in GRIDS["vectorize"].rows() if row.use == "while")
+    (alone,) = row.cells[GRIDS["vectorize"].columns.index("batch 1")]
+    (differing, _) = row.cells[GRIDS["vectorize"].columns.index("trips differ")]
+    for name in MUTANTS:
+        (oracle,) = resolve(f"mutant:{name}")
+        (case,) = jury().cases(oracle.name, alone, oracle.answer(alone))
+        assert case.verdict is Verdict.AGREE
+    (done_lane,) = resolve("mutant:done-lane")
+    verdicts = {case.verdict for case in jury().cases(done_lane.name, differing, done_lane.answer(differing))}
+    assert Verdict.DISAGREE in verdicts
+
+
+def test_the_engine_is_right(seed: int) -> None:
+    *_, end = sweep(dataclasses.replace(CONFIG, seed=seed))
+    assert isinstance(end, SweepFinished)
+    assert end.findings == ()
+    for summary in end.summaries:
+        assert summary.agree > 0.8 * summary.checks
+        assert not summary.disagree + summary.crashed + summary.unsupported
+
+
+def test_the_grid_of_the_engine_has_no_wrong_cell() -> None:
+    """The loops and a few ops; the whole is `gradfuzz probe engine --suite vectorize`."""
+    for row in GRIDS["vectorize"].rows():
+        if row.op not in ("loop", "solve", "scatter_add"):
+            continue
+        for question in (q for cell in row.cells for q in cell if q.order < 2):
+            for oracle in (*resolve("engine:vectorize"), *resolve("engine:vmap")):
+                for case in jury().cases(oracle.name, question, oracle.answer(question)):
+                    assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), f"{oracle.name} {row.use}: {case.message}"
+
+
+def test_what_the_family_reaches(seed: int) -> None:
+    family = FAMILIES["vectorize"]
+    drawn = draw_many(family.cases(("float64", "float32")), 300, str(seed))
+    reached = {goal for case in drawn for goal in family.reached(case)}
+    assert reached == set(family.goals)
