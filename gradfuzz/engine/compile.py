@@ -8,6 +8,7 @@ NumPy, which all other graphs use from the start. Values used once are written w
 from __future__ import annotations
 
 import builtins
+import functools
 import keyword
 import math
 from collections.abc import Callable, Sequence
@@ -160,6 +161,7 @@ _MATH: dict[str, Any] = {
 }
 
 
+@functools.cache
 def _numpy_names(precision: Precision) -> dict[str, Any]:
     namespace = NumpyNamespace(precision)
     return {

@@ -198,7 +198,8 @@ class Value(Operators):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(n for n in self.atom.type.shape if n is not None)
+        shape = self.atom.type.shape
+        return tuple([n for n in shape if n is not None]) if None in shape else shape  # type: ignore[return-value]
 
     @property
     def ndim(self) -> int:

@@ -73,9 +73,12 @@ class GraphBuilder:
 
     def emit_as(self, name: str, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
         """The same, with a hint for the name of the result."""
-        items = tuple(sorted({**_DEFAULTS[op], **params}.items()))
-        result = _result_type(op, tuple([a.type for a in inputs]), items)
-        if result.is_inexact and op not in _KEEPS_INTS:
+        items = tuple(sorted({**_DEFAULTS[op], **params}.items())) if params or _DEFAULTS[op] else ()
+        types = tuple([a.type for a in inputs])
+        result = _result_type(op, types, items)
+        if all(t.dtype == "float" for t in types):
+            pass  # nothing to convert
+        elif result.is_inexact and op not in _KEEPS_INTS:
             kept, common = OPS[op].indices, inexact([a.type.dtype for a in inputs])
             inputs = tuple(
                 a if a.type.dtype in (common, "bool") or k in kept else self.to(a, common) for k, a in enumerate(inputs)
@@ -84,14 +87,14 @@ class GraphBuilder:
             inputs = (self.to(inputs[0], result.dtype), self.to(inputs[1], result.dtype), *inputs[2:])
         elif OPS[op].kind == "comparison" and any(a.type.is_complex for a in inputs):
             inputs = tuple(self.to(a, "complex") for a in inputs)
-        atoms = tuple(self.use(a) for a in inputs)
+        atoms = tuple([self.use(a) for a in inputs])
         if op in ("conj", "real") and atoms[0].type == result and result.is_float:
             return atoms[0]
         if self.simplify and op == "multiply":
             for one, other in (atoms, atoms[::-1]):
                 if one in _ONES and other.type == result:
                     return other
-        key = (op, items, *(a if isinstance(a, Constant) else id(a) for a in atoms))
+        key = (op, items, *[a if isinstance(a, Constant) else id(a) for a in atoms])
         if self.simplify and key in self._known:
             return self._known[key]
         output = self.input(result, name)

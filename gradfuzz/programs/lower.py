@@ -6,6 +6,7 @@ leave the trip is put under `live`. Everything else keeps its shape, so that a l
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 from gradfuzz.programs.builder import GraphBuilder, constant
@@ -43,6 +44,11 @@ def lower(program: Program) -> Graph:
 
     Raises `ProgramTypeError` where the program does not type-check.
     """
+    return _lowered(typecheck(program).program)
+
+
+@functools.lru_cache(maxsize=64)
+def _lowered(program: Program) -> Graph:
     typed = typecheck(program)
     builder = GraphBuilder()
     environment: Environment = {p.name: builder.input(p.type, p.name) for p in program.params}

@@ -93,7 +93,7 @@ class Const:
         return isinstance(other, Const) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self.value) if self.value == self.value else 0  # NaN has a hash by identity
 
 
 @dataclass(frozen=True, slots=True)
