@@ -26,6 +26,7 @@ from gradfuzz.engine.inline import emit_loop, inline, or_zeros
 from gradfuzz.engine.reverse import Cotangent, Pullback, ReverseMode, Tape
 from gradfuzz.engine.value import Value
 from gradfuzz.oracles.base import Oracle
+from gradfuzz.oracles.complex_mutants import COMPLEX_MUTANTS
 from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.oracles.linalg_mutants import LINALG_MUTANTS
 from gradfuzz.oracles.tensor_mutants import TENSOR_MUTANTS
@@ -251,7 +252,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant("M14", "dropped-tangent", "selections drop the tangent", "eshkol #443", Rules(forward=DroppedTangent)),
     Mutant("B1", "broadcast-mean", "broadcasting undone by a mean", "common", Rules(reverse=BroadcastMean)),
-    *(Mutant(*row) for row in (*LINALG_MUTANTS, *TENSOR_MUTANTS)),
+    *(Mutant(*row) for row in (*LINALG_MUTANTS, *TENSOR_MUTANTS, *COMPLEX_MUTANTS)),
     *(Mutant(*row[:4], Rules(), row[4]) for row in VECTORIZE_MUTANTS),
 )
 

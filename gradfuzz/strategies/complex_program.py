@@ -6,6 +6,7 @@ means the same to every library, whatever sign it gives the imaginary part of a 
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -102,14 +103,18 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
 
 
 def complex_point(dice: Dice, program: ComplexProgram, precision: Precision) -> Inputs:
-    """Matrices with a heavy diagonal or a given condition number, and their imaginary parts, now and then 0."""
+    """Matrices with a heavy diagonal or a given condition number, and their imaginary parts, now and then 0.
+
+    Entries that are used one by one are multiples of 1/8, neighbours apart where everything else is as simple as can be.
+    """
     inputs = {}
+    apart = itertools.cycle((0, 3, 1, 4, 2))
     for name, shape in program.shapes.items():
         if len(shape) > 1 and program.recipe.aspects:
             value = draw_matrix(dice, shape, "general", precision)
             inputs[name] = np.zeros_like(value) if name.endswith("_im") and dice.chance(8) else value
         else:
-            entries = [(1 + dice.below(16)) * (-1) ** dice.below(2) / 8 for _ in range(math.prod(shape))]
+            entries = [(1 + dice.below(16) + next(apart)) * (-1) ** dice.below(2) / 8 for _ in range(math.prod(shape))]
             inputs[name] = np.array(entries, precision).reshape(shape)
     return inputs
 
