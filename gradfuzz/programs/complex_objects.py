@@ -63,7 +63,7 @@ class ComplexObjects(abc.ABC):
 
     def same(self: Any, a: Any, b: Any) -> bool:
         """Whether two scalars are equal."""
-        if self.is_complex(a):
+        if self.is_complex(a) or self.is_complex(b):
             return a is b or not self.nonzero(a - b)
         return bool(self.compare(a, b) == 0)
 
