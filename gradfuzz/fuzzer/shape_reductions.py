@@ -55,20 +55,27 @@ _SCALAR_PRODUCTS = ("matmul", "conv", "outer", "kron")
 
 
 def fewer_axes(specimen: Specimen) -> Iterator[Draft]:
-    """One axis less: in all arrays that have it, counted from the back; in those of the highest rank; in one parameter alone."""
+    """One axis less: in all arrays that have it, counted from the back; in those of the highest rank; in one parameter alone.
+
+    Of the weights along it the first ones stay, or the last: the class of what is wrong may depend on their signs.
+    """
     program = specimen.program
-    shapes = [p.type.sizes for p in program.params]
-    for rank in sorted({len(s) for s in shapes if len(s) > 1}, reverse=True):
+    for rank in sorted({p.type.rank for p in program.params if p.type.rank > 1}, reverse=True):
         for axis in range(rank):
             for aligned in (True, False):
-                changed = _without_axis(program, rank, axis, aligned)
-                yield replace(specimen, program=changed, inputs=_first(specimen, changed, axis - rank))
+                yield from _at_either_end(specimen, _without_axis(program, rank, axis, aligned), axis - rank)
     for k, p in enumerate(program.params):
         for axis in range(p.type.rank if p.type.rank > 1 else 0):
-            shape = _removed(p.type.sizes, axis)
-            params = (*program.params[:k], Param(p.name, Type(p.type.dtype, shape)), *program.params[k + 1 :])
-            changed = replace(program, params=params)
-            yield replace(specimen, program=changed, inputs=_first(specimen, changed, axis - p.type.rank))
+            param = Param(p.name, Type(p.type.dtype, _removed(p.type.sizes, axis)))
+            changed = replace(program, params=(*program.params[:k], param, *program.params[k + 1 :]))
+            yield from _at_either_end(specimen, changed, axis - p.type.rank)
+
+
+def _at_either_end(specimen: Specimen, changed: Program, back: int) -> Iterator[Specimen]:
+    inputs = _first(specimen, changed, back)
+    for end in (0, -1):
+        kept = specimen.mapped(lambda w, end=end: w.take(end, back) if w.ndim >= -back and w.size else w)  # type: ignore[misc]
+        yield replace(kept, program=changed, inputs=inputs)
 
 
 def _removed(values: tuple[Any, ...], k: int) -> tuple[Any, ...]:
@@ -98,6 +105,8 @@ def _without_axis(program: Program, rank: int, axis: int, aligned: bool) -> Prog
             k = place(len(e.shape))
             if k is None or not e.shape[k]:
                 return e
+            if len(e.shape) == 1:
+                return e.values[0]
             first = _entries(e).take(0, k)
             return ArrayConst(e.dtype, first.shape, tuple(map(Const, first.ravel().tolist())))
         if isinstance(e, Call):

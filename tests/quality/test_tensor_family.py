@@ -1,0 +1,110 @@
+"""The family of tensor programs: no false alarm about the engine, no wrong cell in its status, and planted bugs that are found and shrunk."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from gradfuzz.fuzzer.batch import jury
+from gradfuzz.fuzzer.events import FindingFound, SweepFinished
+from gradfuzz.fuzzer.finding import Finding, Verdict
+from gradfuzz.fuzzer.grids import GRIDS
+from gradfuzz.fuzzer.questions import weighted_question
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.oracles.base import Mode, Point
+from gradfuzz.oracles.mutants import mutant
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs import parse
+
+MAX_PROGRAMS = 300
+MUTANTS = ("take-overwrites", "cumulative-unflipped", "unbroadcast-axes", "forward-over-forward")
+
+REV: tuple[Mode, ...] = ("rev",)
+FWD_FWD: tuple[Mode, ...] = ("fwd", "fwd")
+
+SHOWN = [
+    ("take-overwrites", 'x: "float[3]" -> take(x, array([0, 2]), axis=0)', REV, Verdict.AGREE),
+    ("take-overwrites", 'x: "float[3]" -> take(x, array([0, 2, 0]), axis=0)', REV, Verdict.DISAGREE),
+    ("take-overwrites", 'x: "float[2, 2]" -> take(x, array([[1, 1], [0, 1]]), axis=1)', REV, Verdict.DISAGREE),
+    ("cumulative-unflipped", 'x: "float[1]" -> cumulative_sum(x)', REV, Verdict.AGREE),
+    ("cumulative-unflipped", 'x: "float[3]" -> cumulative_sum(x)', REV, Verdict.DISAGREE),
+    ("unbroadcast-axes", 'x: "float[2]", y: "float[3, 2]" -> x * y', REV, Verdict.AGREE),
+    ("unbroadcast-axes", 'x: "float[2]", y: "float[2, 2]" -> x * y', REV, Verdict.DISAGREE),
+    ("unbroadcast-axes", 'x: "float[2, 2]", y: "float[2, 2]" -> x * y', REV, Verdict.AGREE),
+    ("forward-over-forward", 'x: "float[2]" -> softmax(x)', ("fwd",), Verdict.AGREE),
+    ("forward-over-forward", 'x: "float[2]" -> softmax(x)', ("fwd", "rev"), Verdict.AGREE),
+    ("forward-over-forward", 'x: "float[2]" -> softmax(x)', FWD_FWD, Verdict.DISAGREE),
+    ("forward-over-forward", 'x: "float[2]" -> tanh(x)', FWD_FWD, Verdict.DISAGREE),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "modes", "verdict"), SHOWN)
+def test_what_a_planted_bug_needs(name: str, text: str, modes: tuple[Mode, ...], verdict: Verdict) -> None:
+    header, _, expression = text.partition(" -> ")
+    program = parse(f"def f({header}):\n    return {expression}\n")
+    values = iter(np.array([0.375, -0.75, 1.25, 0.5, -1.5, 0.875, 1.625, -0.25, 0.625]))
+    point = Point(
+        {p.name: np.array([next(values) for _ in np.ndindex(*p.type.sizes)]).reshape(p.type.sizes) for p in program.params}
+    )
+    question = weighted_question(program, [point], "float64", modes)
+    oracle = mutant(name)
+    assert oracle is not None
+    (case,) = jury().cases(oracle.name, question, oracle.answer(question))
+    assert case.verdict is verdict, case.message
+
+
+def first_finding(name: str, seed: int) -> Finding:
+    for event in sweep(SweepConfig((f"mutant:{name}",), families=("tensor",), seed=seed, max_examples=MAX_PROGRAMS, jobs=1)):
+        if isinstance(event, FindingFound):
+            print(f"mutant:{name} seed {seed}: {event.finding.kind.value}\n{event.finding.program}")
+            return event.finding
+    pytest.fail(f"seed {seed}: {MAX_PROGRAMS} programs do not find mutant:{name}")
+
+
+def check_small(finding: Finding) -> None:
+    """No more than two axes, none longer than three."""
+    for p in finding.program.params:
+        assert len(p.type.shape) <= 2, str(finding.program)
+        assert all(n <= 3 for n in p.type.sizes), str(finding.program)
+
+
+def test_found_and_shrunk() -> None:
+    check_small(first_finding("take-overwrites", 5))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "seed"), list(itertools.product(MUTANTS, range(10))))
+def test_found_and_shrunk_for_more_seeds(name: str, seed: int) -> None:
+    check_small(first_finding(name, seed))
+
+
+def test_a_sweep_says_nothing_wrong_about_the_engine(seed: int) -> None:
+    (*_, end) = sweep(SweepConfig(("engine",), families=("tensor",), seed=seed, max_examples=24))
+    assert isinstance(end, SweepFinished)
+    assert end.findings == ()
+    (summary,) = end.summaries
+    assert summary.checks > 60
+    assert summary.crashed == 0
+
+
+def test_the_status_of_the_engine_has_no_wrong_cell() -> None:
+    """A part of the grid; the whole is `gradfuzz probe engine --suite tensor`."""
+    grid = GRIDS["tensor"]
+    rows = {row.op: row for row in grid.rows()}
+    (engine,) = [oracle for oracle in resolve("engine") if oracle.name == "engine"]
+    for op in ("mean", "scatter_add", "window_sum", "clip"):
+        assert len(rows[op].cells) == len(grid.columns)
+        for cell in rows[op].cells:
+            for question in cell:
+                (case,) = jury().cases("engine", question, engine.answer(question))
+                assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), f"{op} {question.modes}: {case.message}"
+
+
+def test_the_grid_asks_about_broadcasting_where_there_are_two_operands() -> None:
+    grid = GRIDS["tensor"]
+    column = grid.columns.index("broadcast")
+    asked = {row.op for row in grid.rows() if row.cells[column]}
+    assert {"add", "multiply", "where", "maximum", "clip", "pow"} <= asked
+    assert not asked & {"sum", "sort", "take", "conv"}
