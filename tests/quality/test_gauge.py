@@ -13,17 +13,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.engine import derivative
+from gradfuzz.engine import Rules, derivative
 from gradfuzz.engine.prune import prune
+from gradfuzz.engine.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.value import Value, apply
 from gradfuzz.fuzzer.finding import Case, Verdict
 from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import questions
-from gradfuzz.oracles.base import Answer, Question
-from gradfuzz.programs import to_text
-from gradfuzz.programs.graph import Graph
+from gradfuzz.fuzzer.questions import questions, weighted_question
+from gradfuzz.oracles.base import Answer, Point, Question
+from gradfuzz.oracles.engine import EngineOracle
+from gradfuzz.programs import parse, to_text
+from gradfuzz.programs.graph import Equation, Graph
 from gradfuzz.programs.interpret import evaluate, interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
-from gradfuzz.strategies import draw_many, linalg_cases
+from gradfuzz.strategies import draw_many, linalg_cases, matrices
 
 OPS = ("qr", "svd", "eigh", "svdvals", "eigvalsh", "pinv", "lstsq", "matrix_norm")
 """Those whose derivatives are written with a decomposition that is free in something."""
@@ -168,6 +171,34 @@ def test_the_choice_is_another_one(seed: int) -> None:
     assert np.allclose((v * w) @ v.T, s, atol=1e-13)
     first, second = (Turned("float64", k).eigh(s)[1][:, :3] for k in (1, 2))
     assert not np.allclose(np.abs(first), np.abs(second), atol=0.01), "rotated in the space of the repeated eigenvalue"
+
+
+class OneTriangle(ReverseMode):
+    """Cotangents of symmetric inputs as of a library that reads the lower triangle only: all of an entry's pair stands there."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        parts = super().equation(node, g, tape)
+        if node.op not in ("cholesky", "eigvalsh"):
+            return parts
+        return [None if p is None else apply("tril", p) + apply("tril", p, k=-1) for p in parts]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("c = cholesky(0.5 * (a + permute_dims(a, (0, 2, 1))))\n    return triangular_solve(c, a)", Verdict.AGREE),
+        ("return eigvalsh(a @ permute_dims(a, (0, 2, 1)))", Verdict.AGREE),
+        ("l = tril(a)\n    return eigvalsh(l + permute_dims(l, (0, 2, 1)))", Verdict.AGREE),
+        ("return cholesky(a)", Verdict.DISAGREE),  # the language means the symmetric part, and the oracles' sources say so
+    ],
+)
+def test_on_the_tangent_space_of_symmetric_matrices_it_is_the_same_which_triangle_is_read(text: str, expected: Verdict) -> None:
+    program = parse(f'def f(a: "float[2, 3, 3]"):\n    {text}\n')
+    (a,) = draw_many(matrices((2, 3, 3), structure="spd"), 1, 0)
+    question = weighted_question(program, [Point({"a": a})], "float64", ("rev",))
+    oracle = EngineOracle("engine:lower", Rules(reverse=OneTriangle))
+    (case,) = Jury().cases(oracle.name, question, oracle.answer(question))
+    assert case.verdict is expected, case.message
 
 
 def test_no_choice_is_a_finding(seed: int) -> None:
