@@ -124,13 +124,21 @@ class MpmathNamespace(LinalgMpmath):
         elif name == "sqrt":
             if x or self.order:
                 self._defined(name, x)
-        elif x and self.mp.mag(x) > _RANGES.get(name, math.inf):
+        elif x and self._beyond(name, x):
             raise OutOfRangeError(f"{name} of {self.mp.nstr(x, 5)}, a number beyond all floats")
         # Most runs of a stencil meet the same arguments again: all that do not depend on the coordinate that moves.
         key = name, self.mp.prec, bits_of(x)
         if key not in self._known:
             self._known[key] = getattr(self.mp, name)(x)
         return self._known[key]
+
+    def _beyond(self, name: str, x: Number) -> bool:
+        """Whether a function of x is nothing that a float leads to. exp grows with the real part, sin and cos with the imaginary one."""
+        if not self.is_complex(x):
+            return bool(self.mp.mag(x) > _RANGES.get(name, math.inf))
+        sizes = [self.mp.mag(part) for part in (x.real, x.imag)]
+        growing = {"exp": sizes[0], "sin": sizes[1], "cos": sizes[1]}.get(name, -math.inf)
+        return bool(max(sizes) > _RANGES["sin"] or growing > _RANGES["exp"])
 
     def _defined(self, op: str, x: Number) -> None:
         if self.is_complex(x):
