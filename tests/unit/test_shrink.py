@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.prove import skeleton
 from gradfuzz.fuzzer.reductions import REDUCTIONS, canonical_names
 from gradfuzz.fuzzer.shrink import cost, operations, shrink
 from gradfuzz.fuzzer.specimen import Specimen
-from gradfuzz.programs import Call, For, Program, Repeat, While, parse, to_text, typecheck, walk
+from gradfuzz.programs import Call, For, Name, Program, Repeat, While, parse, to_text, typecheck, walk
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 
@@ -231,3 +231,64 @@ def test_programs_that_differ_in_sizes_only_are_built_alike() -> None:
     three, five, none = (parse(f'def f(a: "float[{n}, {n}]"):\n return det(a) * 2.0') for n in (3, 5, 0))
     assert skeleton(three) == skeleton(five)
     assert skeleton(three) != skeleton(none)
+
+
+# Axes of tensor programs -----------------------------------------------------------------------------------------------
+
+
+def shrunk(text: str, op: str, shapes: dict[str, tuple[int, ...]]) -> Program:
+    """The smallest program that still runs and gives a parameter to `op`."""
+    program = parse(text)
+    rng = np.random.default_rng(0)
+    arrays = {
+        p.name: rng.uniform(-1.0, 1.0, shapes[p.name]) if p.type.is_float else rng.integers(0, 2, shapes[p.name])
+        for p in program.params
+    }
+    floats = tuple(p.name for p in program.params if p.type.is_float)
+    weights = tuple(np.ones(t.sizes) for t in typecheck(program).outputs)
+    first = Specimen(program, arrays, "float64", floats, ("rev",), weights, {name: np.ones(shapes[name]) for name in floats})
+
+    def interesting(candidates: Sequence[Specimen]) -> list[bool]:
+        return [
+            any(isinstance(n, Call) and n.op == op and isinstance(n.args[0], Name) for n in walk(c.program)) and runs(c)
+            for c in candidates
+        ]
+
+    return shrink(first, interesting).specimen.program
+
+
+@pytest.mark.parametrize(
+    ("text", "op", "shapes", "shape", "parameters"),
+    [
+        (
+            'def f(a: "float[2, 3, 4]", k: "int[5]"):\n    return sin(take(a * a, k, axis=-2))\n',
+            "take",
+            {"a": (2, 3, 4), "k": (5,)},
+            (1,),
+            {"axis": 0},
+        ),
+        (
+            'def f(a: "float[2, 1, 5]"):\n    return window_sum(a, (1, 1, 3), strides=(1, 1, 2), padding=((0, 0), (0, 0), (1, 0)))\n',
+            "window_sum",
+            {"a": (2, 1, 5)},
+            (1,),
+            {"window": (1,), "strides": None, "padding": None},
+        ),
+        (
+            'def f(a: "float[2, 3, 4]"):\n    return a[0:2, 0:3, 3] * amax(a, axis=(-1,))\n',
+            "amax",
+            {"a": (2, 3, 4)},
+            (),
+            {"axis": None, "keepdims": False},
+        ),
+        ('def f(a: "float[0, 3, 2]"):\n    return sort(a, axis=1)\n', "sort", {"a": (0, 3, 2)}, (1,), {"axis": -1}),
+    ],
+    ids=["take", "window_sum", "amax", "sort"],
+)
+def test_axes_go_and_windows_become_plain(
+    text: str, op: str, shapes: dict[str, tuple[int, ...]], shape: tuple[int, ...], parameters: dict[str, object]
+) -> None:
+    program = shrunk(text, op, shapes)
+    (call,) = [n for n in walk(program) if isinstance(n, Call)]
+    assert (call.op, dict(call.params)) == (op, parameters)
+    assert [p.type.sizes for p in program.params] == [shape]

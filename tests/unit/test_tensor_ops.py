@@ -159,6 +159,15 @@ def question(program: Program, modes: Sequence[Mode], rng: np.random.Generator, 
     return Question(program, (point,), "float64", floats, tuple(modes), weights, along)
 
 
+@pytest.mark.parametrize("modes", MODES)
+def test_the_mean_of_an_array_without_entries_has_a_derivative(modes: tuple[Mode, ...]) -> None:
+    program = program_of('x: "float[0, 3]" -> mean(x, axis=1)')
+    asked = question(program, modes, np.random.default_rng(0))
+    (answer,) = EngineOracle().answer(asked)
+    assert answer.status == "ok", answer.message
+    assert answer.gradient["x"].shape == (0, 3)
+
+
 # The language ----------------------------------------------------------------------------------------------------------
 
 

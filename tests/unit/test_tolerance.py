@@ -147,6 +147,25 @@ def test_another_way_to_write_the_derivative_may_lose_more() -> None:
     assert float(wide.noise["x"]) > 1e-9
 
 
+def wide(values: list[float]) -> Tolerance:
+    """For the third derivative of a product, all forms of it."""
+    program = parse(f'def f(x: "float[{len(values)}]"):\n    return prod(x)\n')
+    point = Point({"x": np.array(values)})
+    along = {"x": np.array([-0.875, *[1.75] * (len(values) - 1)])}
+    (result,) = wide_tolerances(Question(program, (point,), "float64", ("x",), ("fwd", "fwd", "rev"), (np.ones(()),), along))
+    return result
+
+
+def test_products_by_division_are_granted_their_rounding() -> None:
+    """The third derivative of x_1 x_2 is a structural zero by the products of the others, and rounding of size x_1 x_2 / x_k^3 by division."""
+    noise = wide([1.5, 0.5]).noise["x"]
+    assert np.all(noise > 2.0**-54)
+    assert np.all(noise < 2.0**-45)
+    at_zero = wide([1.5, 0.0])
+    assert at_zero.reason is None
+    assert np.all(at_zero.noise["x"] == 0.0)
+
+
 class TestPerturbedNamespace:
     def lanes(self, value: Any) -> Any:
         return np.repeat(np.asarray(value, np.float64)[..., np.newaxis], LANES, axis=-1)
