@@ -81,7 +81,7 @@ class _WrongEye(_OneOp):
 
     def wrong(self, part: Value) -> Value:
         n = part.shape[-1]
-        return _value(part * (1.0 - np.eye(n)) + part * np.eye(*part.shape[:2]))
+        return _value(part * (1.0 - np.eye(n)) + part * np.eye(part.shape[0], part.shape[1]))
 
 
 class _Unreduced(ReverseMode):

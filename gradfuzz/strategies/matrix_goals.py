@@ -108,6 +108,11 @@ def _zero_line(v: _View) -> bool:
     return any(bool(np.any(~nonzero.any(axis) & nonzero.any((-2, -1))[:, np.newaxis])) for axis in (-1, -2))
 
 
+def _ranks(v: _View) -> bool:
+    stacks = v.coranks.reshape(len(v.case.points), -1)
+    return any(len(set(ranks)) > 1 for ranks in stacks.tolist())
+
+
 def _companion(v: _View) -> bool:
     if not v.square or v.size[0] < 2:
         return False
@@ -159,7 +164,7 @@ MATRIX_GOALS: dict[str, Callable[[_View], bool]] = {
         f"singular integers, corank {n}": lambda v, n=n: v.square and bool(np.any((v.coranks == n) & v.integer))  # type: ignore[misc]
         for n in (1, 2, 3)
     },
-    "regular and singular in one stack": lambda v: 0 < np.count_nonzero(v.coranks == 1) < len(v.coranks),
+    "several ranks in one stack": _ranks,
     "zero row or column": _zero_line,
     "repeated eigenvalues": lambda v: bool(np.any(v.gaps < _EXACT)),
     "nearly repeated eigenvalues": lambda v: bool(np.any((v.gaps >= _EXACT) & (v.gaps < _NEAR))),
