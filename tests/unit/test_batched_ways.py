@@ -146,6 +146,17 @@ def test_a_batch_of_one(way: str) -> None:
     np.testing.assert_allclose([got["x"], got["y"]], [2 * np.cos(0.5), np.sin(0.5)], rtol=1e-15)
 
 
+@pytest.mark.parametrize("way", LIBRARIES[: len(JAX)])
+@pytest.mark.parametrize("modes", MODES)
+def test_a_product_of_each_row(way: str, modes: tuple[Mode, ...]) -> None:
+    """JAX reads the rows of a batch by a reshape that transposes."""
+    q = question(parse('def f(x: "float[2]"):\n    return prod(x)\n'), points({"x": [0.5, 0.25]}, {"x": [1.5, 2.0]}), modes)
+    (oracle,) = resolve(way)
+    answers = oracle.answer(q)
+    assert [a.values[0] for a in answers] == [0.125, 3.0]
+    assert [a.gradient["x"].tolist() for a in answers] == [[0.25, 0.5], [2.0, 1.5]]
+
+
 # Jacobians -------------------------------------------------------------------------------------------------------------
 
 
