@@ -49,7 +49,8 @@ def _recipes(ops: tuple[str, ...]) -> Table[tuple[Recipe, ...]]:
 
 
 def _program(dice: Dice, ops: tuple[str, ...], max_side: int, empty: bool) -> LinalgProgram:
-    recipe = dice.pick(dice.weighted(_recipes(ops)))
+    rows: tuple[Recipe, ...] = dice.weighted(_recipes(ops))
+    recipe = dice.pick(rows)
     batch = () if recipe.second == "vectors" else draw_batch(dice, empty=empty)
     size = draw_size(dice, dice.pick(recipe.aspects), max_side, batch, least=recipe.least)
     return compose(dice, recipe, batch, size, total=dice.chance(_TOTAL))

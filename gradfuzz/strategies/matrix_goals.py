@@ -53,8 +53,7 @@ class _View:
     @functools.cached_property
     def values(self) -> Matrices:
         """Singular values of the scaled matrices, the largest first."""
-        result: Matrices = np.linalg.svd(self.scaled, compute_uv=False)
-        return result
+        return np.asarray(np.linalg.svd(self.scaled, compute_uv=False), np.float64)
 
     @functools.cached_property
     def coranks(self) -> npt.NDArray[np.int64]:
@@ -72,14 +71,15 @@ class _View:
         """The scaled matrices that are symmetric."""
         if not self.square:
             return np.zeros((0, 1, 1))
-        return self.scaled[(self.scaled == np.swapaxes(self.scaled, -1, -2)).all((-2, -1))]
+        result: Matrices = self.scaled[(self.scaled == np.swapaxes(self.scaled, -1, -2)).all((-2, -1))]
+        return result
 
     @functools.cached_property
     def gaps(self) -> Matrices:
         """The distances between neighbouring eigenvalues of the symmetric matrices, relative to the largest."""
         w = np.linalg.eigvalsh(self.symmetric)
-        result: Matrices = np.diff(w, axis=-1) / np.maximum(np.abs(w).max(-1, keepdims=True, initial=0.0), 1e-300)
-        return result
+        largest = np.abs(w).max(-1, keepdims=True, initial=0.0)
+        return np.asarray(np.diff(w, axis=-1) / np.maximum(largest, 1e-300), np.float64)
 
     @functools.cached_property
     def conditions(self) -> Matrices:
