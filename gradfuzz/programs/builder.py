@@ -134,6 +134,8 @@ class GraphBuilder:
         `lengths`: of each output that is written, the number of trips where it is to be an array, None for a stack; without, all are stacks.
         """
         carries = len(initial)
+        for start, end in zip(initial, body.outputs, strict=False):
+            assert start.type == end.type, f"a carry is {start.type} before the body of a loop and {end.type} after it"
         names = [v.name for v in body.inputs[len(constants) : len(constants) + carries]]
         outputs = [self.input(a.type, n) for a, n in zip(initial, names, strict=True)]
         outputs += [
