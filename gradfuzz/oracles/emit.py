@@ -38,7 +38,7 @@ from gradfuzz.programs.syntax import (
     While,
 )
 from gradfuzz.programs.typecheck import typecheck
-from gradfuzz.programs.types import Type
+from gradfuzz.programs.types import DType, Type, inexact, promote
 
 __all__ = [
     "AND",
@@ -90,7 +90,7 @@ class Piece:
     text: str
     type: Type
     precedence: int = ATOM
-    literal: float | int | bool | None = None
+    literal: float | int | bool | complex | None = None
     host: bool = False
 
     def at(self, least: int) -> str:
@@ -98,8 +98,14 @@ class Piece:
         return self.text if self.precedence >= least else f"({self.text})"
 
 
-def number_text(value: float | int | bool) -> str:
+def number_text(value: float | int | bool | complex) -> str:
     """A Python expression for exactly this number."""
+    if isinstance(value, complex):
+        parts = value.real, value.imag
+        plain = (
+            all(math.isfinite(p) for p in parts) and math.copysign(1.0, parts[0]) > 0.0 and (parts[0] != 0.0 or parts[1] > 0.0)
+        )
+        return repr(value) if plain else f"complex({number_text(parts[0])}, {number_text(parts[1])})"
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)
@@ -132,8 +138,8 @@ class Emitter(abc.ABC):
     # The dialect -------------------------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def constant(self, value: float) -> str:
-        """A float constant that has to stand as a value of its own."""
+    def constant(self, value: float | complex) -> str:
+        """A float or complex constant that has to stand as a value of its own."""
 
     @abc.abstractmethod
     def array(self, array: ArrayConst) -> str:
@@ -144,12 +150,16 @@ class Emitter(abc.ABC):
         """An int value as a float of the working precision."""
 
     @abc.abstractmethod
+    def to_complex(self, piece: Piece) -> str:
+        """A float value as a complex number of the working precision."""
+
+    @abc.abstractmethod
     def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
         """An op that has no infix form here. Int operands of float ops are converted already."""
 
     def is_host(self, value: Type) -> bool:
         """Whether a value of this type is a plain Python int or bool."""
-        return not value.shape and value.dtype != "float"
+        return not value.shape and not value.is_inexact
 
     # Expressions -------------------------------------------------------------------------------------------------------
 
@@ -161,9 +171,13 @@ class Emitter(abc.ABC):
 
     def literal(self, const: Const) -> Piece:
         """A constant, written as a plain number."""
-        value = rounded(const.value, self.precision) if const.dtype == "float" else const.value
+        value: float | int | bool | complex
+        if isinstance(const.value, complex):
+            value = complex(rounded(const.value.real, self.precision), rounded(const.value.imag, self.precision))
+        else:
+            value = rounded(const.value, self.precision) if const.dtype == "float" else const.value
         text = number_text(value)
-        return Piece(text, Type(const.dtype), UNARY if text[0] == "-" else ATOM, value, host=const.dtype != "float")
+        return Piece(text, Type(const.dtype), UNARY if text[0] == "-" else ATOM, value, host=self.is_host(Type(const.dtype)))
 
     def entries(self, array: ArrayConst) -> str:
         """The entries of a constant array that has some, as a nested list."""
@@ -177,9 +191,9 @@ class Emitter(abc.ABC):
         return [next(rest) if entry == "at" else slices.format(entry[1], entry[2]) for entry in pattern]  # type: ignore[index]
 
     def value(self, piece: Piece) -> Piece:
-        """`piece` as a value of its own: a float literal becomes a constant of the dialect."""
-        if piece.literal is not None and piece.type.dtype == "float":
-            return Piece(self.constant(float(piece.literal)), piece.type)
+        """`piece` as a value of its own: a float or complex literal becomes a constant of the dialect."""
+        if piece.literal is not None and piece.type.is_inexact:
+            return Piece(self.constant(piece.literal), piece.type)
         return piece
 
     @staticmethod
@@ -192,8 +206,19 @@ class Emitter(abc.ABC):
         if piece.type.dtype == "float":
             return self.value(piece)
         if piece.literal is not None:
+            assert not isinstance(piece.literal, complex), "no complex number becomes a float"
             return Piece(self.constant(rounded(float(piece.literal), self.precision)), Type("float"))
         return Piece(self.to_float(piece), piece.type.with_dtype("float"))
+
+    def converted(self, piece: Piece, dtype: DType) -> Piece:
+        """`piece` as a value of a float or complex dtype, which is at least its own."""
+        if dtype == "float":
+            return self.floating(piece)
+        if piece.type.is_complex:
+            return self.value(piece)
+        if piece.literal is not None:
+            return Piece(self.constant(complex(rounded(piece.literal.real, self.precision))), Type("complex"))
+        return Piece(self.to_complex(self.floating(piece)), piece.type.with_dtype("complex"))
 
     def expression(self, expr: Expr) -> Piece:
         """The source of an expression."""
@@ -215,7 +240,10 @@ class Emitter(abc.ABC):
         """The source of all results of `op`, which has several, as a tuple."""
         full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
         result = result_type(op, tuple(a.type for a in args), full | {"part": 0})
-        return self.call(op, [self.floating(a) for a in args], {n: v for n, v in full.items() if n != "part"}, result).text
+        dtype = inexact([a.type.dtype for a in args])
+        return self.call(
+            op, [self.converted(a, dtype) for a in args], {n: v for n, v in full.items() if n != "part"}, result
+        ).text
 
     def linalg(self, write: Write, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
         """An op of linear algebra, or the tuple of its results, as the dialect's `write` has it."""
@@ -234,30 +262,31 @@ class Emitter(abc.ABC):
             a, b = self.operands(op, args, result)
             host = a.host and b.host and self.is_host(result)
             return Piece(f"{a.at(left)} {sign} {b.at(right)}", result, own, host=host)
-        convert = self.floating if result.dtype == "float" else self.value
         values = set(range(*_VALUES.get(op, (0, len(args))))) - set(OPS[op].indices)
-        piece = self.call(op, [convert(a) if k in values else a for k, a in enumerate(args)], full, result)
+        dtype = inexact([a.type.dtype for k, a in enumerate(args) if k in values])
+
+        def ready(a: Piece) -> Piece:
+            return self.converted(a, dtype) if result.is_inexact else self.value(a)
+
+        piece = self.call(op, [ready(a) if k in values else a for k, a in enumerate(args)], full, result)
         return replace(piece, host=piece.host or self.is_host(result))
 
     def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
-        """Both operands of an infix operator. A number next to a float value stays a plain number: the library converts it.
+        """Both operands of an infix operator. A number next to a float or complex value stays as it is: the library converts it.
 
         Where `bare` is False it becomes a constant of the dialect there, too.
         """
         a, b = args
-        if not self.bare and "float" in (result.dtype, a.type.dtype, b.type.dtype):
-            return self.floating(a), self.floating(b)
-        if op == "matmul":
-            return self.floating(a), self.floating(b)
-        if "float" not in (result.dtype, a.type.dtype, b.type.dtype) or self._is_float_value(a) or self._is_float_value(b):
+        dtype = promote([a.type.dtype, b.type.dtype, result.dtype if result.is_inexact else "bool"])
+        if dtype in ("int", "bool"):
+            return a, b
+        if not self.bare or op == "matmul":
+            return self.converted(a, dtype), self.converted(b, dtype)
+        if any(p.type.dtype == dtype and p.literal is None for p in (a, b)):
             return a, b
         if a.literal is None:
-            return self.floating(a), b if b.literal is not None else self.floating(b)
-        return a, self.floating(b)
-
-    @staticmethod
-    def _is_float_value(piece: Piece) -> bool:
-        return piece.type.dtype == "float" and piece.literal is None
+            return self.converted(a, dtype), b if b.literal is not None else self.converted(b, dtype)
+        return a, self.converted(b, dtype)
 
     # Statements --------------------------------------------------------------------------------------------------------
 
@@ -271,7 +300,8 @@ class Emitter(abc.ABC):
 
     def _assigned(self, target: str, value: Expr) -> str:
         piece = self.expression(value)
-        return (self.floating(piece) if self.variables[target].dtype == "float" else self.value(piece)).text
+        of = self.variables[target]
+        return (self.converted(piece, of.dtype) if of.is_inexact else self.value(piece)).text
 
     def _decision(self, expr: Expr) -> Piece:
         """The source of a condition or a count: it may be computed elsewhere than before the next line."""

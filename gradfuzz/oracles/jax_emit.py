@@ -18,19 +18,19 @@ __all__ = ["JaxEmitter"]
 
 _OTHER_NAME = {"pow": "power", "cumulative_sum": "cumsum", "permute_dims": "transpose", "concat": "concatenate"}
 """Ops that jax.numpy has under another name; the others have their own."""
-_DTYPES = {"float": "F", "int": "np.int64", "bool": "bool"}
+_DTYPES = {"complex": "C", "float": "F", "int": "np.int64", "bool": "bool"}
 
 
 class JaxEmitter(Emitter):
-    """Programs with `jax.numpy`. `F` is the working precision, a NumPy scalar type: its constants are never weakly typed."""
+    """Programs with `jax.numpy`. `F` is the working precision, a NumPy scalar type, whose constants are never weakly typed; `C` is the complex one."""
 
-    reserved = RESERVED | {"F", "along", "arguments", "derivative", "f", "jax", "jnp", "lax", "weighted"}
+    reserved = RESERVED | {"C", "F", "along", "arguments", "derivative", "f", "jax", "jnp", "lax", "weighted"}
 
     def __init__(self, precision: Precision) -> None:
         super().__init__(precision, bare=precision != "bfloat16")  # to NumPy, a bfloat16 with a plain number is a float32
 
-    def constant(self, value: float) -> str:
-        return f"F({number_text(value)})"
+    def constant(self, value: float | complex) -> str:
+        return f"{'C' if isinstance(value, complex) else 'F'}({number_text(value)})"
 
     def array(self, array: ArrayConst) -> str:
         dtype = _DTYPES[array.dtype]
@@ -38,6 +38,9 @@ class JaxEmitter(Emitter):
 
     def to_float(self, piece: Piece) -> str:
         return f"jnp.asarray({piece.text}, F)"
+
+    def to_complex(self, piece: Piece) -> str:
+        return f"jnp.asarray({piece.text}, C)"
 
     def strong(self, piece: Piece) -> Piece:
         """`piece` as a value with a dtype of its own, as carries and branches need it."""
@@ -52,6 +55,8 @@ class JaxEmitter(Emitter):
                 return Piece(jax_tensors.write(op, texts, self.shapes(args), params), result)
             case _ if is_linalg(op):
                 return self.linalg(write, op, args, params, result)
+            case "complex":
+                return Piece(f"lax.complex({', '.join(self.spread(a, result) for a in args)})", result)
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
             case "astype" if x.type.dtype == result.dtype:
@@ -71,3 +76,8 @@ class JaxEmitter(Emitter):
                 texts = [f"[{', '.join(texts)}]"]
         options = [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
         return Piece(f"jnp.{_OTHER_NAME.get(op, op)}({', '.join([*texts, *options])})", result)
+
+    @staticmethod
+    def spread(piece: Piece, result: Type) -> str:
+        """`piece` in the shape of the result, where the function broadcasts nothing."""
+        return piece.text if piece.type.shape == result.shape else f"jnp.broadcast_to({piece.text}, {result.shape})"

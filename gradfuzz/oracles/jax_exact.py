@@ -41,13 +41,19 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
     name, params = eqn.primitive.name, eqn.params
     operands, result = [v.aval for v in eqn.invars], eqn.outvars[0].aval
     match name:
+        case "mul" | "abs" | "square" if operands[0].dtype.kind == "c":
+            return None  # made of several roundings
         case _ if name in _ELEMENTWISE:
             return _ELEMENTWISE[name]
+        case "real" | "imag":
+            return np.real if name == "real" else np.imag
+        case "complex":
+            return _joined
         case "div" if result.dtype.kind == "f":
             return np.divide
         case "select_n" if operands[0].dtype == bool and len(operands) == 3:
             return lambda which, no, yes: np.where(which, yes, no)
-        case "convert_element_type":
+        case "convert_element_type" if result.dtype.kind == "c" or operands[0].dtype.kind != "c":
             return lambda x: np.asarray(x, result.dtype)
         case "broadcast_in_dim" if len(operands) == 1:
             axes = params["broadcast_dimensions"]
@@ -72,6 +78,12 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
         case "dynamic_update_slice":
             return _updated
     return None
+
+
+def _joined(re: Any, im: Any) -> Any:
+    result = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(re, np.complex64))
+    result.real, result.imag = re, im
+    return result
 
 
 def _window(starts: Any, sizes: tuple[int, ...], shape: tuple[int, ...]) -> tuple[slice, ...]:

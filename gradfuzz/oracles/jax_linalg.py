@@ -22,7 +22,9 @@ __all__ = ["JaxLinalg", "write"]
 _NAMES = {
     "cholesky": "jnp.linalg.cholesky",
     "det": "jnp.linalg.det",
+    "eig": "jnp.linalg.eig",
     "eigh": "jnp.linalg.eigh",
+    "eigvals": "jnp.linalg.eigvals",
     "eigvalsh": "jnp.linalg.eigvalsh",
     "expm": "jax.scipy.linalg.expm",
     "inv": "jnp.linalg.inv",

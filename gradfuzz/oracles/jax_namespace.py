@@ -6,6 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from gradfuzz.oracles.base import Precision
 from gradfuzz.oracles.jax_linalg import JaxLinalg
@@ -35,6 +36,9 @@ class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
     log = staticmethod(jnp.log)
     sqrt = staticmethod(jnp.sqrt)
     abs = staticmethod(jnp.abs)
+    conj = staticmethod(jnp.conj)
+    real = staticmethod(jnp.real)
+    imag = staticmethod(jnp.imag)
     sign = staticmethod(jnp.sign)
     maximum = staticmethod(jnp.maximum)
     minimum = staticmethod(jnp.minimum)
@@ -60,11 +64,17 @@ class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
 
     def __init__(self, precision: Precision = "float64") -> None:
         self.dtype: Any = np.dtype(precision).type
-        self._dtypes: dict[ParamValue, Any] = {"float": self.dtype, "int": np.int64, "bool": np.bool_}
+        self.complex_dtype: Any = np.complex128 if precision == "float64" else np.complex64
+        self._dtypes: dict[ParamValue, Any] = {
+            "complex": self.complex_dtype,
+            "float": self.dtype,
+            "int": np.int64,
+            "bool": np.bool_,
+        }
 
-    def constant(self, value: float | int) -> Any:
+    def constant(self, value: float | int | complex) -> Any:
         with np.errstate(over="ignore"):
-            return self.dtype(value)
+            return self.complex_dtype(value) if isinstance(value, complex) else self.dtype(value)
 
     def array(self, value: ArrayConst) -> Any:
         with np.errstate(over="ignore"):
@@ -73,6 +83,9 @@ class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
 
     def decide(self, predicate: Any) -> bool:
         return bool(predicate)
+
+    def complex(self, re: Any, im: Any) -> Any:
+        return lax.complex(*jnp.broadcast_arrays(re, im))
 
     def integer_pow(self, x: Any, *, n: int) -> Any:
         return jnp.asarray(x) ** n

@@ -43,6 +43,8 @@ def source(
     imports += "from jax import lax\n" if "lax." in function else ""
     dtype = 'np.dtype("bfloat16").type' if question.precision == "bfloat16" else f"np.{question.precision}"
     settings = f'jax.config.update("jax_enable_x64", True)\nF = {dtype}\n'
+    if "C(" in function or ", C)" in function:
+        settings += f"C = np.{'complex128' if question.precision == 'float64' else 'complex64'}\n"
     parts = [
         f"{heading(question, title, 'jax')}{imports}\n{settings}\n{inputs_source(question, point_index)}",
         *([columns_source(question, point_index, kind)] if batched else []),

@@ -97,7 +97,8 @@ def program_source(program: Program, precision: Precision, style: Style, bound: 
 @functools.lru_cache(maxsize=256)
 def function_of(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
     """The program as a function of all parameters that returns a tuple."""
-    names: dict[str, Any] = {"F": np.dtype(precision).type, "jax": jax, "jnp": jnp, "lax": lax, "np": np}
+    dtypes = {"F": np.dtype(precision).type, "C": np.complex128 if precision == "float64" else np.complex64}
+    names: dict[str, Any] = {**dtypes, "jax": jax, "jnp": jnp, "lax": lax, "np": np}
     exec(program_source(program, precision, style, bound), names)  # noqa: S102 - our own text, made from a typed program
     f = names["f"]
     return f if len(program.result.values) > 1 else lambda *arguments: (f(*arguments),)

@@ -52,6 +52,8 @@ class LinalgMethods:
     lu = _method("lu")
     svd = _method("svd")
     svdvals = _method("svdvals")
+    eig = _method("eig")
+    eigvals = _method("eigvals")
     eigh = _method("eigh")
     eigvalsh = _method("eigvalsh")
     cholesky = _method("cholesky")

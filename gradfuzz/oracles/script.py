@@ -193,25 +193,31 @@ def _exact_input(name: str, of: Type) -> str:
 
 _IDENTITY_ON_SCALARS = frozenset({"sum", "mean", "prod", "reshape", "broadcast_to", "permute_dims", "index"})
 """Ops that leave a scalar as it is, where the result is a scalar too."""
-_ON_FLOATS = frozenset({"sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign"})
-"""Functions that mpmath has under the same name."""
+_FUNCTIONS = {name: name for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign", "conj")} | {
+    "real": "re",
+    "imag": "im",
+}
+"""Functions of floats and complex numbers in mpmath."""
 
 
 class MpmathEmitter(Emitter):
-    """Programs with mpmath: scalars are mpf, Python ints and bools, arrays are NumPy arrays of them."""
+    """Programs with mpmath: scalars are mpf, mpc, Python ints and bools, arrays are NumPy arrays of them."""
 
     reserved = frozenset({"exactly", "mp", "mpf", "np", "replaced", *script_linalg.HELPERS, *script_tensors.HELPERS})
 
-    def constant(self, value: float) -> str:
-        return f"mpf({number_text(value)})"
+    def constant(self, value: float | complex) -> str:
+        return f"{'mp.mpc' if isinstance(value, complex) else 'mpf'}({number_text(value)})"
 
     def array(self, array: ArrayConst) -> str:
         if not array.values:
-            return f"np.zeros({array.shape}, {'object' if array.dtype == 'float' else array.dtype})"
+            return f"np.zeros({array.shape}, {array.dtype if array.dtype in ('int', 'bool') else 'object'})"
         return f"exactly({self.entries(array)})" if array.dtype == "float" else f"np.array({self.entries(array)})"
 
     def to_float(self, piece: Piece) -> str:
         return f"elementwise(mpf, {piece.text})" if piece.type.shape else f"mpf({piece.text})"
+
+    def to_complex(self, piece: Piece) -> str:
+        return f"elementwise(mp.mpc, {piece.text})" if piece.type.shape else f"mp.mpc({piece.text})"
 
     def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
         x, texts = args[0], [a.text for a in args]
@@ -221,13 +227,17 @@ class MpmathEmitter(Emitter):
         if is_tensor_op(op):
             (shape,) = self.shapes([Piece("", result)])
             return Piece(script_tensors.write(op, texts, self.shapes(args), params, shape), result)
-        if op in _ON_FLOATS and result.dtype == "float":
-            return Piece(f"mp.{op}({x.text})" if scalar else f"elementwise(mp.{op}, {x.text})", result)
+        function = _FUNCTIONS.get(op)
+        if function is not None and result.is_inexact:
+            return Piece(f"mp.{function}({x.text})" if scalar else f"elementwise(mp.{function}, {x.text})", result)
         match op:
             case _ if is_linalg(op):
                 texts, results = [a.at(ATOM) for a in args], result_shapes(op, [a.type for a in args], params)
                 own = PRODUCT if op in ("lstsq", "solve", "triangular_solve") else ATOM
                 return Piece(script_linalg.write(op, texts, self.shapes(args), params, results), result, own)
+            case "complex":
+                number = f"mp.mpc({', '.join(texts)})" if scalar else f"np.frompyfunc(mp.mpc, 2, 1)({', '.join(texts)})"
+                return Piece(number, result)
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
             case "pow":
@@ -279,8 +289,9 @@ class MpmathEmitter(Emitter):
                 return Piece(f"replaced({x.text}, {place}, {texts[1]})", result)
         raise AssertionError(f"no mpmath form of {op}; every row of the op table has one")
 
-    @staticmethod
-    def _cast(x: Piece, result: Type) -> Piece:
+    def _cast(self, x: Piece, result: Type) -> Piece:
         if result.dtype == x.type.dtype:
             return x
+        if result.is_complex:
+            return Piece(self.to_complex(x), result)
         return Piece(f"{x.at(ATOM)}.astype({result.dtype})" if x.type.shape else f"{result.dtype}({x.text})", result)

@@ -1,7 +1,8 @@
 """Linear algebra in mpmath, for the truth that a reproducer shows: how each op is written, and the functions that the text calls.
 
-Matrices are NumPy arrays of mpf. The decompositions are mpmath's, of one matrix at a time, with the signs that NumPy chooses for
-the matrix rounded to float64; they stay the same in a step of a difference. Singular and deficient matrices are left to fail.
+Matrices are NumPy arrays of mpf or mpc. The decompositions are mpmath's, of one matrix at a time, with the signs (or phases, and the order of
+eigenvalues that have none) that NumPy chooses for the matrix rounded to float64; they stay the same in a step of a difference. Singular and
+deficient matrices are left to fail.
 """
 
 from __future__ import annotations
@@ -35,24 +36,30 @@ def entries(matrix: Any) -> Any:
     return np.array(matrix.tolist(), object)
 
 
+def rounded(a: Any) -> Any:
+    """The nearest matrix that NumPy can take apart."""
+    return a.astype(complex if any(isinstance(x, mp.mpc) for x in a.flat) else float)
+
+
 def signs(columns: Any, numeric: Any) -> Any:
-    """1 or -1 for each column: which has the direction of NumPy's."""
-    return np.where((columns * numeric).sum(0) < 0, -1, 1)
+    """The number of modulus 1 for each column that turns it to NumPy's."""
+    inner = (np.conj(columns) * numeric).sum(0)
+    return inner / abs(inner)
 
 
 def qr(a: Any, mode: Any) -> Any:
     k = min(a.shape)
     q = entries(mp.qr(mp.matrix(a[:, :k].tolist()), "full" if mode == "complete" else "skinny")[0])
-    q = q * signs(q, np.linalg.qr(a.astype(float), mode)[0])
-    return q, np.triu(q.T @ a)
+    q = q * signs(q, np.linalg.qr(rounded(a), mode)[0])
+    return q, np.triu(np.conj(q.T) @ a)
 
 
 def lu(a: Any) -> Any:
-    """p, l, u with a = p l u, by elimination; the pivot is the largest entry of its column."""
+    """p, l, u with a = p l u, by elimination; the pivot is the largest entry of its column, as LAPACK sees it."""
     a, (m, n), k = a.copy(), a.shape, min(a.shape)
     rows = np.arange(m)
     for j in range(min(m - 1, n)):
-        pivot = [j, j + int(np.argmax(abs(a[j:, j])))]
+        pivot = [j, j + int(np.argmax([abs(mp.re(x)) + abs(mp.im(x)) for x in a[j:, j]]))]
         a[pivot], rows[pivot] = a[pivot[::-1]], rows[pivot[::-1]]
         a[j + 1 :, j] = a[j + 1 :, j] / a[j, j]
         a[j + 1 :, j + 1 :] = a[j + 1 :, j + 1 :] - np.outer(a[j + 1 :, j], a[j, j + 1 :])
@@ -60,28 +67,48 @@ def lu(a: Any) -> Any:
 
 
 def svd(a: Any, full: Any) -> Any:
-    u, s, vh = [entries(part) for part in mp.svd_r(mp.matrix(a.tolist()), full_matrices=full)]
-    near_u, _, near_vh = np.linalg.svd(a.astype(float), full)
-    u_signs, vh_signs, k = signs(u, near_u), signs(vh.T, near_vh.T), len(s)
-    vh_signs[:k] = u_signs[:k]
-    return u * u_signs, s.ravel(), (vh.T * vh_signs).T
+    u, s, vh = [entries(part) for part in mp.svd(mp.matrix(a.tolist()), full_matrices=full)]
+    near_u, _, near_vh = np.linalg.svd(rounded(a), full)
+    v, k = np.conj(vh.T), len(s)
+    u_signs, v_signs = signs(u, near_u), signs(v, np.conj(near_vh.T))
+    v_signs[:k] = u_signs[:k]
+    return u * u_signs, s.ravel(), np.conj((v * v_signs).T)
 
 
 def svdvals(a: Any) -> Any:
-    return entries(mp.svd_r(mp.matrix(a.tolist()), compute_uv=False)).ravel()
+    return entries(mp.svd(mp.matrix(a.tolist()), compute_uv=False)).ravel()
 
 
 def symmetric(a: Any) -> Any:
-    return (a + a.T) / 2
+    return (a + np.conj(a.T)) / 2
 
 
 def eigh(a: Any) -> Any:
-    w, v = [entries(part) for part in mp.eigsy(mp.matrix(symmetric(a).tolist()))]
-    return w.ravel(), v * signs(v, np.linalg.eigh(symmetric(a).astype(float))[1])
+    w, v = [entries(part) for part in mp.eigh(mp.matrix(symmetric(a).tolist()))]
+    return w.ravel(), v * signs(v, np.linalg.eigh(rounded(symmetric(a)))[1])
 
 
 def eigvalsh(a: Any) -> Any:
-    return entries(mp.eigsy(mp.matrix(symmetric(a).tolist()), eigvals_only=True)).ravel()
+    return entries(mp.eigh(mp.matrix(symmetric(a).tolist()), eigvals_only=True)).ravel()
+
+
+def nearest(w: Any, a: Any) -> Any:
+    """The order in which the eigenvalues w are those of NumPy."""
+    left = list(range(len(w)))
+    return [left.pop(int(np.argmin([abs(w[k] - near) for k in left]))) for near in np.linalg.eigvals(rounded(a))]
+
+
+def eig(a: Any) -> Any:
+    w, v = mp.eig(mp.matrix(a.tolist()))
+    w, v = np.array(w), entries(v)
+    order = nearest(w, a)
+    v = v[:, order] / elementwise(mp.sqrt, (abs(v[:, order]) ** 2).sum(0))
+    return w[order], v * signs(v, np.linalg.eig(rounded(a))[1])
+
+
+def eigvals(a: Any) -> Any:
+    w = np.array(mp.eig(mp.matrix(a.tolist()), left=False, right=False))
+    return w[nearest(w, a)]
 
 
 def cholesky(a: Any) -> Any:
@@ -94,7 +121,8 @@ def inverse(a: Any) -> Any:
 
 def pinv(a: Any) -> Any:
     """Of a matrix of full rank."""
-    return a.T @ inverse(a @ a.T) if a.shape[0] <= a.shape[1] else inverse(a.T @ a) @ a.T
+    b = np.conj(a.T)
+    return b @ inverse(a @ b) if a.shape[0] <= a.shape[1] else inverse(b @ a) @ b
 
 
 def det(a: Any) -> Any:
@@ -113,8 +141,8 @@ def elementwise(function: Callable[..., Any], array: Any) -> Any:
     return np.frompyfunc(function, 1, 1)(array)
 
 
-_MATRIX = (stacked, entries, signs, symmetric)
-_DECOMPOSITIONS = (qr, lu, svd, svdvals, eigh, eigvalsh, cholesky)
+_MATRIX = (stacked, entries, rounded, signs, symmetric)
+_DECOMPOSITIONS = (qr, lu, svd, svdvals, eigh, eigvalsh, nearest, eig, eigvals, cholesky)
 _FUNCTIONS = (inverse, pinv, det, slogdet, expm, elementwise)
 HELPERS = {function.__name__: plain_source(function) for function in (*_MATRIX, *_DECOMPOSITIONS, *_FUNCTIONS)}
 """The functions, by name, as a script shows them."""
@@ -143,8 +171,8 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return _of_matrices(f"lambda a: svd(a, {full})", f"svd({x}, {full})", x, shape, results)
         case "cholesky":
             text = _of_matrices("cholesky", f"cholesky({x})", x, shape, results)
-            return f"np.swapaxes({text}, -2, -1)" if params["upper"] else text
-        case "lu" | "eigh" | "slogdet" | "svdvals" | "eigvalsh" | "pinv" | "det" | "expm":
+            return f"np.conj(np.swapaxes({text}, -2, -1))" if params["upper"] else text
+        case "lu" | "eig" | "eigvals" | "eigh" | "slogdet" | "svdvals" | "eigvalsh" | "pinv" | "det" | "expm":
             return _of_matrices(op, f"{op}({x})", x, shape, results)
         case "inv":
             return _inverse(x, shape)
@@ -208,7 +236,7 @@ def _triangular_solve(texts: Sequence[str], shape: Shape, params: Params) -> str
 def _matrix_norm(x: str, shape: Shape, params: Params, result: Shape) -> str:
     values = _of_matrices("svdvals", f"svdvals({x})", x, shape, [(*shape[:-2], min(shape[-2:]))])
     text = {
-        "fro": f"elementwise(mp.sqrt, ({x} ** 2).sum((-2, -1)))",
+        "fro": f"elementwise(mp.sqrt, (abs({x}) ** 2).sum((-2, -1)))",
         "nuc": f"{values}.sum(-1)",
         "2": f"{values}[..., 0]",
         "-2": f"{values}[..., -1]",
@@ -233,5 +261,5 @@ def _vector_norm(x: str, shape: Shape, params: Params) -> str:
         case 1:
             return f"abs({x}).sum({over})"
         case 2:
-            return f"elementwise(mp.sqrt, ({x} ** 2).sum({over}))"
+            return f"elementwise(mp.sqrt, (abs({x}) ** 2).sum({over}))"
     return f"elementwise(lambda s: s ** (1 / mp.mpf({order})), (abs({x}) ** {order}).sum({over}))"

@@ -14,7 +14,7 @@ from gradfuzz.oracles.torch_linalg import HELPERS as LINALG_HELPERS
 from gradfuzz.oracles.torch_linalg import write
 from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
-from gradfuzz.programs.types import Type
+from gradfuzz.programs.types import DType, Type, inexact
 
 __all__ = ["HELPERS", "UPDATED", "TorchEmitter"]
 
@@ -36,9 +36,10 @@ _SAME_NAME = {
     "reshape": "reshape",
     "permute_dims": "permute",
     **{name: name for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign", "maximum", "minimum")},
-    **{name: name for name in ("where", "logical_and", "logical_or", "logical_not", "stack")},
+    **{name: name for name in ("where", "logical_and", "logical_or", "logical_not", "stack", "complex", "conj")},
 }
 """What torch calls the ops that it has as functions of tensors."""
+_COMPLEX = {"float64": "torch.complex128", "float32": "torch.complex64"}
 _DTYPES = {"float": "dtype", "int": "torch.int64", "bool": "torch.bool"}
 
 
@@ -47,11 +48,15 @@ class TorchEmitter(Emitter):
 
     reserved = frozenset({"cond", "dtype", "scan", "torch", "while_loop", *HELPERS})
 
-    def constant(self, value: float) -> str:
-        return f"torch.tensor({number_text(value)}, dtype=dtype)"
+    def constant(self, value: float | complex) -> str:
+        return f"torch.tensor({number_text(value)}, dtype={self.dtype('complex' if isinstance(value, complex) else 'float')})"
+
+    def dtype(self, of: DType) -> str:
+        """Torch's name of a dtype."""
+        return _COMPLEX.get(self.precision, "torch.complex32") if of == "complex" else _DTYPES[of]
 
     def array(self, array: ArrayConst) -> str:
-        dtype = _DTYPES[array.dtype]
+        dtype = self.dtype(array.dtype)
         return (
             f"torch.tensor({self.entries(array)}, dtype={dtype})"
             if array.values
@@ -61,13 +66,16 @@ class TorchEmitter(Emitter):
     def to_float(self, piece: Piece) -> str:
         return f"torch.as_tensor({piece.text}, dtype=dtype)" if piece.host else f"{piece.at(ATOM)}.to(dtype)"
 
+    def to_complex(self, piece: Piece) -> str:
+        return f"{piece.at(ATOM)}.to({self.dtype('complex')})"
+
     def tensor(self, piece: Piece) -> str:
         """`piece`, which may be a plain int or bool, as a tensor."""
         return f"torch.as_tensor({piece.text})" if piece.host else piece.text
 
     def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
         """A plain number divided by a tensor would be the number times a reciprocal, which is rounded twice."""
-        first = self.floating(args[0]) if op == "divide" else args[0]
+        first = self.converted(args[0], inexact([args[0].type.dtype])) if op == "divide" else args[0]
         return super().operands(op, [first, *args[1:]], result)
 
     def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
@@ -112,7 +120,13 @@ class TorchEmitter(Emitter):
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
             case "astype":
-                return x if result.dtype == x.type.dtype else Piece(f"{x.at(ATOM)}.to({_DTYPES[result.dtype]})", result)
+                return x if result.dtype == x.type.dtype else Piece(f"{x.at(ATOM)}.to({self.dtype(result.dtype)})", result)
+            case "real" | "imag" if x.type.is_complex:
+                return Piece(f"{x.at(ATOM)}.{op}", result)
+            case "real":
+                return replace(x, type=result)
+            case "imag":
+                return Piece(f"torch.zeros_like({x.text})", result)
             case "concat" | "stack":
                 return Piece(f"torch.{_SAME_NAME[op]}([{', '.join(texts)}], dim={params['axis']})", result)
             case "sum" | "mean" | "prod":

@@ -1,7 +1,7 @@
 """Linear algebra in torch: how each op is written, and the methods of the namespace made of that.
 
 Every op is torch's own function, as its gradient is what is on trial. Only what torch does not have is put together: `symmetric`,
-for torch reads one triangle where the language means (x + x^T) / 2; a Kronecker product of stacks; batch axes that broadcast, in
+for torch reads one triangle where the language means (x + x^H) / 2; a Kronecker product of stacks; batch axes that broadcast, in
 `lstsq`.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["HELPERS", "TorchLinalg", "write"]
 
 
 def symmetric(x: Any) -> Any:
-    return (x + x.mT) / 2
+    return (x + x.mH) / 2
 
 
 def kron_of_stacks(a: Any, b: Any) -> Any:
@@ -34,7 +34,9 @@ HELPERS = (symmetric, kron_of_stacks)
 _NAMES = {
     "cholesky": "torch.linalg.cholesky",
     "det": "torch.linalg.det",
+    "eig": "torch.linalg.eig",
     "eigh": "torch.linalg.eigh",
+    "eigvals": "torch.linalg.eigvals",
     "eigvalsh": "torch.linalg.eigvalsh",
     "expm": "torch.linalg.matrix_exp",
     "inv": "torch.linalg.inv",

@@ -32,7 +32,20 @@ IMPORTS: Mapping[str, str] = MappingProxyType(
 """Where each construct lives; a version of torch that has none under this name lacks the way."""
 
 _VIEWS = frozenset(
-    {"astype", "broadcast_to", "diagonal", "einsum", "index", "index_update", "matrix_power", "permute_dims", "reshape"}
+    {
+        "astype",
+        "broadcast_to",
+        "conj",
+        "diagonal",
+        "imag",
+        "real",
+        "einsum",
+        "index",
+        "index_update",
+        "matrix_power",
+        "permute_dims",
+        "reshape",
+    }
 )
 """Ops whose result may be their argument, or a view of it."""
 
@@ -50,7 +63,7 @@ class TensorEmitter(TorchEmitter):
         return False
 
     def value(self, piece: Piece) -> Piece:
-        if piece.literal is not None and piece.type.dtype != "float":
+        if piece.literal is not None and not piece.type.is_inexact:
             return Piece(f"torch.tensor({piece.text})", piece.type)
         return super().value(piece)
 
@@ -219,7 +232,7 @@ class _Writer(GraphWriter):
 
 
 def separated(graph: Graph) -> Graph:
-    """`graph` with every branch that returns floats and others made into two, of which each computes what it returns."""
+    """`graph` with every branch that returns floats (or complex numbers) and others made into two, of which each computes what it returns."""
     nodes: list[Node] = []
     for node in graph.nodes:
         match node:
@@ -229,7 +242,7 @@ def separated(graph: Graph) -> Graph:
             case Branch():
                 sides = separated(node.then), separated(node.otherwise)
                 for floats in (False, True):
-                    kept = [k for k, v in enumerate(node.outputs) if v.type.is_float == floats]
+                    kept = [k for k, v in enumerate(node.outputs) if v.type.is_inexact == floats]
                     then, otherwise = (_computing(side, [side.outputs[k] for k in kept]) for side in sides)
                     part = replace(node, then=then, otherwise=otherwise, outputs=tuple(node.outputs[k] for k in kept))
                     nodes += [part] if kept else []
@@ -250,7 +263,7 @@ def _computing(graph: Graph, outputs: Sequence[Atom]) -> Graph:
 
 def _is_flags(node: Branch) -> bool:
     """Whether a branch is about ints and bools only, and both of its sides can be computed whatever the predicate says."""
-    if any(v.type.is_float for v in node.outputs):
+    if any(v.type.is_inexact for v in node.outputs):
         return False
     return all(_is_flags(n) if isinstance(n, Branch) else _never_fails(n) for n in (*node.then.nodes, *node.otherwise.nodes))
 

@@ -38,6 +38,8 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
     log = staticmethod(torch.log)
     sqrt = staticmethod(torch.sqrt)
     abs = staticmethod(torch.abs)
+    conj = staticmethod(torch.conj)
+    real = staticmethod(torch.real)
     sign = staticmethod(torch.sign)
     negative = staticmethod(operator.neg)
     add = staticmethod(operator.add)
@@ -54,9 +56,16 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
 
     def __init__(self, precision: Precision = "float64") -> None:
         self.dtype = dtype_of(precision)
-        self._dtypes: dict[ParamValue, torch.dtype] = {"float": self.dtype, "int": torch.int64, "bool": torch.bool}
+        self._dtypes: dict[ParamValue, torch.dtype] = {
+            "complex": self.dtype.to_complex(),
+            "float": self.dtype,
+            "int": torch.int64,
+            "bool": torch.bool,
+        }
 
-    def constant(self, value: float | int) -> torch.Tensor:
+    def constant(self, value: float | int | complex) -> torch.Tensor:
+        if isinstance(value, complex):
+            return torch.tensor(value, dtype=self.dtype.to_complex())
         return torch.tensor(float(value), dtype=self.dtype)
 
     def array(self, value: ArrayConst) -> torch.Tensor:
@@ -74,6 +83,12 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
 
     def minimum(self, a: Any, b: Any) -> torch.Tensor:
         return torch.minimum(self.tensor(a), self.tensor(b))
+
+    def complex(self, re: torch.Tensor, im: torch.Tensor) -> torch.Tensor:
+        return torch.complex(re, im)
+
+    def imag(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.imag(x) if x.is_complex() else torch.zeros_like(x)
 
     def integer_pow(self, x: torch.Tensor, *, n: int) -> torch.Tensor:
         return torch.pow(x, n)

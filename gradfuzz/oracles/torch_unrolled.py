@@ -16,6 +16,7 @@ from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Precision, Quest
 from gradfuzz.oracles.linalg_source import missing_op
 from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_func, by_jacobians, by_reverse
 from gradfuzz.oracles.torch_namespace import TorchNamespace, dtype_of
+from gradfuzz.programs.half_numpy import refused_op
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.types import Type
@@ -36,7 +37,7 @@ class TorchOracle(Oracle):
     """How messages of other exceptions say so."""
 
     def supports(self, question: Question) -> str | None:
-        return missing_op(question.program)
+        return missing_op(question.program) or refused_op(question.program, question.precision)
 
     def answer(self, question: Question) -> list[Answer]:
         reason = self.supports(question)
