@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 import itertools
 
+import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.batch import Order, drawn
 from gradfuzz.fuzzer.events import FindingFound, Progress
 from gradfuzz.fuzzer.finding import Finding, Verdict
 from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import weighted_question
+from gradfuzz.fuzzer.questions import questions, weighted_question
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
-from gradfuzz.oracles.base import Point
+from gradfuzz.oracles.base import Oracle, Point, Question
+from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.oracles.mutants import mutant
 from gradfuzz.strategies.dice import Plain
 from gradfuzz.strategies.linalg_program import compose, point_of
@@ -85,6 +88,29 @@ def test_the_wrong_identity_is_right_where_there_are_as_many_instances_as_rows()
 def test_a_forgotten_sum_shows_where_the_right_side_lacks_a_batch_axis(op: str) -> None:
     assert verdict("unbroadcast-forgotten", op, (2,), 2, "matrix") is Verdict.AGREE
     assert verdict("unbroadcast-forgotten", op, (2,), 2, "broadcast") is Verdict.DISAGREE
+
+
+def shows(oracle: Oracle, question: Question) -> bool:
+    """Whether an answer is an error, or off by more than a thousandth of the largest entry of the engine's gradient."""
+    for right, wrong in zip(EngineOracle().answer(question), oracle.answer(question), strict=True):
+        if right.status != "ok" or wrong.status != "ok":
+            return right.status == "ok"
+        for name, g in right.gradient.items():
+            h, most = wrong.gradient[name], np.abs(g).max(initial=0.0)
+            if np.shape(g) != np.shape(h) or (np.isfinite(most) and not np.all(np.abs(g - h) <= 1e-3 * most)):
+                return True
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_the_draws_of_a_sweep_bring_every_bug_out(seed: int) -> None:
+    """Without references, so that many seeds cost little."""
+    hidden = {name: mutant(name) for name in (*BATCHED, *OTHERS) if name != "broadcast-mean"}
+    for index, case in enumerate(drawn(Order(1, 0, MAX_PROGRAMS, "linalg", seed, ()))):
+        (question, *_) = questions(case, index, seed, orders=(1,), checks=("vjp",))
+        hidden = {name: oracle for name, oracle in hidden.items() if oracle is not None and not shows(oracle, question)}
+    assert not hidden
 
 
 def first_finding(name: str, seed: int) -> Finding:
