@@ -126,7 +126,7 @@ class ForwardMode:
             outputs=[*outputs[:ni], *(v.atom for v in new_carries), *outputs[ni:], *(s.atom for _, s in new_written)],
             extra_constants=len(dot_constants),
             extra_carries=len(order),
-            more_lengths=[node.lengths[k] for k, _ in new_written],
+            lengths=[*node.lengths, *(node.lengths[k] for k, _ in new_written)],
         )
         total, written = len(initial) + len(order), len(outputs) - ni
         out_slopes: list[Tangent] = [None] * len(node.outputs)

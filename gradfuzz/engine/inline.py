@@ -88,11 +88,11 @@ def emit_loop(
     extra_constants: int = 0,
     extra_carries: int = 0,
     checkpoint: Checkpoint | None = None,
-    more_lengths: Sequence[int | None] = (),
+    lengths: Sequence[int | None] | None = None,
 ) -> tuple[Var, ...]:
     """`node` with another body and more constants and carries, placed after its own; its condition does not see them.
 
-    `more_lengths`: of what it writes besides (see `GraphBuilder.loop`).
+    `lengths`: of all that it writes (see `GraphBuilder.loop`), where that is not what `node` writes.
     """
     condition = node.condition
     if condition is not None:
@@ -113,5 +113,5 @@ def emit_loop(
         count=count,
         reverse=node.reverse,
         checkpoint=node.checkpoint if checkpoint is None else checkpoint,
-        lengths=[*node.lengths, *more_lengths],
+        lengths=node.lengths if lengths is None else lengths,
     )

@@ -176,7 +176,7 @@ class ReverseMode:
             inputs=copies,
             outputs=[*outputs, *copies[nc : nc + ni]],
             checkpoint=None if kept == "none" else kept,
-            more_lengths=[None] * ni,
+            lengths=[*node.lengths, *[None] * ni],
         )
         return list(results[: len(node.outputs)]), list(results[len(node.outputs) :])
 

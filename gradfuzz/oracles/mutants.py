@@ -66,6 +66,7 @@ class ForwardSweep(ReverseMode):
             inputs=[*pull.copies[: nc + ni], *bars, *pull.copies[nc + ni :]],
             outputs=[*state[:ni], *(v.atom for v in pull.outputs)],
             extra_carries=len(bars),
+            lengths=[node.stacks[k].type.shape[0] for k in pull.active_stacks],
         )[ni:]
         return self.to_inputs(node, pull, results, tape)
 
