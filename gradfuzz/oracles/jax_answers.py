@@ -26,7 +26,7 @@ Ask = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]], tuple[tuple[
 """(inputs, weights, directions) -> (outputs, gradient)."""
 
 
-def asking(f: Callable[..., Sequence[Any]], question: Question, by: Derivative = derivative) -> Ask:
+def asking(f: Callable[..., Sequence[Any]], question: Question, by: Derivative | None = None) -> Ask:
     """What `question` asks about `f`, a function from all parameters to all outputs, as a function of the numbers."""
     positions = [[p.name for p in question.program.params].index(name) for name in question.wrt]
 
@@ -43,7 +43,9 @@ def asking(f: Callable[..., Sequence[Any]], question: Question, by: Derivative =
 
         if not question.modes:
             return tuple(f(*inputs)), ()
-        outputs, gradient = by(of_differentiated, tuple(inputs[k] for k in positions), weights, directions, question.modes)
+        outputs, gradient = (by or derivative)(
+            of_differentiated, tuple(inputs[k] for k in positions), weights, directions, question.modes
+        )
         return tuple(outputs), tuple(gradient)
 
     return ask

@@ -30,7 +30,7 @@ from gradfuzz.errors import EvaluationError, TripLimitError
 from gradfuzz.oracles import jax_answers
 from gradfuzz.oracles.base import Answer, Oracle, Precision, Question
 from gradfuzz.oracles.jax_answers import Ask, asking
-from gradfuzz.oracles.jax_derivatives import Derivative, derivative
+from gradfuzz.oracles.jax_derivatives import Derivative
 from gradfuzz.oracles.jax_eval import StepByStep
 from gradfuzz.oracles.jax_loops import Style, loop_source
 from gradfuzz.oracles.jax_trips import known_trips
@@ -112,7 +112,7 @@ class _Job:
     answers: list[Answer | None]
     live: list[int] = field(default_factory=list)
     bound: int = 0
-    by: Derivative = derivative
+    by: Derivative | None = None
 
     def key(self, style: Style, batched: bool) -> tuple[Any, ...]:
         q = self.question
@@ -153,10 +153,10 @@ class _Recent:
 class Structured(Oracle):
     """One of JAX's loop constructs, with or without jit. `name` and `by` are those of another way into its derivatives."""
 
-    def __init__(self, style: Style, jit: bool = True, name: str = "", by: Derivative = derivative) -> None:
+    def __init__(self, style: Style, jit: bool = True, name: str = "", by: Derivative | None = None) -> None:
         self.name = f"jax:{name or style}" if jit else f"jax:{name or style}:nojit"
         self.version = jax.__version__
-        self.stride = _STRIDES.get((style, jit), _COMPILED_STRIDE) * (1 if by is derivative else 2)
+        self.stride = _STRIDES.get((style, jit), _COMPILED_STRIDE) * (1 if by is None else 2)
         self.style = style
         self.jit = jit
         self.by = by

@@ -10,6 +10,7 @@ JAX's documentation says so; such an answer is inconclusive.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import jax
@@ -55,32 +56,39 @@ class Vmap(Oracle):
         return missing_op(question.program)
 
     def answer(self, question: Question) -> list[Answer]:
-        points = range(len(question.points))
         reason = self.supports(question)
         if reason is not None:
-            return [Answer("unsupported", message=reason) for _ in points]
+            return [Answer("unsupported", message=reason) for _ in question.points]
         plan = plan_of(question.program)
         if plan.error:
-            return [Answer("error", message=f"TripLimitError: {plan.error}") for _ in points]
+            return [Answer("error", message=f"TripLimitError: {plan.error}") for _ in question.points]
+        bound, live, answers = 1, [], [Answer("ok")] * len(question.points)
+        for k in range(len(question.points)):
+            try:
+                bound = max([bound, *jax_answers.trip_counts(question, k)]) if plan.open_ended else 0
+                live.append(k)
+            except EvaluationError as error:
+                answers[k] = jax_answers.failure(error)
+        together = self._together(replace(question, points=tuple(question.points[k] for k in live)), bound) if live else []
+        for k, answer in zip(live, together, strict=True):
+            answers[k] = _checked(answer) if plan.selects else answer
+        return answers
+
+    def _together(self, question: Question, bound: int) -> list[Answer]:
+        """The answers at points where the program can be run; loops that are not counted take at most `bound` trips."""
+        points = range(len(question.points))
         try:
             with np.errstate(all="ignore"):
-                outputs, gradient = self._whole(question)
-        except EvaluationError as error:
-            return [jax_answers.failure(error) for _ in points]
+                outputs, gradient = self._whole(question, bound)
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
             return [jax_answers.failure(error) for _ in points]
         places = [_layout(question).instance(k) for k in points]
-        answers = [jax_answers.answer(question, [y[at] for y in outputs], [g[at] for g in gradient]) for at in places]
-        return [_checked(answer) if plan.selects else answer for answer in answers]
+        return [jax_answers.answer(question, [y[at] for y in outputs], [g[at] for g in gradient]) for at in places]
 
-    def _whole(self, question: Question) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def _whole(self, question: Question, bound: int) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """The outputs and the gradient with all axes in front."""
-        bound = 0
         style = style_of(question)
-        if plan_of(question.program).open_ended:
-            counts = [jax_answers.trip_counts(question, k) for k in range(len(question.points))]
-            bound = max(1, *(n for trips in counts for n in trips)) if style == "scan" else 0
-        f = function_of(question.program, question.precision, style, bound)
+        f = function_of(question.program, question.precision, style, bound if style == "scan" else 0)
         layout = _layout(question)
         ask, arguments = _mapped(f, question, layout) if self.kind == "vmap" else _of_mapped(f, question, layout)
         if self.jit:
