@@ -61,6 +61,8 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
             return lambda x: np.broadcast_to(np.reshape(x, aligned), result.shape)
         case "reshape" if params["dimensions"] is not None:
             return lambda x: np.reshape(np.transpose(x, params["dimensions"]), result.shape)
+        case "reshape" if params["dimensions"] is not None:  # the axes are permuted first
+            return lambda x: np.reshape(np.transpose(x, params["dimensions"]), result.shape)
         case "reshape" | "squeeze":
             return lambda x: np.reshape(x, result.shape)
         case "transpose":

@@ -353,3 +353,20 @@ def test_a_script_that_is_wrong(tmp_path: Path) -> None:
     done = run(source.replace("jnp.sin(", "jnp.cos("), tmp_path)  # as good as a wrong derivative
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "wrong"
+
+
+def test_products_along_the_last_axis_step_by_step() -> None:
+    """The derivative of a product permutes axes inside a reshape."""
+    program = parse('def f(x: "float[3, 2]"):\n    return prod(x, axis=1)\n')
+    x = np.array([[2.0, 3.0], [5.0, 7.0], [11.0, 13.0]])
+    ones, along = np.ones(3), np.ones((3, 2))
+    points = (Point({"x": x}), Point({"x": 2.0 * x}))
+    for mode in ("rev", "fwd"):
+        for oracle in ways():
+            asked = Question(program, points, "float64", ("x",), (mode,), (ones,), {"x": along})  # type: ignore[arg-type]
+            if oracle.supports(asked) is not None:
+                continue
+            first, second = oracle.answer(asked)
+            assert np.array_equal(first.values[0], [6.0, 35.0, 143.0]), oracle.name
+            assert np.array_equal(first.gradient["x"], x[:, ::-1]), oracle.name
+            assert np.array_equal(second.gradient["x"], 2.0 * x[:, ::-1]), oracle.name
