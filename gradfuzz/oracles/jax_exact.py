@@ -59,8 +59,6 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
             axes = params["broadcast_dimensions"]
             aligned = tuple(operands[0].shape[axes.index(k)] if k in axes else 1 for k in range(len(result.shape)))
             return lambda x: np.broadcast_to(np.reshape(x, aligned), result.shape)
-        case "reshape" if params["dimensions"] is not None:
-            return lambda x: np.reshape(np.transpose(x, params["dimensions"]), result.shape)
         case "reshape" if params["dimensions"] is not None:  # the axes are permuted first
             return lambda x: np.reshape(np.transpose(x, params["dimensions"]), result.shape)
         case "reshape" | "squeeze":
