@@ -1,7 +1,8 @@
 """Linear algebra in JAX: how each op is written, and the methods of the namespace made of that.
 
 Every op is JAX's own function, as its gradient is what is on trial; where that function takes no batch axes (`kron`, `lstsq`,
-`lu`), it is mapped over them by `jnp.vectorize`. `cholesky`, `eigh` and `eigvalsh` symmetrize by default.
+`lu`), it is mapped over them by `jnp.vectorize`. `eig` is asked for the derivatives of eigenvectors, which JAX gives to those who say that
+they want them. `cholesky`, `eigh` and `eigvalsh` symmetrize by default.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ __all__ = ["JaxLinalg", "write"]
 _NAMES = {
     "cholesky": "jnp.linalg.cholesky",
     "det": "jnp.linalg.det",
-    "eig": "jnp.linalg.eig",
     "eigh": "jnp.linalg.eigh",
     "eigvals": "jnp.linalg.eigvals",
     "eigvalsh": "jnp.linalg.eigvalsh",
@@ -50,6 +50,8 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return f'jnp.linalg.qr({x}, mode="{params["mode"]}")'
         case "svd":
             return f"jnp.linalg.svd({x}, full_matrices={params['full_matrices']})"
+        case "eig":
+            return f"lax.linalg.eig({x}, compute_left_eigenvectors=False, enable_eigvec_derivs=True)"
         case "lu" if plain:
             return f"jax.scipy.linalg.lu({x})"
         case "lu":

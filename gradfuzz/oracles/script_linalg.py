@@ -79,17 +79,17 @@ def svdvals(a: Any) -> Any:
     return entries(mp.svd(mp.matrix(a.tolist()), compute_uv=False)).ravel()
 
 
-def symmetric(a: Any) -> Any:
+def hermitian(a: Any) -> Any:
     return (a + np.conj(a.T)) / 2
 
 
 def eigh(a: Any) -> Any:
-    w, v = [entries(part) for part in mp.eigh(mp.matrix(symmetric(a).tolist()))]
-    return w.ravel(), v * signs(v, np.linalg.eigh(rounded(symmetric(a)))[1])
+    w, v = [entries(part) for part in mp.eigh(mp.matrix(hermitian(a).tolist()))]
+    return w.ravel(), v * signs(v, np.linalg.eigh(rounded(hermitian(a)))[1])
 
 
 def eigvalsh(a: Any) -> Any:
-    return entries(mp.eigh(mp.matrix(symmetric(a).tolist()), eigvals_only=True)).ravel()
+    return entries(mp.eigh(mp.matrix(hermitian(a).tolist()), eigvals_only=True)).ravel()
 
 
 def nearest(w: Any, a: Any) -> Any:
@@ -112,7 +112,7 @@ def eigvals(a: Any) -> Any:
 
 
 def cholesky(a: Any) -> Any:
-    return entries(mp.cholesky(mp.matrix(symmetric(a).tolist())))
+    return entries(mp.cholesky(mp.matrix(hermitian(a).tolist())))
 
 
 def inverse(a: Any) -> Any:
@@ -141,7 +141,7 @@ def elementwise(function: Callable[..., Any], array: Any) -> Any:
     return np.frompyfunc(function, 1, 1)(array)
 
 
-_MATRIX = (stacked, entries, rounded, signs, symmetric)
+_MATRIX = (stacked, entries, rounded, signs, hermitian)
 _DECOMPOSITIONS = (qr, lu, svd, svdvals, eigh, eigvalsh, nearest, eig, eigvals, cholesky)
 _FUNCTIONS = (inverse, pinv, det, slogdet, expm, elementwise)
 HELPERS = {function.__name__: plain_source(function) for function in (*_MATRIX, *_DECOMPOSITIONS, *_FUNCTIONS)}
