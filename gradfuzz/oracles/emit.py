@@ -177,7 +177,7 @@ class Emitter(abc.ABC):
         else:
             value = rounded(const.value, self.precision) if const.dtype == "float" else const.value
         text = number_text(value)
-        return Piece(text, Type(const.dtype), UNARY if text[0] == "-" else ATOM, value, host=self.is_host(Type(const.dtype)))
+        return Piece(text, Type(const.dtype), UNARY if text[0] == "-" else ATOM, value, host=const.dtype in ("int", "bool"))
 
     def entries(self, array: ArrayConst) -> str:
         """The entries of a constant array that has some, as a nested list."""
