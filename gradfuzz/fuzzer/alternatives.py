@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine import Rules
-from gradfuzz.engine.functions import cumulative_sum, expand_reduced, flip, where
+from gradfuzz.engine.functions import conj, cumulative_sum, expand_reduced, flip, where
 from gradfuzz.engine.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.value import Value
 from gradfuzz.programs.graph import Equation
@@ -21,7 +21,7 @@ _PRODUCTS = ("prod", "cumulative_prod")
 
 
 class _ByDivision(ReverseMode):
-    """Products are differentiated as y / x_k where x_k is not 0."""
+    """Products are differentiated as y / x_k (its conjugate, where they are complex) where x_k is not 0."""
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         (others, *_) = parts = super().equation(node, g, tape)
@@ -30,12 +30,12 @@ class _ByDivision(ReverseMode):
         x, y = self.value(tape.read(node.inputs[0])), self.value(tape.read(node.output))
         params: dict[str, Any] = dict(node.params)
         if node.op == "prod":
-            whole = expand_reduced(g * y, x.shape, params["axis"], params["keepdims"])
+            whole = expand_reduced(g * conj(y), x.shape, params["axis"], params["keepdims"])
         else:
             axis = params["axis"]
-            whole = flip(cumulative_sum(flip(g * y, axis=axis), axis=axis), axis=axis)
+            whole = flip(cumulative_sum(flip(g * conj(y), axis=axis), axis=axis), axis=axis)
         zero = x == 0.0
-        part = where(zero, others, whole / where(zero, 1.0, x))
+        part = where(zero, others, whole / conj(where(zero, 1.0, x)))
         assert isinstance(part, Value), "made of values"
         return [part]
 
