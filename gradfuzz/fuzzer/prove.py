@@ -95,7 +95,7 @@ def prove(raw: Raw) -> Proof:
     trial = _Trial(target, case.kind, case.message)
     specimen = _smallest(first, trial, target)
     smallest = _confirmed(specimen, target)
-    if not _same(smallest, case.kind, case.message):
+    if not _akin(smallest, case.kind, case.message):
         specimen, smallest = first, again
     return _finding(raw, specimen, smallest, target)
 
@@ -128,12 +128,25 @@ def _same(case: Case, kind: Class, message: str) -> bool:
     return case.verdict is Verdict.DISAGREE and case.kind is kind
 
 
+_OF_VALUES = frozenset({Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.WRONG_VALUE})
+
+
+def _akin(case: Case, kind: Class, message: str) -> bool:
+    """The same for a smaller program. A gradient of matrices has the class of its worst entry, and which entry that is changes with the
+    sizes: there, another way to be a wrong number counts as the same.
+    """
+    if _same(case, kind, message):
+        return True
+    of_matrices = any(p.type.rank > 1 for p in case.question.program.params)
+    return of_matrices and case.verdict is Verdict.DISAGREE and {case.kind, kind} <= _OF_VALUES
+
+
 def _exception(message: str) -> str:
     return re.split(r"[:\s]", message, maxsplit=1)[0]
 
 
 class _Trial:
-    """What shrinking asks: does this one still disagree, clearly, in the same class?"""
+    """What shrinking asks: does this one still disagree, clearly, in the same way?"""
 
     def __init__(self, target: Oracle, kind: Class, message: str) -> None:
         self._target = target
@@ -155,7 +168,7 @@ class _Trial:
             if self._target.name != "engine" and _like_engine(answer, tolerance):
                 continue
             (case,) = jury().cases(self._target.name, question, [answer])
-            result[k] = _same(case, self._kind, self._message)
+            result[k] = _akin(case, self._kind, self._message)
         return result
 
     def _fair(self, specimen: Specimen) -> bool:

@@ -91,7 +91,7 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
         "{order}": lambda: dice.pick(_ORDERS[: 3 if 0 in shape else None]),
         "{n}": lambda: str(dice.pick(_POWERS)),
         "{trips}": lambda: str(dice.pick((1, 2, 0, 3))),
-        "{d}": lambda: f"array({[(-1) ** dice.below(2) * (4 + dice.below(9) + 3 * k) / 8 for k in range(min(shape[-2:]))]})",
+        "{d}": lambda: f"array({[(-1) ** dice.below(2) * (4 + dice.below(3) + 3 * k) / 8 for k in range(min(shape[-2:]))]})",
         "{eye}": lambda: str(np.eye(shape[-2]).tolist()),
     }
     for name, choose in choices.items():

@@ -139,7 +139,7 @@ def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
 def _filled(text: str, dice: Dice, shape: Shape) -> str:
     """`{d}`, `{T:name}` and `{head:name}` written out."""
     if "{d}" in text:
-        weights = [(-1) ** dice.below(2) * (4 + dice.below(9) + 3 * k) / 8 for k in range(min(shape[-2:]))]
+        weights = [(-1) ** dice.below(2) * (4 + dice.below(3) + 3 * k) / 8 for k in range(min(shape[-2:]))]
         text = text.replace("{d}", f"array({weights})")
     axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
     text = re.sub(r"\{T:(\w+)\}", lambda found: f"permute_dims({found[1]}, axes={axes})", text)

@@ -98,6 +98,11 @@ CASES: dict[str, tuple[str, ...]] = {
     "triu": ("triu(t, k=1)",),
     "outer": ("outer(v, v)",),
     "kron": ("kron(a, t)", "kron(n, w)"),
+    "eig": (
+        "real(sum(eig(a)[0] * eig(a)[0], axis=-1))",
+        "sum(real(eig(a)[1] * conj(eig(a)[1])), axis=-1)",
+    ),
+    "eigvals": ("imag(sum(eigvals(complex(a, n)), axis=-1))", "sum(abs(eigvals(a)), axis=-1)"),
     "einsum": ('einsum("ij,j->i", n, v)', 'einsum("ij->ji", n)', 'einsum("ii->", n)'),
 }
 """Expressions in which every op has a value that depends on no choice of signs."""
