@@ -81,7 +81,7 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
 
 
 def _joined(re: Any, im: Any) -> Any:
-    result = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(re, np.complex64))
+    result = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(np.asarray(re).dtype, np.complex64))
     result.real, result.imag = re, im
     return result
 

@@ -95,6 +95,8 @@ def _is_constant(recipe: Recipe, output: str, shape: Shape, after: str) -> bool:
     """Whether an output does not move with the matrix: the squares of an orthonormal factor where they are added up or stand alone, and all that
     factors of one entry make.
     """
+    if recipe.op == "lu" and shape[-2] == 1:
+        return not re.search(r"\bu\b", output)
     read = [factor for factor in recipe.factors if re.search(rf"\b{factor}\b", output)]
     if shape[-2:] == (1, 1):
         return bool(read) and not re.search(r"\b[rsw]\b", output)

@@ -53,7 +53,8 @@ def by_loops(program: Program, precision: Any) -> Any:
 
 
 def run(source: str, precision: Any) -> Any:
-    names: dict[str, Any] = {"F": np.dtype(precision).type, "jax": jax, "jnp": jnp, "lax": lax, "np": np}
+    types = {"F": np.dtype(precision).type, "C": np.complex128 if precision == "float64" else np.complex64}
+    names: dict[str, Any] = {**types, "jax": jax, "jnp": jnp, "lax": lax, "np": np}
     exec(source, names)
     return names["f"]
 
