@@ -28,7 +28,7 @@ from gradfuzz.engine.vectorize import Vectorized, align, devectorize, union
 from gradfuzz.errors import NotDifferentiableError, UsageError
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Checkpoint, Graph
-from gradfuzz.programs.precision import Precision
+from gradfuzz.programs.precision import FORMATS, Precision
 from gradfuzz.programs.raising import to_program
 from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.types import Type
@@ -219,10 +219,8 @@ def _number(value: Operand, precision: Precision) -> Operand:
     """A Python number that will be repeated in an array gets the precision of the others; it has none of its own."""
     if active_builder() is not None or type(value) not in (int, float, complex):
         return value
-    number = np.dtype(precision).type
-    return (
-        number(value) if type(value) is not complex else np.complex128(value) if precision == "float64" else np.complex64(value)
-    )
+    format = FORMATS[precision]
+    return format.complex_dtype(value) if type(value) is complex else format.dtype.type(value)
 
 
 def _matching(value: Operand, type: Type, axes: tuple[str, ...], operands: Sequence[Operand]) -> Any:

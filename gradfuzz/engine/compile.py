@@ -67,10 +67,6 @@ def to_source(graph: Graph) -> str:
     return _Writer(graph, scalar=True, trip_limit=None).source
 
 
-def _complex_dtype(precision: Precision) -> Any:
-    return np.complex128 if precision == "float64" else np.complex64
-
-
 _CASTS: dict[DType, Callable[[Any], Any]] = {"complex": complex, "float": float, "int": int, "bool": bool}
 
 
@@ -109,7 +105,7 @@ class Compiled:
 
     def _convert(self, x: Any, type: Type) -> Any:
         if type.is_inexact:
-            array = np.asarray(x, self._dtype if type.is_float else _complex_dtype(self._precision))
+            array = np.asarray(x, self._dtype if type.is_float else FORMATS[self._precision].complex_dtype)
             if array.shape != type.shape:
                 raise TypeError(f"an input of shape {array.shape} where {self._graph.name} takes {type}")
             return array[()]

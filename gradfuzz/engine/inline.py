@@ -27,11 +27,7 @@ def values(mode: _Mode, atoms: Sequence[Atom]) -> list[Value]:
 
 def or_zeros(mode: _Mode, value: Value | None, like: Atom) -> Value:
     """`value`, or where it is None a zero of the type of `like`."""
-    return (
-        mode.value(mode.builder.zeros(like.type if like.type.is_inexact else like.type.with_dtype("float")))
-        if value is None
-        else value
-    )
+    return mode.value(mode.builder.zeros(like.type.tangent())) if value is None else value
 
 
 def inline(builder: GraphBuilder, graph: Graph, inputs: Sequence[Atom]) -> list[Atom]:

@@ -113,7 +113,7 @@ def _index(g: Any, ans: Any, x: Any, *indices: Any, pattern: Any) -> Any:
 
 
 def _updated(g: Any, ans: Any, x: Any, value: Any, *indices: Any, pattern: Any) -> Any:
-    zeros = Value(g.builder, g.builder.zeros(value.type if value.type.is_inexact else value.type.with_dtype("float")), g.level)
+    zeros = Value(g.builder, g.builder.zeros(value.type.tangent()), g.level)
     return apply("index_update", g, zeros, *indices, pattern=pattern)
 
 

@@ -13,6 +13,7 @@ from gradfuzz.oracles.jax_linalg import JaxLinalg
 from gradfuzz.oracles.jax_tensors import JaxTensors
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.numpy_namespace import index_key
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 
 __all__ = ["JaxNamespace"]
@@ -64,7 +65,7 @@ class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
 
     def __init__(self, precision: Precision = "float64") -> None:
         self.dtype: Any = np.dtype(precision).type
-        self.complex_dtype: Any = np.complex128 if precision == "float64" else np.complex64
+        self.complex_dtype: Any = FORMATS[precision].complex_dtype
         self._dtypes: dict[ParamValue, Any] = {
             "complex": self.complex_dtype,
             "float": self.dtype,

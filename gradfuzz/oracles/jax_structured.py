@@ -38,6 +38,7 @@ from gradfuzz.oracles.linalg_source import missing_op
 from gradfuzz.programs.graph import Branch, Graph, Loop
 from gradfuzz.programs.half_numpy import refused_op
 from gradfuzz.programs.lower import lower
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.syntax import Program
 
 __all__ = ["Plan", "Structured", "function_of", "plan_of", "program_source"]
@@ -97,7 +98,7 @@ def program_source(program: Program, precision: Precision, style: Style, bound: 
 @functools.lru_cache(maxsize=256)
 def function_of(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
     """The program as a function of all parameters that returns a tuple."""
-    dtypes = {"F": np.dtype(precision).type, "C": np.complex128 if precision == "float64" else np.complex64}
+    dtypes = {"F": np.dtype(precision).type, "C": FORMATS[precision].complex_dtype}
     names: dict[str, Any] = {**dtypes, "jax": jax, "jnp": jnp, "lax": lax, "np": np}
     exec(program_source(program, precision, style, bound), names)  # noqa: S102 - our own text, made from a typed program
     f = names["f"]

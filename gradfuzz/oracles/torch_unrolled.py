@@ -75,15 +75,20 @@ class TorchOracle(Oracle):
         """The outputs of `f` and its gradient."""
 
 
+def nested_forward(question: Question) -> str | None:
+    """Why torch.autograd's forward mode cannot be asked, where it cannot."""
+    if question.modes.count("fwd") > 1:
+        return "torch.autograd.forward_ad has no nested levels: one forward step at most"
+    return None
+
+
 class Eager(TorchOracle):
     """torch.autograd: `grad` for reverse steps, dual numbers for a forward step."""
 
     name = "torch:eager"
 
     def supports(self, question: Question) -> str | None:
-        if question.modes.count("fwd") > 1:
-            return "torch.autograd.forward_ad has no nested levels: one forward step at most"
-        return super().supports(question)
+        return nested_forward(question) or super().supports(question)
 
     def differentiate(
         self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]

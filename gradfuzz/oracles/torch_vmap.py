@@ -16,7 +16,7 @@ import torch
 from gradfuzz.oracles.base import Answer, Point, Question
 from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_func, by_reverse
 from gradfuzz.oracles.torch_namespace import TorchNamespace
-from gradfuzz.oracles.torch_unrolled import TorchOracle, argument
+from gradfuzz.oracles.torch_unrolled import TorchOracle, argument, nested_forward
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.layout import Layout, layout_of
 
@@ -117,9 +117,7 @@ class GradOfVmap(_Batched):
     name = "torch:grad_of_vmap"
 
     def supports(self, question: Question) -> str | None:
-        if question.modes.count("fwd") > 1:
-            return "torch.autograd.forward_ad has no nested levels: one forward step at most"
-        return super().supports(question)
+        return nested_forward(question) or super().supports(question)
 
     def differentiate(
         self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]

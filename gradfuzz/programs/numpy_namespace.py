@@ -123,7 +123,7 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
     def __init__(self, precision: Precision = "float64") -> None:
         self.precision = precision
         self.dtype: Any = FORMATS[precision].dtype.type
-        self.complex_dtype: Any = np.complex128 if precision == "float64" else np.complex64
+        self.complex_dtype: Any = FORMATS[precision].complex_dtype
         self._most = FORMATS[precision].largest
         if precision in HALF:
             vars(self).update(half_kernels(precision, self))

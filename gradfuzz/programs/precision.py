@@ -33,6 +33,11 @@ class Format:
     largest: float
 
     @property
+    def complex_dtype(self) -> Any:
+        """The scalar type of complex numbers: pairs of float64, of float32 in all other formats."""
+        return np.complex128 if self.dtype == np.float64 else np.complex64
+
+    @property
     def eps(self) -> float:
         """The distance from 1 to the next number."""
         return 2.0 * self.roundoff

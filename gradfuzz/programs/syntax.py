@@ -65,7 +65,10 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A scalar constant. A complex one stands only in graphs; a program writes complex(re, im). Two constants are equal when they are the same bit for bit (so NaN equals NaN, 0.0 is not -0.0)."""
+    """A scalar constant. A complex one stands only in graphs; a program writes complex(re, im).
+
+    Two constants are equal when they are the same bit for bit (so NaN equals NaN, 0.0 is not -0.0).
+    """
 
     value: float | int | bool | complex
     line: int = field(default=0, compare=False, repr=False)

@@ -1,6 +1,6 @@
 """Types of program values: a dtype and a shape.
 
-A program does not fix its working precision: `float` is float32 or float64 (or a multi-precision
+A program does not fix its working precision: `float` is one of `precision.FORMATS` (or a multi-precision
 number, or a ball) as whoever evaluates the program decides; `complex` is a pair of such floats. `int` is a 64-bit integer, `bool` a truth value.
 """
 
@@ -60,6 +60,10 @@ class Type:
     def element(self) -> Type:
         """The type of one entry of a stack, or of one row of an array."""
         return Type(self.dtype, self.shape[1:])
+
+    def tangent(self) -> Type:
+        """The type of tangents and cotangents: of what is exact, floats."""
+        return self if self.is_inexact else self.with_dtype("float")
 
     def with_dtype(self, dtype: DType) -> Type:
         return Type(dtype, self.shape)

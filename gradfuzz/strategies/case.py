@@ -59,10 +59,7 @@ def cases(
     """
     if not 1 <= min_points <= max_points:
         raise InvalidArgument(f"min_points={min_points!r}, max_points={max_points!r}: 1 <= min_points <= max_points must hold")
-    if not precisions or any(p not in FORMATS for p in precisions):
-        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, FORMATS))}")
-    if not 1 <= max_order <= 3:
-        raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
+    check_asked(precisions, max_order)
     return _cases(
         programs=loop_programs() if programs is None else programs,
         precisions=precisions,
@@ -94,6 +91,14 @@ def _cases(
     while len(points) < max_points and dice.chance(65):
         points.append(draw_point(dice, program, precision, extremes=extremes))
     return Case(program, tuple(points), wrt, precision, modes)
+
+
+def check_asked(precisions: tuple[Precision, ...], max_order: int) -> None:
+    """`InvalidArgument` where a case cannot be asked in such precisions or orders."""
+    if not precisions or any(p not in FORMATS for p in precisions):
+        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, FORMATS))}")
+    if not 1 <= max_order <= 3:
+        raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
 
 
 def _inputs(dice: Dice, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -17,18 +17,16 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Call, For, Program, parse, walk
-from gradfuzz.strategies.case import MODES, Case
+from gradfuzz.strategies.case import MODES, Case, check_asked
 from gradfuzz.strategies.complex_recipes import COMPLEX_RECIPES, ComplexRecipe
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.linalg_program import NORMS, ORDERS, POWERS
 from gradfuzz.strategies.matrix import draw_matrix
 from gradfuzz.strategies.point import Inputs, Precision
 from gradfuzz.strategies.shape import Shape, draw_batch, draw_size
 
 __all__ = ["COMPLEX_GOALS", "ComplexProgram", "complex_cases", "complex_point", "complex_triggers", "compose_complex"]
 
-_NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
-_ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
-_POWERS = (2, 3, 1, 0, -1, -2)
 _SHAPES: Table[Shape] = Table((50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,)))
 """Of arrays that are used entry by entry."""
 _LARGE = 20
@@ -87,9 +85,9 @@ def _second(dice: Dice, recipe: ComplexRecipe, batch: Shape, shape: Shape) -> Sh
 def _filled(text: str, dice: Dice, shape: Shape) -> str:
     """What a recipe leaves open, decided and written out."""
     choices: dict[str, Callable[[], str]] = {
-        "{norm}": lambda: dice.pick(_NORMS),
-        "{order}": lambda: dice.pick(_ORDERS[: 3 if 0 in shape else None]),
-        "{n}": lambda: str(dice.pick(_POWERS)),
+        "{norm}": lambda: dice.pick(NORMS),
+        "{order}": lambda: dice.pick(ORDERS[: 3 if 0 in shape else None]),
+        "{n}": lambda: str(dice.pick(POWERS)),
         "{trips}": lambda: str(dice.pick((1, 2, 0, 3))),
         "{d}": lambda: f"array({[(-1) ** dice.below(2) * (4 + dice.below(3) + 3 * k) / 8 for k in range(min(shape[-2:]))]})",
         "{eye}": lambda: str(np.eye(shape[-2]).tolist()),
@@ -164,8 +162,7 @@ def complex_cases(
         raise InvalidArgument(f"precisions={precisions!r}: give 'float64', 'float32' or both; complex numbers are pairs of these")
     if max_side < 2:
         raise InvalidArgument(f"max_side={max_side!r}: at least 2")
-    if not 1 <= max_order <= 3:
-        raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
+    check_asked(precisions, max_order)
     return _complex_cases(ops=ops or OPS, precisions=precisions, max_side=max_side, max_order=max_order)
 
 

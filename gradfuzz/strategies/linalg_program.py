@@ -12,19 +12,30 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program, parse
-from gradfuzz.programs.precision import FORMATS
-from gradfuzz.strategies.case import MODES, Case
+from gradfuzz.strategies.case import MODES, Case, check_asked
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
 from gradfuzz.strategies.matrix import RECTANGULAR, Structure, draw_matrix
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
 from gradfuzz.strategies.recipes import RECIPES, WEIGHTS, Recipe
 from gradfuzz.strategies.shape import Shape, draw_batch, draw_size
 
-__all__ = ["SUM_OF_ALL", "LinalgProgram", "compose", "linalg_cases", "linalg_programs", "point_of", "statements"]
+__all__ = [
+    "NORMS",
+    "ORDERS",
+    "POWERS",
+    "SUM_OF_ALL",
+    "LinalgProgram",
+    "compose",
+    "linalg_cases",
+    "linalg_programs",
+    "point_of",
+    "statements",
+]
 
-_NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
-_ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
-_POWERS = (2, 3, 1, 0, -1, -2)
+NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
+ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
+POWERS = (2, 3, 1, 0, -1, -2)
+"""What recipes leave open: orders of `matrix_norm` and of `vector_norm`, exponents of `matrix_power`."""
 _BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
 _TOTAL = 12
 """How many of a hundred programs return the plain sum of all results."""
@@ -124,13 +135,13 @@ def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
 def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
     """The recipe's statements for a first parameter of `shape`, with what they leave open decided."""
     text = recipe.lines
-    for name, options in (("{norm}", _NORMS), ("{order}", _ORDERS[: 3 if 0 in shape else None]), ("{axis}", ("None", "-1", "0"))):
+    for name, options in (("{norm}", NORMS), ("{order}", ORDERS[: 3 if 0 in shape else None]), ("{axis}", ("None", "-1", "0"))):
         if name in text:
             text = text.replace(name, dice.pick(options))
     if "{n}" in text:
-        text = text.replace("{n}", str(dice.pick(_POWERS)))
+        text = text.replace("{n}", str(dice.pick(POWERS)))
     if "{p}" in text:
-        text = text.replace("{p}", str(dice.pick(_POWERS[:4])))
+        text = text.replace("{p}", str(dice.pick(POWERS[:4])))
     if "{k}" in text:
         text = text.replace("{k}", str(dice.pick((0, 1, -1))))
     if "{trips}" in text:
@@ -224,10 +235,7 @@ def linalg_cases(
     points: int | None = None,
 ) -> st.SearchStrategy[Case]:
     """Cases over `linalg_programs`, with points of the structure that the program is defined for."""
-    if not precisions or any(p not in FORMATS for p in precisions):
-        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, FORMATS))}")
-    if not 1 <= max_order <= 3:
-        raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
+    check_asked(precisions, max_order)
     return _linalg_cases(
         ops=_checked(ops, max_side), precisions=precisions, max_side=max_side, max_order=max_order, empty=empty, points=points
     )

@@ -17,8 +17,8 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.programs import Program, parse, typecheck
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.precision import FORMATS, is_float
-from gradfuzz.strategies.case import MODES, Case
+from gradfuzz.programs.precision import is_float
+from gradfuzz.strategies.case import MODES, Case, check_asked
 from gradfuzz.strategies.dice import Dice, Draw, Plain, Table, named
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
 from gradfuzz.strategies.shape import MAX_ENTRIES, Shape, draw_array
@@ -282,9 +282,6 @@ def tensor_cases(
     points: int | None = None,
 ) -> st.SearchStrategy[Case]:
     """Cases over `tensor_programs`, at points with ties, zeros and equal entries among ordinary ones."""
-    if not precisions or any(p not in FORMATS for p in precisions):
-        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, FORMATS))}")
-    if not 1 <= max_order <= 3:
-        raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
+    check_asked(precisions, max_order)
     _checked(ops)
     return _tensor_cases(ops=ops, precisions=precisions, max_order=max_order, empty=empty, points=points)
