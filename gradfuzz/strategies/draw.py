@@ -1,8 +1,9 @@
 """A repeatable stream of draws: the k-th example of a seed is the same on every machine and in every run.
 
 Hypothesis's own generator learns from what it has seen, and mixes in constants it finds in the modules that happen to be
-loaded. A sweep must not depend on that, so the choices come from a backend of ours (Hypothesis's documented seam for this) that
-knows nothing but the seed and the number of the example. Shrinking is Hypothesis's own and works on the same strategies.
+loaded. A sweep must not depend on that, so the choices come from a provider of ours (Hypothesis's documented seam for this) that
+knows nothing but the seed and the number of the example. Nor is a stream a test: it goes around Hypothesis's runner, whose statistics, caches
+and seeding of global generators cost as much as the draws. Shrinking is Hypothesis's own and works on the same strategies.
 """
 
 from __future__ import annotations
@@ -10,46 +11,35 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, TypeVar
 
-from hypothesis import HealthCheck, Phase, Verbosity, currently_in_test_context, given, settings
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
-from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, PrimitiveProvider
+from hypothesis.control import BuildContext
+from hypothesis.errors import InvalidArgument, StopTest, UnsatisfiedAssumption
+from hypothesis.internal.conjecture.choice import ChoiceTemplate
+from hypothesis.internal.conjecture.data import ConjectureData
+from hypothesis.internal.conjecture.providers import PrimitiveProvider
 
 if TYPE_CHECKING:
-    from hypothesis.internal.conjecture.data import ConjectureData
     from hypothesis.internal.intervalsets import IntervalSet
 
-__all__ = ["BACKEND", "SeededProvider", "draw_many"]
+__all__ = ["SeededProvider", "draw_many"]
 
 T = TypeVar("T")
 
-BACKEND = "gradfuzz"
-"""The name of the backend in Hypothesis's settings."""
-
-_SEED: ContextVar[str] = ContextVar("gradfuzz_seed", default="0")
+_SIMPLEST = (ChoiceTemplate("simplest", count=None),)
 _UNBOUNDED = 1000
 """The range of a draw that a strategy leaves without a bound; the strategies of this package have none."""
+_PATIENCE = 1000
+"""A strategy that throws away so many draws in a row has no further ones."""
 
 
 class SeededProvider(PrimitiveProvider):
-    """Uniform choices from `random.Random`, seeded afresh for each example with the seed and the example's number."""
+    """Uniform choices from `random.Random`."""
 
-    lifetime = "test_function"
-
-    def __init__(self, conjecturedata: ConjectureData | None, /) -> None:
-        super().__init__(conjecturedata)
-        self._number = 0
-        self._random = random.Random(0)  # noqa: S311 - repeatable on purpose
-
-    def per_test_case_context_manager(self) -> contextlib.AbstractContextManager[None]:
-        """Seeds the next example."""
-        self._number += 1
-        self._random = random.Random(f"{_SEED.get()}/{self._number}")  # noqa: S311 - see above
-        return contextlib.nullcontext()
+    def __init__(self, seed: str) -> None:
+        super().__init__(None)
+        self._random = random.Random(seed)  # noqa: S311 - repeatable on purpose
 
     def draw_boolean(self, p: float = 0.5) -> bool:
         return self._random.random() < p
@@ -91,46 +81,20 @@ class SeededProvider(PrimitiveProvider):
         return self._random.randbytes(self._random.randint(min_size, min(max_size, min_size + 8)))
 
 
-AVAILABLE_PROVIDERS[BACKEND] = f"{SeededProvider.__module__}.{SeededProvider.__qualname__}"
-
-
 def draw_many(strategy: st.SearchStrategy[T], count: int, seed: int | str) -> list[T]:
     """`count` draws from `strategy`: the simplest first, then at random.
 
     The same seed gives the same draws whatever else runs, and a shorter list is the beginning of a longer one. The list is
-    shorter than `count` only where `strategy` throws draws away (`assume`, `filter`) or has a single value.
+    shorter than `count` only where `strategy` throws nearly all draws away (`assume`, `filter`).
     """
     if count < 0:
         raise InvalidArgument(f"count={count!r}: at least 0")
-    if count == 0:
-        return []
-    token = _SEED.set(str(seed))
-    try:
-        if not currently_in_test_context():
-            return _drawn(strategy, count)
-        with ThreadPoolExecutor(1) as pool:  # Hypothesis lets no test run inside another, and knows them by their thread
-            return pool.submit(copy_context().run, lambda: _drawn(strategy, count)).result()
-    finally:
-        _SEED.reset(token)
-
-
-def _drawn(strategy: st.SearchStrategy[T], count: int) -> list[T]:
     drawn: list[T] = []
-
-    @settings(
-        backend=BACKEND,
-        database=None,
-        deadline=None,
-        derandomize=False,
-        max_examples=count,
-        phases=[Phase.generate],
-        print_blob=False,
-        suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,
-    )
-    @given(strategy)
-    def collect(value: T) -> None:
-        drawn.append(value)
-
-    collect()
-    return drawn[:count]
+    number = last = 0
+    while len(drawn) < count and number - last < _PATIENCE:
+        data = ConjectureData(random=None, provider=SeededProvider(f"{seed}/{number}"), prefix=() if number else _SIMPLEST)
+        with BuildContext(data, wrapped_test=draw_many), contextlib.suppress(StopTest, UnsatisfiedAssumption):
+            drawn.append(data.draw(strategy))
+            last = number
+        number += 1
+    return drawn
