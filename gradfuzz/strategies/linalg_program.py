@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
@@ -37,6 +37,10 @@ ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
 POWERS = (2, 3, 1, 0, -1, -2)
 """What recipes leave open: orders of `matrix_norm` and of `vector_norm`, exponents of `matrix_power`."""
 _BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
+_BROADCAST: Table[Callable[[Shape], Shape]] = Table(
+    (40, lambda batch: batch[1:]), (30, lambda batch: (1,) * len(batch)), (30, lambda batch: (2, *batch)[-2:])
+)
+"""Batch axes of an operand that is broadcast, or that the other one is broadcast to: one axis less, axes of 1, an axis more where there are not two."""
 _TOTAL = 12
 """How many of a hundred programs return the plain sum of all results."""
 SUM_OF_ALL = "sum_of_all"
@@ -124,7 +128,7 @@ def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
         case "vector":
             return (m,)
         case "broadcast":
-            return (*batch[1:], m, columns)
+            return (*dice.weighted(_BROADCAST)(batch), m, columns)
         case "left":
             return (*batch, columns, n)
         case "any":
@@ -150,12 +154,13 @@ def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
 
 
 def _filled(text: str, dice: Dice, shape: Shape) -> str:
-    """`{d}`, `{T:name}` and `{head:name}` written out."""
+    """`{d}`, `{T:name}`, `{row:values}` and `{head:name}` written out."""
     if "{d}" in text:
         weights = [(-1) ** dice.below(2) * (4 + dice.below(3) + 3 * k) / 8 for k in range(min(shape[-2:]))]
         text = text.replace("{d}", f"array({weights})")
     axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
     text = re.sub(r"\{T:(\w+)\}", lambda found: f"permute_dims({found[1]}, axes={axes})", text)
+    text = re.sub(r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})", text)
     first = ", ".join([*(f"0:{n}" for n in shape[:-2]), "0:1", f"0:{min(shape[-2:])}"])
     return re.sub(r"\{head:(\w+)\}", lambda found: f"{found[1]}[{first}]", text)
 

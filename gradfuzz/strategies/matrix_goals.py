@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from gradfuzz.programs import Assign, Call, For, walk
+from gradfuzz.programs import Assign, Call, For, Name, walk
 from gradfuzz.programs.precision import FORMATS
 from gradfuzz.strategies.case import Case
 from gradfuzz.strategies.linalg_program import OPS, SUM_OF_ALL
@@ -132,6 +132,37 @@ def _subnormal(v: _View) -> float:
     return FORMATS[v.case.precision].normal
 
 
+BROADCAST = ("solve", "triangular_solve", "lstsq", "kron", "matmul")
+"""The ops of two stacks of matrices."""
+
+
+def _second(v: _View) -> tuple[int, ...] | None:
+    """The batch axes of the second parameter, where both are matrices."""
+    shape = v.case.points[0]["b"].shape if "b" in v.case.points[0] else ()
+    return shape[:-2] if v.is_matrix and len(shape) > 1 else None
+
+
+def _broadcasts(v: _View, test: Callable[[tuple[int, ...], tuple[int, ...]], bool]) -> bool:
+    """Whether the batch axes of both parameters differ, and pass."""
+    other = _second(v)
+    return other is not None and other != v.batch and test(v.batch, other)
+
+
+def _dropped(v: _View) -> bool:
+    """A result that nothing reads."""
+    read = {n.id for n in v.nodes if isinstance(n, Name)}
+    return any(isinstance(n, Assign) and n.target not in read for n in v.nodes)
+
+
+def _before(v: _View) -> bool:
+    first = v.case.program.body[0]
+    return isinstance(first, Assign) and first.target == "a"
+
+
+def _after(v: _View) -> bool:
+    return any(isinstance(y, Call) and y.op in ("sin", "tanh") for y in v.case.program.result.values)
+
+
 def _in_loop(v: _View) -> bool:
     loops = [n for n in v.nodes if isinstance(n, For)]
     return any(isinstance(n, Call) and n.op in OPS for loop in loops for n in walk(loop.body))
@@ -145,6 +176,14 @@ MATRIX_GOALS: dict[str, Callable[[_View], bool]] = {
     "two batch axes": lambda v: len(v.batch) == 2,
     "batch of none": lambda v: 0 in v.batch,
     "as many rows as instances": lambda v: bool(v.batch) and v.batch[-1] == v.size[0] > 1,
+    **{
+        f"{op} broadcast": lambda v, op=op: op in v.ops and _broadcasts(v, lambda a, b: True)  # type: ignore[misc]
+        for op in BROADCAST
+    },
+    "operand with fewer batch axes": lambda v: _broadcasts(v, lambda a, b: len(b) < len(a)),
+    "operand with more batch axes": lambda v: _broadcasts(v, lambda a, b: len(b) > len(a)),
+    "operand with batch axes of 1": lambda v: _broadcasts(v, lambda a, b: len(b) == len(a) and set(b) == {1}),
+    "vector for a stack": lambda v: bool(v.batch) and len(v.case.points[0].get("b", v.scaled).shape) == 1,
     "1 x 1": lambda v: v.is_matrix and v.size == (1, 1),
     "tall": lambda v: v.is_matrix and v.size[0] > v.size[1],
     "wide": lambda v: v.is_matrix and v.size[0] < v.size[1],
@@ -173,6 +212,11 @@ MATRIX_GOALS: dict[str, Callable[[_View], bool]] = {
     "denormal": lambda v: v.sized(5e-324, _subnormal(v)),
     "weighted outputs": lambda v: not any(isinstance(n, Assign) and n.target == SUM_OF_ALL for n in v.nodes),
     "sum of all results": lambda v: any(isinstance(n, Assign) and n.target == SUM_OF_ALL for n in v.nodes),
+    "two matrix ops": lambda v: len(v.ops.intersection(OPS)) == 2,
+    "three matrix ops": lambda v: len(v.ops.intersection(OPS)) >= 3,
+    "elementwise before": _before,
+    "elementwise after": _after,
+    "a result dropped": _dropped,
     "several outputs": lambda v: len(v.case.program.result.values) > 1,
     "in a loop": _in_loop,
     "one operand constant": lambda v: len(v.case.wrt) < len(v.case.program.params),

@@ -2,7 +2,11 @@
 
 A recipe is text of the program language over the parameters a and b. Its outputs do not depend on the signs that a decomposition is free
 to choose: squares of the factors, and products in which every sign meets itself. `{d}` is a vector of weights as long as the
-inner axis, `{T:x}` is x with the last two axes swapped, `{n}`, `{p}` and `{k}` are small ints, `{p}` none below 0.
+inner axis, `{T:x}` is x with the last two axes swapped, `{row:x}` a row for each vector of x, as long as the inner axis, `{n}`, `{p}` and `{k}`
+are small ints, `{p}` none below 0.
+
+Functions of a matrix, V f(w) V^T and U f(s) V^T, are smooth also where values repeat, but their factors are not: who differentiates the factors
+cannot know that what they leave open cancels, and nobody is judged there. So they are drawn with values apart, if by little.
 
 The other objective is the plain sum of all results, under the name `sum_of_all`. The results of a decomposition are turned before by the statements
 `aligned`, so that the entries of one row, `{head:x}`, are positive: then they are functions of the matrix wherever none of them is 0.
@@ -19,7 +23,7 @@ from gradfuzz.strategies.shape import Aspect
 __all__ = ["RECIPES", "WEIGHTS", "Recipe", "Second"]
 
 Second = Literal["", "matrix", "vector", "broadcast", "left", "any", "vectors"]
-"""The second parameter: none; a right side with the same batch axes, as a vector, or with fewer batch axes; a left side; any matrix; or
+"""The second parameter: none; a right side with the same batch axes, as a vector, or with batch axes that broadcast; a left side; any matrix; or
 both parameters are vectors."""
 
 _ALL: tuple[Aspect, ...] = ("square", "tall", "wide")
@@ -102,6 +106,7 @@ RECIPES: tuple[Recipe, ...] = (
         aligned=_SVD_ALIGNED,
         results=("u", "s", "vh"),
     ),
+    Recipe("svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", ("y",), _ALL, hostile=("near repeated",)),
     Recipe("svd", "s = svd(a)[1]", _sums("s"), structure="repeated", hostile=("orthogonal",)),
     Recipe("svdvals", "y = svdvals(a)", ("y",), _ALL, hostile=("near repeated", "companion")),
     Recipe("svdvals", "y = svdvals(a)", _sums("y"), _ALL, structure="orthogonal", hostile=("repeated",)),
@@ -115,12 +120,20 @@ RECIPES: tuple[Recipe, ...] = (
         aligned=_EIGH_ALIGNED,
         results=("w", "v"),
     ),
+    Recipe(
+        "eigh",
+        "w, v = eigh(a)\ny = matmul(v * {row:sin(w)}, {T:v})",
+        ("y",),
+        structure="symmetric",
+        hostile=("near repeated",),
+    ),
     Recipe("eigh", "w = eigh(a)[0]", _sums("w"), structure="repeated"),
     Recipe("eigvalsh", "y = eigvalsh(a)", ("y",), structure="symmetric", hostile=("near repeated",)),
     Recipe("eigvalsh", "y = eigvalsh(a)", _sums("y"), structure="repeated"),
     Recipe("pinv", "y = pinv(a)", ("y",), _ALL, hostile=_INVERTIBLE),
     Recipe("lstsq", "y = lstsq(a, b)", ("y",), _ALL, second="matrix", hostile=_INVERTIBLE),
     Recipe("lstsq", "y = lstsq(a, b)", ("y",), ("tall", "square"), second="vector"),
+    Recipe("lstsq", "y = lstsq(a, b)", ("y",), ("tall", "square"), second="broadcast"),
     Recipe("matrix_norm", "y = matrix_norm(a, ord={norm})", ("y",), _ALL),
     Recipe("matrix_norm", "y = matrix_norm(a)", ("y",), _ALL, structure="zero line", hostile=("low rank", "orthogonal")),
     Recipe("vector_norm", "y = vector_norm(a, ord={order}, axis={axis})", ("y",), _ALL),
@@ -132,6 +145,7 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe("tril", "y = tril(a, {k})", ("y * y",), _ALL),
     Recipe("triu", "y = triu(a, {k})", ("y * y",), _ALL),
     Recipe("kron", "y = kron(a, b)", ("y",), _ALL, second="any", hostile=("zero line",)),
+    Recipe("kron", "y = kron(a, b)", ("y",), second="broadcast"),
     Recipe("outer", "y = outer(a, b)", ("y",), second="vectors"),
     Recipe("matmul", "y = matmul(a, b)", ("y",), second="matrix", hostile=("zero line", "singular")),
     Recipe("matmul", "y = matmul(a, b)", ("y",), second="broadcast"),
@@ -146,6 +160,9 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe("cholesky", "c = cholesky(0.5 * (a + {T:a}))\ny = triangular_solve(c, a)", ("y",), structure="spd"),
     Recipe("triangular_solve", "l = tril(a)\ny = triangular_solve(l, b)", ("y",), second="matrix"),
     Recipe("eigvalsh", "y = eigvalsh(matmul(a, {T:a}))", ("y",), ("square", "wide")),
+    Recipe("slogdet", "c = cholesky(a)\ny = slogdet(c)[1] - trace(c)", ("y",), structure="spd"),
+    Recipe("matrix_norm", "y = matrix_norm(inv(a) - {T:a})", ("y",)),
+    Recipe("inv", "w, v = eigh(a + {T:a})\ny = matmul(inv(a), v * v)", ("w", "y")),
 )
 """Most of them one op, then loops, then ops of ops; the last of these make their own triangles and symmetric matrices."""
 
