@@ -11,16 +11,16 @@ is given the same list adds what its own selections decide.
 from __future__ import annotations
 
 import contextlib
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from gradfuzz.errors import TripLimitError
 from gradfuzz.programs.calls import DECIDE, LIMIT, TRACE, Environment, Frame, Operand, Read, call, convert
 from gradfuzz.programs.graph import Atom, Branch, Equation, Graph, Loop, Var
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.ops import result_type
+from gradfuzz.programs.recent import Recent
 from gradfuzz.programs.replay import columns, materialized, replay, trip_by_trip
 from gradfuzz.programs.syntax import (
     ArrayConst,
@@ -49,8 +49,6 @@ TRIP_LIMIT = 10_000
 _NORMAL, _BREAK, _CONTINUE = range(3)
 Run = Callable[[Environment], int | None]
 """A statement; what it returns says how it ended (None: normally)."""
-
-T = TypeVar("T")
 
 
 def interpret(
@@ -96,24 +94,6 @@ class _Compiled:
                 environment[place] = value
             self._body(environment)
             return tuple([materialized(read(environment)) for read in self._outputs])
-
-
-class _Recent(Generic[T]):
-    """The closures of the programs or graphs run last, found by identity: a lookup must not walk the program."""
-
-    def __init__(self, make: Callable[[T], _Compiled], size: int = 1024) -> None:
-        self._make = make
-        self._size = size
-        self._entries: OrderedDict[int, tuple[T, _Compiled]] = OrderedDict()
-
-    def get(self, key: T) -> _Compiled:
-        entry = self._entries.get(id(key))
-        if entry is None:
-            entry = (key, self._make(key))  # holding the key keeps its id from being given to another
-            self._entries[id(key)] = entry
-            if len(self._entries) > self._size:
-                self._entries.popitem(last=False)
-        return entry[1]
 
 
 # Statements ------------------------------------------------------------------------------------------------------------
@@ -444,5 +424,5 @@ def _compile_graph(graph: Graph) -> _Compiled:
     return _Compiled(equations.frame, function.inputs, function.run, function.outputs)
 
 
-_programs: _Recent[Program] = _Recent(_compile_program)
-_graphs: _Recent[Graph] = _Recent(_compile_graph)
+_programs = Recent(_compile_program, 1024)
+_graphs = Recent(_compile_graph, 1024)

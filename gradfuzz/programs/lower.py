@@ -6,11 +6,11 @@ leave the trip is put under `live`. Everything else keeps its shape, so that a l
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 
 from gradfuzz.programs.builder import GraphBuilder, constant
 from gradfuzz.programs.graph import Atom, Constant, Graph, Var
+from gradfuzz.programs.recent import Recent
 from gradfuzz.programs.syntax import (
     ArrayConst,
     Assign,
@@ -44,10 +44,9 @@ def lower(program: Program) -> Graph:
 
     Raises `ProgramTypeError` where the program does not type-check.
     """
-    return _lowered(typecheck(program).program)
+    return _recent.get(program)
 
 
-@functools.lru_cache(maxsize=64)
 def _lowered(program: Program) -> Graph:
     typed = typecheck(program)
     builder = GraphBuilder()
@@ -57,6 +56,9 @@ def _lowered(program: Program) -> Graph:
     lowering.block(program.body[:-1], builder, environment)
     outputs = [lowering.expression(e, builder, environment) for e in program.result.values]
     return builder.finish(inputs, outputs, program.name)
+
+
+_recent = Recent(_lowered, 64)
 
 
 def _leaves(body: Block, kinds: type | tuple[type, ...]) -> bool:

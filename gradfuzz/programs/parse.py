@@ -15,6 +15,7 @@ Three rules decide where Python's notation could be read in two ways:
 from __future__ import annotations
 
 import ast
+import functools
 
 from gradfuzz.errors import ProgramSyntaxError
 from gradfuzz.programs.loop_body import loop_program
@@ -87,11 +88,24 @@ def _definition(node: ast.FunctionDef) -> Program:
 
 def _annotation(node: ast.expr) -> Type:
     """The type of a parameter, quoted or not."""
+    quoted = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+    found = _written(node) if quoted is None else _quoted(quoted)
+    if found is None:
+        text = source(node) if quoted is None else source(node)[1:-1]
+        raise syntax_error(node, f'`{text}` is no type; a type is float, complex, int or bool, with sizes as in "float[2, 3]"')
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _quoted(text: str) -> Type | None:
+    match read(text).body:
+        case [ast.Expr(value)]:
+            return _written(value)
+    return None
+
+
+def _written(node: ast.expr) -> Type | None:
     match node:
-        case ast.Constant(str() as text):
-            match read(text).body:
-                case [ast.Expr(ast.Name() | ast.Subscript() as value)]:
-                    return _annotation(ast.copy_location(value, node))
         case ast.Name("float" | "complex" | "int" | "bool" as dtype):
             return Type(_DTYPES[dtype])
         case ast.Subscript(ast.Name("float" | "complex" | "int" | "bool" as dtype), place):
@@ -99,6 +113,4 @@ def _annotation(node: ast.expr) -> Type:
             sizes = [e.value for e in entries if isinstance(e, ast.Constant) and type(e.value) is int]
             if len(sizes) == len(entries):
                 return Type(_DTYPES[dtype], tuple(sizes))
-    raise syntax_error(
-        node, f'`{source(node)}` is no type; a type is float, complex, int or bool, with sizes as in "float[2, 3]"'
-    )
+    return None

@@ -11,7 +11,6 @@ name's type is float, assigning an int to it converts.
 
 from __future__ import annotations
 
-import functools
 import keyword
 import math
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from typing import Literal, NoReturn
 from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.ops import ALIASES, OPS, result_type
 from gradfuzz.programs.printer import expression_text, statement_text
+from gradfuzz.programs.recent import Recent
 from gradfuzz.programs.syntax import (
     ArrayConst,
     Assign,
@@ -86,13 +86,12 @@ def typecheck(program: Program) -> Typed:
     The line is the one in the text that the program was parsed from; for a program made otherwise the message quotes
     the statement.
     """
+    return _typed.get(program)
+
+
+def _checked(program: Program) -> Typed:
     if nesting(program) > MAX_NESTING:
         raise ProgramTypeError(f"the program is nested deeper than {MAX_NESTING} levels; use temporaries")
-    return _typed(program)
-
-
-@functools.lru_cache(maxsize=64)
-def _typed(program: Program) -> Typed:
     check_name(program.name, "a program")
     types: dict[str, Type] = {}
     for param in program.params:
@@ -106,6 +105,9 @@ def _typed(program: Program) -> Typed:
     _Names(program).check()
     _Types(program, types).settle()
     return Typed(program, types, tuple(_located(v, types, program.result) for v in program.result.values))
+
+
+_typed = Recent(_checked, 64)
 
 
 def expression_type(expr: Expr, variables: Mapping[str, Type]) -> Type:
