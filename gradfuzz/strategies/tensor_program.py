@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -74,17 +74,12 @@ class _Draft:
         self.arguments[name] = argument
         return name
 
-    def text(self, outputs: str) -> str:
-        header: str = ", ".join(
-            f'{name}: "{"float" if a.below is None else "int"}{list(a.shape) if a.shape else ""}"'
-            for name, a in self.arguments.items()
-        )
-        return f"def f({header}):\n" + "".join(f"    {line}\n" for line in (*self.lines, f"return {outputs}"))
-
     def assign(self, name: str, text: str) -> None:
         """Lines that leave a value in `name`."""
-        self.lines += text.splitlines()
-        self.shapes[name] = typecheck(parse(self.text(name))).outputs[0].sizes
+        lines = text.splitlines()
+        values = {known: Argument(shape) for known, shape in self.shapes.items()}
+        self.shapes[name] = typecheck(parse(_text({**self.arguments, **values}, lines, name))).outputs[0].sizes
+        self.lines += lines
 
     def stage(self, x: str, y: str, recipe: TensorRecipe, *, trips: int | None = None) -> None:
         """`y` by a recipe from `x`; with `trips`, the recipe is what a loop does to `y` in each of them."""
@@ -99,7 +94,14 @@ class _Draft:
         self.assign(y, filled)
 
     def finished(self, outputs: str) -> TensorProgram:
-        return TensorProgram(parse(self.text(outputs)), tuple(self.recipes), self.arguments)
+        return TensorProgram(parse(_text(self.arguments, self.lines, outputs)), tuple(self.recipes), self.arguments)
+
+
+def _text(arguments: Mapping[str, Argument], lines: Sequence[str], outputs: str) -> str:
+    header: str = ", ".join(
+        f'{name}: "{"float" if a.below is None else "int"}{list(a.shape) if a.shape else ""}"' for name, a in arguments.items()
+    )
+    return f"def f({header}):\n" + "".join(f"    {line}\n" for line in (*lines, f"return {outputs}"))
 
 
 def compose_tensor(dice: Dice, recipe: TensorRecipe, shape: Shape, operand: Operand | None = None) -> TensorProgram:
