@@ -11,40 +11,50 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from gradfuzz.programs import Call, For, Program, parse, walk
+from gradfuzz.programs import Program, parse
 from gradfuzz.strategies.case import MODES, Case, check_asked
+from gradfuzz.strategies.complex_matrix import ComplexStructure, draw_complex_matrix
 from gradfuzz.strategies.complex_recipes import COMPLEX_RECIPES, ComplexRecipe
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
 from gradfuzz.strategies.linalg_program import NORMS, ORDERS, POWERS
 from gradfuzz.strategies.matrix import draw_matrix
 from gradfuzz.strategies.point import Inputs, Precision
-from gradfuzz.strategies.shape import Shape, draw_batch, draw_size
+from gradfuzz.strategies.shape import Shape, draw_batch, draw_other_batch, draw_size
 
-__all__ = ["COMPLEX_GOALS", "ComplexProgram", "complex_cases", "complex_point", "complex_triggers", "compose_complex"]
+__all__ = ["OPS", "ComplexProgram", "complex_cases", "complex_point", "compose_complex"]
 
 _SHAPES: Table[Shape] = Table((50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,)))
 """Of arrays that are used entry by entry."""
+_TOUCHING = 3
+"""The largest matrices with repeated values only: their derivatives are known by differences, which cost the more the more entries there are."""
 _LARGE = 20
 """Programs with larger inputs are asked at one point only."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComplexProgram:
-    """A complex program, and the shapes of its float parameters."""
+    """A complex program, the shapes of its float parameters, and the structure that the matrix a has to have."""
 
     program: Program
     recipe: ComplexRecipe
     shapes: Mapping[str, Shape] = field(default_factory=dict)
+    structure: ComplexStructure = "general"
 
 
 def compose_complex(dice: Dice, recipe: ComplexRecipe, batch: Shape, size: tuple[int, int] | None) -> ComplexProgram:
     """The program of a recipe for stacks of matrices of `size`, or (None) for arrays of the shape `batch`."""
     shape = batch if size is None else (*batch, *size)
+    structure = recipe.structure
+    fitting = [h for h in recipe.hostile if h == "singular" or size is None or size[0] == size[1]]
+    if fitting and dice.chance(30):
+        structure = dice.pick(fitting)
     arrays = {"a": shape}
     if recipe.second:
         arrays["b"] = _second(dice, recipe, batch, shape)
@@ -67,7 +77,7 @@ def compose_complex(dice: Dice, recipe: ComplexRecipe, batch: Shape, size: tuple
     kept = [text for k, text in enumerate(outputs) if k == 0 or not dice.chance(30)]
     header = ", ".join(f'{name}: "float{list(own)}"' if own else name for name, own in shapes.items())
     body = "".join(f"    {line}\n" for line in [*lines, f"return {', '.join(kept)}"])
-    return ComplexProgram(parse(f"def f({header}):\n{body}"), recipe, shapes)
+    return ComplexProgram(parse(f"def f({header}):\n{body}"), recipe, shapes, structure)
 
 
 def _second(dice: Dice, recipe: ComplexRecipe, batch: Shape, shape: Shape) -> Shape:
@@ -77,6 +87,8 @@ def _second(dice: Dice, recipe: ComplexRecipe, batch: Shape, shape: Shape) -> Sh
             return shape
         case "vector":
             return shape[-2:-1]
+        case "broadcast":
+            return (*draw_other_batch(dice, batch), shape[-2], columns)
         case "any":
             return (*batch, shape[-1], columns)
     return (*batch, shape[-2], columns)
@@ -97,20 +109,24 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
             text = text.replace(name, choose())
     axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
     text = re.sub(r"\{H:(\w+)\}", lambda found: f"conj(permute_dims({found[1]}, axes={axes}))", text)
-    return re.sub(r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, shape[-1])})", text)
+    return re.sub(r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})", text)
 
 
 def complex_point(dice: Dice, program: ComplexProgram, precision: Precision) -> Inputs:
-    """Matrices with a heavy diagonal or a given condition number, and their imaginary parts, now and then 0.
+    """Matrices of the structure that the program wants, or with a heavy diagonal or a given condition number.
 
     Entries that are used one by one are multiples of 1/8, neighbours apart where everything else is as simple as can be.
     """
-    inputs = {}
+    inputs: dict[str, npt.NDArray[Any]] = {}
     apart = itertools.cycle((0, 3, 1, 4, 2))
     for name, shape in program.shapes.items():
-        if len(shape) > 1 and program.recipe.aspects:
-            value = draw_matrix(dice, shape, "general", precision)
-            inputs[name] = np.zeros_like(value) if name.endswith("_im") and dice.chance(8) else value
+        if name in inputs:
+            continue
+        if len(shape) > 1 and program.recipe.aspects and name == "a":
+            inputs[name] = draw_matrix(dice, shape, "general", precision)
+        elif len(shape) > 1 and program.recipe.aspects:
+            structure = program.structure if name == "a_re" else "general"
+            inputs[name], inputs[f"{name[0]}_im"] = draw_complex_matrix(dice, shape, structure, precision)
         else:
             entries = [(1 + dice.below(16) + next(apart)) * (-1) ** dice.below(2) / 8 for _ in range(math.prod(shape))]
             inputs[name] = np.array(entries, precision).reshape(shape)
@@ -122,6 +138,8 @@ def _drawn(dice: Dice, recipes: tuple[ComplexRecipe, ...], max_side: int) -> Com
     if not recipe.aspects:
         return compose_complex(dice, recipe, dice.weighted(_SHAPES), None)
     batch = draw_batch(dice)
+    if recipe.structure != "general":
+        batch, max_side = batch[-1:], min(max_side, _TOUCHING)
     return compose_complex(dice, recipe, batch, draw_size(dice, dice.pick(recipe.aspects), max_side, batch))
 
 
@@ -164,32 +182,3 @@ def complex_cases(
         raise InvalidArgument(f"max_side={max_side!r}: at least 2")
     check_asked(precisions, max_order)
     return _complex_cases(ops=ops or OPS, precisions=precisions, max_side=max_side, max_order=max_order)
-
-
-# Goals -----------------------------------------------------------------------------------------------------------------
-
-
-def _ops(case: Case) -> set[str]:
-    return {n.op for n in walk(case.program) if isinstance(n, Call)}
-
-
-COMPLEX_GOALS: dict[str, Callable[[Case], bool]] = {
-    **{op: lambda case, op=op: op in _ops(case) for op in OPS},  # type: ignore[misc]
-    "of a real matrix": lambda case: bool({"eig", "eigvals"} & _ops(case)) and "complex" not in _ops(case),
-    "in a loop": lambda case: any(isinstance(n, For) for n in walk(case.program)),
-    "an array": lambda case: any(p.type.rank > 0 for p in case.program.params),
-    "a batch": lambda case: any(p.type.rank > 2 for p in case.program.params),
-    "no entries": lambda case: any(0 in p.type.shape for p in case.program.params),
-    "imaginary part zero": lambda case: any(
-        v.size and not np.any(v) for point in case.points for name, v in point.items() if name.endswith("_im")
-    ),
-    "one operand constant": lambda case: len(case.wrt) < len(case.program.params),
-    "second order": lambda case: len(case.modes) == 2,
-    "float32": lambda case: case.precision == "float32",
-}
-"""Situations that complex programs must reach, by name."""
-
-
-def complex_triggers(case: Case) -> frozenset[str]:
-    """The names of the goals that `case` reaches."""
-    return frozenset(name for name, test in COMPLEX_GOALS.items() if test(case))

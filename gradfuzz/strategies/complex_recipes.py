@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from gradfuzz.strategies.complex_matrix import ComplexStructure
 from gradfuzz.strategies.shape import Aspect
 
 __all__ = ["COMPLEX_RECIPES", "ComplexRecipe"]
 
-Operand = Literal["", "matrix", "vector", "any", "same"]
-"""The second array: none, a right side, a right side that is a vector, any matrix, or one of the same shape."""
+Operand = Literal["", "matrix", "vector", "broadcast", "any", "same"]
+"""The second array: none; a right side; one that is a vector, or whose batch axes broadcast; any matrix; or one of the same shape."""
 
 _ALL: tuple[Aspect, ...] = ("square", "tall", "wide")
 
@@ -33,6 +34,14 @@ class ComplexRecipe:
     second: Operand = ""
     real: bool = False
     """Whether a is real: eigenvalues are complex all the same."""
+    structure: ComplexStructure = "general"
+    hostile: tuple[ComplexStructure, ...] = ()
+    """Structures besides that have a derivative, too."""
+
+
+def _sums(name: str) -> tuple[str, ...]:
+    """What is smooth although values repeat: power sums."""
+    return tuple(text.format(name) for text in _SUMS)
 
 
 def _loop(op: str, body: str, *, outputs: tuple[str, ...] = ("y",), reals: tuple[str, ...] = ()) -> ComplexRecipe:
@@ -42,6 +51,7 @@ def _loop(op: str, body: str, *, outputs: tuple[str, ...] = ("y",), reals: tuple
 
 _HERMITIAN = "h = 0.5 * (a + {H:a})\n"
 _POSITIVE = "h = matmul(a, {H:a}) + array({eye})\n"
+_SUMS = ("sum({0}, axis=-1)", "sum({0} * {0}, axis=-1)")
 _PROJECTED = "sum(real(v * conj(v)) * {row:abs(w)}, axis=-1)"
 """Weights of eigenvectors by their eigenvalues: the same in any order and at any phase."""
 
@@ -69,40 +79,56 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
     ComplexRecipe("cumulative_prod", "y = cumulative_prod(a, axis=-1)", ("y",), aspects=_ALL),
     ComplexRecipe("concat", "y = concat([a, conj(b)], axis=-1)", ("y * y",), aspects=_ALL, second="same"),
     ComplexRecipe("matmul", "y = matmul(a, b)", ("y",), aspects=_ALL, second="any"),
+    ComplexRecipe("matmul", "y = matmul(a, b)", ("y",), second="broadcast", hostile=("singular",)),
     ComplexRecipe("matmul", "y = matmul({H:a}, a)", ("y",), aspects=_ALL),
     ComplexRecipe("matmul", "y = b\nfor i in range({trips}):\n    y = tanh(matmul(a, y) * 0.125)", ("y",), second="matrix"),
     ComplexRecipe("kron", "y = kron(a, b)", ("y",), aspects=("square", "tall"), second="same"),
+    ComplexRecipe("kron", "y = kron(a, b)", ("y",), second="broadcast"),
     ComplexRecipe("trace", "y = trace(matmul(a, a))", ("y",)),
     ComplexRecipe("diagonal", "y = diagonal(a)", ("y * y",), aspects=_ALL),
     ComplexRecipe("tril", "y = tril(a)", ("y * conj(y)", "y * y"), aspects=_ALL),
     ComplexRecipe("triu", "y = triu(a, 1)", ("y * y",), aspects=_ALL),
-    ComplexRecipe("inv", "y = inv(a)", ("y",)),
-    ComplexRecipe("det", "y = det(a)", ("y",)),
+    ComplexRecipe("inv", "y = inv(a)", ("y",), hostile=("unitary",)),
+    ComplexRecipe("det", "y = det(a)", ("y",), hostile=("unitary", "singular")),
     ComplexRecipe("det", "y = det(a)", reals=("real(y * conj(y))",)),
     ComplexRecipe("slogdet", "t, y = slogdet(a)", ("t",), ("y",)),
-    ComplexRecipe("solve", "y = solve(a, b)", ("y",), second="matrix"),
+    ComplexRecipe("solve", "y = solve(a, b)", ("y",), second="matrix", hostile=("unitary",)),
+    ComplexRecipe("solve", "y = solve(a, b)", ("y",), second="broadcast"),
     ComplexRecipe("solve", "y = solve(a, b)", ("y",), second="vector"),
     ComplexRecipe("solve", "y = b\nfor i in range({trips}):\n    y = solve(a, y)", ("y",), second="matrix"),
     ComplexRecipe("triangular_solve", "y = triangular_solve(a, b)", ("y",), second="matrix"),
     ComplexRecipe("triangular_solve", "y = triangular_solve(a, b, lower=False, transposed=True)", ("y",), second="matrix"),
+    ComplexRecipe("triangular_solve", "y = triangular_solve(a, b)", ("y",), second="broadcast"),
     ComplexRecipe("cholesky", _POSITIVE + "y = cholesky(h)", ("y",)),
     ComplexRecipe("cholesky", _POSITIVE + "y = cholesky(h, upper=True)", ("y",)),
-    ComplexRecipe("qr", "q, r = qr(a)", ("matmul(q * {d}, r)",), ("real(q * conj(q))", "real(r * conj(r))"), _ALL),
+    ComplexRecipe(
+        "qr", "q, r = qr(a)", ("matmul(q * {d}, r)",), ("real(q * conj(q))", "real(r * conj(r))"), _ALL, hostile=("unitary",)
+    ),
     ComplexRecipe("lu", "p, l, u = lu(a)", ("l", "u", "matmul(l * {d}, u)"), aspects=_ALL),
     ComplexRecipe("svd", "u, s, vh = svd(a)", ("matmul(u * {d}, vh)",), ("s", "real(u * conj(u))", "real(vh * conj(vh))"), _ALL),
-    ComplexRecipe("svdvals", "y = svdvals(a)", reals=("y",), aspects=_ALL),
-    ComplexRecipe("eigh", _HERMITIAN + "w, v = eigh(h)", ("matmul(v * {d}, {H:v})",), ("w", "real(v * conj(v))")),
-    ComplexRecipe("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", reals=("y",)),
+    ComplexRecipe("svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", ("y",), aspects=_ALL, hostile=("near repeated",)),
+    ComplexRecipe("svd", "s = svd(a)[1]", reals=_sums("s"), structure="repeated", hostile=("unitary",)),
+    ComplexRecipe("svdvals", "y = svdvals(a)", reals=("y",), aspects=_ALL, hostile=("near repeated",)),
+    ComplexRecipe("svdvals", "y = svdvals(a)", reals=_sums("y"), aspects=_ALL, structure="unitary"),
+    ComplexRecipe(
+        "eigh", _HERMITIAN + "w, v = eigh(h)", ("matmul(v * {d}, {H:v})",), ("w", "real(v * conj(v))"), hostile=("near repeated",)
+    ),
+    ComplexRecipe("eigh", _HERMITIAN + "w, v = eigh(h)\ny = matmul(v * {row:sin(w)}, {H:v})", ("y",), hostile=("near repeated",)),
+    ComplexRecipe("eigh", _HERMITIAN + "w = eigh(h)[0]", reals=_sums("w"), structure="repeated"),
+    ComplexRecipe("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", reals=("y",), hostile=("near repeated",)),
+    ComplexRecipe("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", reals=_sums("y"), structure="repeated"),
     ComplexRecipe("eig", "w, v = eig(a)", ("sum(w * w, axis=-1)",), (_PROJECTED,)),
     ComplexRecipe("eig", "w, v = eig(a)", ("sum(w * w, axis=-1)",), (_PROJECTED,), real=True),
     ComplexRecipe("eigvals", "w = eigvals(a)", ("sum(exp(w * 0.25), axis=-1)",), ("sum(abs(w), axis=-1)",)),
     ComplexRecipe("eigvals", "w = eigvals(a)", ("sum(w * w * w, axis=-1)",), ("sum(abs(w), axis=-1)",), real=True),
+    ComplexRecipe("eigvals", "w = eigvals(a)", ("sum(w * w, axis=-1)",), structure="repeated"),
     ComplexRecipe("pinv", "y = pinv(a)", ("y",), aspects=_ALL),
     ComplexRecipe("lstsq", "y = lstsq(a, b)", ("y",), aspects=_ALL, second="matrix"),
+    ComplexRecipe("lstsq", "y = lstsq(a, b)", ("y",), aspects=("tall", "square"), second="broadcast"),
     ComplexRecipe("matrix_norm", "y = matrix_norm(a, ord={norm})", reals=("y",), aspects=_ALL),
     ComplexRecipe("vector_norm", "y = vector_norm(a, ord={order}, axis=-1)", reals=("y",), aspects=_ALL),
     ComplexRecipe("matrix_power", "y = matrix_power(a, {n})", ("y",)),
-    ComplexRecipe("expm", "y = expm(a * 0.25)", ("y",)),
+    ComplexRecipe("expm", "y = expm(a * 0.25)", ("y",), hostile=("singular", "repeated")),
     ComplexRecipe("expm", "y = a\nfor i in range({trips}):\n    y = expm(y * 0.125)", ("y",)),
 )
 """Entrywise in loops, then reductions and products, then linear algebra."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from gradfuzz.strategies.case import Case, cases
-from gradfuzz.strategies.complex_program import COMPLEX_GOALS, complex_cases, complex_triggers
+from gradfuzz.strategies.complex_goals import COMPLEX_GOALS, complex_triggers
+from gradfuzz.strategies.complex_program import complex_cases
 from gradfuzz.strategies.coverage import triggers
 from gradfuzz.strategies.goals import GOALS
 from gradfuzz.strategies.linalg_program import linalg_cases

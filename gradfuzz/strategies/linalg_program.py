@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
@@ -17,7 +17,7 @@ from gradfuzz.strategies.dice import Dice, Draw, Table, named
 from gradfuzz.strategies.matrix import RECTANGULAR, Structure, draw_matrix
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
 from gradfuzz.strategies.recipes import RECIPES, WEIGHTS, Recipe
-from gradfuzz.strategies.shape import Shape, draw_batch, draw_size
+from gradfuzz.strategies.shape import Shape, draw_batch, draw_other_batch, draw_size
 
 __all__ = [
     "NORMS",
@@ -37,10 +37,6 @@ ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
 POWERS = (2, 3, 1, 0, -1, -2)
 """What recipes leave open: orders of `matrix_norm` and of `vector_norm`, exponents of `matrix_power`."""
 _BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
-_BROADCAST: Table[Callable[[Shape], Shape]] = Table(
-    (40, lambda batch: batch[1:]), (30, lambda batch: (1,) * len(batch)), (30, lambda batch: (2, *batch)[-2:])
-)
-"""Batch axes of an operand that is broadcast, or that the other one is broadcast to: one axis less, axes of 1, an axis more where there are not two."""
 _TOTAL = 12
 """How many of a hundred programs return the plain sum of all results."""
 SUM_OF_ALL = "sum_of_all"
@@ -128,7 +124,7 @@ def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
         case "vector":
             return (m,)
         case "broadcast":
-            return (*dice.weighted(_BROADCAST)(batch), m, columns)
+            return (*draw_other_batch(dice, batch), m, columns)
         case "left":
             return (*batch, columns, n)
         case "any":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Literal
 
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from hypothesis.errors import InvalidArgument
 
 from gradfuzz.strategies.dice import Dice, Draw, Table, named
 
-__all__ = ["BATCHES", "MAX_ENTRIES", "Aspect", "Shape", "draw_array", "draw_batch", "draw_size", "shapes"]
+__all__ = ["BATCHES", "MAX_ENTRIES", "Aspect", "Shape", "draw_array", "draw_batch", "draw_other_batch", "draw_size", "shapes"]
 
 Shape = tuple[int, ...]
 Aspect = Literal["square", "tall", "wide"]
@@ -30,6 +31,16 @@ def _sizes(least: int, most: int) -> Table[int]:
 def draw_batch(dice: Dice, *, empty: bool = True) -> Shape:
     """Batch axes; without `empty` none of them is 0."""
     return dice.weighted(BATCHES if empty else BATCHES.where(lambda batch: 0 not in batch))
+
+
+_OTHERS: Table[Callable[[Shape], Shape]] = Table(
+    (40, lambda batch: batch[1:]), (30, lambda batch: (1,) * len(batch)), (30, lambda batch: (2, *batch)[-2:])
+)
+
+
+def draw_other_batch(dice: Dice, batch: Shape) -> Shape:
+    """Batch axes that broadcast with `batch`: one axis less, axes of 1, or one axis more where `batch` has not two."""
+    return dice.weighted(_OTHERS)(batch)
 
 
 def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape, *, least: int = 1) -> tuple[int, int]:

@@ -11,7 +11,8 @@ from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.json_form import from_json, to_json
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.strategies import FAMILIES, Case, draw_many
-from gradfuzz.strategies.complex_program import OPS, complex_cases, complex_triggers
+from gradfuzz.strategies.complex_goals import complex_triggers
+from gradfuzz.strategies.complex_program import OPS, complex_cases
 
 CASES = 800
 
