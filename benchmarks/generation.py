@@ -23,13 +23,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from hypothesis import strategies as st
 
-from gradfuzz import engine
 from gradfuzz.engine import compile
+from gradfuzz.engine.forward import pushforward
 from gradfuzz.engine.prune import prune
-from gradfuzz.engine.tracing import trace_function
 from gradfuzz.fuzzer.questions import questions
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.engine import EngineOracle
+from gradfuzz.programs.lower import lower
 from gradfuzz.strategies import FAMILIES, Case, draw_many
 from gradfuzz.strategies.point import PRECISIONS
 
@@ -42,16 +42,13 @@ WARM_UP = 100
 def twins_agree(question: Question) -> bool:
     """Whether both modes give the same slope along the question's directions, to half of the digits, at every point."""
     program, precision = question.program, question.precision
-    along = [question.directions[p.name].astype(precision) if p.name in question.wrt else None for p in program.params]
-
-    def tangents(*inputs: Any) -> Any:
-        return engine.jvp(program, inputs, along)[1]
-
-    types, names = [p.type for p in program.params], [p.name for p in program.params]
-    slope = compile(prune(trace_function(tangents, types, names).graph), precision=precision)
+    names = [p.name for p in program.params]
+    graph = pushforward(lower(program), [k for k, name in enumerate(names) if name in question.wrt])
+    slope = compile(prune(graph), precision=precision)
+    along = [question.directions[name].astype(precision) for name in names if name in question.wrt]
     least = float(np.sqrt(np.finfo(precision).eps))
     for point, answer in zip(question.points, EngineOracle().answer(question), strict=True):
-        slopes = slope(*(point.inputs[name] for name in names))
+        slopes = slope(*(point.inputs[name] for name in names), *along)[len(question.weights) :]
         forward = pairs(question.weights, slopes)
         backward = pairs([question.directions[name] for name in question.wrt], [answer.gradient[name] for name in question.wrt])
         with np.errstate(all="ignore"):

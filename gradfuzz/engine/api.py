@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradfuzz.engine.forward import ForwardMode
+from gradfuzz.engine.forward import pushforward
 from gradfuzz.engine.functions import permute_dims, reshape, stack
 from gradfuzz.engine.inline import or_zeros
 from gradfuzz.engine.reverse import ReverseMode, checked
@@ -80,15 +80,10 @@ def jvp(f: Function, primals: Sequence[Operand], tangents: Sequence[Operand]) ->
     traced, operands, named = _trace(f, primals, [k for k, t in enumerate(tangents) if t is not None])
     graph = traced.graph
     moving = [k for k, t in enumerate(tangents) if t is not None and graph.inputs[k].type.is_inexact]
-    builder = GraphBuilder(simplify=True)
-    inputs = [builder.input(v.type, v.name) for v in graph.inputs]
-    dots = {k: builder.input(graph.inputs[k].type, f"{graph.inputs[k].name}_dot") for k in moving}
-    mode = ForwardMode(builder)
-    values, slopes = mode.run(graph, inputs, [mode.value(dots[k]) if k in dots else None for k in range(len(inputs))])
-    filled = [or_zeros(mode, s, a).atom for s, a in zip(slopes, values, strict=True)]
-    joined = builder.finish([*inputs, *dots.values()], [*values, *filled], f"jvp_{graph.name}")
+    joined = pushforward(graph, moving)
     results = call_graph(joined, [*operands, *(_matching(tangents[k], graph.inputs[k].type, named[k], operands) for k in moving)])
-    return traced.restore(results[: len(values)]), traced.restore(results[len(values) :])
+    count = len(graph.outputs)
+    return traced.restore(results[:count]), traced.restore(results[count:])
 
 
 def value_and_grad(

@@ -12,7 +12,7 @@ from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Var
 
-__all__ = ["ForwardMode"]
+__all__ = ["ForwardMode", "pushforward"]
 
 Tangent = Value | None
 """None: zero, and known to be zero while the graph is built."""
@@ -158,3 +158,14 @@ class ForwardMode:
         for position, k in enumerate(needed):
             out_slopes[k] = values(self, results)[len(names) + position]
         return list(results[: len(names)]), out_slopes
+
+
+def pushforward(graph: Graph, moving: Sequence[int]) -> Graph:
+    """`graph` with a tangent of each input at `moving` after its inputs, and the tangents of its outputs after its outputs."""
+    builder = GraphBuilder(simplify=True)
+    inputs = [builder.input(v.type, v.name) for v in graph.inputs]
+    dots = {k: builder.input(graph.inputs[k].type, f"{graph.inputs[k].name}_dot") for k in moving}
+    mode = ForwardMode(builder)
+    values, slopes = mode.run(graph, inputs, [mode.value(dots[k]) if k in dots else None for k in range(len(inputs))])
+    filled = [or_zeros(mode, s, a).atom for s, a in zip(slopes, values, strict=True)]
+    return builder.finish([*inputs, *dots.values()], [*values, *filled], f"jvp_{graph.name}")

@@ -26,8 +26,21 @@ _DEFAULTS: dict[str, dict[str, ParamValue]] = {
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _result_type(op: str, types: tuple[Type, ...], items: tuple[tuple[str, ParamValue], ...]) -> Type:
-    return result_type(op, types, dict(items))
+def _signature(
+    op: str, types: tuple[Type, ...], items: tuple[tuple[str, ParamValue], ...]
+) -> tuple[Type, tuple[DType, ...] | None]:
+    """The type of the result, and the dtypes that the operands are converted to (None: no operand is)."""
+    result = result_type(op, types, dict(items))
+    given = tuple([t.dtype for t in types])
+    wanted = given
+    if result.is_inexact and op not in _KEEPS_INTS:
+        kept, common = OPS[op].indices, inexact(given)
+        wanted = tuple([d if d == "bool" or k in kept else common for k, d in enumerate(given)])
+    elif op == "index_update" and result.is_inexact:
+        wanted = (result.dtype, result.dtype, *given[2:])
+    elif OPS[op].kind == "comparison" and "complex" in given:
+        wanted = (inexact(given),) * len(given)
+    return result, None if wanted == given else wanted
 
 
 def constant(value: float | int | bool | complex) -> Constant:
@@ -74,19 +87,9 @@ class GraphBuilder:
     def emit_as(self, name: str, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
         """The same, with a hint for the name of the result."""
         items = tuple(sorted({**_DEFAULTS[op], **params}.items())) if params or _DEFAULTS[op] else ()
-        types = tuple([a.type for a in inputs])
-        result = _result_type(op, types, items)
-        if all(t.dtype == "float" for t in types):
-            pass  # nothing to convert
-        elif result.is_inexact and op not in _KEEPS_INTS:
-            kept, common = OPS[op].indices, inexact([a.type.dtype for a in inputs])
-            inputs = tuple(
-                a if a.type.dtype in (common, "bool") or k in kept else self.to(a, common) for k, a in enumerate(inputs)
-            )
-        elif op == "index_update" and result.is_inexact:
-            inputs = (self.to(inputs[0], result.dtype), self.to(inputs[1], result.dtype), *inputs[2:])
-        elif OPS[op].kind == "comparison" and any(a.type.is_complex for a in inputs):
-            inputs = tuple(self.to(a, "complex") for a in inputs)
+        result, wanted = _signature(op, tuple([a.type for a in inputs]), items)
+        if wanted is not None:
+            inputs = tuple([self.to(a, dtype) for a, dtype in zip(inputs, wanted, strict=True)])
         atoms = tuple([self.use(a) for a in inputs])
         if op in ("conj", "real") and atoms[0].type == result and result.is_float:
             return atoms[0]
@@ -94,12 +97,13 @@ class GraphBuilder:
             for one, other in (atoms, atoms[::-1]):
                 if one in _ONES and other.type == result:
                     return other
-        key = (op, items, *[a if isinstance(a, Constant) else id(a) for a in atoms])
+        key = (op, items, atoms)
         if self.simplify and key in self._known:
             return self._known[key]
         output = self.input(result, name)
         self.nodes.append(Equation(op, atoms, items, output))
-        self._known[key] = output
+        if self.simplify:
+            self._known[key] = output
         return output
 
     def to(self, atom: Atom, dtype: DType) -> Atom:
