@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.control import BuildContext
@@ -81,6 +81,21 @@ class SeededProvider(PrimitiveProvider):
         return self._random.randbytes(self._random.randint(min_size, min(max_size, min_size + 8)))
 
 
+class _Stream(ConjectureData):
+    """Choices that are made and forgotten: what is drawn here is never shrunk."""
+
+    def draw(self, strategy: st.SearchStrategy[T], label: int | None = None, observe_as: str | None = None) -> T:
+        strategy.validate()
+        if strategy.is_empty:
+            self.mark_invalid()
+        return strategy.do_draw(self)
+
+    def draw_integer(
+        self, min_value: int | None = None, max_value: int | None = None, *, forced: int | None = None, **options: Any
+    ) -> int:
+        return self.provider.draw_integer(min_value, max_value) if forced is None else forced
+
+
 def draw_many(strategy: st.SearchStrategy[T], count: int, seed: int | str) -> list[T]:
     """`count` draws from `strategy`: the simplest first, then at random.
 
@@ -92,7 +107,12 @@ def draw_many(strategy: st.SearchStrategy[T], count: int, seed: int | str) -> li
     drawn: list[T] = []
     number = last = 0
     while len(drawn) < count and number - last < _PATIENCE:
-        data = ConjectureData(random=None, provider=SeededProvider(f"{seed}/{number}"), prefix=() if number else _SIMPLEST)
+        provider = SeededProvider(f"{seed}/{number}")
+        data = (
+            _Stream(random=None, provider=provider)
+            if number
+            else ConjectureData(random=None, provider=provider, prefix=_SIMPLEST)
+        )
         with BuildContext(data, wrapped_test=draw_many), contextlib.suppress(StopTest, UnsatisfiedAssumption):
             drawn.append(data.draw(strategy))
             last = number

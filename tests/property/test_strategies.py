@@ -253,6 +253,18 @@ def test_a_shorter_stream_is_the_beginning_of_a_longer_one(drawn: list[Program])
     assert len(drawn) == PROGRAMS
 
 
+def test_any_strategy_gives_a_stream() -> None:
+    even = st.integers(0, 99).filter(lambda n: n % 2 == 0)
+    lists = st.lists(st.sampled_from("abc") | even.map(str), max_size=5)
+    drawn = draw_many(lists, 50, 0)
+    assert len(drawn) == 50
+    assert drawn[0] == []
+    assert len({*map(tuple, drawn)}) > 10
+    assert all(x in ("a", "b", "c") or int(x) % 2 == 0 for entries in drawn for x in entries)
+    assert draw_many(even, 9, 1)[0] == 0
+    assert draw_many(st.integers(1, 9).filter(lambda n: n > 9), 3, 0) == []
+
+
 @given(st.integers(1, 4))
 @settings(max_examples=4)
 def test_streams_may_be_drawn_inside_a_test(n: int) -> None:
