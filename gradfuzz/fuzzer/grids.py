@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gradfuzz.errors import ProgramTypeError, UsageError
 from gradfuzz.fuzzer.questions import weighted_question
-from gradfuzz.fuzzer.vectorize_grid import SITUATIONS, vectorized_rows
+from gradfuzz.fuzzer.vectorize_grid import SITUATIONS, Nth, instances, vectorized_rows
 from gradfuzz.oracles.base import Mode, Point, Precision, Question
 from gradfuzz.programs.printer import to_text
 from gradfuzz.strategies.complex_program import complex_point, compose_complex
@@ -14,6 +15,7 @@ from gradfuzz.strategies.complex_recipes import COMPLEX_RECIPES, ComplexRecipe
 from gradfuzz.strategies.dice import Plain
 from gradfuzz.strategies.linalg_program import compose, point_of, statements
 from gradfuzz.strategies.recipes import RECIPES, Recipe
+from gradfuzz.strategies.shape import Shape
 from gradfuzz.strategies.tensor_blanks import Operand, fits
 from gradfuzz.strategies.tensor_program import Kind, compose_tensor, tensor_point
 from gradfuzz.strategies.tensor_recipes import TENSOR_RECIPES, TensorRecipe
@@ -63,16 +65,52 @@ class Grid:
     columns: tuple[str, ...]
     rows: Callable[[], Sequence[GridRow]]
     tried: str
+    together: frozenset[str] = frozenset()
+    """The columns whose questions have several points, to be answered in one vectorized call."""
+
+    def about(self, ops: Sequence[str] | None = None) -> list[GridRow]:
+        """All rows, or those about `ops`. `UsageError` for an op that has none."""
+        rows = list(self.rows())
+        known = sorted({row.op for row in rows})
+        for op in ops or ():
+            if op not in known:
+                raise UsageError(f"no row of this suite is about {op!r}; the ops are {', '.join(known)}")
+        return [row for row in rows if ops is None or row.op in ops]
+
+
+_VECTORIZED = "vectorized"
+
+_COLUMNS = (
+    "2-D",
+    "batch 1",
+    "batch",
+    "rank 4",
+    "zero batch",
+    "broadcast",
+    "float32",
+    "complex",
+    "jvp",
+    "second order",
+    _VECTORIZED,
+)
 
 
 def _linalg() -> Iterator[GridRow]:
     seen: set[str] = set()
     for recipe in RECIPES:
         for aspect in recipe.aspects:
-            use = aspect if len(recipe.aspects) > 1 else ""
-            column = () if recipe.op in seen else _complex_column(recipe.op)
+            size = tuple(n + max(0, recipe.least - min(_SIZES[aspect])) for n in _SIZES[aspect])
+            remarks = (
+                _text(recipe),
+                aspect if len(recipe.aspects) > 1 else "",
+                f"{size[0]}x{size[1]}" if size != _SIZES[aspect] else "",
+            )
+            use = "; ".join(filter(None, remarks))
+            cells = dict(_cells(recipe, (size[0], size[1])))
+            if recipe.op not in seen:
+                cells["complex"] = _complex_column(recipe.op)
             seen.add(recipe.op)
-            yield GridRow(recipe.op, "; ".join(filter(None, (_text(recipe), use))), (*_cells(recipe, _SIZES[aspect]), column))
+            yield GridRow(recipe.op, use, tuple(cells.get(column, ()) for column in _COLUMNS))
 
 
 def _text(recipe: Recipe) -> str:
@@ -84,14 +122,33 @@ def _text(recipe: Recipe) -> str:
     )
 
 
-def _cells(recipe: Recipe, size: tuple[int, int]) -> Iterator[tuple[Question, ...]]:
+def _cells(recipe: Recipe, size: tuple[int, int]) -> Iterator[tuple[str, tuple[Question, ...]]]:
+    """All columns but "complex"; vectors have no batch axes."""
     for situation in _SITUATIONS:
         if situation.batch and recipe.second == "vectors":
-            yield ()
             continue
         program = compose(Plain(), recipe, situation.batch, size)
         point = Point(point_of(Plain(), program, situation.precision))
-        yield tuple(weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
+        asked = (weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
+        yield situation.title, tuple(asked)
+    if recipe.second not in ("", "vectors"):
+        yield "broadcast", tuple(_broadcast(recipe, size))
+    single = compose(Plain(), recipe, (), size)
+    yield _VECTORIZED, instances(single.program, [point_of(Nth(k), single, "float64") for k in (0, 1)])
+
+
+_OPERANDS: tuple[tuple[Shape, Shape], ...] = (((2,), ()), ((), (2,)), ((2, 1), (2,)))
+"""Batch axes of a and of b: b has none, a has none, b has fewer and both stretch."""
+
+
+def _broadcast(recipe: Recipe, size: tuple[int, int]) -> Iterator[Question]:
+    """Operands with different batch axes, as far as the program has a type with them: a loop's carry keeps its shape."""
+    for first, second in _OPERANDS:
+        program = compose(Plain(), recipe, first, size, second=second)
+        try:
+            yield weighted_question(program.program, [Point(point_of(Plain(), program, "float64"))], "float64", ("rev",))
+        except ProgramTypeError:
+            continue
 
 
 # Complex numbers -------------------------------------------------------------------------------------------------------
@@ -105,10 +162,12 @@ def _complex_column(op: str) -> tuple[Question, ...]:
 
 def _complex() -> Iterator[GridRow]:
     for recipe in COMPLEX_RECIPES:
-        lines = to_text(compose_complex(Plain(), recipe, (), _complex_size(recipe)).program).splitlines()[1:-1]
+        single = compose_complex(Plain(), recipe, (), _complex_size(recipe))
+        lines = to_text(single.program).splitlines()[1:-1]
         use = "; ".join(line.strip() for line in lines if "complex(a_re" not in line and "complex(b_re" not in line)
         use = use.replace(":;", ":") + (", a real" if recipe.real else "")
-        yield GridRow(recipe.op, use, tuple(_complex_cell(recipe, situation) for situation in _SITUATIONS))
+        together = instances(single.program, [complex_point(Nth(k), single, "float64") for k in (0, 1)])
+        yield GridRow(recipe.op, use, (*(_complex_cell(recipe, situation) for situation in _SITUATIONS), together))
 
 
 def _complex_size(recipe: ComplexRecipe) -> tuple[int, int] | None:
@@ -152,9 +211,12 @@ _TENSOR_SITUATIONS = (
 
 def _tensor() -> Iterator[GridRow]:
     for recipe in TENSOR_RECIPES:
-        lines = to_text(compose_tensor(Plain(), recipe, _fitting(recipe, _TENSOR_SITUATIONS[0])[0]).program).splitlines()[1:-1]
+        single = compose_tensor(Plain(), recipe, _fitting(recipe, _TENSOR_SITUATIONS[0])[0])
+        lines = to_text(single.program).splitlines()[1:-1]
         use = lines[0].strip().removeprefix("y = ") if len(lines) == 1 else "; ".join(map(str.strip, lines)).replace(":;", ":")
-        yield GridRow(recipe.op, use, tuple(map(tuple, (_tensor_cell(recipe, situation) for situation in _TENSOR_SITUATIONS))))
+        together = instances(single.program, [tensor_point(Nth(k), single, "float64", "fractions") for k in (0, 1)])
+        cells = (tuple(_tensor_cell(recipe, situation)) for situation in _TENSOR_SITUATIONS)
+        yield GridRow(recipe.op, use, (*cells, together))
 
 
 def _fitting(recipe: TensorRecipe, situation: _TensorSituation) -> list[tuple[int, ...]]:
@@ -179,27 +241,34 @@ def _tensor_cell(recipe: TensorRecipe, situation: _TensorSituation) -> Iterator[
 
 GRIDS: dict[str, Grid] = {
     "linalg": Grid(
-        (*(situation.title for situation in _SITUATIONS), "complex"),
+        _COLUMNS,
         lambda: list(_linalg()),
         "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all four mixes of modes; "
-        "complex: what the suite complex asks of the op on a batch, in both modes, in its first line.",
+        "broadcast: b without batch axes, a without, and both stretched; "
+        "complex: what the suite complex asks of the op on a batch, in both modes, in its first line; vectorized: the 2-D program for two instances in one "
+        "call, by vjp and by jvp, where a way has such calls.",
+        frozenset({_VECTORIZED}),
     ),
     "complex": Grid(
-        tuple("single" if situation.title == "2-D" else situation.title for situation in _SITUATIONS),
+        (*("single" if situation.title == "2-D" else situation.title for situation in _SITUATIONS), _VECTORIZED),
         lambda: list(_complex()),
         "complex scalars and 3x3 matrices with a heavy diagonal, made of real and imaginary parts; the other columns as in the suite linalg.",
+        frozenset({_VECTORIZED}),
     ),
     "tensor": Grid(
-        tuple(situation.title for situation in _TENSOR_SITUATIONS),
+        (*(situation.title for situation in _TENSOR_SITUATIONS), _VECTORIZED),
         lambda: list(_tensor()),
         "arrays of 2x3, 1x1, 2x1x2x3, and 0x3 or 2x0 (conv: 2x1x4, 1x1x1, 1x2x3x3, 0x1x4); broadcast: the other operand a scalar, with fewer axes, "
-        "with an axis of 1, with an axis more; ties: few different entries, and all equal; second order in all four mixes of modes.",
+        "with an axis of 1, with an axis more; ties: few different entries, and all equal; second order in all four mixes of modes; vectorized: as in the "
+        "suite linalg.",
+        frozenset({_VECTORIZED}),
     ),
     "vectorize": Grid(
         SITUATIONS,
         lambda: [GridRow(*row) for row in vectorized_rows()],
         "two instances along one axis; two axes of two: the first input along one, the others along the other; shared: the first input is the same "
         "for all; second order in all four mixes of modes; trips differ: three instances, by vjp and by jvp.",
+        frozenset(SITUATIONS),
     ),
 }
 """By the name of the suite."""

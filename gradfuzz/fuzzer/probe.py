@@ -65,15 +65,24 @@ class _Row:
 
 
 def probe(
-    target: str, oracles: Sequence[Oracle], suite: str = "loops", progress: Callable[[str], None] | None = None
+    target: str,
+    oracles: Sequence[Oracle],
+    suite: str = "loops",
+    progress: Callable[[str], None] | None = None,
+    *,
+    ops: Sequence[str] | None = None,
 ) -> ProbeReport:
-    """The report card of `target`, whose ways are `oracles`, over the cases of `suite`. `progress` hears what is being done."""
-    together = [oracle for oracle in oracles if oracle.together]
-    oracles = (together if suite == "vectorize" else [oracle for oracle in oracles if not oracle.together]) or oracles
+    """The report card of `target`, whose ways are `oracles`, over the cases of `suite`. `progress` hears what is being done.
+
+    `ops`: the ops that the rows of a grid are to be about (None: all). Raises `UsageError` for an unknown suite or op.
+    """
     if suite in GRIDS:
-        return status(target, oracles, suite, progress or (lambda _: None))
+        return status(target, oracles, suite, progress or (lambda _: None), ops)
     if suite not in SUITES:
         raise UsageError(f"unknown suite {suite!r}; the suites are {', '.join([*SUITES, *GRIDS])}")
+    if ops is not None:
+        raise UsageError(f"the suite {suite} is about loops and has no ops to choose from; the suites {', '.join(GRIDS)} have")
+    oracles = [oracle for oracle in oracles if not oracle.together] or oracles
     tables = SUITES[suite]()
     groups = _groups([case for table in tables for case in table.cases])
     found = {oracle.name: _ask(groups, oracle, progress or (lambda _: None)) for oracle in oracles}
@@ -82,7 +91,8 @@ def probe(
     everything = [row for table in tables for row in rows[table.title]]
     forms = [sentence for table in tables if table.by_form for sentence in _form_sentences(rows[table.title])]
     version = oracles[0].version if oracles else ""
-    return ProbeReport(target, version, suite, reports, (f"In all: {_counted(everything)}.", *forms))
+    rerun = f"gradfuzz probe {target} --suite {suite}"
+    return ProbeReport(target, version, suite, reports, (f"In all: {_counted(everything)}.", *forms), rerun=rerun)
 
 
 # Asking ----------------------------------------------------------------------------------------------------------------

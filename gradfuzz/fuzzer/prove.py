@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +14,8 @@ from gradfuzz.fuzzer.batch import Raw, is_slow, jury, oracle
 from gradfuzz.fuzzer.classify import CLEAR
 from gradfuzz.fuzzer.finding import Case, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.judge import check_name
-from gradfuzz.fuzzer.own_script import own_script
 from gradfuzz.fuzzer.reductions import canonical_names
+from gradfuzz.fuzzer.reproducer import reproducer
 from gradfuzz.fuzzer.rewrite import map_expressions
 from gradfuzz.fuzzer.showcase import clearest, finding_point, grid, worst
 from gradfuzz.fuzzer.shrink import operations, shrink
@@ -239,7 +238,7 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Pr
         references=smallest.references,
         reproduced=(repeated, _TIMES),
         note=note,
-        script=_script(specimen, clear, target),
+        script=reproducer(specimen, clear, target),
     )
     finding = replace(finding, id=signature(finding))
     return Proof(finding, kinds=frozenset(c.kind for c in wrong if c.kind is not None), wrong_ways=found.wrong_ways)
@@ -277,25 +276,6 @@ def _company(specimen: Specimen) -> str:
     texts = [", ".join(f"{name} = {np.asarray(value).tolist()}" for name, value in other.items()) for other in specimen.others]
     count = f"{len(texts)} more point{'s' if len(texts) > 1 else ''}"
     return f"Answered in one call with {count}: {'; '.join(texts)}."
-
-
-def _script(specimen: Specimen, case: Case, target: Oracle) -> str:
-    base = target.name.partition(":")[0]
-    point = finding_point(case)
-    question = specimen.question([] if target.together else [case.point.inputs])
-    place = specimen.place if target.together else 0
-    if base in ("engine", "mutant"):
-        return own_script(question, target.name, place)
-    try:
-        module = importlib.import_module(f"gradfuzz.oracles.{base}")
-    except ImportError:
-        return ""
-    if not hasattr(module, "script"):
-        return ""
-    if case.kind is Class.WRONG_PRIMAL:
-        question = replace(question, modes=())
-    text: str = module.script(question, place, target.name, point.expected, dict(case.allowed) or None)
-    return text
 
 
 # Signature -------------------------------------------------------------------------------------------------------------

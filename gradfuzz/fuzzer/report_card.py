@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-__all__ = ["Label", "ProbeReport", "ProbeTable", "Value"]
+__all__ = ["Label", "ProbeCell", "ProbeReport", "ProbeTable", "Value"]
 
 Value = str | float | int | None
 """A cell: text, a number, or nothing."""
@@ -34,6 +34,27 @@ class ProbeTable:
     rows: tuple[tuple[Value, ...], ...]
     notes: tuple[str, ...] = ()
     """What was tried and what came of it, one sentence each."""
+    heads: int = 0
+    """So many of the first columns say what a row is about, and all others what was found there in one word each. 0: a table of figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeCell:
+    """A cell that is wrong or an error, in words, with what shows it. Ways that say the same are told once."""
+
+    word: str
+    """"wrong" or "error"."""
+    ways: tuple[str, ...]
+    op: str
+    use: str
+    column: str
+    by: tuple[str, ...]
+    """The modes, as in "fwd, rev", innermost first; the script asks by the first of them."""
+    text: str
+    references: tuple[str, ...]
+    """Those that confirm what is true there."""
+    script: str
+    """Standalone, of the first of the ways; exits with 1 while the cell is wrong. Empty where its library has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +66,7 @@ class ProbeReport:
     suite: str
     tables: tuple[ProbeTable, ...]
     summary: tuple[str, ...] = ()
+    cells: tuple[ProbeCell, ...] = ()
+    """Cells that are wrong or errors, in the order of their numbers, which begin at 1."""
+    rerun: str = ""
+    """The command that makes it again."""

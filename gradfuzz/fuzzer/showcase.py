@@ -11,7 +11,7 @@ from gradfuzz.fuzzer.finding import Case, FindingPoint
 from gradfuzz.fuzzer.specimen import Specimen
 from gradfuzz.oracles.base import Array
 
-__all__ = ["clearest", "finding_point", "grid", "worst"]
+__all__ = ["clearest", "finding_point", "grid", "relative_error", "worst"]
 
 _ROUND = (0.5, 2.0, 1.7, 1.5, 3.0, 0.25, 0.75, -0.5, -2.0)
 """Round numbers: what a person would try."""
@@ -58,14 +58,15 @@ def _is_round(value: float) -> bool:
 
 def worst(cases: Sequence[Case]) -> Case:
     """The one with the largest relative error; where the true derivative is zero the relative error is infinite, and the first such is taken."""
+    return max(cases, key=relative_error)
 
-    def size(case: Case) -> float:
-        expected, got = case.expected, case.got
-        if expected is None or got is None or not math.isfinite(got) or expected == 0.0:
-            return math.inf
-        return abs(got - expected) / abs(expected)
 
-    return max(cases, key=size)
+def relative_error(case: Case) -> float:
+    """Of the worst entry; infinite where there is none."""
+    expected, got = case.expected, case.got
+    if expected is None or got is None or not math.isfinite(got) or expected == 0.0:
+        return math.inf
+    return abs(got - expected) / abs(expected)
 
 
 def finding_point(case: Case) -> FindingPoint:

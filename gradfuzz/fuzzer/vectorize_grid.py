@@ -21,8 +21,9 @@ from gradfuzz.strategies.tensor_blanks import fits
 from gradfuzz.strategies.tensor_program import compose_tensor, tensor_point
 from gradfuzz.strategies.tensor_recipes import TENSOR_RECIPES
 
-__all__ = ["SITUATIONS", "vectorized_rows"]
+__all__ = ["SITUATIONS", "Nth", "instances", "vectorized_rows"]
 
+_FIRST: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
 _SECOND: tuple[tuple[Mode, ...], ...] = (("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd"))
 
 SITUATIONS = (
@@ -67,7 +68,7 @@ _LOOPS: tuple[tuple[str, str], ...] = (
 """By name. At (x, y) = (1.25, 0.5), (1.5, 0.75), (2, 0.3125) the loops that end by a value take different trips."""
 
 
-class _Nth(Plain):
+class Nth(Plain):
     """The same decision every time, but not the simplest: another point of the same kind."""
 
     __slots__ = ("_place",)
@@ -78,6 +79,12 @@ class _Nth(Plain):
 
     def below(self, n: int) -> int:
         return min(self._place, n - 1)
+
+
+def instances(program: Program, points: Sequence[Inputs]) -> tuple[Question, ...]:
+    """What one call is asked about a program at all `points`: by vjp and by jvp."""
+    at = [Point(inputs) for inputs in points]
+    return tuple(weighted_question(program, at, "float64", modes) for modes in _FIRST)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +127,7 @@ def _matrices() -> Iterator[_Subject]:
     for op, recipe in sorted(recipes.items()):
         size = {"square": (2, 2), "tall": (3, 2), "wide": (2, 3)}[recipe.aspects[0]]
         program = compose(Plain(), recipe, (), size)
-        points = [point_of(_Nth(k), program, "float64") for k in (0, 1)]
+        points = [point_of(Nth(k), program, "float64") for k in (0, 1)]
         yield _Subject(op, f"{recipe.structure} {size[0]}x{size[1]}", program.program, points)
 
 
@@ -129,7 +136,7 @@ def _tensors() -> Iterator[_Subject]:
     for op, recipe in sorted(recipes.items()):
         shape = next(shape for shape in ((2, 3), (2, 1, 4)) if fits(recipe.want, shape))
         program = compose_tensor(Plain(), recipe, shape)
-        points = [tensor_point(_Nth(k), program, "float64", "fractions") for k in (0, 1)]
+        points = [tensor_point(Nth(k), program, "float64", "fractions") for k in (0, 1)]
         yield _Subject(op, "tensor", program.program, points)
 
 
@@ -156,7 +163,7 @@ def _cell(subject: _Subject, title: str) -> Iterator[Question]:
         case "second order":
             modes = _SECOND
         case "trips differ":
-            points, modes = subject.trips, (("rev",), ("fwd",))
+            points, modes = subject.trips, _FIRST
     if points:
         at = [Point({name: v.astype(precision) if v.dtype.kind == "f" else v for name, v in p.items()}) for p in points]
         yield from (weighted_question(subject.program, at, precision, wanted) for wanted in modes)

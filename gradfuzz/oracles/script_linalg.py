@@ -126,7 +126,10 @@ def pinv(a: Any) -> Any:
 
 
 def det(a: Any) -> Any:
-    return mp.det(mp.matrix(a.tolist()))
+    try:
+        return mp.det(mp.matrix(a.tolist()))
+    except TypeError:  # mpmath does not expect that no row has a pivot
+        return mp.mpf(0)
 
 
 def slogdet(a: Any) -> Any:

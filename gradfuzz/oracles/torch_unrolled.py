@@ -142,8 +142,8 @@ def unrolled(question: Question, point: Point, trace: list[int] | None = None) -
 
 
 def tensor(array: Array, precision: Precision) -> torch.Tensor:
-    """A tensor of its own with these floats."""
-    return torch.tensor(np.asarray(array, np.float64), dtype=dtype_of(precision))
+    """A tensor of its own with these floats, in the order of a script's, whatever theirs: a question says nothing of memory."""
+    return torch.tensor(np.array(array, np.float64, order="C"), dtype=dtype_of(precision))
 
 
 def argument(array: Array, of: Type, precision: Precision) -> Any:

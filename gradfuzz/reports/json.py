@@ -2,7 +2,7 @@
 
     check   {program, points: [{inputs, truth, answers}]}
     sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings}
-    probe   {target, suite, tables: [{title, columns, rows}]}
+    probe   {target, suite, tables: [{title, columns, rows}], cells: [{number, word, ways, op, use, column, by, text, references, script}]}
     targets {targets: [{name, version, installed, ...}]}
 
 A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity", "-0.0"; an array
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,8 @@ def probe_document(report: ProbeReport) -> dict[str, Json]:
             }
             for table in report.tables
         ],
+        "cells": [{"number": number, **asdict(cell)} for number, cell in enumerate(report.cells, 1)],
+        "rerun": report.rerun,
     }
 
 

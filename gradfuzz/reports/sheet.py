@@ -1,4 +1,4 @@
-"""A table that stays readable when it does not fit: rows then become lists of "column: value"."""
+"""A table that stays readable when it does not fit: the first cells of a row then go above it, or rows become lists of "column: value"."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ _SHORT = {
     "expected": "exp.",
     "second order": "2nd",
     "zero batch": "zero",
+    "zero size": "zero",
+    "broadcast": "bcast",
+    "vectorized": "vect.",
+    "float32": "f32",
+    "complex": "cplx",
 }
 _SHORT_CELLS = {"inconclusive": "unsure", "unsupported": "none", "differs": "wrong", "agrees": "ok"}
 _GAP = 2
@@ -30,11 +35,13 @@ _LONGEST = 24
 class Sheet:
     """Columns, rows of text, and what is written above and below. Numbers stand to the right and are never broken; other cells may fold.
 
-    Where it does not fit, long words give way to their `_SHORT` forms, and where that does not help the rows become lists.
+    Where it does not fit, long words give way to their `_SHORT` forms, then the first `heads` cells of each row go to a line of their own, and
+    where that does not help the rows become lists.
     """
 
-    def __init__(self, *columns: str, numeric: Iterable[str] = (), title: str = "", caption: str = "") -> None:
+    def __init__(self, *columns: str, numeric: Iterable[str] = (), title: str = "", caption: str = "", heads: int = 0) -> None:
         self.columns = columns
+        self.heads = heads
         self.numeric = frozenset(numeric)
         self.title = title
         self.caption = caption
@@ -54,7 +61,9 @@ class Sheet:
                 yield self._table(names, rows, widths)
                 break
         else:
-            yield from self._records()
+            widths = widths[self.heads :]
+            fits = sum(widths) + _GAP * len(widths) <= options.max_width
+            yield from self._headed(*shorter, widths) if self.heads and fits else self._records()
         if self.caption:
             yield Text(self.caption, style="dim")
 
@@ -81,6 +90,22 @@ class Sheet:
         for row in rows:
             table.add_row(*row)
         return table
+
+    def _headed(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]) -> Iterable[Text]:
+        """Two lines for a row: its first cells, and the others below each other."""
+
+        def line(cells: Sequence[Cell], style: str = "") -> Text:
+            padded = [Text.assemble(cell, " " * (width - len(cell))) for cell, width in zip(cells, widths, strict=True)]
+            return Text(" " * _GAP, style=style).append_text(Text(" " * _GAP).join(padded))
+
+        yield line(names[self.heads :], "dim")
+        above: list[str] = []
+        for row in rows:
+            head = [str(cell) for cell in row[: self.heads]]
+            same = self.heads > 1 and head[:-1] == above[:-1]
+            yield Text(f"  {head[-1]}" if same else ": ".join(filter(None, head)), overflow="fold")
+            yield line(row[self.heads :])
+            above = head
 
     def _records(self) -> Iterable[Text]:
         for row in self.rows:

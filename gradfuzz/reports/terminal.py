@@ -37,6 +37,9 @@ _STYLES: dict[str, str] = {
     "agrees": "green",
     "agrees by coincidence": "yellow",
     "crashed": "magenta",
+    "wrong": "bold red",
+    "error": "magenta",
+    "ok": "green",
     "inconclusive": "yellow",
     "vacuous": "dim",
     "unsupported": "dim",
@@ -264,18 +267,24 @@ def _array_entries(name: str, expected: Array, bound: Array, got: Array | None, 
 # Probe -----------------------------------------------------------------------------------------------------------------
 
 
-def probe(report: ProbeReport) -> RenderableType:
-    """A report card: its tables, then the summary."""
+def probe(report: ProbeReport, folder: Path | None = None) -> RenderableType:
+    """A report card: its tables, the summary, and where the scripts are: in `folder`, or how to get them."""
     parts: list[RenderableType] = [Text(f"{report.target} {report.version}: {report.suite}", style="bold"), Text("")]
     for table in report.tables:
         parts.append(_probe_table(table))
         parts += [_paragraph(note) for note in table.notes]
         parts.append(Text(""))
     parts += [_paragraph(sentence, style="bold") for sentence in report.summary]
+    if report.cells and folder is not None:
+        parts.append(_paragraph(f"The scripts of the numbered cells are in {folder}; each exits with 1 while the cell is wrong."))
+    elif report.cells:
+        parts.append(_paragraph(f"A script for each number: {report.rerun} --scripts FOLDER, or --script N to print one."))
     return Group(*parts)
 
 
 def _probe_table(source: ProbeTable) -> Sheet:
+    if source.heads:
+        return _status_table(source)
     numeric = {column for k, column in enumerate(source.columns) if any(isinstance(row[k], (int, float)) for row in source.rows)}
     table = Sheet(*source.columns, numeric=numeric, title=source.title)
     place = {column: k for k, column in enumerate(source.columns)}
@@ -288,6 +297,14 @@ def _probe_table(source: ProbeTable) -> Sheet:
                 cells[place["expected"]], cells[place["got"]] = numbers.pair(expected, got, agree=agree)
             cells[place["ratio"]] = numbers.times(ratio if isinstance(ratio, float) else None, agree=agree)
         table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
+    return table
+
+
+def _status_table(source: ProbeTable) -> Sheet:
+    """A word per cell; the label would only repeat the worst of them."""
+    table = Sheet(*source.columns[:-1], title=source.title, heads=source.heads)
+    for row in source.rows:
+        table.add_row(*(Text(str(cell), style=_STYLES.get(str(cell), "")) for cell in row[:-1]))
     return table
 
 

@@ -67,11 +67,18 @@ def _program(dice: Dice, ops: tuple[str, ...], max_side: int, empty: bool) -> Li
     return compose(dice, recipe, batch, size, total=dice.chance(_TOTAL))
 
 
-def compose(dice: Dice, recipe: Recipe, batch: Shape, size: tuple[int, int], *, total: bool = False) -> LinalgProgram:
-    """The program of a recipe for stacks of matrices of `size`. What the recipe leaves open, `dice` decides. `total`: the plain sum of all results."""
+def compose(
+    dice: Dice, recipe: Recipe, batch: Shape, size: tuple[int, int], *, second: Shape | None = None, total: bool = False
+) -> LinalgProgram:
+    """The program of a recipe for stacks of matrices of `size`. What the recipe leaves open, `dice` decides.
+
+    `second`: the batch axes of b, where the recipe is not to decide on them. `total`: the plain sum of all results.
+    """
     shapes: dict[str, Shape] = {"a": size[:1] if recipe.second == "vectors" else (*batch, *size)}
     if recipe.second:
         shapes["b"] = _second(dice, recipe, batch, *size)
+        if second is not None:
+            shapes["b"] = (*second, *_second(dice, recipe, (), *size)[-2:])
     structure = recipe.structure
     fitting = [h for h in recipe.hostile if h in RECTANGULAR or size[0] == size[1]]
     if fitting and not total and dice.chance(30):

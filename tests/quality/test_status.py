@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -17,10 +18,11 @@ def test_the_status_of_the_engine_has_no_wrong_cell() -> None:
     """A part of the grid of linear algebra; the whole is `gradfuzz probe engine --suite linalg`."""
     grid = {row.op: row for row in GRIDS["linalg"].rows()}
     for op in ("det", "triangular_solve", "qr", "matrix_norm"):
-        for cell in grid[op].cells:
-            for question in cell:
-                (case,) = jury().cases("engine", question, resolve("engine")[0].answer(question))
-                assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), f"{op} {question.modes}: {case.message}"
+        for column, cell in zip(GRIDS["linalg"].columns, grid[op].cells, strict=True):
+            ways = [o for o in resolve("engine", together=True) if o.together == (column == "vectorized")]
+            for question, way in itertools.product(cell, ways):
+                for case in jury().cases(way.name, question, way.answer(question)):
+                    assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), f"{op}, {column} {question.modes}: {case.message}"
 
 
 def test_the_status_of_a_batch_bug_is_wrong_in_the_batch_columns(monkeypatch: pytest.MonkeyPatch) -> None:
