@@ -257,13 +257,12 @@ class _Writer(LoopSource):
 
     def _expression(self, node: Equation) -> str:
         args = [self._atom(a) for a in node.inputs]
-        types = [a.type for a in node.inputs]
-        params = dict(node.params)
-        scalar = not any(t.shape for t in (*types, node.output.type))
         if node.op in self._infix:
             return f"({args[0]} {self._infix[node.op]} {args[1]})"
         if node.op == "negative":
             return f"(-{args[0]})"
+        params = dict(node.params)
+        scalar = not node.output.type.shape and not any(a.type.shape for a in node.inputs)
         if node.op == "integer_pow":
             n = params["n"]
             if n == 2 and args[0].isidentifier():
@@ -276,7 +275,7 @@ class _Writer(LoopSource):
         if node.op == "logical_not" and scalar:
             return f"(not {args[0]})"
         if node.op == "astype" and scalar:
-            if params["dtype"] == types[0].dtype:
+            if params["dtype"] == node.inputs[0].type.dtype:
                 return args[0]
             casts = {"float": "float" if self.scalar else "real", "complex": "cplx", "int": "int", "bool": "bool"}
             cast = casts[str(params["dtype"])]

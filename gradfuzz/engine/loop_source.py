@@ -32,6 +32,7 @@ class LoopSource:
     def __init__(self, graph: Graph, *, trip_limit: int | None, taken: Iterable[str]) -> None:
         self.trip_limit = trip_limit
         self._taken = {*taken, *RUNTIME}
+        self._last: dict[str, int] = {}
         self._text: dict[Var, str] = {}
         self._lines: list[str] = []
         self._functions: list[str] = []
@@ -48,12 +49,13 @@ class LoopSource:
     # Lines and names ---------------------------------------------------------------------------------------------------
 
     def _fresh(self, hint: str) -> str:
-        base = "".join(c for c in hint if c.isalnum() or c == "_") or "t"
-        name, k = base, 0
+        base = hint if hint.isidentifier() else "".join(c for c in hint if c.isalnum() or c == "_") or "t"
+        name, k = base, self._last.get(base, 0)
         while name in self._taken:
             k += 1
             name = f"{base}_{k}"
         self._taken.add(name)
+        self._last[base] = k
         return name
 
     def _bind(self, var: Var) -> str:
@@ -276,6 +278,8 @@ def bare(text: str) -> str:
     """`text` without the parentheses around all of it."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
+    if "(" not in text[1:]:
+        return text[1:-1]
     depth = 0
     for k, c in enumerate(text):
         depth += (c == "(") - (c == ")")

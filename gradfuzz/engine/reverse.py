@@ -235,6 +235,8 @@ def _like(part: Value, argument: Value) -> Value:
     """A cotangent of `argument` in its dtype: of a real one, the real part."""
     if argument.type.is_complex:
         return part if part.type.is_complex else Value(part.builder, part.builder.to(part.atom, "complex"), part.level)
+    if part.type.is_float:
+        return part
     result: Value = real(part)
     return result
 

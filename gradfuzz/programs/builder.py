@@ -86,13 +86,13 @@ class GraphBuilder:
 
     def emit_as(self, name: str, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
         """The same, with a hint for the name of the result."""
+        if op in ("conj", "real") and inputs[0].type.is_float:
+            return self.use(inputs[0])
         items = tuple(sorted({**_DEFAULTS[op], **params}.items())) if params or _DEFAULTS[op] else ()
         result, wanted = _signature(op, tuple([a.type for a in inputs]), items)
         if wanted is not None:
             inputs = tuple([self.to(a, dtype) for a, dtype in zip(inputs, wanted, strict=True)])
         atoms = tuple([self.use(a) for a in inputs])
-        if op in ("conj", "real") and atoms[0].type == result and result.is_float:
-            return atoms[0]
         if self.simplify and op == "multiply":
             for one, other in (atoms, atoms[::-1]):
                 if one in _ONES and other.type == result:

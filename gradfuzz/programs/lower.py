@@ -58,7 +58,7 @@ def _lowered(program: Program) -> Graph:
     return builder.finish(inputs, outputs, program.name)
 
 
-_recent = Recent(_lowered, 64)
+_recent = Recent(_lowered, 1024)
 
 
 def _leaves(body: Block, kinds: type | tuple[type, ...]) -> bool:

@@ -107,7 +107,7 @@ def _checked(program: Program) -> Typed:
     return Typed(program, types, tuple(_located(v, types, program.result) for v in program.result.values))
 
 
-_typed = Recent(_checked, 64)
+_typed = Recent(_checked, 1024)
 
 
 def expression_type(expr: Expr, variables: Mapping[str, Type]) -> Type:

@@ -35,6 +35,7 @@ _STAGES = Table((45, 1), (35, 2), (20, 3))
 _REPEATED = Table((40, "sin({})"), (30, "0.5 * {}"), (30, "tanh({})"))
 """What is done in each trip around a recipe that a loop repeats, so that its carry stays small."""
 _TRIPS = (2, 1, 3, 0)
+_WORD = re.compile(r"\w+")
 _DRAWS = 4
 """So often is a program drawn again whose outputs do not depend on what is differentiated."""
 
@@ -77,8 +78,9 @@ class _Draft:
     def assign(self, name: str, text: str) -> None:
         """Lines that leave a value in `name`."""
         lines = text.splitlines()
-        values = {known: Argument(shape) for known, shape in self.shapes.items()}
-        self.shapes[name] = typecheck(parse(_text({**self.arguments, **values}, lines, name))).outputs[0].sizes
+        known = {**self.arguments, **{value: Argument(shape) for value, shape in self.shapes.items()}}
+        read = {word: known[word] for word in _WORD.findall(text) if word in known}
+        self.shapes[name] = typecheck(parse(_text(read, lines, name))).outputs[0].sizes
         self.lines += lines
 
     def stage(self, x: str, y: str, recipe: TensorRecipe, *, trips: int | None = None) -> None:
