@@ -87,7 +87,7 @@ def _batched(question: Question, oracle_name: str) -> tuple[str, list[str]]:
             f"torch.tensor({column}{own if p.type.is_float else ''})" if p.type.is_float or p.type.shape else f"{column}.item()"
         ),
         derivative=f"tuple({call.replace(' ws,', f' {ws},').replace(' vs', f' {vs}')})",
-        to_numpy="{}.double().numpy(force=True)" if widened else "{}.numpy(force=True)",
+        to_numpy="{}.double().clone().numpy(force=True)" if widened else "{}.clone().numpy(force=True)",
     )
     return text, [*used, *([SPREAD] if outside and question.modes else [])]
 
@@ -127,5 +127,5 @@ def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
         lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
         lines += [f"    vs = [torch.tensor(directions[name]{own}) for name in wrt]"] if question.order > 1 else []
     slope = "slope.double()" if widened else "slope"
-    lines += [f"    slopes = {call}", f"    return {{name: {slope}.numpy(force=True) for name, slope in zip(wrt, slopes)}}"]
+    lines += [f"    slopes = {call}", f"    return {{name: {slope}.clone().numpy(force=True) for name, slope in zip(wrt, slopes)}}"]
     return "\n".join(lines) + "\n", used

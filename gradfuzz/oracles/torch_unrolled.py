@@ -154,14 +154,17 @@ def argument(array: Array, of: Type, precision: Precision) -> Any:
 
 
 def arrays(values: Sequence[Any]) -> tuple[Array, ...]:
-    """Tensors and plain ints and bools as arrays, dtypes unaltered. `force`: torch has zeros without memory of their own."""
+    """Tensors and plain ints and bools as arrays, dtypes unaltered.
+
+    Torch has zeros without memory of their own: `force` makes them, and `clone` before it, as a part of such zeros crashes the interpreter.
+    """
     return tuple([_array(v) if isinstance(v, torch.Tensor) else np.array(v) for v in values])
 
 
 def _array(value: torch.Tensor) -> Array:
     if value.dtype == torch.bfloat16:  # NumPy has it by ml_dtypes, of which Torch knows nothing
-        return np.array(value.float().numpy(force=True)).astype(FORMATS["bfloat16"].dtype)
-    return np.array(value.numpy(force=True))
+        return np.array(value.float().clone().numpy(force=True)).astype(FORMATS["bfloat16"].dtype)
+    return value.clone().numpy(force=True)
 
 
 def summary(error: BaseException) -> str:

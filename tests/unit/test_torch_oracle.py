@@ -353,3 +353,32 @@ def test_scripts_need_no_gradfuzz() -> None:
         source = script(question(text, points[0], wrt=wrt, modes=modes), 0, way, {})
         compile(source, "reproducer.py", "exec")
         assert "gradfuzz" not in source
+
+
+# Memory ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", UNROLLED)
+def test_the_order_of_the_memory_of_inputs_is_no_matter(way: str) -> None:
+    """f = sum of w_ij x_ij x_ji, so df/dx_ij = (w_ij + w_ji) x_ji."""
+    text = 'def f(x: "float[2, 2]"):\n    return x * permute_dims(x, axes=(1, 0))\n'
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    for modes in (("rev",), ("fwd",)):
+        q = question(text, {"x": np.asfortranarray(x)}, modes=modes)
+        assert q.points[0].inputs["x"].flags.f_contiguous
+        w = q.weights[0]
+        assert w is not None
+        (answer,) = ask(way, q)
+        assert answer.status == "ok", answer.message
+        np.testing.assert_array_equal(answer.gradient["x"], (w + w.T) * x.T)
+
+
+def test_a_part_of_zeros_without_memory() -> None:
+    """The second derivative of a linear function by torch.func is a part of zeros that are nowhere."""
+    text = 'def f(x: "float[2]", y: "float[1]"):\n    return concat([x, y])\n'
+    for modes in (("fwd", "rev"), ("fwd", "fwd"), ("rev", "fwd")):
+        q = question(text, {"x": [1.0, 2.0], "y": [3.0]}, wrt=("x", "y"), modes=modes)
+        for way in UNROLLED:
+            (answer,) = ask(way, q)
+            if answer.status != "unsupported":
+                assert {name: g.tolist() for name, g in answer.gradient.items()} == {"x": [0.0, 0.0], "y": [0.0]}, answer.message
