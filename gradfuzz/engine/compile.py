@@ -12,6 +12,7 @@ import functools
 import keyword
 import math
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -127,10 +128,16 @@ def _load(writer: _Writer, names: dict[str, Any]) -> Callable[..., tuple[Any, ..
     for name, value in writer.constants.items():
         assert isinstance(namespace, NumpyNamespace), "only the NumPy dialect names its constants"
         scope[name] = namespace.array(value) if isinstance(value, ArrayConst) else namespace.constant(value)
-    exec(builtins.compile(writer.source, f"<gradfuzz {writer.graph.name}>", "exec"), scope)  # noqa: S102 - text of our own making, from a typed graph
+    exec(_code(writer.source, writer.graph.name), scope)  # noqa: S102 - text of our own making, from a typed graph
     function: Callable[..., tuple[Any, ...]] = scope["run"]
     function.__doc__ = writer.source
     return function
+
+
+@functools.lru_cache(maxsize=1024)
+def _code(source: str, name: str) -> CodeType:
+    """`source` compiled by Python. Programs that differ in their shapes and constants alone are often the same text."""
+    return builtins.compile(source, f"<gradfuzz {name}>", "exec")
 
 
 def _sign(x: float) -> float:

@@ -273,7 +273,7 @@ def apply(op: str, *operands: Operand, **params: ParamValue) -> Any:
     stack = ACTIVE.get()
     if builder in stack:  # what the body of a loop computes stays in the body, even from outer values alone
         builder, level = stack[-1], len(stack)
-    return Value(builder, builder.emit(op, *atoms, **params), level)
+    return Value(builder, builder.emit_as("t", op, *atoms, **params), level)
 
 
 def _compute(op: str, operands: Sequence[Operand], params: dict[str, ParamValue]) -> Any:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import keyword
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.ops import ALIASES, OPS, result_type
@@ -146,28 +146,25 @@ def check_name(name: str, what: str, line: int = 0) -> None:
         )
 
 
+_INNER: dict[type, Callable[[Any], tuple[Stmt | Expr, ...]]] = {
+    Call: lambda call: call.args,
+    Assign: lambda assign: (assign.value,),
+    While: lambda loop: (loop.condition, *loop.body),
+    Repeat: lambda loop: (loop.condition, *loop.body),
+    For: lambda loop: (loop.count, *loop.body),
+    If: lambda branch: (branch.condition, *branch.body, *branch.orelse),
+    Return: lambda stmt: stmt.values,
+}
+"""What stands one level deeper."""
+
+
 def nesting(program: Program) -> int:
     """The depth of the deepest node; a statement of the program's own body has depth 1."""
     deepest = 0
-    stack: list[tuple[Stmt | Expr, int]] = [(s, 1) for s in program.body]
-    while stack:
-        node, depth = stack.pop()
-        if depth > deepest:
-            deepest = depth
-        inner: tuple[Stmt | Expr, ...] = ()
-        if isinstance(node, Call):
-            inner = node.args
-        elif isinstance(node, Assign):
-            inner = (node.value,)
-        elif isinstance(node, (While, Repeat)):
-            inner = (node.condition, *node.body)
-        elif isinstance(node, For):
-            inner = (node.count, *node.body)
-        elif isinstance(node, If):
-            inner = (node.condition, *node.body, *node.orelse)
-        elif isinstance(node, Return):
-            inner = node.values
-        stack.extend((n, depth + 1) for n in inner)
+    level: list[Stmt | Expr] = [*program.body]
+    while level:
+        deepest += 1
+        level = [inner for node in level if (parts := _INNER.get(type(node))) for inner in parts(node)]
     return deepest
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ from gradfuzz.strategies.dice import Dice, Draw, Plain, Table, named
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
 from gradfuzz.strategies.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.tensor_blanks import Argument, Blanks, Operand, fits
-from gradfuzz.strategies.tensor_recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe
+from gradfuzz.strategies.tensor_recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe, Want
 
 __all__ = ["Kind", "TensorProgram", "compose_tensor", "is_constant", "tensor_cases", "tensor_point", "tensor_programs"]
 
@@ -35,6 +36,9 @@ _STAGES = Table((45, 1), (35, 2), (20, 3))
 _REPEATED = Table((40, "sin({})"), (30, "0.5 * {}"), (30, "tanh({})"))
 """What is done in each trip around a recipe that a loop repeats, so that its carry stays small."""
 _TRIPS = (2, 1, 3, 0)
+ByOp = Mapping[str, tuple[TensorRecipe, ...]]
+"""The recipes of each op."""
+_WANTS: tuple[Want, ...] = get_args(Want)
 _WORD = re.compile(r"\w+")
 _DRAWS = 4
 """So often is a program drawn again whose outputs do not depend on what is differentiated."""
@@ -124,7 +128,7 @@ def _shape(dice: Dice, recipe: TensorRecipe, *, empty: bool) -> Shape:
     return shape
 
 
-def _draw(dice: Dice, recipes: tuple[TensorRecipe, ...], *, empty: bool) -> TensorProgram:
+def _draw(dice: Dice, recipes: ByOp, *, empty: bool) -> TensorProgram:
     for _ in range(_DRAWS):
         program = _drawn(dice, recipes, empty=empty)
         if not is_constant(program):
@@ -132,7 +136,7 @@ def _draw(dice: Dice, recipes: tuple[TensorRecipe, ...], *, empty: bool) -> Tens
     return compose_tensor(Plain(), next(r for r in TENSOR_RECIPES if r.op == "multiply"), (3,))
 
 
-def _drawn(dice: Dice, recipes: tuple[TensorRecipe, ...], *, empty: bool) -> TensorProgram:
+def _drawn(dice: Dice, recipes: ByOp, *, empty: bool) -> TensorProgram:
     first = _pick(dice, recipes)
     draft = _Draft(dice, _shape(dice, first, empty=empty))
     x = "a"
@@ -157,14 +161,27 @@ def _drawn(dice: Dice, recipes: tuple[TensorRecipe, ...], *, empty: bool) -> Ten
 
 def _next(dice: Dice, shape: Shape) -> TensorRecipe:
     """A recipe that fits; none that makes a large array larger."""
-    large = math.prod(shape) > MAX_ENTRIES
-    return _pick(dice, tuple(r for r in TENSOR_RECIPES if fits(r.want, shape) and not (large and r.op in _GROWING)))
+    wants = tuple(want for want in _WANTS if fits(want, shape))
+    return _pick(dice, _fitting(wants, large=math.prod(shape) > MAX_ENTRIES))
 
 
-def _pick(dice: Dice, recipes: tuple[TensorRecipe, ...]) -> TensorRecipe:
+@functools.cache
+def _fitting(wants: tuple[Want, ...], *, large: bool) -> ByOp:
+    return _by_op(tuple(r for r in TENSOR_RECIPES if r.want in wants and not (large and r.op in _GROWING)))
+
+
+@functools.cache
+def _beginnings(ops: tuple[str, ...] | None) -> ByOp:
+    return _by_op(_checked(ops))
+
+
+def _by_op(recipes: tuple[TensorRecipe, ...]) -> ByOp:
+    return {op: tuple(r for r in recipes if r.op == op) for op in dict.fromkeys(r.op for r in recipes)}
+
+
+def _pick(dice: Dice, recipes: ByOp) -> TensorRecipe:
     """An op, all equally likely, and one of its recipes."""
-    op = dice.pick(tuple(dict.fromkeys(r.op for r in recipes)))
-    return dice.pick([r for r in recipes if r.op == op])
+    return dice.pick(recipes[dice.pick(tuple(recipes))])
 
 
 _GROWING = ("stack", "concat", "broadcast_to", "take", "conv", "einsum")
@@ -178,6 +195,7 @@ _KINDS: Table[Kind] = Table(
 )
 """All different multiples of 1/8; any numbers; few values, many times; one value; the first kind with zeros; far from 1."""
 _FEW = (0.5, -1.0, 1.5, 0.25)
+_FLOAT64 = NumpyNamespace("float64")
 _SCALES: Mapping[str, float] = {"large": 24.0, "small": 2.0**-20}
 
 
@@ -233,7 +251,7 @@ def is_constant(program: TensorProgram, wrt: tuple[str, ...] | None = None) -> b
 
 def _values(program: Program, inputs: Inputs) -> tuple[Any, ...]:
     arguments = {name: v[()] if is_float(v.dtype) else v if v.shape else v.item() for name, v in inputs.items()}
-    return tuple(interpret(program, arguments, NumpyNamespace("float64")))
+    return tuple(interpret(program, arguments, _FLOAT64))
 
 
 # Strategies ------------------------------------------------------------------------------------------------------------
@@ -249,7 +267,7 @@ def _checked(ops: tuple[str, ...] | None) -> tuple[TensorRecipe, ...]:
 @st.composite
 @named("tensor_programs")
 def _tensor_programs(draw: Draw, *, ops: tuple[str, ...] | None, empty: bool) -> Program:
-    return _draw(Dice(draw), _checked(ops), empty=empty).program
+    return _draw(Dice(draw), _beginnings(ops), empty=empty).program
 
 
 def tensor_programs(*, ops: tuple[str, ...] | None = None, empty: bool = True) -> st.SearchStrategy[Program]:
@@ -267,7 +285,7 @@ def _tensor_cases(
     draw: Draw, *, ops: tuple[str, ...] | None, precisions: tuple[Precision, ...], max_order: int, empty: bool, points: int | None
 ) -> Case:
     dice = Dice(draw)
-    program = _draw(dice, _checked(ops), empty=empty)
+    program = _draw(dice, _beginnings(ops), empty=empty)
     precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
     names = program.floats
     wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)
