@@ -239,6 +239,12 @@ BAD = [
     pytest.param(["sweep", "engin"], ["'engin'", "engine"], id="unknown target of a sweep"),
     pytest.param(["probe", "mutant:nx-1748"], ["nx-1748", "nx-1747"], id="unknown mutant"),
     pytest.param(["probe", "engine", "--suite", "loop"], ["'loop'", "loops"], id="unknown suite"),
+    pytest.param(["probe", "engine", "--suite", "linalg", "--op", "lu,quine"], ["'quine'", "cholesky"], id="unknown op"),
+    pytest.param(["probe", "engine", "--op", "lu"], ["loops", "linalg"], id="ops of a suite without"),
+    pytest.param(
+        ["probe", "engine", "--suite", "linalg", "--op", "outer", "--script", "1"], ["no script 1"], id="a script of nothing"
+    ),
+    pytest.param(["probe", "engine", "--suite", "linalg", "--scripts", "/dev/null/x"], ["/dev/null"], id="scripts to no folder"),
     pytest.param(["check", "acc*x", "--at", "x"], ["--at", "x=0.5"], id="a point without a value"),
     pytest.param(["check", "acc*x", "--at", "x=abc"], ["'abc'"], id="a value that is none"),
     pytest.param(["check", "acc*v", "--at", "v=[1,[2,3]]"], ["v"], id="a ragged array"),
