@@ -20,11 +20,11 @@ def _restrict(graph: Graph, outputs: Sequence[int]) -> Graph:
     live = {a for a in wanted if isinstance(a, Var)}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if not any(v in live for v in node.outputs):
+        if live.isdisjoint(node.outputs):
             continue
         smaller = _smaller(node, live)
         kept.append(smaller)
-        live.update(a for a in smaller.inputs if isinstance(a, Var))
+        live.update([a for a in smaller.inputs if isinstance(a, Var)])
     return Graph(graph.inputs, tuple(reversed(kept)), wanted, graph.name)
 
 

@@ -262,10 +262,13 @@ _numpy = NumpyNamespace("float64")
 
 def apply(op: str, *operands: Operand, **params: ParamValue) -> Any:
     """`op` on values: recorded where one of them is traced, computed at once otherwise."""
+    home: Value | None = None
     for operand in operands:
-        if isinstance(operand, Operators) and not isinstance(operand, Value):
+        if isinstance(operand, Value):
+            if home is None or operand.level > home.level:
+                home = operand
+        elif isinstance(operand, Operators):
             return operand.apply_op(op, operands, params)
-    home = innermost(operands)
     if home is None:
         return _compute(op, operands, params)
     atoms = [o.atom if isinstance(o, Value) else as_atom(o) for o in operands]
