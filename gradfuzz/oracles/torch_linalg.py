@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from gradfuzz.engine.prune import prune
 from gradfuzz.oracles.linalg_source import LinalgMethods, Params, Shape, compiling
-from gradfuzz.programs.syntax import ParamValue
+from gradfuzz.programs.graph import Equation
+from gradfuzz.programs.lower import lower
+from gradfuzz.programs.syntax import Call, ParamValue, Program, walk
 
-__all__ = ["HELPERS", "TorchLinalg", "write"]
+__all__ = ["HELPERS", "TorchLinalg", "ignored_vectors", "write"]
 
 
 def symmetric(x: Any) -> Any:
@@ -26,6 +29,20 @@ def symmetric(x: Any) -> Any:
 def kron_of_stacks(a: Any, b: Any) -> Any:
     """The Kronecker product of each matrix of `a` with each of `b`; the batch axes broadcast."""
     return torch.einsum("...ij,...kl->...ikjl", a, b).flatten(-4, -3).flatten(-2)
+
+
+def ignored_vectors(program: Program) -> str | None:
+    """Why torch has no gradient of a program that reads the vectors of a svd past its singular values; None where there are none."""
+    if not any(isinstance(n, Call) and n.op == "svd" and ("full_matrices", True) in n.params for n in walk(program)):
+        return None
+    for node in prune(lower(program)).walk():
+        if isinstance(node, Equation) and node.op == "svd" and ("full_matrices", True) in node.params:
+            m, n = node.inputs[0].type.sizes[-2:]
+            if (m > n and ("part", 0) in node.params) or (n > m and ("part", 2) in node.params):
+                return (
+                    "torch documents that svd(full_matrices=True) ignores the gradients of the vectors past the singular values"
+                )
+    return None
 
 
 HELPERS = (symmetric, kron_of_stacks)

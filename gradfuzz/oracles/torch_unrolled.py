@@ -15,6 +15,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Precision, Question
 from gradfuzz.oracles.linalg_source import missing_op
 from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_func, by_jacobians, by_reverse
+from gradfuzz.oracles.torch_linalg import ignored_vectors
 from gradfuzz.oracles.torch_namespace import TorchNamespace, dtype_of
 from gradfuzz.programs.half_numpy import refused_op
 from gradfuzz.programs.interpret import interpret
@@ -37,7 +38,8 @@ class TorchOracle(Oracle):
     """How messages of other exceptions say so."""
 
     def supports(self, question: Question) -> str | None:
-        return missing_op(question.program) or refused_op(question.program, question.precision)
+        missing = missing_op(question.program) or refused_op(question.program, question.precision)
+        return missing or (ignored_vectors(question.program) if question.modes else None)
 
     def answer(self, question: Question) -> list[Answer]:
         reason = self.supports(question)
