@@ -56,6 +56,10 @@ VECTORIZE_GOALS = (
     "trip count per instance",
     "a shared input differentiated",
     "a varying input captured",
+    "instances without entries",
+    "stacks of matrices",
+    "an order of two or more",
+    "float32",
 )
 
 
@@ -147,6 +151,10 @@ def vectorize_triggers(case: Case) -> frozenset[str]:
         "unused parameter": any(p.name not in used for p in case.program.params),
         "trip count per instance": loops and several and _traces_differ(case),
         "a shared input differentiated": not set(shared).isdisjoint(case.wrt),
+        "instances without entries": several and any(v.size == 0 for v in case.points[0].values()),
+        "stacks of matrices": not ops.isdisjoint(_MATRIX_OPS) and any(v.ndim > 2 for v in case.points[0].values()),
+        "an order of two or more": len(case.modes) > 1,
+        "float32": case.precision == "float32",
         "a varying input captured": any(axes and name not in case.wrt for name, axes in layout.axes.items()),
     }
     return frozenset(name for name, holds in reached.items() if holds)
@@ -161,7 +169,7 @@ def _traces_differ(case: Case) -> bool:
     traces = []
     for point in case.points:
         trace: list[int] = []
-        arguments = {name: v[()] if is_float(v.dtype) else v.tolist() for name, v in point.items()}
+        arguments = {name: v[()] if v.ndim or is_float(v.dtype) else v.item() for name, v in point.items()}
         with contextlib.suppress(EvaluationError):
             interpret(case.program, arguments, NumpyNamespace(case.precision), trip_limit=1000, trace=trace)
         traces.append(trace)

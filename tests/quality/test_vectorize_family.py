@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.batch import jury
@@ -13,7 +14,9 @@ from gradfuzz.fuzzer.grids import GRIDS
 from gradfuzz.fuzzer.shrink import operations
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.oracles.registry import resolve
-from gradfuzz.strategies import FAMILIES, draw_many
+from gradfuzz.programs import parse
+from gradfuzz.strategies import FAMILIES, Case, draw_many
+from gradfuzz.strategies.vectorize_program import vectorize_triggers
 
 MUTANTS = ("foreign-axis", "done-lane")
 MAX_PROGRAMS = 100
@@ -85,6 +88,15 @@ def test_the_grid_of_the_engine_has_no_wrong_cell() -> None:
             for oracle in (*resolve("engine:vectorize"), *resolve("engine:vmap")):
                 for case in jury().cases(oracle.name, question, oracle.answer(question)):
                     assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), f"{oracle.name} {row.use}: {case.message}"
+
+
+def test_an_array_of_indices_is_run_as_it_is() -> None:
+    """Whether trips differ is found out by running the program at every point."""
+    program = parse(
+        'def f(x: "float[2]", k: "int[2]"):\n    for i in range(1):\n        x = x + take_along_axis(x, k, axis=0)\n    return x\n'
+    )
+    points = tuple({"x": np.array([0.5, 1.0 + n]), "k": np.array([1, 0])} for n in range(2))
+    assert "trip count per instance" not in vectorize_triggers(Case(program, points, ("x",), "float64"))
 
 
 def test_what_the_family_reaches(seed: int) -> None:
