@@ -1,4 +1,4 @@
-"""A decomposition is free in signs, in rotations among equal values and in the order of eigenvalues: no choice of these is a finding.
+"""A decomposition is free in signs and phases, in rotations among equal values and in the order of eigenvalues: no choice of these is a finding.
 
 The oracle here is the engine with a choice of its own: what LAPACK returns is turned at random before the derivative sees it.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,25 +21,49 @@ from gradfuzz.engine.value import Value, apply
 from gradfuzz.fuzzer.finding import Case, Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.questions import questions, weighted_question
-from gradfuzz.oracles.base import Answer, Point, Question
+from gradfuzz.oracles.base import Answer, Mode, Point, Question
 from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.programs import parse, to_text
 from gradfuzz.programs.graph import Equation, Graph
 from gradfuzz.programs.interpret import evaluate, interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.strategies import Case as Drawn
 from gradfuzz.strategies import draw_many, linalg_cases, matrices
+from gradfuzz.strategies.complex_program import complex_cases
 
 OPS = ("qr", "svd", "eigh", "svdvals", "eigvalsh", "pinv", "lstsq", "matrix_norm")
 """Those whose derivatives are written with a decomposition that is free in something."""
+COMPLEX_OPS = (*OPS, "eig", "eigvals")
 EIGENVALUES = re.compile(r"\beig")
+PARAMS: dict[str, dict[str, Any]] = {"qr": {"mode": "reduced"}, "svd": {"full_matrices": False}}
 TURNS = 10
 """So many choices for each program."""
 UNITS = 64.0
 """Values nearer to each other, in terms of the roundoff of the largest, count as equal."""
 
 
+def phases(rng: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """Signs, or of a complex dtype any numbers of modulus 1."""
+    if np.dtype(dtype).kind != "c":
+        return rng.choice(np.array([-1, 1], dtype), shape)
+    return np.exp(2j * np.pi * rng.random(shape)).astype(dtype)
+
+
+def groups(values: Any) -> list[list[int]]:
+    """The places of values that are equal to within rounding, wherever they stand."""
+    near = UNITS * np.finfo(values.dtype).eps * np.abs(values).max(initial=0.0)
+    result: list[list[int]] = []
+    for k, value in enumerate(values):
+        home = next((group for group in result if any(abs(value - values[j]) <= near for j in group)), None)
+        if home is None:
+            result.append([k])
+        else:
+            home.append(k)
+    return result
+
+
 class Turned(NumpyNamespace):
-    """NumPy with other signs, other vectors of equal values, and with `permuted` other orders of eigenvalues.
+    """NumPy with other signs or phases, other vectors of equal values, and with `permuted` other orders of eigenvalues.
 
     The same matrix is always turned in the same way, as the results of one decomposition belong together.
     """
@@ -52,44 +77,54 @@ class Turned(NumpyNamespace):
 
     def qr(self, x: Any, *, mode: Any) -> Any:
         q, r = super().qr(x, mode=mode)
-        s = self.rng(x).choice(np.array([-1, 1], q.dtype), (*q.shape[:-2], 1, q.shape[-1]))
-        return q * s, np.swapaxes(s, -1, -2) * r
+        s = phases(self.rng(x), q.dtype, (*q.shape[:-2], 1, q.shape[-1]))
+        return q * s, np.conj(np.swapaxes(s, -1, -2)) * r
 
     def svd(self, x: Any, *, full_matrices: bool) -> Any:
         u, s, vh = super().svd(x, full_matrices=full_matrices)
         k = s.shape[-1]
-        turns = self.rotations(x, s)
+        turns = self.rotations(x, s, u.dtype)
         u, vh = u.copy(), vh.copy()
         u[..., :k] = u[..., :k] @ turns
-        vh[..., :k, :] = np.swapaxes(turns, -1, -2) @ vh[..., :k, :]
+        vh[..., :k, :] = np.conj(np.swapaxes(turns, -1, -2)) @ vh[..., :k, :]
         return u, s, vh
 
     def eigh(self, x: Any) -> Any:
         w, v = super().eigh(x)
-        order = self.order(x, w)
-        turned = v @ self.rotations(x, w)
-        return np.take_along_axis(w, order, -1), np.take_along_axis(turned, order[..., np.newaxis, :], -1)
+        return self.reordered(w, v @ self.rotations(x, w, v.dtype))
 
     def eigvalsh(self, x: Any) -> Any:
         w = super().eigvalsh(x)
-        return np.take_along_axis(w, self.order(x, w), -1)
+        return np.take_along_axis(w, self.order(w), -1)
 
-    def order(self, x: Any, w: Any) -> Any:
+    def eig(self, x: Any) -> Any:
+        w, v = super().eig(x)
+        v = v @ self.rotations(x, w, v.dtype)
+        return self.reordered(w, v / np.linalg.norm(v, axis=-2, keepdims=True))
+
+    def eigvals(self, x: Any) -> Any:
+        w = super().eigvals(x)
+        return np.take_along_axis(w, self.order(w), -1)
+
+    def reordered(self, w: Any, v: Any) -> Any:
+        order = self.order(w)
+        return np.take_along_axis(w, order, -1), np.take_along_axis(v, order[..., np.newaxis, :], -1)
+
+    def order(self, w: Any) -> Any:
         """The same for the values alone and with their vectors."""
         order = np.broadcast_to(np.arange(w.shape[-1]), w.shape)
         return self.rng(w.shape).permuted(order, axis=-1) if self.permuted else order
 
-    def rotations(self, x: Any, values: Any) -> Any:
-        """Orthogonal matrices that mix what belongs to equal values, and turn the rest by signs."""
+    def rotations(self, x: Any, values: Any, dtype: Any) -> Any:
+        """Orthogonal or unitary matrices that mix what belongs to equal values, and turn the rest by signs or phases."""
         rng = self.rng(x)
         n = values.shape[-1]
-        result = np.zeros((*values.shape, n), values.dtype)
+        result = np.zeros((*values.shape, n), dtype)
         for place in np.ndindex(*values.shape[:-1]):
-            near = UNITS * np.finfo(values.dtype).eps * np.abs(values[place]).max(initial=0.0)
-            starts = [k for k in range(n) if k == 0 or abs(values[place][k] - values[place][k - 1]) > near]
-            for first, last in zip(starts, [*starts[1:], n], strict=True):
-                turned = np.linalg.qr(rng.normal(size=(last - first,) * 2))[0]
-                result[place][first:last, first:last] = turned * rng.choice([-1.0, 1.0], last - first)
+            for group in groups(values[place]):
+                size = (len(group),) * 2
+                mixing = rng.normal(size=size) + (1j * rng.normal(size=size) if result.dtype.kind == "c" else 0.0)
+                result[place][np.ix_(group, group)] = np.linalg.qr(mixing)[0] * phases(rng, dtype, (len(group),))
         return result
 
 
@@ -114,16 +149,17 @@ def same_values(question: Question, namespace: NumpyNamespace) -> bool:
     usual, near = NumpyNamespace(question.precision), UNITS * np.finfo(question.precision).eps
     for point in question.points:
         pairs = zip(*(interpret(question.program, point.inputs, ns) for ns in (usual, namespace)), strict=True)
-        if not all(np.allclose(a, b, rtol=near, atol=0) for a, b in pairs):
-            return False
+        with np.errstate(all="ignore"):
+            if not all(np.all(np.abs(a - b) <= near * np.abs(a).max(initial=0.0)) for a, b in pairs):
+                return False
     return True
 
 
-def judged(programs: int, seed: int) -> list[Case]:
+def judged(cases: list[Drawn], seed: int) -> list[Case]:
     """Every variation of every program, in first and in second order in turn."""
     jury, result = Jury(), []
     permuted_at_all = 0
-    for index, drawn in enumerate(draw_many(linalg_cases(ops=OPS, max_side=4, empty=False), programs, seed)):
+    for index, drawn in enumerate(cases):
         (question, *_) = questions(drawn, index, seed, orders=(1 + index % 2,))
         graph = prune(derivative(question.program, wrt=question.wrt, modes=question.modes))
         text = to_text(question.program)
@@ -138,16 +174,26 @@ def judged(programs: int, seed: int) -> list[Case]:
     return result
 
 
-def check(programs: int, seed: int) -> None:
-    found = judged(programs, seed)
+def check(cases: list[Drawn], seed: int) -> None:
+    found = judged(cases, seed)
     counts = Counter(c.verdict.value if c.reason is None else c.reason.value for c in found)
-    print(f"{programs} programs, {programs * TURNS} variations, {len(found)} checks: {dict(counts)}")
+    print(f"{len(cases)} programs, {len(cases) * TURNS} variations, {len(found)} checks: {dict(counts)}")
     for case in found:
         assert case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED), (
             f"{case.kind} {case.message} expected {case.expected} got {case.got} at {case.point.inputs}, "
             f"modes {case.question.modes} {case.question.precision} wrt {case.question.wrt}\n{case.question.program}"
         )
     assert sum(c.verdict is Verdict.AGREE for c in found) > 0.8 * len(found)
+
+
+def real_cases(programs: int, seed: int) -> list[Drawn]:
+    return draw_many(linalg_cases(ops=OPS, max_side=4, empty=False), programs, seed)
+
+
+def complex_ones(programs: int, seed: int) -> list[Drawn]:
+    """Those with entries."""
+    drawn = draw_many(complex_cases(ops=COMPLEX_OPS, max_side=3), 2 * programs, seed)
+    return [case for case in drawn if all(0 not in p.type.sizes for p in case.program.params)][:programs]
 
 
 def test_the_choice_is_another_one(seed: int) -> None:
@@ -162,10 +208,24 @@ def test_the_choice_is_another_one(seed: int) -> None:
         ("svd", a, lambda u, s, vh: (u * s[..., np.newaxis, :]) @ vh),
         ("eigh", s, lambda w, v: (v * w) @ v.T),
     ):
-        params = {"qr": {"mode": "reduced"}, "svd": {"full_matrices": False}}.get(op, {})
+        params = PARAMS.get(op, {})
         old, new = getattr(usual, op)(x, **params), getattr(other, op)(x, **params)
         assert np.allclose(compose(*new), x, atol=1e-13)
         assert not np.allclose(old[-1], new[-1])
+    z = a + 1j * rng.normal(size=a.shape)
+    h = 2.0 * np.eye(4) + z[:, :, :1] @ np.conj(np.swapaxes(z[:, :, :1], -1, -2))
+    for op, x, compose in (
+        ("qr", z, lambda q, r: q @ r),
+        ("svd", z, lambda u, s, vh: (u * s[..., np.newaxis, :]) @ vh),
+        ("eigh", h, lambda w, v: (v * w[..., np.newaxis, :]) @ np.conj(np.swapaxes(v, -1, -2))),
+        ("eig", z, lambda w, v: (v * w[..., np.newaxis, :]) @ np.linalg.inv(v)),
+        ("eig", h, lambda w, v: (v * w[..., np.newaxis, :]) @ np.linalg.inv(v)),
+    ):
+        params = PARAMS.get(op, {})
+        old, new = getattr(usual, op)(x, **params), getattr(Turned("float64", 1, permuted=op == "eig"), op)(x, **params)
+        assert np.allclose(compose(*new), x, atol=1e-12)
+        assert not np.allclose(old[-1], new[-1])
+        assert np.allclose(np.linalg.norm(new[0 if op in ("qr", "svd") else 1], axis=-2), 1.0)
     w, v = Turned("float64", 1, permuted=True).eigh(s)
     assert not np.all(np.diff(w) >= -1e-9)
     assert np.allclose((v * w) @ v.T, s, atol=1e-13)
@@ -201,10 +261,57 @@ def test_on_the_tangent_space_of_symmetric_matrices_it_is_the_same_which_triangl
     assert case.verdict is expected, case.message
 
 
+def test_a_zero_of_one_phase_is_rounding_of_another() -> None:
+    """The diagonal of a Hermitian function of a matrix is real; that its imaginary part is exactly 0 is due to LAPACK's phases."""
+    adjoint = "conj(permute_dims({0}, (1, 0)))".format
+    body = f"w, v = eigh(0.5 * (a + {adjoint('a')}))\n    return imag(v * reshape(sin(w), (1, 3)) @ {adjoint('v')})"
+    program = parse(f'def f(re: "float[3, 3]", im: "float[3, 3]"):\n    a = complex(re, im)\n    {body}\n')
+    re_, im = [[8, 0, 2], [0, 8.03125, -4], [2, -4, 7.0625]], [[0, 5, -4], [-5, 0, -2], [4, 2, 0]]
+    question = weighted_question(program, [Point({"re": np.array(re_, float), "im": np.array(im, float)})], "float64", ("rev",))
+    graph = prune(derivative(program, wrt=question.wrt, modes=question.modes))
+    for turn in range(TURNS):
+        (case,) = Jury().cases("engine:turned", question, answers(question, graph, Turned("float64", turn)))
+        assert case.verdict is Verdict.AGREE, case.message
+
+
+REPEATED = np.diag([2.0, 2.0, 3.0])
+BY_FACTORS = (
+    "w, v = eigh(a)\n    return matmul(v * reshape(sin(w), (1, 3)), permute_dims(v, (1, 0)))",
+    "u, s, vh = svd(a)\n    return matmul(u * reshape(sin(s), (1, 3)), vh)",
+)
+
+
+@pytest.mark.parametrize("modes", [("rev",), ("fwd",), ("rev", "fwd")], ids="-".join)
+@pytest.mark.parametrize("body", BY_FACTORS)
+def test_a_function_of_a_matrix_with_repeated_values_is_nobodys_error(body: str, modes: tuple[Mode, ...]) -> None:
+    """Its derivative exists, but not those of the factors that it is computed with: NaN and any number are inconclusive, also to both references."""
+    program = parse(f'def f(a: "float[3, 3]"):\n    {body}\n')
+    question = weighted_question(program, [Point({"a": REPEATED})], "float64", modes)
+    (own,) = EngineOracle().answer(question)
+    assert np.isnan(own.gradient["a"]).any()
+    for gradient in (own.gradient["a"], np.ones((3, 3))):
+        for confirm in (False, True):
+            (case,) = Jury().cases("any", question, [replace(own, gradient={"a": gradient})], confirm=confirm)
+            assert case.verdict is Verdict.INCONCLUSIVE
+            assert "repeated eigenvalue or singular value" in case.message
+    near = weighted_question(program, [Point({"a": REPEATED + np.diag([0.0, 2.0**-8, 0.0])})], "float64", modes)
+    (case,) = Jury().cases("engine", near, EngineOracle().answer(near))
+    assert case.verdict is Verdict.AGREE, case.message
+
+
 def test_no_choice_is_a_finding(seed: int) -> None:
-    check(20, seed)
+    check(real_cases(20, seed), seed)
+
+
+def test_no_phase_is_a_finding(seed: int) -> None:
+    check(complex_ones(16, seed), seed)
 
 
 @pytest.mark.slow
 def test_no_choice_is_a_finding_at_length(seed: int) -> None:
-    check(500, seed + 1)
+    check(real_cases(500, seed + 1), seed + 1)
+
+
+@pytest.mark.slow
+def test_no_phase_is_a_finding_at_length(seed: int) -> None:
+    check(complex_ones(150, seed + 1), seed + 1)
