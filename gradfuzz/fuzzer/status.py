@@ -237,7 +237,7 @@ class _Told:
             asked = f"By {'; '.join(cell.by)}. Ways: {', '.join(cell.ways)}."
             yield f"[{number}] {cell.word}: {cell.op}, {cell.column} ({cell.use}): {text} {asked}"
         for (word, text), places in self.places.items():
-            yield f"{word}: {text}: {'; '.join(places)}"
+            yield f"{word}, {', '.join(places)}: {text}" if word == "unsupported" else f"{word}: {text}: {'; '.join(places)}"
 
     def summary(self) -> Iterator[str]:
         """How many cells say what, who confirms it, and what was not asked."""

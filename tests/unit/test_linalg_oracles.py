@@ -380,3 +380,14 @@ def test_a_parameter_may_have_any_name() -> None:
     question = Question(program, (Point(inputs),), "float64", tuple(inputs), ("rev",), (np.array(1.0),), {})
     source = torch_ways.script(question, 0, "torch:eager", gradient_by("torch:eager", question).gradient)
     assert exit_code(source) == 0
+
+
+def test_the_determinant_of_a_script_where_no_row_has_a_pivot() -> None:
+    """A column of zeros is left over by the elimination of a matrix of rank 1 or 0."""
+    for matrix in (
+        np.zeros((2, 2)),
+        np.array([[0.0, 0.0, 2.0], [0.0, 0.0, 1.0], [0.0, 0.0, 3.0]]),
+        np.outer([1, 2, 4], [1, 2, 4]),
+    ):
+        exact = np.frompyfunc(mpmath.mpf, 1, 1)(matrix)
+        assert script_linalg.det(exact) == 0
