@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
 from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import CHECKS, questions
+from gradfuzz.fuzzer.questions import CHECKS, by_references, questions
+from gradfuzz.fuzzer.twin_checks import peer_cases, twin_cases
 from gradfuzz.oracles.base import Answer, Oracle, Point, Precision, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.printer import to_text
@@ -27,6 +28,9 @@ _SLOW_STRIDE = 8
 
 _SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
 """... and is asked so few of the questions about each, at so few points."""
+
+_BY_SHAPE = 4
+"""So many times as seldom are those asked that compile for each shape, where there are many."""
 
 _OFTENER = 4
 """So many times as often are those asked that a family is about."""
@@ -143,7 +147,7 @@ def run(order: Order) -> Batch:
     explained: Counter[tuple[str, Class]] = Counter()
     for name in order.oracles:
         target = oracle(name)
-        cases_ = _ask(target, asked, order.first, stride_of(target, order.family))
+        cases_ = _ask(target, asked, order, stride_of(target, order.family))
         counts[name] = Counts()
         for _, case in cases_:
             counts[name].count(case)
@@ -161,18 +165,22 @@ def run(order: Order) -> Batch:
 
 
 def stride_of(target: Oracle, family: str) -> int:
-    """How seldom a sweep of a family asks: in one about batches those that answer all points together more often, the others less."""
-    if not FAMILIES[family].together:
-        return target.stride
-    return max(1, target.stride // _OFTENER) if target.together else target.stride * _OFTENER
+    """How seldom a sweep of a family asks: where its programs have many shapes, those that compile for each less often; in a family about
+    batches those that answer all points together more often, the others less.
+    """
+    about = FAMILIES[family]
+    stride = target.stride * (_BY_SHAPE if target.by_shape and about.shapes else 1)
+    if not about.together:
+        return stride
+    return max(1, stride // _OFTENER) if target.together else stride * _OFTENER
 
 
-def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, stride: int) -> list[tuple[int, Case]]:
+def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, stride: int) -> list[tuple[int, Case]]:
     """Every verdict on one oracle, with the program's number. Points that nobody could judge are not asked about."""
     result: list[tuple[int, Case]] = []
     ready: list[tuple[int, Question, list[int]]] = []
     most = _SLOW_POINTS if is_slow(target) and not target.together else None
-    for index, question in _share(target, asked, begin, stride):
+    for index, question in _share(target, asked, order.first, stride):
         points = range(len(question.points))[:most]
         refusal = target.supports(question)
         if refusal is not None:
@@ -182,6 +190,9 @@ def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, stri
                 for k in points
             ]
             continue
+        if not by_references(question, order.checks):
+            ready.append((index, question, list(points)))
+            continue
         judgeable = jury().judgeable(question)
         fair = [k for k in points if k in judgeable]
         unfair = [k for k in points if k not in judgeable]
@@ -190,10 +201,29 @@ def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, stri
         if fair:
             ready.append((index, question, fair))
     parts = [replace(q, points=tuple(q.points[k] for k in fair)) for _, q, fair in ready]
-    for (index, question, fair), part, given in zip(ready, parts, target.answer_all(parts), strict=True):
-        cases = jury().cases(target.name, question, given, at=fair)
-        result += [(index, replace(case, question=part) if target.together else case) for case in cases]
+    for turn, ((index, question, fair), part, given) in enumerate(zip(ready, parts, target.answer_all(parts), strict=True)):
+        if by_references(question, order.checks):
+            cases = jury().cases(target.name, question, given, at=fair)
+            cases = [replace(case, question=part) for case in cases] if target.together else cases
+        else:
+            cases = peer_cases(jury(), target.name, part, given)
+        if "twins" in order.checks and part.modes:
+            cases += _twins(target, part, given, cases, index + turn, order)
+        result += [(index, case) for case in cases]
     return result
+
+
+def _twins(
+    target: Oracle, question: Question, answers: Sequence[Answer], cases: Sequence[Case], turn: int, order: Order
+) -> list[Case]:
+    """A twin of the question; of a slow target none but what the same way says without jit."""
+    if is_slow(target):
+        name = f"{target.name}:nojit"
+        return twin_cases(jury(), target, question, answers, cases, turn, eager=oracle(name)) if name in order.oracles else []
+    skipped = {"other modes", "stacked"} if target.by_shape else set()
+    if len(question.modes) == 1 and {"vjp", "jvp"} <= set(order.checks):
+        skipped.add("other modes")  # it is asked anyway
+    return twin_cases(jury(), target, question, answers, cases, turn, frozenset(skipped))
 
 
 def _share(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, stride: int) -> list[tuple[int, Question]]:

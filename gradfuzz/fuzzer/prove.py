@@ -11,7 +11,6 @@ import numpy as np
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.batch import Raw, is_slow, jury, oracle
-from gradfuzz.fuzzer.classify import CLEAR
 from gradfuzz.fuzzer.finding import Case, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.judge import check_name
 from gradfuzz.fuzzer.reductions import canonical_names
@@ -22,8 +21,8 @@ from gradfuzz.fuzzer.shrink import operations, shrink
 from gradfuzz.fuzzer.specimen import Specimen
 from gradfuzz.fuzzer.standards import standards
 from gradfuzz.fuzzer.survey import asked, survey
-from gradfuzz.fuzzer.tolerance import Tolerance
-from gradfuzz.oracles.base import Answer, Array, Oracle
+from gradfuzz.fuzzer.twin_checks import like_engine
+from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
@@ -164,7 +163,7 @@ class _Trial:
         for (k, specimen, _), given in zip(ready, answers, strict=True):
             question, answer = specimen.alone().question(), given[specimen.place]
             (tolerance,) = jury().tolerances(question)
-            if self._target.name != "engine" and _like_engine(answer, tolerance):
+            if self._target.name != "engine" and like_engine(answer, tolerance):
                 continue
             (case,) = jury().cases(self._target.name, question, [answer])
             result[k] = _akin(case, self._kind, self._message)
@@ -182,25 +181,6 @@ def _ends(specimen: Specimen) -> bool:
         interpret(specimen.program, inputs, NumpyNamespace(specimen.precision), trip_limit=_TRIPS)
     except EvaluationError:
         return False
-    return True
-
-
-def _like_engine(answer: Answer, tolerance: Tolerance) -> bool:
-    """Whether an answer is what the engine says, as far as rounding lets one see: then there is nothing to judge."""
-    if answer.status != "ok" or len(answer.values) != len(tolerance.values):
-        return False
-    pairs: list[tuple[Array | None, Array, Array]] = list(
-        zip(answer.values, tolerance.values, tolerance.value_noise, strict=True)
-    )
-    pairs += [(answer.gradient.get(name), e, tolerance.noise[name]) for name, e in tolerance.gradient.items()]
-    for got, engine, noise in pairs:
-        if got is None or np.shape(got) != np.shape(engine):
-            return False
-        if engine.dtype == np.float64 and np.asarray(got).dtype != np.dtype(tolerance.precision):
-            return False
-        allowed = tolerance.allowed(engine, noise, np.zeros(np.shape(engine)))
-        if not np.all(np.abs(np.asarray(got, np.float64) - engine) <= CLEAR / 2 * allowed):
-            return False
     return True
 
 

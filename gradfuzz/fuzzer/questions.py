@@ -18,10 +18,12 @@ from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.typecheck import Typed, typecheck
 from gradfuzz.strategies import Case as Drawn
 
-__all__ = ["CHECKS", "mode_lists", "plain_question", "questions", "weighted_question"]
+__all__ = ["CHECKS", "by_references", "mode_lists", "plain_question", "questions", "weighted_question"]
 
-CHECKS = ("value", "vjp", "jvp")
-"""What may be asked: the value alone, reverse steps, forward steps. Every answer carries the value."""
+CHECKS = ("value", "vjp", "jvp", "twins")
+"""What may be asked: the value alone, reverse steps, forward steps, and twins of these (`twins.py`). Every answer carries the value."""
+
+_STEPS: Mapping[Mode, str] = {"rev": "vjp", "fwd": "jvp"}
 
 _THIRD_ORDER_EVERY = 4
 """Every so many programs one question of third order is asked: they cost most and find least."""
@@ -29,8 +31,10 @@ _THIRD_ORDER_EVERY = 4
 
 def mode_lists(index: int, orders: Sequence[int], checks: Sequence[str]) -> list[tuple[Mode, ...]]:
     """The differentiations asked of the program with this index: first order in every mode; higher orders in turn in each combination of modes."""
-    steps: list[Mode] = [mode for check, mode in (("vjp", "rev"), ("jvp", "fwd")) if check in checks]  # type: ignore[misc]
-    result: list[tuple[Mode, ...]] = []
+    steps = [mode for mode, check in _STEPS.items() if check in checks]
+    result: list[tuple[Mode, ...]] = [] if steps or "value" not in checks else [()]
+    if not steps and "twins" in checks:
+        steps = list(_STEPS)
     for order in orders:
         combinations = list(itertools.product(steps, repeat=order))
         if not combinations:
@@ -41,9 +45,12 @@ def mode_lists(index: int, orders: Sequence[int], checks: Sequence[str]) -> list
             result.append(combinations[index % len(combinations)])
         elif index % _THIRD_ORDER_EVERY == 0:
             result.append(combinations[index // _THIRD_ORDER_EVERY % len(combinations)])
-    if not result and "value" in checks:
-        result.append(())
     return result
+
+
+def by_references(question: Question, checks: Sequence[str]) -> bool:
+    """Whether the references are asked about every answer: not where twins are all that is to be checked of these modes."""
+    return all(_STEPS[mode] in checks for mode in question.modes)
 
 
 def questions(

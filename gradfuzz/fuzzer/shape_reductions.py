@@ -19,7 +19,7 @@ from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.syntax import ArrayConst, Call, Const, Expr, For, If, Name, Param, Program, Repeat, Stmt, While, walk
 from gradfuzz.programs.types import Type
 
-__all__ = ["fewer_axes", "plainer_parameters", "shorter_axes"]
+__all__ = ["fewer_axes", "plainer_parameters", "shorter_axes", "without_axis"]
 
 Shape = tuple[int, ...]
 
@@ -63,7 +63,7 @@ def fewer_axes(specimen: Specimen) -> Iterator[Draft]:
     for rank in sorted({p.type.rank for p in program.params if p.type.rank > 1}, reverse=True):
         for axis in range(rank):
             for aligned in (True, False):
-                yield from _at_either_end(specimen, _without_axis(program, rank, axis, aligned), axis - rank)
+                yield from _at_either_end(specimen, without_axis(program, rank, axis, aligned), axis - rank)
     for k, p in enumerate(program.params):
         for axis in range(p.type.rank if p.type.rank > 1 else 0):
             param = Param(p.name, Type(p.type.dtype, _removed(p.type.sizes, axis)))
@@ -92,7 +92,7 @@ def _first(specimen: Specimen, changed: Program, back: int) -> dict[str, Array]:
     return inputs
 
 
-def _without_axis(program: Program, rank: int, axis: int, aligned: bool) -> Program:
+def without_axis(program: Program, rank: int, axis: int, aligned: bool) -> Program:
     """`program` without the axis of its arrays of `rank`; where `aligned`, of arrays of lower rank that reach so far from the back, too."""
     back = axis - rank
 

@@ -6,7 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -64,7 +64,8 @@ class Pool:
         self._pool = ProcessPoolExecutor(size, mp_context=context, initializer=_begin)
 
     def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        return self._pool.submit(f, *args, **kwargs)
+        with _single_threaded():  # a process may be started, and NumPy reads this when it is imported there
+            return self._pool.submit(f, *args, **kwargs)
 
     def close(self, *, at_once: bool = False) -> None:
         processes: list[Any] = list((getattr(self._pool, "_processes", None) or {}).values())
@@ -75,8 +76,18 @@ class Pool:
                     process.terminate()
 
 
+@contextlib.contextmanager
+def _single_threaded() -> Iterator[None]:
+    """The environment that workers get; what somebody has set stays."""
+    added = {name: value for name, value in _ENVIRONMENT.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
 def _begin() -> None:
     """Runs first in every worker: Ctrl-C is the parent's affair."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name, value in _ENVIRONMENT.items():
-        os.environ.setdefault(name, value)

@@ -116,6 +116,8 @@ class Oracle(abc.ABC):
     """The version of the library behind it."""
     stride: int = 1
     """A sweep asks this oracle about every `stride`-th program: 1 for fast ways, more for those that take seconds to compile."""
+    by_shape: bool = False
+    """Whether every new shape of an array costs it a compilation: then it is asked about fewer programs of matrices and arrays."""
     together: bool = False
     """Whether the points of a question are the instances of one vectorized call: then what is said at one depends on the others."""
 

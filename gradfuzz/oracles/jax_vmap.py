@@ -42,6 +42,7 @@ class Vmap(Oracle):
     """`kind` says whether the derivative is mapped, or what is mapped differentiated."""
 
     version = jax.__version__
+    by_shape = True
     together = True
 
     def __init__(self, kind: Kind, *, jit: bool = False) -> None:

@@ -31,12 +31,17 @@ class Family:
     reached: Callable[[Case], frozenset[str]]
     together: bool = False
     """Whether it is about points that are answered in one call."""
+    shapes: bool = True
+    """Whether its programs have arrays of many shapes."""
 
 
 FAMILIES: dict[str, Family] = {
     # A further point of a loop program costs far less than a further program, which has to be compiled.
     "loops": Family(
-        lambda precisions: cases(precisions=precisions, min_points=3, max_points=6), tuple(g.name for g in GOALS), triggers
+        lambda precisions: cases(precisions=precisions, min_points=3, max_points=6),
+        tuple(g.name for g in GOALS),
+        triggers,
+        shapes=False,
     ),
     "linalg": Family(lambda precisions: linalg_cases(precisions=precisions), tuple(MATRIX_GOALS), matrix_triggers),
     "tensor": Family(lambda precisions: tensor_cases(precisions=precisions), tuple(TENSOR_GOALS), tensor_triggers),
