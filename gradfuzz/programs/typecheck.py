@@ -11,6 +11,7 @@ name's type is float, assigning an int to it converts.
 
 from __future__ import annotations
 
+import functools
 import keyword
 import math
 from collections.abc import Callable, Mapping
@@ -124,9 +125,11 @@ def expression_type(expr: Expr, variables: Mapping[str, Type]) -> Type:
         return _array_type(expr)
     types = tuple([expression_type(a, variables) for a in expr.args])
     try:
-        result = result_type(expr.op, types, dict(expr.params))
         if expr.params:
+            result = result_type(expr.op, types, dict(expr.params))
             _check_params(expr, types)
+        else:
+            result = _plain_type(expr.op, types)
         if result.shape:
             _check_entries(result, expr.op)
     except ProgramTypeError as error:
@@ -134,6 +137,12 @@ def expression_type(expr: Expr, variables: Mapping[str, Type]) -> Type:
             raise
         raise ProgramTypeError(str(error), line=expr.line) from None
     return result
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _plain_type(op: str, types: tuple[Type, ...]) -> Type:
+    """The type of `op` without parameters."""
+    return result_type(op, types, {})
 
 
 def check_name(name: str, what: str, line: int = 0) -> None:
