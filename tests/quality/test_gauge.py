@@ -314,4 +314,4 @@ def test_no_choice_is_a_finding_at_length(seed: int) -> None:
 
 @pytest.mark.slow
 def test_no_phase_is_a_finding_at_length(seed: int) -> None:
-    check(complex_ones(150, seed + 1), seed + 1)
+    check(complex_ones(100, seed + 1), seed + 1)
