@@ -6,6 +6,7 @@ dropped by the driver.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -149,7 +150,7 @@ def _parameter_without_axis(name: str, value: Any, rank: int, axis: int) -> Any:
 
 
 def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
-    """Everything as scalars; then one axis length, wherever it occurs, made smaller; then one axis of one parameter."""
+    """Everything as scalars; then one axis length, wherever it occurs, or in matrices only, made smaller; then one axis of one parameter."""
     program = specimen.program
     arrays = any(p.type.shape for p in program.params) or any(isinstance(n, ArrayConst) for n in walk(program))
     if not arrays:
@@ -165,16 +166,48 @@ def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
     for size in sorted(sizes, reverse=True):
         for smaller in (1, 2, size - 1):
             if 0 < smaller < size:
-                changed = _resized(program, size, smaller)
-                yield replace(specimen, program=changed, inputs=_in_range(specimen, smaller))
+                for last in (None, 2):
+                    changed = _resized(program, size, smaller, last)
+                    yield replace(specimen, program=changed, inputs=_in_range(specimen, smaller))
+                    yield _ordinary(specimen, changed)
     for k, p in enumerate(program.params):
         for axis, n in enumerate(p.type.sizes):
             for smaller in dict.fromkeys((1, 2, n - 1)):
                 if 0 < smaller < n:
                     shape = tuple(smaller if a == axis else m for a, m in enumerate(p.type.sizes))
-                    yield replace(
-                        program, params=(*program.params[:k], Param(p.name, Type(p.type.dtype, shape)), *program.params[k + 1 :])
-                    )
+                    param = Param(p.name, Type(p.type.dtype, shape))
+                    changed = replace(program, params=(*program.params[:k], param, *program.params[k + 1 :]))
+                    yield changed
+                    yield _ordinary(specimen, changed)
+
+
+def _ordinary(specimen: Specimen, changed: Program) -> Specimen:
+    """The specimen with a program of smaller arrays, at matrices and with weights that hide nothing: what is left of the old ones may have ties,
+    or be equal where only a difference shows.
+    """
+    inputs = {
+        p.name: _regular(p.type.sizes).astype(specimen.precision) if p.type.is_float and p.type.shape else specimen.inputs[p.name]
+        for p in changed.params
+    }
+    return replace(specimen.mapped(_signed), program=changed, inputs=inputs)
+
+
+def _regular(shape: Shape) -> Array:
+    """Matrices with a heavy diagonal that differs between instances, or a vector with a step between its entries; multiples of 1/8."""
+    places = np.arange(math.prod(shape)).reshape(shape)
+    entries: Array = (places * 5 % 7 - 3) / 8
+    if len(shape) < 2:
+        return entries + places + 1.5
+    instances = np.arange(math.prod(shape[:-2])).reshape((*shape[:-2], 1, 1)) / 2
+    rows = np.arange(shape[-2])[:, np.newaxis]
+    return np.where(rows == np.arange(shape[-1]), instances + rows + 2.0, entries)
+
+
+def _signed(weights: Array) -> Array:
+    """Weights of either sign, which differ."""
+    places = np.arange(weights.size).reshape(weights.shape)
+    result: Array = (places % 5 + 4) * (-1.0) ** places / 8
+    return result
 
 
 def _in_range(specimen: Specimen, size: int) -> dict[str, Array]:
@@ -201,11 +234,15 @@ def _entries(e: ArrayConst) -> Any:
     return np.array([v.value for v in e.values], object).reshape(e.shape)
 
 
-def _resized(program: Program, size: int, smaller: int) -> Program:
-    """`program` with every axis of length `size`, and every `for` of so many trips, made `smaller`; places along it stay in range."""
+def _resized(program: Program, size: int, smaller: int, last: int | None = None) -> Program:
+    """`program` with every axis of length `size`, and every `for` of so many trips, made `smaller`; places along it stay in range.
+
+    With `last` only so many axes of an array, the last ones: a batch may be as long as its matrices.
+    """
 
     def shape(old: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(smaller if n == size else n for n in old)
+        first = 0 if last is None else len(old) - last
+        return tuple(smaller if n == size and k >= first else n for k, n in enumerate(old))
 
     def parameter(value: Any) -> Any:
         if isinstance(value, tuple) and len(value) == 3 and value[0] == "slice":
@@ -216,7 +253,7 @@ def _resized(program: Program, size: int, smaller: int) -> Program:
 
     def expr(e: Expr) -> Expr:
         if isinstance(e, ArrayConst) and size in e.shape:
-            cut = _entries(e)[tuple(slice(smaller if n == size else n) for n in e.shape)]
+            cut = _entries(e)[tuple(map(slice, shape(e.shape)))]
             return ArrayConst(e.dtype, cut.shape, tuple(map(Const, cut.ravel().tolist())))
         if isinstance(e, Call) and e.op in ("reshape", "broadcast_to", "index", "index_update"):
             return replace(e, params=tuple((name, parameter(value)) for name, value in e.params))

@@ -292,3 +292,18 @@ def test_axes_go_and_windows_become_plain(
     (call,) = [n for n in walk(program) if isinstance(n, Call)]
     assert (call.op, dict(call.params)) == (op, parameters)
     assert [p.type.sizes for p in program.params] == [shape]
+
+
+def test_smaller_matrices_are_tried_at_ordinary_ones() -> None:
+    """What is left of the first matrices has equal entries; the batch is as long as they are."""
+    program = parse('def f(x: "float[2, 2, 2]"):\n    return inv(x)\n')
+    x = np.array([[[1.0, 2.0], [3.0, 4.0]], [[1.0, 5.0], [6.0, 7.0]]])
+    first = Specimen(program, {"x": x}, "float64", ("x",), ("rev",), (np.ones((2, 2, 2)),), {"x": np.ones((2, 2, 2))})
+
+    def differ(candidates: Sequence[Specimen]) -> list[bool]:
+        """Two instances whose first entries differ, or the whole first matrices."""
+        arrays = [c.inputs["x"] for c in candidates]
+        return [a.shape[:1] == (2,) and a.ndim == 3 and (a[0, 0, 0] != a[1, 0, 0] or np.array_equal(a, x)) for a in arrays]
+
+    smallest = shrink(first, differ).specimen
+    assert smallest.inputs["x"].shape == (2, 1, 1)
