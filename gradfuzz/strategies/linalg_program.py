@@ -62,7 +62,7 @@ def _recipes(ops: tuple[str, ...]) -> Table[tuple[Recipe, ...]]:
 def _program(dice: Dice, ops: tuple[str, ...], max_side: int, empty: bool) -> LinalgProgram:
     rows: tuple[Recipe, ...] = dice.weighted(_recipes(ops))
     recipe = dice.pick(rows)
-    batch = () if recipe.second == "vectors" else draw_batch(dice, empty=empty)
+    batch = () if recipe.second == "vectors" else draw_batch(dice, empty=empty, least=recipe.second == "broadcast")
     size = draw_size(dice, dice.pick(recipe.aspects), max_side, batch, least=recipe.least)
     return compose(dice, recipe, batch, size, total=dice.chance(_TOTAL))
 

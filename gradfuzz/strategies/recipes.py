@@ -74,6 +74,7 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe("det", "y = det(a)", ("y",), hostile=_INVERTIBLE),
     Recipe("det", "y = det(a)", ("y",), structure="singular", hostile=_SINGULAR),
     Recipe("det", "y = det(a)", ("y",), least=4),
+    Recipe("det", "y = det(a)\ny = y + trace(a)", ("y",), least=4),
     Recipe("slogdet", "y = slogdet(a)[1]", ("y",), hostile=_INVERTIBLE),
     Recipe("solve", "y = solve(a, b)", ("y",), second="matrix", hostile=_INVERTIBLE),
     Recipe("solve", "y = solve(a, b)", ("y",), second="vector"),
@@ -169,6 +170,7 @@ RECIPES: tuple[Recipe, ...] = (
 WEIGHTS: dict[str, int] = {
     **dict.fromkeys((recipe.op for recipe in RECIPES), 3),
     **dict.fromkeys(("trace", "diagonal", "tril", "triu", "outer"), 1),
-    **dict.fromkeys(("det", "solve"), 5),
+    "matmul": 4,
+    **dict.fromkeys(("det", "solve"), 6),
 }
 """How often each op is drawn, as against the others."""

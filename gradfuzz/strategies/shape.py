@@ -28,13 +28,18 @@ def _sizes(least: int, most: int) -> Table[int]:
     return _SIZES.where(lambda size: least <= size <= most)
 
 
-def draw_batch(dice: Dice, *, empty: bool = True) -> Shape:
-    """Batch axes; without `empty` none of them is 0."""
-    return dice.weighted(BATCHES if empty else BATCHES.where(lambda batch: 0 not in batch))
+@functools.cache
+def _batches(empty: bool, least: int) -> Table[Shape]:
+    return BATCHES.where(lambda batch: len(batch) >= least and (empty or 0 not in batch))
+
+
+def draw_batch(dice: Dice, *, empty: bool = True, least: int = 0) -> Shape:
+    """Batch axes, `least` of them or more; without `empty` none of them is 0."""
+    return dice.weighted(_batches(empty, least))
 
 
 _OTHERS: Table[Callable[[Shape], Shape]] = Table(
-    (40, lambda batch: batch[1:]), (30, lambda batch: (1,) * len(batch)), (30, lambda batch: (2, *batch)[-2:])
+    (60, lambda batch: batch[1:]), (20, lambda batch: (1,) * len(batch)), (20, lambda batch: (2, *batch)[-2:])
 )
 
 
