@@ -109,14 +109,18 @@ class _Cell:
 
 
 def _answered(oracle: Oracle, row: GridRow, grid: Grid, columns: frozenset[str]) -> list[_Cell]:
+    """The cells of one way. Its questions are asked all at once, which is cheaper where each has to be compiled."""
+    asked = [q for column, questions in zip(grid.columns, row.cells, strict=True) if column in columns for q in questions]
+    able = [q for q in asked if oracle.supports(q) is None]
+    answers = {id(q): given for q, given in zip(able, oracle.answer_all(able), strict=True)}
     return [
-        _cell(oracle, questions) if column in columns else _Cell("")
+        _cell(oracle, questions, answers) if column in columns else _Cell("")
         for column, questions in zip(grid.columns, row.cells, strict=True)
     ]
 
 
-def _cell(oracle: Oracle, questions: Sequence[Question]) -> _Cell:
-    found = [(question, k, case) for question in questions for k, case in enumerate(_cases(oracle, question))]
+def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, list[Answer]]) -> _Cell:
+    found = [(q, k, case) for q in questions for k, case in enumerate(_cases(oracle, q, answers.get(id(q))))]
     if not found:
         return _Cell("")
     word = min((_WORDS[case.verdict] for *_, case in found), key=_ORDER.index)
@@ -130,11 +134,15 @@ def _cell(oracle: Oracle, questions: Sequence[Question]) -> _Cell:
     return _Cell(word, _said(case), tuple(by), case.references, lambda: reproducer(specimen, case, oracle))
 
 
-def _cases(oracle: Oracle, question: Question) -> list[Case]:
-    refusal = oracle.supports(question)
-    nothing = [Answer("unsupported", message=refusal or "")] * len(question.points)
-    answers = nothing if refusal is not None else oracle.answer(question)
-    return jury().cases(oracle.name, question, answers, confirm=True)
+def _cases(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[Case]:
+    """The verdicts. What is not plain agreement is asked again, alone, and of both references."""
+    if answers is None:
+        nothing = Answer("unsupported", message=oracle.supports(question) or "")
+        return jury().cases(oracle.name, question, [nothing] * len(question.points))
+    cases = jury().cases(oracle.name, question, answers)
+    if all(case.verdict is Verdict.AGREE for case in cases):
+        return cases
+    return jury().cases(oracle.name, question, oracle.answer(question), confirm=True)
 
 
 def _reason(case: Case) -> str:

@@ -12,10 +12,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 from jax.extend import core
 
+from gradfuzz.oracles.jax_compile import quick_jit
 from gradfuzz.oracles.jax_exact import exact
 
 __all__ = ["StepByStep"]
@@ -137,7 +137,7 @@ def _primitive(eqn: Any) -> Function:
 @functools.lru_cache(maxsize=4096)
 def _compiled(primitive: Any, params: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
     """A primitive as a compiled function; eager dispatch would take three times as long per call."""
-    return jax.jit(functools.partial(primitive.bind, **dict(params)))
+    return quick_jit(functools.partial(primitive.bind, **dict(params)))
 
 
 def _steps(closed: core.ClosedJaxpr) -> int:

@@ -30,6 +30,7 @@ from gradfuzz.errors import EvaluationError, TripLimitError
 from gradfuzz.oracles import jax_answers
 from gradfuzz.oracles.base import Answer, Oracle, Precision, Question
 from gradfuzz.oracles.jax_answers import Ask, asking
+from gradfuzz.oracles.jax_compile import quick_jit
 from gradfuzz.oracles.jax_derivatives import Derivative
 from gradfuzz.oracles.jax_eval import StepByStep
 from gradfuzz.oracles.jax_loops import Style, loop_source
@@ -231,7 +232,7 @@ class Structured(Oracle):
         """Traces here and compiles in the pool, so that the next group is traced meanwhile."""
         try:
             asks, arguments = zip(*(job.together(self.style) for job in group), strict=True)
-            lowered = jax.jit(lambda *each: [ask(*a) for ask, a in zip(asks, each, strict=True)]).lower(*arguments)
+            lowered = quick_jit(lambda *each: [ask(*a) for ask, a in zip(asks, each, strict=True)]).lower(*arguments)
         except Exception:  # noqa: BLE001 - whatever JAX raises is the answer of one of the questions
             return None
         return pool.submit(lambda: lowered.compile()(*arguments))
@@ -267,7 +268,8 @@ class Structured(Oracle):
 
     def _alone(self, job: _Job, plain: bool) -> Callable[..., Any]:
         if self.jit:
-            return self._recent.get(job.key(self.style, False), lambda: jax.jit(job.ask(self.style)))
+            compiled = jax.jit if plain else quick_jit
+            return self._recent.get((plain, *job.key(self.style, False)), lambda: compiled(job.ask(self.style)))
         if plain:
             return job.ask(self.style)
         return self._recent.get(job.key(self.style, True), lambda: _step_by_step(job, self.style))

@@ -9,7 +9,7 @@ JAX's documentation says so; such an answer is inconclusive.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.oracles import jax_answers
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
 from gradfuzz.oracles.jax_answers import Ask, asking
+from gradfuzz.oracles.jax_compile import quick_jit
 from gradfuzz.oracles.jax_eval import StepByStep
 from gradfuzz.oracles.jax_loops import Style
 from gradfuzz.oracles.jax_structured import function_of, plan_of
@@ -29,6 +30,7 @@ from gradfuzz.programs.layout import Layout, layout_of
 __all__ = ["Vmap", "style_of"]
 
 Kind = Literal["vmap", "grad_of_vmap"]
+Compiling = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _SELECTED = "vmap computes both sides of a branch and selects, and the gradient of the side that is not taken is infinite there"
 
@@ -57,6 +59,12 @@ class Vmap(Oracle):
         return missing_op(question.program)
 
     def answer(self, question: Question) -> list[Answer]:
+        return self._answered(question, jax.jit)
+
+    def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
+        return [self._answered(question, quick_jit) for question in questions]
+
+    def _answered(self, question: Question, compiling: Compiling) -> list[Answer]:
         reason = self.supports(question)
         if reason is not None:
             return [Answer("unsupported", message=reason) for _ in question.points]
@@ -70,30 +78,32 @@ class Vmap(Oracle):
                 live.append(k)
             except EvaluationError as error:
                 answers[k] = jax_answers.failure(error)
-        together = self._together(replace(question, points=tuple(question.points[k] for k in live)), bound) if live else []
+        together = (
+            self._together(replace(question, points=tuple(question.points[k] for k in live)), bound, compiling) if live else []
+        )
         for k, answer in zip(live, together, strict=True):
             answers[k] = _checked(answer) if plan.selects else answer
         return answers
 
-    def _together(self, question: Question, bound: int) -> list[Answer]:
+    def _together(self, question: Question, bound: int, compiling: Compiling) -> list[Answer]:
         """The answers at points where the program can be run; loops that are not counted take at most `bound` trips."""
         points = range(len(question.points))
         try:
             with np.errstate(all="ignore"):
-                outputs, gradient = self._whole(question, bound)
+                outputs, gradient = self._whole(question, bound, compiling)
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
             return [jax_answers.failure(error) for _ in points]
         places = [_layout(question).instance(k) for k in points]
         return [jax_answers.answer(question, [y[at] for y in outputs], [g[at] for g in gradient]) for at in places]
 
-    def _whole(self, question: Question, bound: int) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def _whole(self, question: Question, bound: int, compiling: Compiling) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """The outputs and the gradient with all axes in front."""
         style = style_of(question)
         f = function_of(question.program, question.precision, style, bound if style == "scan" else 0)
         layout = _layout(question)
         ask, arguments = _mapped(f, question, layout) if self.kind == "vmap" else _of_mapped(f, question, layout)
         if self.jit:
-            results = jax.device_get(jax.jit(ask)(*arguments))
+            results = jax.device_get(compiling(ask)(*arguments))
         else:
             closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
             results = jax.tree.unflatten(jax.tree.structure(shapes), StepByStep(closed)(*jax.tree.leaves(arguments)))

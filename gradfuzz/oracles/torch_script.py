@@ -127,5 +127,8 @@ def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
         lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
         lines += [f"    vs = [torch.tensor(directions[name]{own}) for name in wrt]"] if question.order > 1 else []
     slope = "slope.double()" if widened else "slope"
-    lines += [f"    slopes = {call}", f"    return {{name: {slope}.clone().numpy(force=True) for name, slope in zip(wrt, slopes)}}"]
+    lines += [
+        f"    slopes = {call}",
+        f"    return {{name: {slope}.clone().numpy(force=True) for name, slope in zip(wrt, slopes)}}",
+    ]
     return "\n".join(lines) + "\n", used
