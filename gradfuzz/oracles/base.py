@@ -26,7 +26,10 @@ from gradfuzz.errors import UsageError
 from gradfuzz.programs.precision import Precision
 from gradfuzz.programs.syntax import Program
 
-__all__ = ["Answer", "Array", "Mode", "Oracle", "Point", "Precision", "Question", "Reference", "Status", "Truth"]
+__all__ = ["MOST_NESTED", "Answer", "Array", "Mode", "Oracle", "Point", "Precision", "Question", "Reference", "Status", "Truth"]
+
+MOST_NESTED = 10_000
+"""Ways that compute whole Jacobians are not asked for more numbers: a third order over 50 entries takes minutes."""
 
 Array = npt.NDArray[Any]
 Mode = Literal["fwd", "rev"]
@@ -67,6 +70,12 @@ class Question:
     @property
     def order(self) -> int:
         return len(self.modes)
+
+    @property
+    def nested_entries(self) -> int:
+        """How many numbers whole Jacobians of the differentiated inputs have, nested to the question's order."""
+        entries = sum(self.points[0].inputs[name].size for name in self.wrt) if self.points else 0
+        return int(entries) ** self.order
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.questions import plain_question
+from gradfuzz.fuzzer.questions import plain_question, weighted_question
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
@@ -195,3 +195,14 @@ def test_a_reproducer_makes_the_vectorized_call(way: str, tmp_path: Path) -> Non
     file.write_text(text)
     run = subprocess.run([sys.executable, "-I", str(file)], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("name", ["jax:jacobian", "torch:jacobian"])
+def test_whole_jacobians_are_refused_where_they_are_too_large(name: str) -> None:
+    pytest.importorskip(name.partition(":")[0])
+    (oracle,) = resolve(name)
+    program = parse('def f(x: "float[6, 6]"):\n    return sin(x)\n')
+    point = Point({"x": np.ones((6, 6))})
+    assert oracle.supports(weighted_question(program, [point], "float64", ("rev", "fwd"))) is None
+    refusal = oracle.supports(weighted_question(program, [point], "float64", ("rev", "fwd", "rev")))
+    assert refusal == "whole Jacobians of order 3 have more than 10,000 entries here"
