@@ -134,9 +134,13 @@ def _weights(typed: Typed, rng: np.random.Generator) -> tuple[Array | None, ...]
 
 def _signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """Multiples of 1/8 from 0.5 to 2 in size, of either sign, never 1."""
-    eighths = rng.choice([4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16], size=shape)
-    result: Array = np.asarray(eighths * rng.choice([-1.0, 1.0], size=shape) / 8)
+    eighths = _EIGHTHS[rng.integers(0, len(_EIGHTHS), size=shape)]
+    result: Array = np.asarray(eighths * _SIGNS[rng.integers(0, len(_SIGNS), size=shape)] / 8)
     return result
+
+
+_EIGHTHS = np.array([4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16])
+_SIGNS = np.array([-1.0, 1.0])
 
 
 def _in_precision(inputs: Mapping[str, Array], precision: Precision) -> dict[str, Array]:

@@ -28,6 +28,16 @@ class Ruling:
     references: tuple[str, ...]
 
 
+_MOST_DIFFERENCES = 300
+"""At a kink of a large question differences are not worth their time: those of a third order of 24 entries take ten seconds."""
+
+
+def _differences(question: Question) -> int:
+    """How many differences a point of a question takes, about."""
+    entries = sum(question.points[0].inputs[name].size for name in question.wrt)
+    return int(entries) * 3**question.order
+
+
 class Truths:
     """The references, and their latest rulings: several modes and several targets ask for the same truth."""
 
@@ -55,7 +65,7 @@ class Truths:
     def _quick(self, question: Question) -> list[Ruling]:
         rulings = [Ruling(truth, (self._fast.name,)) for truth in self._fast.truth(question)]
         kinks = [k for k, ruling in enumerate(rulings) if ruling.truth.kink]
-        if kinks:
+        if kinks and _differences(question) <= _MOST_DIFFERENCES:
             asked = replace(question, points=tuple(question.points[k] for k in kinks))
             for k, truth in zip(kinks, self._second.truth(asked), strict=True):
                 # A ball that cannot tell two sides apart is no kink where the differences see none.

@@ -32,7 +32,7 @@ class TorchOracle(Oracle):
     limits: tuple[type[BaseException], ...] = (NotImplementedError,)
     """Exceptions that say that torch cannot do this, rather than that it failed."""
     refusals = re.compile(
-        r"not (yet |currently )?(implemented|supported)|(does not|doesn't|cannot) support|unsupported|is not differentiable when",
+        r"not (yet |currently )?(implemented|supported)|(does not|doesn't|cannot) support|n't supported|unsupported|is not differentiable when",
         re.IGNORECASE,
     )
     """How messages of other exceptions say so."""
