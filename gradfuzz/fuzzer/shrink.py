@@ -187,6 +187,7 @@ def cost(specimen: Specimen) -> tuple[object, ...]:
         len({n.id for n in names}),
         sum(len(p.type.shape) for p in program.params),
         sum(np.size(specimen.inputs[p.name]) for p in program.params),
+        sum(sum(p.type.sizes) for p in program.params),
         len(names),
         sum(_OPS.get(c.op, 3) for c in calls),
         sum(_plain_parameters(c) for c in calls),

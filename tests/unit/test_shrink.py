@@ -307,3 +307,12 @@ def test_smaller_matrices_are_tried_at_ordinary_ones() -> None:
 
     smallest = shrink(first, differ).specimen
     assert smallest.inputs["x"].shape == (2, 1, 1)
+
+
+def test_arrays_without_entries_get_smaller_too() -> None:
+    program = parse('def f(x: "float[0, 3, 3]"):\n    return inv(x)\n')
+    x, w = np.zeros((0, 3, 3)), np.ones((0, 3, 3))
+    first = Specimen(program, {"x": x}, "float64", ("x",), ("rev",), (w,), {"x": w})
+    smallest = shrink(first, lambda candidates: [c.inputs["x"].shape[:1] == (0,) for c in candidates]).specimen
+    assert smallest.inputs["x"].size == 0
+    assert sum(smallest.inputs["x"].shape) <= 2
