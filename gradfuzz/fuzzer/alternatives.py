@@ -1,7 +1,8 @@
 """Other ways to write the same derivative, which libraries have and the engine has not: what they lose by rounding is granted, too.
 
 The derivative of a product over n entries is y / x_k by division, and the product of the others by the engine. At higher orders the first
-leaves rounding where the second is exactly 0: the third derivative of x_1 x_2 is no structural zero in it.
+leaves rounding where the second is exactly 0: the third derivative of x_1 x_2 is no structural zero in it. Likewise the gradient of a determinant
+is det(a) a^-H to libraries and the matrix of the minors to the engine, whose derivatives do not cancel.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from typing import Any
 
 from gradfuzz.engine import Rules
 from gradfuzz.engine.functions import conj, cumulative_sum, expand_reduced, flip, where
+from gradfuzz.engine.linalg import inv
+from gradfuzz.engine.linalg_rules.matrices import adjoint, expand
 from gradfuzz.engine.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.value import Value
 from gradfuzz.programs.graph import Equation
@@ -21,13 +24,15 @@ _PRODUCTS = ("prod", "cumulative_prod")
 
 
 class _ByDivision(ReverseMode):
-    """Products are differentiated as y / x_k (its conjugate, where they are complex) where x_k is not 0."""
+    """Products are differentiated as y / x_k (its conjugate, where they are complex) where x_k is not 0, determinants as y x^-1."""
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         (others, *_) = parts = super().equation(node, g, tape)
-        if node.op not in _PRODUCTS or others is None:
+        if node.op not in (*_PRODUCTS, "det") or others is None:
             return parts
         x, y = self.value(tape.read(node.inputs[0])), self.value(tape.read(node.output))
+        if node.op == "det":
+            return [expand(g * conj(y)) * inv(adjoint(x))]
         params: dict[str, Any] = dict(node.params)
         if node.op == "prod":
             whole = expand_reduced(g * conj(y), x.shape, params["axis"], params["keepdims"])
@@ -44,5 +49,5 @@ BY_DIVISION = Rules(reverse=_ByDivision)
 
 
 def divides(program: Program) -> bool:
-    """Whether the program has a product over entries."""
-    return any(isinstance(n, Call) and n.op in _PRODUCTS for n in walk(program))
+    """Whether the program has a product over entries, or a determinant."""
+    return any(isinstance(n, Call) and n.op in (*_PRODUCTS, "det") for n in walk(program))

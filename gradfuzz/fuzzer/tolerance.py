@@ -97,7 +97,7 @@ def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tole
     order = question.order
     modes = dict.fromkeys([_only("rev", order), _only("fwd", order), question.modes])
     found = [_widest(same_point) for same_point in zip(*(_by_modes(question, m, trip_limit) for m in modes), strict=True)]
-    if order < 2 or not divides(question.program):
+    if not divides(question.program):
         return found
     others = _by_modes(question, _only("rev", order), trip_limit, BY_DIVISION)
     return [t if t.reason or other.reason else _widest([t, other]) for t, other in zip(found, others, strict=True)]

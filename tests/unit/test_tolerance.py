@@ -9,6 +9,7 @@ import pytest
 
 from gradfuzz.fuzzer.finding import Reason
 from gradfuzz.fuzzer.perturbed import EPS, LANES, PerturbedNamespace, UndecidedError, unit_roundoff
+from gradfuzz.fuzzer.questions import weighted_question
 from gradfuzz.fuzzer.tolerance import SAFETY, Tolerance, tolerances, wide_tolerances
 from gradfuzz.oracles.base import Point, Question
 from gradfuzz.programs import parse
@@ -247,3 +248,14 @@ class TestPerturbedNamespace:
 
     def test_eps_stands_above_the_rounding_of_float64(self) -> None:
         assert all(eps > 2.0**10 * unit_roundoff("float64") for eps in EPS.values())
+
+
+def test_determinants_by_the_inverse_are_granted_their_rounding() -> None:
+    """Second derivatives of det(a) a^-H cancel where those of the minors do not: det of a 2 x 2 matrix is a sum of products of two entries."""
+    program = parse('def f(a: "float[2, 2]"):\n    return det(a)\n')
+    point = Point({"a": np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-6]])})  # a^-1 has entries of 64
+    question = weighted_question(program, [point], "float64", ("rev", "rev"))
+    (narrow,), (granted,) = tolerances(question), wide_tolerances(question)
+    roundoff = np.finfo(np.float64).eps / 2
+    assert np.all(narrow.noise["a"] < 8 * roundoff)
+    assert np.all(granted.noise["a"] > 64 * roundoff)
