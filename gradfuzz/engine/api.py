@@ -148,7 +148,7 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Ch
             value, pullback = vjp(f, *args, checkpoint=checkpoint)
             _refuse_complex(value, "a result")
             rows = [pullback(unit)[argnum] for unit in _units(_shape(value), precision)]
-            return _assemble(rows, _shape(value), shape)
+            return _assemble(rows, _shape(value), shape) if rows else np.zeros((*_shape(value), *shape), precision)
         columns = []
         value = None
         for unit in _units(shape, precision):
@@ -157,7 +157,7 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Ch
         value = vjp(f, *args)[0] if value is None else value
         _refuse_complex(value, "a result")
         if not columns:
-            return np.zeros((*_shape(value), *shape))
+            return np.zeros((*_shape(value), *shape), precision)
         result = _assemble(columns, shape, _shape(value))
         return _swap(result, len(shape))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.finding import Case, Verdict
 from gradfuzz.fuzzer.judge import check_name
@@ -75,8 +77,11 @@ def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
 
 
 def _in_precision(specimen: Specimen, precision: Precision) -> Specimen:
-    inputs = {name: v.astype(precision) if is_float(v.dtype) else v for name, v in specimen.inputs.items()}
-    others = tuple({n: v.astype(precision) if is_float(v.dtype) else v for n, v in other.items()} for other in specimen.others)
+    with np.errstate(over="ignore", under="ignore"):
+        inputs = {name: v.astype(precision) if is_float(v.dtype) else v for name, v in specimen.inputs.items()}
+        others = tuple(
+            {n: v.astype(precision) if is_float(v.dtype) else v for n, v in other.items()} for other in specimen.others
+        )
     return replace(specimen, precision=precision, inputs=inputs, others=others)
 
 

@@ -68,3 +68,12 @@ def test_vmap_and_vectorize_of_no_instances(f: Callable[[Any], Any], sizes: tupl
     ):
         assert np.shape(g) == none.shape
         assert np.asarray(g).dtype == dtype
+
+
+@pytest.mark.parametrize("mode", ["fwd", "rev"])
+@pytest.mark.parametrize("f", [lambda x: x, engine.sum, lambda x: 1.0], ids=["identity", "sum", "constant"])
+def test_the_jacobian_of_no_entries_has_the_dtype_of_its_argument(mode: Any, f: Any) -> None:
+    x = np.zeros((0, 2), np.float32)
+    found = np.asarray(engine.jacobian(f, mode=mode)(x))
+    assert found.dtype == np.float32
+    assert found.shape == (*np.shape(f(x)), 0, 2)
