@@ -1,0 +1,47 @@
+"""The second derivative of jnp.linalg.det at exactly singular matrices is NaN or wrong, where the first is right.
+
+The determinant is a polynomial, with derivatives of every order everywhere. At diag(1, 2, 3, 0) the second derivative along a direction V has the
+gradient that the sum over permutations has; JAX returns NaN (up to 3 x 3 it has closed forms, which are right). The rule for the first derivative solves with a factor that it mends at a zero
+pivot, and what it does there is not what its own derivative needs.
+Prints expected and got, and exits with 1 while they differ.
+"""
+
+import itertools
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+jax.config.update("jax_enable_x64", True)
+
+
+def by_permutations(a):
+    n = a.shape[0]
+    total = 0.0
+    for p in itertools.permutations(range(n)):
+        sign = (-1) ** sum(p[i] > p[j] for i in range(n) for j in range(i + 1, n))
+        term = sign
+        for i in range(n):
+            term = term * a[i, p[i]]
+        total = total + term
+    return total
+
+
+direction = jnp.array([[1.0, -2.0, 0.5, 1.0], [0.25, 1.0, -1.0, 0.5], [2.0, 0.75, -0.5, -1.5], [0.5, -0.25, 1.0, 2.0]])
+
+
+def second(f, a):
+    return np.asarray(jax.grad(lambda x: jnp.sum(jax.grad(f)(x) * direction))(a))
+
+
+wrong = 0
+regular, singular = jnp.diag(jnp.array([1.0, 2.0, 3.0, 4.0])), jnp.diag(jnp.array([1.0, 2.0, 3.0, 0.0]))
+rank_three = jnp.array([[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 3.0]])
+for a in (regular, singular, rank_three):
+    first = np.allclose(jax.grad(jnp.linalg.det)(a), jax.grad(by_permutations)(a))
+    expected, got = second(by_permutations, a), second(jnp.linalg.det, a)
+    holds = np.allclose(got, expected)
+    wrong += not holds
+    print(f"{a.tolist()}: first derivative {'right' if first else 'wrong'}; second, expected\n{expected}\ngot\n{got}{'' if holds else '   wrong'}")
+sys.exit(1 if wrong else 0)
