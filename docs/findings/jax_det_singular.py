@@ -1,8 +1,8 @@
-"""The second derivative of jnp.linalg.det at exactly singular matrices is NaN or wrong, where the first is right.
+"""The derivatives of jnp.linalg.det at exactly singular matrices, from 4 x 4 on: the second is NaN, and the first is 0 where a zero pivot is not the last.
 
-The determinant is a polynomial, with derivatives of every order everywhere. At diag(1, 2, 3, 0) the second derivative along a direction V has the
-gradient that the sum over permutations has; JAX returns NaN (up to 3 x 3 it has closed forms, which are right). The rule for the first derivative solves with a factor that it mends at a zero
-pivot, and what it does there is not what its own derivative needs.
+The determinant is a polynomial, with derivatives of every order everywhere; at rank n - 1 the first is not 0. Up to 3 x 3 JAX has closed forms,
+which are right. For larger matrices its rule mends the last pivot of the factorization where it is 0. In the third matrix below the
+zero pivot is the last but one.
 Prints expected and got, and exits with 1 while they differ.
 """
 
@@ -39,9 +39,9 @@ wrong = 0
 regular, singular = jnp.diag(jnp.array([1.0, 2.0, 3.0, 4.0])), jnp.diag(jnp.array([1.0, 2.0, 3.0, 0.0]))
 rank_three = jnp.array([[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 3.0]])
 for a in (regular, singular, rank_three):
-    first = np.allclose(jax.grad(jnp.linalg.det)(a), jax.grad(by_permutations)(a))
-    expected, got = second(by_permutations, a), second(jnp.linalg.det, a)
-    holds = np.allclose(got, expected)
-    wrong += not holds
-    print(f"{a.tolist()}: first derivative {'right' if first else 'wrong'}; second, expected\n{expected}\ngot\n{got}{'' if holds else '   wrong'}")
+    for order, of in (("first", lambda f, x: np.asarray(jax.grad(f)(x))), ("second", second)):
+        expected, got = of(by_permutations, a), of(jnp.linalg.det, a)
+        holds = np.allclose(got, expected)
+        wrong += not holds
+        print(f"{a.tolist()}: {order} derivative, expected\n{expected}\ngot\n{got}{'' if holds else '   wrong'}")
 sys.exit(1 if wrong else 0)
