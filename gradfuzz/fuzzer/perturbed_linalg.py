@@ -24,9 +24,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from gradfuzz.errors import DomainError
-from gradfuzz.fuzzer.lanes import Array, has_lanes, is_complex
+from gradfuzz.fuzzer.lanes import Array, UndecidedError, has_lanes, is_complex
 from gradfuzz.programs.linalg_internal import GAP_UNITS
 from gradfuzz.programs.linalg_numpy import LinalgNumpy
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.product_objects import aligned
 
 __all__ = ["LinalgLanes"]
@@ -35,6 +36,10 @@ _NUMPY = LinalgNumpy()
 
 _NUMPY_RANK = 1e-15
 """NumPy's pinv takes singular values up to this share of the greatest for 0."""
+
+
+_UNCLEAR = 8.0
+"""A gap is unclear to this many times what the engine takes for rounding of 0 in the target's precision: twice its epsilon, and as much again for others."""
 
 
 class LinalgLanes:
@@ -218,6 +223,11 @@ class LinalgLanes:
         diagonal = np.eye(m, n, dtype=np.bool_)[..., np.newaxis] & hollow
         if np.any(closed & ~diagonal & (self._exact(k) != 0)):
             raise DomainError("the derivative depends on what a repeated eigenvalue or singular value leaves open")
+        unclear = np.abs(self._exact(gaps)) <= _UNCLEAR * GAP_UNITS * max(m, n) * FORMATS[self.precision].roundoff * self._exact(
+            largest
+        )
+        if np.any(unclear & ~closed & ~diagonal & (self._exact(k) != 0)):
+            raise UndecidedError(f"two eigenvalues or singular values are closer to each other than {self.precision} tells")
         skipped = closed | diagonal
         return self._rounded(np.where(skipped, 0.0, k / np.where(skipped, 1.0, gaps)))
 

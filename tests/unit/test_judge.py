@@ -12,8 +12,11 @@ import pytest
 from gradfuzz.fuzzer.classify import CLEAR
 from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
 from gradfuzz.fuzzer.judge import check_name, judge
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.questions import weighted_question
 from gradfuzz.fuzzer.tolerance import SAFETY, Tolerance
 from gradfuzz.oracles.base import Answer, Point, Question, Truth
+from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.programs import parse
 
 SQUARE = parse("def f(x):\n    return x * x\n")
@@ -257,3 +260,15 @@ def test_every_entry_has_its_own_tolerance() -> None:
     wrong = Answer("ok", (np.array(1.0),), {"x": slopes + np.array([1e-20, 0.0])})
     case = judge("target", asked, 0, wrong, true, granted)
     assert (case.verdict, case.worst) == (Verdict.DISAGREE, ("x", (0,)))
+
+
+def test_singular_values_that_the_precision_cannot_tell_apart_are_no_question_about_their_gap() -> None:
+    """Near a matrix of rank 1 the smaller two are rounding in float32, where the engine's gap is closed, and 1e-3 apart in float64."""
+    program = parse('def f(a: "float[3, 3]"):\n    s = svdvals(a)\n    return s * s\n')
+    rank_one = np.outer([1.0, 0.5, -0.75], [0.25, -1.0, 0.5])
+    near = (rank_one + np.diag([3e-8, 2e-8, 5e-8])).astype(np.float32)
+    question = weighted_question(program, [Point({"a": near})], "float32", ("fwd", "fwd"))
+    (case,) = Jury().cases("engine", question, EngineOracle().answer(question))
+    assert np.isnan(case.answer.gradient["a"]).any()
+    assert case.verdict is Verdict.INCONCLUSIVE
+    assert case.reason is Reason.PRIMAL
