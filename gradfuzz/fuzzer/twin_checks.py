@@ -51,7 +51,7 @@ def peer_cases(jury: Jury, oracle: str, question: Question, answers: Sequence[An
     for k, (answer, tolerance) in enumerate(zip(answers, jury.tolerances(question), strict=True)):
         case = Case(oracle, question, question.points[k], None, answer, Verdict.AGREE)
         if tolerance.reason is not None:
-            case = replace(case, verdict=Verdict.INCONCLUSIVE, reason=tolerance.reason, message=tolerance.message)
+            case = _undecided(case, tolerance)
         elif not like_engine(answer, tolerance):
             (case,) = jury.cases(oracle, question, [answer], at=[k])
         result.append(case)
@@ -121,11 +121,16 @@ def _compared(
             return [case]
         tolerance = jury.tolerances(question)[k]
         if tolerance.reason is not None:
-            return [replace(case, verdict=Verdict.INCONCLUSIVE, reason=tolerance.reason, message=tolerance.message)]
+            return [_undecided(case, tolerance)]
         if alike(answer, mapped.values, mapped.gradient, tolerance):
             return [case]
     judged = [case for q, other in zip(twin.questions, own, strict=True) for case in jury.cases(oracle, q, [other], at=[place])]
     return judged + [case for case in jury.cases(target, question, [answer], at=[k]) if case.verdict is Verdict.DISAGREE]
+
+
+def _undecided(case: Case, tolerance: Tolerance) -> Case:
+    """The case where rounding cannot be measured: nothing can be said."""
+    return replace(case, verdict=Verdict.INCONCLUSIVE, reason=tolerance.reason, message=tolerance.message)
 
 
 def _strict(question: Question, like: Answer) -> Tolerance:

@@ -26,9 +26,9 @@ from gradfuzz.errors import UsageError
 from gradfuzz.programs.precision import Precision
 from gradfuzz.programs.syntax import Program
 
-__all__ = ["MOST_NESTED", "Answer", "Array", "Mode", "Oracle", "Point", "Precision", "Question", "Reference", "Status", "Truth"]
+__all__ = ["Answer", "Array", "Mode", "Oracle", "Point", "Precision", "Question", "Reference", "Status", "Truth"]
 
-MOST_NESTED = 10_000
+_MOST_NESTED = 10_000
 """Ways that compute whole Jacobians are not asked for more numbers: a third order over 50 entries takes minutes."""
 
 Array = npt.NDArray[Any]
@@ -72,10 +72,12 @@ class Question:
         return len(self.modes)
 
     @property
-    def nested_entries(self) -> int:
-        """How many numbers whole Jacobians of the differentiated inputs have, nested to the question's order."""
+    def too_many_slopes(self) -> str | None:
+        """Why ways that compute whole Jacobians, nested to the question's order, are not asked; None where they are."""
         entries = sum(self.points[0].inputs[name].size for name in self.wrt) if self.points else 0
-        return int(entries) ** self.order
+        if entries**self.order <= _MOST_NESTED:
+            return None
+        return f"whole Jacobians of order {self.order} have more than {_MOST_NESTED:,} entries here"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

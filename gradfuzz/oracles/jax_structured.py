@@ -28,7 +28,7 @@ from jax.extend import core
 
 from gradfuzz.errors import EvaluationError, TripLimitError
 from gradfuzz.oracles import jax_answers
-from gradfuzz.oracles.base import MOST_NESTED, Answer, Oracle, Precision, Question
+from gradfuzz.oracles.base import Answer, Oracle, Precision, Question
 from gradfuzz.oracles.jax_answers import Ask, asking
 from gradfuzz.oracles.jax_compile import quick_jit
 from gradfuzz.oracles.jax_derivatives import Derivative
@@ -178,8 +178,8 @@ class Structured(Oracle):
             return "JAX has no reverse mode for lax.while_loop"
         if "rev" in question.modes and self.style == "fori_loop" and plan.open_ended:
             return "JAX has no reverse mode for lax.fori_loop or lax.while_loop with a trip count known only at run time"
-        if self.by is not None and question.nested_entries > MOST_NESTED:
-            return f"whole Jacobians of order {question.order} have more than {MOST_NESTED:,} entries here"
+        if self.by is not None and question.too_many_slopes is not None:
+            return question.too_many_slopes
         return missing_op(question.program) or refused_op(question.program, question.precision)
 
     def answer(self, question: Question) -> list[Answer]:

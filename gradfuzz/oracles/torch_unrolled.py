@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.oracles.base import MOST_NESTED, Answer, Array, Oracle, Point, Precision, Question
+from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Precision, Question
 from gradfuzz.oracles.linalg_source import missing_op
 from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_func, by_jacobians, by_reverse
 from gradfuzz.oracles.torch_linalg import ignored_vectors
@@ -119,9 +119,7 @@ class Jacobian(TorchOracle):
     stride = 4
 
     def supports(self, question: Question) -> str | None:
-        if question.nested_entries > MOST_NESTED:
-            return f"whole Jacobians of order {question.order} have more than {MOST_NESTED:,} entries here"
-        return super().supports(question)
+        return question.too_many_slopes or super().supports(question)
 
     def differentiate(
         self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
