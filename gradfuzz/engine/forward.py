@@ -61,22 +61,28 @@ class ForwardMode:
             return [ans.atom], [None]
         if node.op == "sign":
             return [ans.atom], [None]
-        rules = JVP.get(node.op)
-        if rules is None:
+        if node.op not in JVP:
             raise NotDifferentiableError(f"no forward rule for {node.op}; give it a line in engine/jvp_rules.py")
         args = [self.value(a) for a in arguments]
         total: Tangent = None
         for k in active:
-            if isinstance(rules, tuple):
-                part = rules[k](tangents[k], ans, *args, **dict(node.params))
-            else:
-                part = rules(k, tangents[k], ans, *args, **dict(node.params))
+            part = self.rule(node, k, tangents[k], ans, args)
             if part is None:
                 continue
             if part.shape != ans.shape:
                 part = broadcast_to(part, ans.shape)
             total = part if total is None else total + part
         return [ans.atom], [total]
+
+    def rule(self, node: Equation, k: int, t: Tangent, ans: Value, args: Sequence[Value]) -> Tangent:
+        """What the table says is the tangent of the result along the tangent of argument `k`; it may still have to be broadcast."""
+        rules = JVP[node.op]
+        part: Tangent
+        if isinstance(rules, tuple):
+            part = rules[k](t, ans, *args, **dict(node.params))
+        else:
+            part = rules(k, t, ans, *args, **dict(node.params))
+        return part
 
     def loop(self, node: Loop, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
         """A loop with more carries: the tangents of those carries that can be non-zero, found as a fixpoint."""

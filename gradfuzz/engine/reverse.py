@@ -92,8 +92,7 @@ class ReverseMode:
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op == "sign":
             return [None] * len(node.inputs)
-        rules = VJP.get(node.op)
-        if rules is None:
+        if node.op not in VJP:
             raise NotDifferentiableError(f"no reverse rule for {node.op}; give it a line in engine/vjp_rules.py")
         ans = self.value(tape.read(node.output))
         args = [self.value(tape.read(a)) for a in node.inputs]
@@ -102,14 +101,21 @@ class ReverseMode:
             if not tape.is_active(atom):
                 parts.append(None)
                 continue
-            if isinstance(rules, tuple):
-                part = rules[k](g, ans, *args, **dict(node.params))
-            else:
-                part = rules(k, g, ans, *args, **dict(node.params))
+            part = self.rule(node, k, g, ans, args)
             if part is not None:
                 part = _like(part, args[k])
             parts.append(part if part is None or part.shape == args[k].shape else unbroadcast(part, args[k].shape))
         return parts
+
+    def rule(self, node: Equation, k: int, g: Value, ans: Value, args: Sequence[Value]) -> Cotangent:
+        """What the table says is the cotangent of argument `k`; broadcasting is not undone yet."""
+        rules = VJP[node.op]
+        part: Cotangent
+        if isinstance(rules, tuple):
+            part = rules[k](g, ans, *args, **dict(node.params))
+        else:
+            part = rules(k, g, ans, *args, **dict(node.params))
+        return part
 
     def equation_of_several(self, node: Equation, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         """The same for all results of one computation at once; the rule gets a cotangent or None for each."""
