@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gradfuzz.fuzzer.finding import Finding, Reason
+from gradfuzz.fuzzer.finding import Cluster, Finding, Reason
 
 __all__ = ["Event", "FindingFound", "Progress", "SweepFinished", "SweepStarted", "TargetSummary"]
 
@@ -75,13 +75,15 @@ class SweepFinished:
     checks: int
     summaries: tuple[TargetSummary, ...]
     findings: tuple[Finding, ...]
-    """Ranked: most serious first, then those at ordinary inputs, then the most often seen."""
+    """Ranked: those at ordinary inputs first and absurd ones last, then the most serious, then the most often seen."""
     complete: bool
     """False where a time limit or an interrupt ended it early."""
     interrupted: bool
     rerun: str
     coverage: Mapping[str, int] = field(default_factory=dict)
     """How many programs had each of the triggers that strategies.coverage counts."""
+    clusters: tuple[Cluster, ...] = ()
+    """The findings by root cause."""
 
 
 Event = SweepStarted | Progress | FindingFound | SweepFinished

@@ -2,6 +2,8 @@
 
 Case      one question to one target at one point, with its verdict
 Finding   disagreements of one kind of one target, shrunk, with three points
+Cause     the planted bug that a finding behaves like
+Cluster   findings of one root cause, as far as can be told
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass, field
 from gradfuzz.oracles.base import Answer, Array, Mode, Point, Precision, Question, Truth
 from gradfuzz.programs.syntax import Program
 
-__all__ = ["Case", "Class", "Finding", "FindingPoint", "Reason", "Verdict"]
+__all__ = ["Case", "Cause", "Class", "Cluster", "Finding", "FindingPoint", "Likelihood", "Reason", "Verdict"]
 
 
 class Verdict(enum.Enum):
@@ -100,6 +102,32 @@ class FindingPoint:
     error_over_allowed: float
 
 
+class Likelihood(enum.Enum):
+    """How well a planted bug explains a finding."""
+
+    CERTAIN = "certain"
+    """It alone gives the target's answers: at every point, in every mode and loop form asked, and on the program as it was drawn."""
+    LIKELY = "likely"
+    """It gives them too, but others do as well, or there is too little to tell."""
+    POSSIBLE = "possible"
+    """It gives the wrong answers to the shrunk program, but not everything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The planted bug that a finding behaves like."""
+
+    mutant: str
+    """Its alias: `mutant:ALIAS` is a target."""
+    likelihood: Likelihood
+    summary: str
+    """What is wrong in it, in words."""
+    reported: str
+    """The real report of that kind; "systematic" where it was made from a rule."""
+    also: tuple[str, ...] = ()
+    """Others that cannot be told from it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Finding:
     """A disagreement, shrunk and de-duplicated."""
@@ -128,5 +156,16 @@ class Finding:
     """(times the target repeated the wrong answer, times asked)."""
     note: str = ""
     """Where it shows: only one loop form, only one mode, only batched; or "suspect the reference"."""
+    cause: Cause | None = None
     script: str = ""
     """A standalone script that needs the target's library and mpmath only; exits 1 while the bug is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Findings that seem to have one root cause."""
+
+    label: str
+    """As in "torch: carry cotangent dropped, only the last trip counts"."""
+    findings: tuple[str, ...]
+    """Their ids."""

@@ -10,6 +10,7 @@ from gradfuzz.fuzzer.batch import Batch, Counts, Raw
 from gradfuzz.fuzzer.events import TargetSummary
 from gradfuzz.fuzzer.finding import Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.prove import Proof, library
+from gradfuzz.programs.syntax import Const, walk
 from gradfuzz.strategies import FAMILIES
 
 __all__ = ["Ledger", "rank"]
@@ -117,11 +118,23 @@ class Ledger:
         return tuple(sorted((_noted(entry, more[k]) for k, entry in enumerate(self._entries)), key=rank))
 
 
+_ORDINARY, _CONCEIVABLE = 100.0, 1e6
+"""Inputs and constants of a size in 1/100 .. 100, and in 1e-6 .. 1e6."""
+
+
 def rank(finding: Finding) -> tuple[object, ...]:
-    """Most serious first, then those at ordinary inputs, then the most often seen."""
-    sizes = [abs(float(v)) for a in finding.smallest.inputs.values() for v in a.ravel().tolist()]
-    ordinary = all(0.01 <= size <= 100 for size in sizes)
-    return finding.kind.severity, not ordinary, -finding.seen, finding.id
+    """Those at ordinary inputs first, absurd ones last; then those that repeat, the most serious, the most often seen."""
+    flaky = finding.reproduced[0] < finding.reproduced[1]
+    constants = [n.value for n in walk(finding.program) if isinstance(n, Const) and isinstance(n.value, float)]
+    points = (finding.smallest, finding.clearest, finding.worst)
+    absurdity = min(_absurdity([*constants, *(float(v) for a in p.inputs.values() for v in a.ravel().tolist())]) for p in points)
+    return absurdity, flaky, finding.kind.severity, -finding.seen, finding.id
+
+
+def _absurdity(numbers: Sequence[float]) -> int:
+    """0 where every number is zero or of ordinary size, 1 where it is conceivable, 2 elsewhere."""
+    sizes = [abs(number) for number in numbers if number]
+    return sum(not all(1 / most <= size <= most for size in sizes) for most in (_ORDINARY, _CONCEIVABLE))
 
 
 def _where(finding: Finding) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.batch import Raw, is_slow, jury, oracle
+from gradfuzz.fuzzer.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.finding import Case, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.judge import check_name
 from gradfuzz.fuzzer.reductions import canonical_names
@@ -189,13 +190,20 @@ def _ends(specimen: Specimen) -> bool:
 
 def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Proof:
     assert smallest.kind is not None, "a disagreement has a class"
-    wrong = [smallest, *(case for case in _on_grid(specimen, target) if case.verdict is smallest.verdict)]
+    around = _on_grid(specimen, target)
+    wrong = [smallest, *(case for case in around if case.verdict is smallest.verdict)]
     clear = clearest([case for case in wrong if _same(case, smallest.kind, smallest.message)])
     most = worst(wrong)
     repeated = sum(_same(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES))
     ways = resolve(library(target.name))
     found = survey(specimen, target, ways, jury())
     note = " ".join(part for part in (_what(smallest), _company(specimen), found.note) if part)
+    witnesses = [
+        Witness(specimen, smallest),
+        *(Witness(replace(specimen, inputs=case.point.inputs), case) for case in around),
+        *(Witness(*pair) for pair in found.cases),
+        Witness(_met(raw), raw.case, drawn=True),
+    ]
     modes = specimen.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
     finding = Finding(
         id="",
@@ -218,6 +226,7 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Pr
         references=smallest.references,
         reproduced=(repeated, _TIMES),
         note=note,
+        cause=diagnose(witnesses, together=target.together, jury=jury()),
         script=reproducer(specimen, clear, target),
     )
     finding = replace(finding, id=signature(finding))

@@ -29,30 +29,42 @@ _PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What came of it: a note in words (empty where there is nothing to tell), and the ways that are wrong, the target's own among them."""
+    """What came of it: a note in words (empty where there is nothing to tell), the ways that are wrong, the target's own among them, and
+    what the target itself said.
+    """
 
     note: str
     wrong_ways: tuple[str, ...]
+    cases: tuple[tuple[Specimen, Case], ...] = ()
 
 
 def survey(specimen: Specimen, target: Oracle, ways: Sequence[Oracle], jury: Jury) -> Survey:
     """Asks where else the specimen is answered wrongly by the same library, and where rightly."""
+    cases: list[tuple[Specimen, Case]] = []
+
+    def verdict(other: Specimen) -> Verdict:
+        if target.supports(other.question()) is not None:
+            return Verdict.UNSUPPORTED
+        cases.append((other, asked(other, target, jury)))
+        return cases[-1][1].verdict
+
     by_way = {target.name: Verdict.DISAGREE}
     by_way |= {way.name: _verdict(specimen, way, jury) for way in ways if way.name != target.name}
     parts = [_sentence("ways", by_way)]
     if specimen.modes:
-        modes = {check_name(m): _verdict(replace(specimen, modes=m), target, jury) for m in _MODES if m != specimen.modes}
+        modes = {check_name(m): verdict(replace(specimen, modes=m)) for m in _MODES if m != specimen.modes}
         parts.append(_sentence("checks", {check_name(specimen.modes): Verdict.DISAGREE, **modes}))
     precisions = {
-        str(p): _verdict(_in_precision(specimen, p), target, jury) if p != specimen.precision else Verdict.DISAGREE
+        str(p): verdict(_in_precision(specimen, p)) if p != specimen.precision else Verdict.DISAGREE
         for p in dict.fromkeys((*_PRECISIONS, specimen.precision))
     }
     parts.append(_sentence("precisions", precisions))
     forms = loop_forms(specimen)
     if forms:
-        found = {f"{form} loop": _verdict(replace(specimen, program=program), target, jury) for form, program in forms.items()}
+        found = {f"{form} loop": verdict(replace(specimen, program=program)) for form, program in forms.items()}
         parts.append(_sentence("loop forms", found))
-    return Survey(" ".join(part for part in parts if part), tuple(name for name, v in by_way.items() if v in _WRONG))
+    wrong_ways = tuple(name for name, v in by_way.items() if v in _WRONG)
+    return Survey(" ".join(part for part in parts if part), wrong_ways, tuple(cases))
 
 
 def asked(specimen: Specimen, way: Oracle, jury: Jury, *, confirm: bool = False) -> Case:

@@ -24,6 +24,7 @@ from typing import Any
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.batch import Batch, Order, Raw, drawn, is_slow
 from gradfuzz.fuzzer.batch import run as run_batch
+from gradfuzz.fuzzer.clusters import clusters
 from gradfuzz.fuzzer.docket import Docket, Queue
 from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.ledger import Ledger
@@ -310,17 +311,19 @@ class _Sweep:
 
     def _finished(self, interrupted: bool) -> SweepFinished:
         ledger = self._ledger
+        findings = ledger.findings()
         return SweepFinished(
             seed=self._config.seed,
             seconds=time.monotonic() - self._started,
             programs=ledger.programs,
             checks=ledger.checks,
             summaries=ledger.summaries(),
-            findings=ledger.findings(),
+            findings=findings,
             complete=not (interrupted or self._cut_short),
             interrupted=interrupted,
             rerun=rerun_command(self._config),
             coverage=ledger.coverage,
+            clusters=clusters(findings),
         )
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 from gradfuzz.engine import Rules
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.complex_mutants import COMPLEX_MUTANTS
-from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.oracles.linalg_mutants import LINALG_MUTANTS
 from gradfuzz.oracles.loop_mutants import LOOP_MUTANTS
 from gradfuzz.oracles.mutant import Mutant
@@ -43,5 +42,5 @@ def mutant(name: str) -> Oracle | None:
     """The oracle `mutant:NAME`, by id or alias; None where there is none."""
     for row in MUTANTS:
         if name.lower() in (row.id.lower(), row.alias):
-            return row.batched(f"mutant:{name}") if row.batched else EngineOracle(f"mutant:{name}", row.rules)
+            return row.oracle(f"mutant:{name}")
     return None

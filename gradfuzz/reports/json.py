@@ -1,7 +1,7 @@
 """The JSON documents: stable contracts, fields may be added and are never renamed.
 
     check   {program, points: [{inputs, truth, answers}]}
-    sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings}
+    sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters}
     probe   {target, suite, tables: [{title, columns, rows}], cells: [{number, word, ways, op, use, column, by, text, references, script}]}
     targets {targets: [{name, version, installed, ...}]}
 
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.finding import Case, Finding, FindingPoint
+from gradfuzz.fuzzer.finding import Case, Cause, Finding, FindingPoint
 from gradfuzz.fuzzer.report_card import ProbeReport
 from gradfuzz.oracles.base import Array, Truth
 from gradfuzz.programs.json_form import encode_float
@@ -62,6 +62,7 @@ def sweep_document(finished: SweepFinished) -> dict[str, Json]:
             for name, ways in group(finished.summaries).items()
         ],
         "findings": [_finding(finding) for finding in finished.findings],
+        "clusters": [{"label": cluster.label, "findings": list(cluster.findings)} for cluster in finished.clusters],
         "coverage": dict(finished.coverage),
     }
 
@@ -205,8 +206,20 @@ def _finding(finding: Finding) -> dict[str, Json]:
         "references": list(finding.references),
         "reproduced": list(finding.reproduced),
         "note": finding.note,
-        "cause": None,
+        "cause": _cause(finding.cause),
         "script": finding.script,
+    }
+
+
+def _cause(cause: Cause | None) -> Json:
+    if cause is None:
+        return None
+    return {
+        "mutant": cause.mutant,
+        "likelihood": cause.likelihood.value,
+        "summary": cause.summary,
+        "reported": cause.reported,
+        "also": list(cause.also),
     }
 
 

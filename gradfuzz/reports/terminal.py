@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.finding import Case, Class, Finding, FindingPoint, Reason, Verdict
+from gradfuzz.fuzzer.finding import Case, Class, Cluster, Finding, FindingPoint, Reason, Verdict
 from gradfuzz.fuzzer.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.printer import to_text
@@ -75,7 +75,7 @@ def program(text: str) -> RenderableType:
 def finding(item: Finding, script: Path | None = None, *, show_script: bool = False) -> RenderableType:
     """One finding: title, program, the three points, the verdict in words, where it shows, the script."""
     parts: list[RenderableType] = [Text(words.title(item), style="bold"), program(to_text(item.program)), _points(item)]
-    parts += [_paragraph(words.verdict(item)), _paragraph(words.judged(item), style="dim")]
+    parts += [_paragraph(words.verdict(item)), _paragraph(words.cause(item)), _paragraph(words.judged(item), style="dim")]
     if item.note:
         parts.append(_paragraph(f"Where it shows: {item.note}"))
     if show_script and item.script:
@@ -90,6 +90,8 @@ def sweep(finished: SweepFinished, scripts: Mapping[str, Path], *, show_scripts:
     parts: list[RenderableType] = []
     for item in finished.findings:
         parts += [finding(item, scripts.get(item.id), show_script=show_scripts), Rule(style="dim")]
+    if len(finished.findings) > 1:
+        parts.append(_clusters(finished.clusters))
     if finished.summaries:
         parts.append(_matrix(finished))
     parts += _reasons(finished.summaries)
@@ -97,6 +99,13 @@ def sweep(finished: SweepFinished, scripts: Mapping[str, Path], *, show_scripts:
     parts.append(Text(_outcome(finished), style="bold"))
     parts.append(Text(f"Seed {finished.seed}. Again: {finished.rerun}", overflow="fold"))
     return Group(*parts)
+
+
+def _clusters(clusters: Sequence[Cluster]) -> RenderableType:
+    """The findings by root cause, as far as can be told."""
+    lines = [Text("Findings by cause, as far as can be told:")]
+    lines += [Text(f"  {c.label}: {', '.join(c.findings)}", overflow="fold") for c in clusters]
+    return Group(*lines, Text(""))
 
 
 def _outcome(finished: SweepFinished) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradfuzz.fuzzer.finding import Case, Class, Finding, FindingPoint
+from gradfuzz.fuzzer.finding import Case, Cause, Class, Finding, FindingPoint, Likelihood
 from gradfuzz.reports.numbers import bound, count, factor, pair, ratio, where
 
-__all__ = ["MALFORMED", "check_name", "explanation", "judged", "title", "verdict"]
+__all__ = ["MALFORMED", "cause", "check_name", "explanation", "judged", "title", "verdict"]
 
 _KINDS: dict[Class, str] = {
     Class.SIGN_FLIP: "the derivative has the wrong sign",
@@ -59,7 +59,39 @@ def judged(finding: Finding) -> str:
     if finding.kind not in MALFORMED:
         clear = f"The error is {factor(finding.clearest.error_over_allowed)} times what rounding allows. "
     by = f"Judged by {' and '.join(finding.references)}" if finding.references else "Judged without a reference"
-    return f"{by}. {clear}Repeated {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in this sweep."
+    flaky = "Flaky: repeated" if again < asked else "Repeated"
+    return f"{by}. {clear}{flaky} {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in this sweep."
+
+
+def cause(finding: Finding) -> str:
+    """The planted bug that the finding behaves like, how sure that is, and where such a bug was reported."""
+    found = finding.cause
+    if found is None:
+        return "Probable cause: none of the planted bugs behaves like this."
+    source = "a rule changed on purpose" if found.reported == "systematic" else f"as in {found.reported}"
+    return f"{_CAUSES[found.likelihood]}: {found.summary} (mutant:{found.mutant}, {source}). {_why(found)}"
+
+
+_CAUSES: dict[Likelihood, str] = {
+    Likelihood.CERTAIN: "Behaves exactly like this bug",
+    Likelihood.LIKELY: "Probable cause",
+    Likelihood.POSSIBLE: "Possible cause",
+}
+
+
+def _why(cause: Cause) -> str:
+    others = ", ".join(cause.also[:_MOST_OTHERS]) + (", ..." if len(cause.also) > _MOST_OTHERS else "")
+    match cause.likelihood:
+        case Likelihood.CERTAIN:
+            return "No other planted bug gives the same answers, here and on the program as it was drawn."
+        case Likelihood.LIKELY:
+            return f"It gives the same answers; so do {others}." if others else "It alone gives the same answers."
+        case Likelihood.POSSIBLE:
+            told = "It gives the same wrong answers here, but not all the others"
+            return f"{told}; so do {others}." if others else f"{told}."
+
+
+_MOST_OTHERS = 3
 
 
 def check_name(case: Case) -> str:

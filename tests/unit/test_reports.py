@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from gradfuzz.fuzzer.events import FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
-from gradfuzz.fuzzer.finding import Case, Class, Finding, FindingPoint, Reason, Verdict
+from gradfuzz.fuzzer.finding import Case, Cause, Class, Cluster, Finding, FindingPoint, Likelihood, Reason, Verdict
 from gradfuzz.fuzzer.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.oracles.base import Answer, Point, Question, Truth
 from gradfuzz.programs.parse import loop_program
@@ -63,6 +63,7 @@ def make_finding(**changes: object) -> Finding:
         references=("arb", "mpmath"),
         reproduced=(3, 3),
         note="in every loop form",
+        cause=Cause("nx-1747", Likelihood.CERTAIN, "adjoints swept in forward order", "Nx #1747"),
         script="print('differs')\n",
     )
     return dataclasses.replace(finding, **changes)  # type: ignore[arg-type]
@@ -89,6 +90,42 @@ FINISHED = SweepFinished(
     rerun="gradfuzz sweep engine jax mutant:nx-1747 --seed 7",
     coverage={"zero trips": 12, "nested loops": 40, "swapped carries": 0},
 )
+
+
+@pytest.mark.parametrize(
+    ("cause", "words_in_it"),
+    [
+        (None, "none of the planted bugs behaves like this"),
+        (
+            Cause("m", Likelihood.LIKELY, "s", "r", ("n",)),
+            "Probable cause: s (mutant:m, as in r). It gives the same answers; so do n.",
+        ),
+        (Cause("m", Likelihood.LIKELY, "s", "r"), "It alone gives the same answers."),
+        (
+            Cause("m", Likelihood.POSSIBLE, "s", "systematic", tuple("abcd")),
+            "a rule changed on purpose). It gives the same wrong answers here",
+        ),
+        (Cause("m", Likelihood.POSSIBLE, "s", "r", tuple("abcd")), "so do a, b, c, ..."),
+        (Cause("m", Likelihood.CERTAIN, "s", "r"), "Behaves exactly like this bug: s"),
+    ],
+)
+def test_the_cause_in_words(cause: Cause | None, words_in_it: str) -> None:
+    assert words_in_it in words.cause(make_finding(cause=cause))
+
+
+def test_a_flaky_finding_is_marked() -> None:
+    assert "Flaky: repeated 3 of 5 times" in words.judged(make_finding(reproduced=(3, 5)))
+    assert "Flaky" not in words.judged(make_finding(reproduced=(5, 5)))
+
+
+def test_several_findings_are_shown_by_cause() -> None:
+    two = dataclasses.replace(
+        FINISHED,
+        findings=(make_finding(), make_finding(id="GF-aaaa")),
+        clusters=(Cluster("mutant:nx-1747: adjoints swept in forward order", ("GF-7c1e", "GF-aaaa")),),
+    )
+    assert "adjoints swept in forward order: GF-7c1e, GF-aaaa" in printed(terminal.sweep(two, {}))
+    assert documents.sweep_document(two)["clusters"][0]["findings"] == ["GF-7c1e", "GF-aaaa"]
 
 
 def printed(renderable: object, width: int = 100) -> str:
@@ -237,7 +274,13 @@ def test_the_sweep_document() -> None:
         "class": "ratio_blowup",
         "family": "loops",
         "seen": 3,
-        "cause": None,
+        "cause": {
+            "mutant": "nx-1747",
+            "likelihood": "certain",
+            "summary": "adjoints swept in forward order",
+            "reported": "Nx #1747",
+            "also": [],
+        },
         "script": "print('differs')\n",
     }
     assert finding["program"].startswith("def f(x):")

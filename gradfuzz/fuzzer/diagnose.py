@@ -1,0 +1,136 @@
+"""Which planted bug a finding behaves like.
+
+Every mutant is asked what the target was asked: the shrunk program at the finding's points and at further ones, in the other modes and loop
+forms that were looked at, and the program as it was drawn. One that says what the target says everywhere, where the target is right too,
+names the probable cause. That is a likeness, not a proof: the target need not be written like the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradfuzz.fuzzer.classify import CLEAR
+from gradfuzz.fuzzer.finding import Case, Cause, Likelihood, Verdict
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.fuzzer.tolerance import Tolerance
+from gradfuzz.oracles.base import Answer, Array, Oracle
+from gradfuzz.oracles.mutant import Mutant
+from gradfuzz.oracles.mutants import MUTANTS
+from gradfuzz.programs.ops import OPS
+from gradfuzz.programs.syntax import Call, Program, walk
+
+__all__ = ["Witness", "diagnose"]
+
+_WRONG = frozenset({Verdict.DISAGREE, Verdict.CRASHED})
+_TELLING = _WRONG | {Verdict.AGREE}
+"""Verdicts that say something about the target; at a kink, legal answers differ."""
+
+_ENOUGH = 3
+"""Wrong answers that a mutant must reproduce before it is certain."""
+
+_APART = 1e-3
+"""Errors that differ by less than this share of them are the same evidence twice."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Witness:
+    """What the target said about a specimen, and the verdict on it. `drawn`: the program as it was met, before it was shrunk."""
+
+    specimen: Specimen
+    case: Case
+    drawn: bool = False
+
+
+def diagnose(witnesses: Sequence[Witness], *, together: bool, jury: Jury) -> Cause | None:
+    """The mutant that gives the target's answers, or None where none does.
+
+    `together`: the target answers all points of a question in one call. The first witness is the finding's smallest.
+    """
+    telling = [w for w in witnesses if w.case.verdict in _TELLING]
+    if not telling or telling[0].case.verdict not in _WRONG:
+        return None
+    telling.sort(key=lambda w: w.case.verdict not in _WRONG)  # wrong ones first: most mutants fail there
+    shrunk = [w for w in telling if not w.drawn and w.case.verdict in _WRONG][:_ENOUGH]
+    alike = [m for m in _suspects([w.specimen.program for w in telling], together) if _says_the_same(m, shrunk, jury)]
+    everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], jury)]
+    if everywhere:
+        only = len(everywhere) == 1 and _conclusive(telling)
+        return _cause(everywhere, Likelihood.CERTAIN if only else Likelihood.LIKELY)
+    return _cause(alike, Likelihood.POSSIBLE) if alike else None
+
+
+def _cause(mutants: Sequence[Mutant], likelihood: Likelihood) -> Cause:
+    first = mutants[0]
+    return Cause(first.alias, likelihood, first.summary, first.reported, tuple(m.alias for m in mutants[1:]))
+
+
+def _conclusive(telling: Sequence[Witness]) -> bool:
+    """Whether there is enough to be certain: errors that differ, the program as it was drawn among what is wrong."""
+    wrong = [w for w in telling if w.case.verdict in _WRONG]
+    if not any(w.drawn for w in wrong):
+        return False
+    errors: list[float] = []
+    for w in wrong:
+        expected, got = w.case.expected, w.case.got
+        if expected is None or got is None or not np.isfinite(got):
+            continue
+        error = got - expected
+        if all(abs(error - other) > _APART * abs(other) for other in errors):
+            errors.append(error)
+    return len(errors) >= _ENOUGH
+
+
+# Suspects --------------------------------------------------------------------------------------------------------------
+
+
+def _suspects(programs: Sequence[Program], together: bool) -> Iterator[Mutant]:
+    """Those after real reports first, then one rule at a time of the ops that occur."""
+    yield from (m for m in MUTANTS if together or m.batched is None)
+
+
+def _ops(programs: Iterable[Program]) -> frozenset[str]:
+    return frozenset(node.op for program in programs for node in walk(program) if isinstance(node, Call) and node.op in OPS)
+
+
+# Likeness --------------------------------------------------------------------------------------------------------------
+
+
+def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness], jury: Jury) -> bool:
+    oracle = mutant.oracle()
+    return all(_agrees(_answer(oracle, w.specimen), w, jury) for w in witnesses)
+
+
+def _answer(oracle: Oracle, specimen: Specimen) -> Answer:
+    if oracle.together:
+        return oracle.answer(specimen.question())[specimen.place]
+    return oracle.answer(specimen.alone().question())[0]
+
+
+def _agrees(said: Answer, witness: Witness, jury: Jury) -> bool:
+    """Whether a mutant's answer is the target's, as far as rounding lets one see."""
+    given = witness.case.answer
+    if said.status != given.status or len(said.values) != len(given.values):
+        return False
+    if said.status != "ok":
+        return said.message == given.message
+    (tolerance,) = jury.tolerances(witness.specimen.alone().question())
+    if tolerance.reason is not None:
+        return False
+    noises = zip(given.values, said.values, tolerance.value_noise, strict=True)
+    pairs = [*noises, *((g, said.gradient[name], tolerance.noise[name]) for name, g in given.gradient.items())]
+    return all(_near(np.asarray(a), np.asarray(b), noise, tolerance) for a, b, noise in pairs)
+
+
+def _near(a: Array, b: Array, noise: Array, tolerance: Tolerance) -> bool:
+    if a.shape != b.shape:
+        return False
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    finite = np.isfinite(a) & np.isfinite(b)
+    size = np.where(finite, np.maximum(np.abs(a), np.abs(b)), 0.0)
+    allowed = CLEAR / 2 * tolerance.allowed(size, noise, np.zeros(a.shape))
+    with np.errstate(invalid="ignore"):
+        return bool(np.all(np.where(finite, np.abs(a - b) <= allowed, (a == b) | (np.isnan(a) & np.isnan(b)))))
