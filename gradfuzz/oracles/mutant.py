@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gradfuzz.engine import Rules
-from gradfuzz.oracles.base import Oracle
+from gradfuzz.engine.forward import ForwardMode
+from gradfuzz.engine.reverse import ReverseMode
+from gradfuzz.oracles.base import Mode, Oracle
 from gradfuzz.oracles.engine import EngineOracle
 
 __all__ = ["Mutant"]
@@ -23,6 +25,16 @@ class Mutant:
     rules: Rules
     batched: Callable[[str], Oracle] | None = None
     """For a bug of batching: what makes the oracle of a name, which answers all points of a question in one call."""
+    ops: frozenset[str] = frozenset()
+    """The ops whose rules are wrong, where the bug is in rules; empty where it can show in any program."""
+
+    @property
+    def modes(self) -> frozenset[Mode]:
+        """The modes in which it can show."""
+        if self.batched is not None:
+            return frozenset({"rev", "fwd"})
+        wrong: list[Mode] = ["rev"] if self.rules.reverse is not ReverseMode else []
+        return frozenset([*wrong, "fwd"] if self.rules.forward is not ForwardMode else wrong)
 
     def oracle(self, name: str = "") -> Oracle:
         """The mutant as a target, `mutant:ALIAS` or, where it was asked for by another name, that."""

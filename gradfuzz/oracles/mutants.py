@@ -12,35 +12,47 @@
 | - | broadcast-mean | broadcasting is undone by a mean instead of a sum | common |
 
 Those of loops are in `loop_mutants`, those of the rules that ops share in `rule_mutants`, those in linear algebra in `linalg_mutants`, in tensor
-ops in `tensor_mutants`, in complex numbers in `complex_mutants`, in batching in `vectorize_mutants`.
+ops in `tensor_mutants`, in complex numbers in `complex_mutants`, in batching in `vectorize_mutants`. Those of
+`systematic_mutants`, one for each rule, operand and kind of mistake, are found by name and not listed.
 """
 
 from __future__ import annotations
 
 from gradfuzz.engine import Rules
 from gradfuzz.oracles.base import Oracle
+from gradfuzz.oracles.carry_mutants import CARRY_MUTANTS
 from gradfuzz.oracles.complex_mutants import COMPLEX_MUTANTS
+from gradfuzz.oracles.flow_mutants import FLOW_MUTANTS
 from gradfuzz.oracles.linalg_mutants import LINALG_MUTANTS
 from gradfuzz.oracles.loop_mutants import LOOP_MUTANTS
 from gradfuzz.oracles.mutant import Mutant
 from gradfuzz.oracles.rule_mutants import RULE_MUTANTS
+from gradfuzz.oracles.systematic_mutants import find
 from gradfuzz.oracles.tensor_mutants import TENSOR_MUTANTS
 from gradfuzz.oracles.vectorize_mutants import VECTORIZE_MUTANTS
 
-__all__ = ["MUTANTS", "Mutant", "mutant"]
+__all__ = ["MUTANTS", "Mutant", "mutant", "named"]
 
 
 MUTANTS: tuple[Mutant, ...] = (
     *LOOP_MUTANTS,
+    *FLOW_MUTANTS,
+    *CARRY_MUTANTS,
     *RULE_MUTANTS,
     *(Mutant(*row) for row in (*LINALG_MUTANTS, *TENSOR_MUTANTS, *COMPLEX_MUTANTS)),
     *(Mutant(*row[:4], Rules(), row[4]) for row in VECTORIZE_MUTANTS),
 )
 
 
-def mutant(name: str) -> Oracle | None:
-    """The oracle `mutant:NAME`, by id or alias; None where there is none."""
+def named(name: str) -> Mutant | None:
+    """The planted bug of a name: the id or alias of one of the list, or the name of a systematic one."""
     for row in MUTANTS:
         if name.lower() in (row.id.lower(), row.alias):
-            return row.oracle(f"mutant:{name}")
-    return None
+            return row
+    return find(name.lower())
+
+
+def mutant(name: str) -> Oracle | None:
+    """The oracle `mutant:NAME`; None where there is none."""
+    row = named(name)
+    return None if row is None else row.oracle(f"mutant:{name}")

@@ -60,16 +60,25 @@ def resolve(name: str, *, together: bool = False) -> list[Oracle]:
         if chosen:
             return chosen
         raise UnknownTargetError(f"unknown target {name!r}: {library} has the ways {', '.join(o.name for o in ways)}")
-    close = difflib.get_close_matches(name, names(), n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name, _similar(library), n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"the targets are {', '.join(names())}"
     raise UnknownTargetError(f"unknown target {name!r}: {hint}")
 
 
 def names() -> list[str]:
-    """Every name that `resolve` takes, but for the single ways into a library."""
+    """Every name that `resolve` takes, but for the single ways into a library and the systematic mutants."""
     from gradfuzz.oracles.mutants import MUTANTS
 
     return ["engine", *LIBRARIES, *(f"mutant:{m.id}" for m in MUTANTS), *(f"mutant:{m.alias}" for m in MUTANTS)]
+
+
+def _similar(library: str) -> list[str]:
+    """What a wrong name may have been meant to be."""
+    if library != "mutant":
+        return names()
+    from gradfuzz.oracles.systematic_mutants import systematic_names
+
+    return [*names(), *(f"mutant:{name}" for name in systematic_names())]
 
 
 def _ways(library: str) -> list[Oracle]:
