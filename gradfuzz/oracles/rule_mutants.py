@@ -40,7 +40,25 @@ class BroadcastMean(ReverseMode):
         return averaged
 
 
+class BuiltFromScalars(ReverseMode):
+    """M15. An array that was built from scalars, and then read as a whole, hands nothing back to them. (Arrays that a loop builds do.)"""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        if node.op == "stack" and self.level == 0 and node.inputs[0].type.rank == 0:
+            readers = [n for n in tape.graph.nodes if node.output in n.inputs]
+            if node.output in tape.graph.outputs or any(not isinstance(n, Equation) or n.op != "index" for n in readers):
+                return [None] * len(node.inputs)
+        return super().equation(node, g, tape)
+
+
 RULE_MUTANTS: tuple[Mutant, ...] = (
     Mutant("M14", "dropped-tangent", "selections drop the tangent", "eshkol #443", Rules(forward=DroppedTangent)),
+    Mutant(
+        "M15",
+        "built-from-scalars",
+        "no gradient for an array built from scalars",
+        "eshkol ESH-0235",
+        Rules(reverse=BuiltFromScalars),
+    ),
     Mutant("B1", "broadcast-mean", "broadcasting undone by a mean", "common", Rules(reverse=BroadcastMean)),
 )

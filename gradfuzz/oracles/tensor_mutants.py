@@ -64,6 +64,13 @@ class _WrongAxes(ReverseMode):
         return parts
 
 
+class _Squared(ReverseMode):
+    """The rule of `clip` masks the cotangent and multiplies by it once more."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        return super().equation(node, _value(g * g) if node.op == "clip" else g, tape)
+
+
 class _SavedByForward(ForwardMode):
     """What forward mode saves of the value is a constant when forward mode differentiates it again."""
 
@@ -90,6 +97,7 @@ def _value(x: Any) -> Value:
 
 
 TENSOR_MUTANTS: tuple[tuple[str, str, str, str, Rules], ...] = (
+    ("M11", "clip-squared", "the cotangent of clip applied twice", "Nx #1779", Rules(reverse=_Squared)),
     (
         "M20",
         "forward-over-forward",

@@ -31,9 +31,9 @@ from gradfuzz.programs.syntax import (
 from gradfuzz.programs.typecheck import typecheck
 from gradfuzz.programs.types import INT, Type
 
-__all__ = ["lower"]
+__all__ = ["LIVE", "lower"]
 
-_RUN, _LIVE, _COUNTER = "run?", "live?", "trip?"
+_RUN, LIVE, _COUNTER = "run?", "live?", "trip?"
 """Names that no program can have."""
 
 Environment = dict[str, Atom]
@@ -106,7 +106,7 @@ class _Lowering:
             self.statement(stmt, builder, environment)
             rest = body[k + 1 :]
             if rest and isinstance(stmt, If) and _leaves((stmt,), (Break, Continue)):
-                self.choose(environment[_LIVE], rest, (), builder, environment, leaving=True)
+                self.choose(environment[LIVE], rest, (), builder, environment, leaving=True)
                 return
 
     def statement(self, stmt: Stmt, builder: GraphBuilder, environment: Environment) -> None:
@@ -118,9 +118,9 @@ class _Lowering:
             case While() | Repeat() | For():
                 self.loop(stmt, builder, environment)
             case Break():
-                environment[_RUN] = environment[_LIVE] = constant(False)
+                environment[_RUN] = environment[LIVE] = constant(False)
             case Continue():
-                environment[_LIVE] = constant(False)
+                environment[LIVE] = constant(False)
             case Return():
                 raise AssertionError("the type checker lets return stand only at the end")
 
@@ -142,7 +142,7 @@ class _Lowering:
             sides.append((inner, local))
         leaving = leaving or _leaves((*body, *orelse), (Break, Continue))
         names = [n for n in _assigned((*body, *orelse)) if leaving or all(n in local for _, local in sides)]
-        names += [n for n in (_RUN, _LIVE) if any(local.get(n) != environment.get(n) for _, local in sides)]
+        names += [n for n in (_RUN, LIVE) if any(local.get(n) != environment.get(n) for _, local in sides)]
         outputs = [[local[n] if n in local else inner.zeros(self.types[n]) for n in names] for inner, local in sides]
         if names:
             results = join_branch(builder, predicate, sides[0][0], outputs[0], sides[1][0], outputs[1], names)
@@ -167,7 +167,7 @@ class _Lowering:
         body, local = GraphBuilder(), dict(before)
         carries = [body.input(before[n].type, n) for n in names]
         local.update(zip(names, carries, strict=True))
-        local[_LIVE] = constant(True)
+        local[LIVE] = constant(True)
         counter = body.input(INT, stmt.target) if isinstance(stmt, For) and not breaks else None
         if isinstance(stmt, For):
             local[stmt.target] = local[_COUNTER] if counter is None else counter
