@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.batch import Raw, is_slow, jury, oracle
+from gradfuzz.fuzzer.batch import Raw, jury, oracle
 from gradfuzz.fuzzer.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.finding import Case, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.judge import check_name
@@ -18,36 +15,18 @@ from gradfuzz.fuzzer.reductions import canonical_names
 from gradfuzz.fuzzer.reproducer import reproducer
 from gradfuzz.fuzzer.rewrite import map_expressions
 from gradfuzz.fuzzer.showcase import clearest, finding_point, grid, worst
-from gradfuzz.fuzzer.shrink import operations, shrink
 from gradfuzz.fuzzer.specimen import Specimen
-from gradfuzz.fuzzer.standards import standards
 from gradfuzz.fuzzer.survey import asked, survey
-from gradfuzz.fuzzer.twin_checks import like_engine
+from gradfuzz.fuzzer.trial import same_kind, smallest_alike
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
-from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.printer import to_text
-from gradfuzz.programs.syntax import Const, Expr, For, Program, Repeat, While, walk
+from gradfuzz.programs.syntax import Const, Expr, Program
 
 __all__ = ["Proof", "library", "prove", "signature", "skeleton"]
 
 _TIMES = 5
 """How often a shrunk disagreement is asked again."""
-
-_BUDGET, _SLOW_BUDGET = 800, 40
-"""Candidates that shrinking may ask about: a slow oracle compiles each of them."""
-
-_BATCH = 12
-"""How many candidates an oracle is asked about at once that has a cheaper way for many."""
-
-
-_SMALL = 4
-"""A program of one loop and so many operations needs no further shrinking."""
-
-_TRIPS = 64
-"""A candidate with a longer loop is no candidate: what is drawn has 17 trips at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,102 +66,19 @@ def prove(raw: Raw) -> Proof:
     assert case.kind is not None, "a disagreement has a class"
     first = _met(raw)
     again = _confirmed(first, target)
-    if not _same(again, case.kind, case.message):
+    if not same_kind(again, case.kind, case.message):
         if again.verdict is Verdict.INCONCLUSIVE:
             return Proof(None, again.reason, again.message)
         return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
-    trial = _Trial(target, case.kind, case.message)
-    specimen = _smallest(first, trial, target)
+    specimen = smallest_alike(first, case, target)
     smallest = _confirmed(specimen, target)
-    if not _akin(smallest, case.kind, case.message):
+    if not same_kind(smallest, case.kind, case.message):
         specimen, smallest = first, again
     return _finding(raw, specimen, smallest, target)
 
 
-def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:
-    """The shrunk specimen; where it is still large, a standard program that is wrong in the same way, shrunk."""
-    budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
-    batch = 1 if type(target).answer_all is Oracle.answer_all else _BATCH
-    specimen = shrink(first, trial.interesting, budget=budget, batch=batch).specimen
-    if _is_small(specimen.program):
-        return specimen
-    candidates = list(standards(specimen))
-    wrong = next((s for s, holds in zip(candidates, trial.interesting(candidates), strict=True) if holds), None)
-    return specimen if wrong is None else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).specimen
-
-
-def _is_small(program: Program) -> bool:
-    loops = sum(isinstance(node, (For, While, Repeat)) for node in walk(program))
-    return loops <= 1 and operations(program) <= _SMALL
-
-
 def _confirmed(specimen: Specimen, target: Oracle) -> Case:
     return asked(specimen, target, jury(), confirm=True)
-
-
-def _same(case: Case, kind: Class, message: str) -> bool:
-    """Whether a case is the same kind of wrong; a crash is the same with the same exception."""
-    if kind is Class.ERROR:
-        return case.verdict is Verdict.CRASHED and _exception(case.message) == _exception(message)
-    return case.verdict is Verdict.DISAGREE and case.kind is kind
-
-
-_OF_VALUES = frozenset({Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.WRONG_VALUE})
-
-
-def _akin(case: Case, kind: Class, message: str) -> bool:
-    """The same for a smaller program. A gradient of matrices has the class of its worst entry, and which entry that is changes with the
-    sizes: there, another way to be a wrong number counts as the same.
-    """
-    if _same(case, kind, message):
-        return True
-    of_matrices = any(p.type.rank > 1 for p in case.question.program.params)
-    return of_matrices and case.verdict is Verdict.DISAGREE and {case.kind, kind} <= _OF_VALUES
-
-
-def _exception(message: str) -> str:
-    return re.split(r"[:\s]", message, maxsplit=1)[0]
-
-
-class _Trial:
-    """What shrinking asks: does this one still disagree, clearly, in the same way?"""
-
-    def __init__(self, target: Oracle, kind: Class, message: str) -> None:
-        self._target = target
-        self._kind = kind
-        self._message = message
-
-    def interesting(self, specimens: Sequence[Specimen]) -> list[bool]:
-        """The cheap tests first: the engine's tolerance, then the target, then a comparison with the engine, and only then the truth."""
-        result = [False] * len(specimens)
-        ready = []
-        for k, specimen in enumerate(specimens):
-            question = specimen.question()
-            if self._target.supports(question) is None and self._fair(specimen):
-                ready.append((k, specimen, question))
-        answers = self._target.answer_all([question for *_, question in ready])
-        for (k, specimen, _), given in zip(ready, answers, strict=True):
-            question, answer = specimen.alone().question(), given[specimen.place]
-            (tolerance,) = jury().tolerances(question)
-            if self._target.name != "engine" and like_engine(answer, tolerance):
-                continue
-            (case,) = jury().cases(self._target.name, question, [answer])
-            result[k] = _akin(case, self._kind, self._message)
-        return result
-
-    def _fair(self, specimen: Specimen) -> bool:
-        points = [specimen.alone(), *(replace(specimen, inputs=other, others=(), place=0) for other in specimen.others)]
-        return all(_ends(point) and jury().tolerances(point.question())[0].reason is None for point in points)
-
-
-def _ends(specimen: Specimen) -> bool:
-    """Whether the program can be run at all, and soon ends: many a candidate never does."""
-    inputs = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in specimen.inputs.items()}
-    try:
-        interpret(specimen.program, inputs, NumpyNamespace(specimen.precision), trip_limit=_TRIPS)
-    except EvaluationError:
-        return False
-    return True
 
 
 # Finding ---------------------------------------------------------------------------------------------------------------
@@ -192,9 +88,9 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Pr
     assert smallest.kind is not None, "a disagreement has a class"
     around = _on_grid(specimen, target)
     wrong = [smallest, *(case for case in around if case.verdict is smallest.verdict)]
-    clear = clearest([case for case in wrong if _same(case, smallest.kind, smallest.message)])
+    clear = clearest([case for case in wrong if same_kind(case, smallest.kind, smallest.message)])
     most = worst(wrong)
-    repeated = sum(_same(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES))
+    repeated = sum(same_kind(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES))
     ways = resolve(library(target.name))
     found = survey(specimen, target, ways, jury())
     note = " ".join(part for part in (_what(smallest), _company(specimen), found.note) if part)

@@ -6,7 +6,6 @@ dropped by the driver.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.rewrite import expression_edits, map_expressions
 from gradfuzz.fuzzer.specimen import Draft, Specimen
+from gradfuzz.fuzzer.variations import ordinary
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.syntax import ArrayConst, Call, Const, Expr, For, If, Name, Param, Program, Repeat, Stmt, While, walk
@@ -169,7 +169,7 @@ def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
                 for last in (None, 2):
                     changed = _resized(program, size, smaller, last)
                     yield replace(specimen, program=changed, inputs=_in_range(specimen, smaller))
-                    yield _ordinary(specimen, changed)
+                    yield ordinary(replace(specimen, program=changed))
     for k, p in enumerate(program.params):
         for axis, n in enumerate(p.type.sizes):
             for smaller in dict.fromkeys((1, 2, n - 1)):
@@ -178,36 +178,7 @@ def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
                     param = Param(p.name, Type(p.type.dtype, shape))
                     changed = replace(program, params=(*program.params[:k], param, *program.params[k + 1 :]))
                     yield changed
-                    yield _ordinary(specimen, changed)
-
-
-def _ordinary(specimen: Specimen, changed: Program) -> Specimen:
-    """The specimen with a program of smaller arrays, at matrices and with weights that hide nothing: what is left of the old ones may have ties,
-    or be equal where only a difference shows.
-    """
-    inputs = {
-        p.name: _regular(p.type.sizes).astype(specimen.precision) if p.type.is_float and p.type.shape else specimen.inputs[p.name]
-        for p in changed.params
-    }
-    return replace(specimen.mapped(_signed), program=changed, inputs=inputs)
-
-
-def _regular(shape: Shape) -> Array:
-    """Matrices with a heavy diagonal that differs between instances, or a vector with a step between its entries; multiples of 1/8."""
-    places = np.arange(math.prod(shape)).reshape(shape)
-    entries: Array = (places * 5 % 7 - 3) / 8
-    if len(shape) < 2:
-        return entries + places + 1.5
-    instances = np.arange(math.prod(shape[:-2])).reshape((*shape[:-2], 1, 1)) / 2
-    rows = np.arange(shape[-2])[:, np.newaxis]
-    return np.where(rows == np.arange(shape[-1]), instances + rows + 2.0, entries)
-
-
-def _signed(weights: Array) -> Array:
-    """Weights of either sign, which differ."""
-    places = np.arange(weights.size).reshape(weights.shape)
-    result: Array = (places % 5 + 4) * (-1.0) ** places / 8
-    return result
+                    yield ordinary(replace(specimen, program=changed))
 
 
 def _in_range(specimen: Specimen, size: int) -> dict[str, Array]:

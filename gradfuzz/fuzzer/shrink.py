@@ -7,6 +7,7 @@ clearly, in the same class", so that shrinking does not slide into rounding nois
 
 from __future__ import annotations
 
+import enum
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +18,23 @@ from gradfuzz.errors import ProgramError
 from gradfuzz.fuzzer.point_reductions import varying_inputs
 from gradfuzz.fuzzer.reductions import REDUCTIONS, Reduction, canonical_names, plainness
 from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.fuzzer.variations import variations
 from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.syntax import ArrayConst, Call, Const, For, If, Name, ParamValue, Program, Repeat, Return, While, walk
 from gradfuzz.programs.typecheck import typecheck
 
-__all__ = ["Interesting", "Shrunk", "cost", "operations", "shrink"]
+__all__ = ["Interest", "Interesting", "Shrunk", "cost", "operations", "shrink"]
 
-Interesting = Callable[[Sequence[Specimen]], Sequence[bool]]
+
+class Interest(enum.IntEnum):
+    """Whether a candidate is interesting; `NEARLY` where other numbers might make it so."""
+
+    NO = 0
+    YES = 1
+    NEARLY = 2
+
+
+Interesting = Callable[[Sequence[Specimen]], Sequence[Interest] | Sequence[bool]]
 """Which of several candidates are interesting. Asked with several at once where asking one by one is dear."""
 
 
@@ -46,11 +57,11 @@ def shrink(specimen: Specimen, interesting: Interesting, *, budget: int = 1000, 
     driver = _Driver(interesting, budget, batch)
     current = driver.fixpoint(specimen)
     for elsewhere in _elsewhere(current):
-        if not driver.spent and driver.ask([elsewhere])[0]:
+        if not driver.spent and driver.ask([elsewhere])[0] == Interest.YES:
             other = driver.fixpoint(elsewhere)
             current = min(current, other, key=cost)
     renamed = canonical_names(current)
-    if _well_typed(renamed.program) and driver.ask([renamed])[0]:
+    if _well_typed(renamed.program) and driver.ask([renamed])[0] == Interest.YES:
         current = renamed
     return Shrunk(current, driver.asked, not driver.spent)
 
@@ -83,7 +94,7 @@ class _Driver:
                         current, complete = smaller, False
         return current
 
-    def ask(self, candidates: Sequence[Specimen]) -> list[bool]:
+    def ask(self, candidates: Sequence[Specimen]) -> list[int]:
         self.asked += len(candidates)
         return list(self._interesting(candidates))
 
@@ -99,10 +110,27 @@ class _Driver:
                 break
             verdicts = self.ask([candidate for candidate, _ in chunk])
             for (candidate, at), holds in zip(chunk, verdicts, strict=True):
-                if holds:
+                if holds == Interest.YES:
                     return candidate, at
                 self._boring.add(candidate.key)
+                if holds == Interest.NEARLY and candidate.program != current.program:
+                    varied = self._varied(candidate, cost(current))
+                    if varied is not None:
+                        return varied, at
         return None, -1
+
+    def _varied(self, candidate: Specimen, limit: tuple[object, ...]) -> Specimen | None:
+        """The first interesting one of those that differ from `candidate` in numbers only."""
+        others = (v for v in variations(candidate) if cost(v) < limit and v.key not in self._boring)
+        while not self.spent:
+            chunk = list(itertools.islice(others, self._batch))
+            if not chunk:
+                break
+            for other, holds in zip(chunk, self.ask(chunk), strict=True):
+                if holds == Interest.YES:
+                    return other
+                self._boring.add(other.key)
+        return None
 
     def _smaller(self, current: Specimen, reduction: Reduction, place: int) -> Iterator[tuple[Specimen, int]]:
         """The well-formed candidates that cost less than `current` and have not been asked about, with their places."""

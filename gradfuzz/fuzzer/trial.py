@@ -1,0 +1,116 @@
+"""What shrinking asks about a disagreement: is a smaller one still clearly wrong, and in the same class?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gradfuzz.errors import EvaluationError
+from gradfuzz.fuzzer.batch import is_slow, jury
+from gradfuzz.fuzzer.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.shrink import Interest, operations, shrink
+from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.fuzzer.standards import standards
+from gradfuzz.fuzzer.twin_checks import like_engine
+from gradfuzz.oracles.base import Oracle
+from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.precision import is_float
+from gradfuzz.programs.syntax import For, Program, Repeat, While, walk
+
+__all__ = ["same_kind", "smallest_alike"]
+
+_BUDGET, _SLOW_BUDGET = 800, 40
+"""Candidates that shrinking may ask about: a slow oracle compiles each of them."""
+
+_BATCH = 12
+"""How many candidates an oracle is asked about at once that has a cheaper way for many."""
+
+
+_SMALL = 4
+"""A program of one loop and so many operations needs no further shrinking."""
+
+_TRIPS = 64
+"""A candidate with a longer loop is no candidate: what is drawn has 17 trips at most."""
+
+
+def same_kind(case: Case, kind: Class, message: str) -> bool:
+    """Whether a case is the same kind of wrong; a crash is the same with the same exception."""
+    if kind is Class.ERROR:
+        return case.verdict is Verdict.CRASHED and _exception(case.message) == _exception(message)
+    return case.verdict is Verdict.DISAGREE and case.kind is kind
+
+
+def _exception(message: str) -> str:
+    return re.split(r"[:\s]", message, maxsplit=1)[0]
+
+
+def smallest_alike(first: Specimen, met: Case, target: Oracle) -> Specimen:
+    """The shrunk specimen, wrong in the class of `met`; where it is still large, a standard program that is wrong in it, shrunk."""
+    assert met.kind is not None, "a disagreement has a class"
+    interesting = _Trial(target, met.kind, met.message).interesting
+    budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
+    batch = 1 if type(target).answer_all is Oracle.answer_all else _BATCH
+    specimen = shrink(first, interesting, budget=budget, batch=batch).specimen
+    if _is_small(specimen.program):
+        return specimen
+    candidates = list(standards(specimen))
+    wrong = next((s for s, holds in zip(candidates, interesting(candidates), strict=True) if holds is Interest.YES), None)
+    return specimen if wrong is None else shrink(wrong, interesting, budget=budget // 4, batch=batch).specimen
+
+
+def _is_small(program: Program) -> bool:
+    loops = sum(isinstance(node, (For, While, Repeat)) for node in walk(program))
+    return loops <= 1 and operations(program) <= _SMALL
+
+
+_BY_NUMBERS = frozenset({Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE})
+"""Classes of which another one may show at other numbers: the class is that of the worst entry."""
+
+
+class _Trial:
+    """What shrinking asks: does this one still disagree, clearly, in the same way?"""
+
+    def __init__(self, target: Oracle, kind: Class, message: str) -> None:
+        self._target = target
+        self._kind = kind
+        self._message = message
+
+    def interesting(self, specimens: Sequence[Specimen]) -> list[Interest]:
+        """The cheap tests first: the engine's tolerance, then the target, then a comparison with the engine, and only then the truth."""
+        result = [Interest.NO] * len(specimens)
+        ready = []
+        for k, specimen in enumerate(specimens):
+            question = specimen.question()
+            if self._target.supports(question) is None and self._fair(specimen):
+                ready.append((k, specimen, question))
+        answers = self._target.answer_all([question for *_, question in ready])
+        for (k, specimen, _), given in zip(ready, answers, strict=True):
+            question, answer = specimen.alone().question(), given[specimen.place]
+            (tolerance,) = jury().tolerances(question)
+            if self._target.name != "engine" and like_engine(answer, tolerance):
+                continue
+            (case,) = jury().cases(self._target.name, question, [answer])
+            result[k] = self._interest(case)
+        return result
+
+    def _interest(self, case: Case) -> Interest:
+        if same_kind(case, self._kind, self._message):
+            return Interest.YES
+        wrong = case.verdict is Verdict.DISAGREE and case.kind in _BY_NUMBERS and self._kind in _BY_NUMBERS
+        return Interest.NEARLY if wrong else Interest.NO
+
+    def _fair(self, specimen: Specimen) -> bool:
+        points = [specimen.alone(), *(replace(specimen, inputs=other, others=(), place=0) for other in specimen.others)]
+        return all(_ends(point) and jury().tolerances(point.question())[0].reason is None for point in points)
+
+
+def _ends(specimen: Specimen) -> bool:
+    """Whether the program can be run at all, and soon ends: many a candidate never does."""
+    inputs = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in specimen.inputs.items()}
+    try:
+        interpret(specimen.program, inputs, NumpyNamespace(specimen.precision), trip_limit=_TRIPS)
+    except EvaluationError:
+        return False
+    return True
