@@ -44,6 +44,11 @@ class Class(enum.Enum):
     ERROR = "error"
 
     @property
+    def of_numbers(self) -> bool:
+        """Whether it is about numbers, so that a truth is needed to see it."""
+        return self not in (Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR)
+
+    @property
     def severity(self) -> int:
         """0 is the most serious."""
         return list(Class).index(self)

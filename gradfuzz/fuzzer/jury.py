@@ -64,7 +64,7 @@ class Jury:
     ) -> list[Case]:
         """The verdicts on one oracle's answers to `question`, one per point, or only at the points numbered `at`.
 
-        `confirm` asks both references. An answer that is right to the last bits is not measured further, unless `thorough`; one that seems
+        `confirm` asks both references, which have to agree about what is called wrong. An answer that is right to the last bits is not measured further, unless `thorough`; one that seems
         wrong is measured again with the widest tolerance.
         """
         rulings = self.rulings(question, confirm=confirm)
@@ -76,5 +76,14 @@ class Jury:
                 case = judge(oracle, question, k, answer, ruling.truth, self.tolerances(question)[k])
                 if case.verdict is Verdict.DISAGREE or (case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0):
                     case = judge(oracle, question, k, answer, ruling.truth, self._wide_tolerances(question)[k])
-            found.append(replace(case, references=ruling.references))
+            case = replace(case, references=ruling.references)
+            found.append(_supported(case) if confirm else case)
         return found
+
+
+def _supported(case: Case) -> Case:
+    """The case; inconclusive where a wrong number has one reference only behind it."""
+    if case.verdict is not Verdict.DISAGREE or case.kind is None or not case.kind.of_numbers or len(case.references) > 1:
+        return case
+    message = f"only {case.references[0]} can tell the truth here, and a wrong number needs both references"
+    return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message)

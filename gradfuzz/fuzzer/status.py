@@ -161,8 +161,7 @@ def _said(case: Case) -> str:
         at = f"{name}{list(index)}" if index else name
         where = f" at {at}: expected {case.expected:.7g}, got {case.got:.7g}{ratio}"
     message = f" {case.message.rstrip('.')}." if case.message else ""
-    only = f" Only {case.references[0]} can tell the truth here." if len(case.references) == 1 else ""
-    return f"{kind}{where}.{message}{only}"
+    return f"{kind}{where}.{message}"
 
 
 def _by(cells: Mapping[str, _Cell]) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gradfuzz.fuzzer.kinks import slopes_across
 from gradfuzz.oracles.arb import ArbReference
-from gradfuzz.oracles.base import Array, Question, Reference, Truth
+from gradfuzz.oracles.base import Array, Question, Reference, Sides, Truth
 from gradfuzz.oracles.differences import MpmathReference
 
 __all__ = ["Ruling", "Truths", "question_key"]
@@ -30,6 +31,10 @@ class Ruling:
 
 _MOST_DIFFERENCES = 300
 """At a kink of a large question differences are not worth their time: those of a third order of 24 entries take ten seconds."""
+
+
+_BESIDE = 2.0**-50
+"""Two slopes beside a point are the same up to the rounding of both to float64, and no more than their change on the way there."""
 
 
 def _differences(question: Question) -> int:
@@ -53,7 +58,10 @@ class Truths:
         return self._cached(("quick", *question_key(question)), lambda: self._quick(question))
 
     def confirmed(self, question: Question) -> list[Ruling]:
-        """One ruling per point, by both references; by one where the other cannot tell."""
+        """One ruling per point, by both references; by one where the other cannot tell.
+
+        Where the first meets a kink it is asked beside the point, on either side, and has to see what the second measured there.
+        """
         return self._cached(("confirmed", *question_key(question)), lambda: self._confirmed(question))
 
     def _cached(self, key: tuple[object, ...], compute: Callable[[], list[Ruling]]) -> list[Ruling]:
@@ -70,13 +78,27 @@ class Truths:
             asked = replace(question, points=tuple(question.points[k] for k in kinks))
             for k, truth in zip(kinks, self._second.truth(asked), strict=True):
                 # A ball that cannot tell two sides apart is no kink where the differences see none.
-                rulings[k] = Ruling(truth, (self._second.name,))
+                rulings[k] = self._across(question, k, Ruling(truth, (self._second.name,)))
         return rulings
+
+    def _across(self, question: Question, place: int, ruling: Ruling) -> Ruling:
+        """The ruling on a kink with the slopes along more directions; any other as it is."""
+        truth = ruling.truth
+        if not truth.kink or question.order != 1 or truth.left is None:
+            return ruling
+        across = slopes_across(question, question.points[place], self._second)
+        return replace(ruling, truth=replace(truth, across=across))
 
     def _confirmed(self, question: Question) -> list[Ruling]:
         names = self._fast.name, self._second.name
-        first, second = self._fast.truth(question), self._second.truth(question)
-        return [_joined(a, b, names) for a, b in zip(first, second, strict=True)]
+        rulings = []
+        for k, (a, b) in enumerate(zip(self._fast.truth(question), self._second.truth(question), strict=True)):
+            ruling = _joined(a, b, names)
+            if a.kink and (b.status == "ok" or b.left is not None):
+                (sides,) = self._fast.sides(replace(question, points=(question.points[k],)))
+                ruling = _beside(b, sides, names)
+            rulings.append(self._across(question, k, ruling))
+        return rulings
 
 
 def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> Ruling:
@@ -91,6 +113,19 @@ def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> Ruling:
     if where is not None:
         return Ruling(Truth("inconclusive", trace=a.trace, message=f"references: {where}"), names)
     return Ruling(replace(a, left=b.left, right=b.right, side_bounds=b.side_bounds), names)
+
+
+def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> Ruling:
+    """What the second reference measured where the first meets a kink: confirmed where the first, beside the point, sees the same."""
+    if sides is None:
+        return Ruling(measured, (names[1],))
+    for side, own in zip(sides, (measured.left, measured.right), strict=True):
+        bounds = measured.bounds if own is None else measured.side_bounds or {}
+        for name, y in (measured.gradient if own is None else own).items():
+            if np.any(np.abs(y - side[name]) > bounds[name] + _BESIDE * (np.abs(y) + np.abs(side[name]))):
+                message = f"references: they contradict each other beside the point about {name}: {side[name]} and {y}"
+                return Ruling(Truth("inconclusive", trace=measured.trace, message=message), names)
+    return Ruling(measured, names)
 
 
 def _contradiction(a: Truth, b: Truth) -> str | None:

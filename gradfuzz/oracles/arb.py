@@ -34,7 +34,7 @@ from gradfuzz.oracles.arb_numbers import (
     pair,
     parts,
 )
-from gradfuzz.oracles.base import Point, Precision, Question, Reference, Truth
+from gradfuzz.oracles.base import Point, Precision, Question, Reference, Sides, Truth
 from gradfuzz.oracles.directions import Line, Setting, UnsettledError, inconclusive, lines
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.object_namespace import OutOfRangeError, UndecidedError
@@ -51,6 +51,10 @@ _NOTHING = arb(2) ** -1100
 """Less than any float64: a radius that is of no account."""
 
 _ONE = arb(1)
+
+_HERE = arb(0)
+_BESIDE = arb(2) ** -300
+"""How far from a point the slopes to its sides are taken."""
 
 Entries: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
 
@@ -196,6 +200,20 @@ class ArbReference(Reference):
     def truth(self, question: Question) -> list[Truth]:
         return [self._at(question, point) for point in question.points]
 
+    def sides(self, question: Question) -> list[Sides | None]:
+        """At 2^-300 of a line's length from the point: as exact as anywhere, since a kink is not there but at the point."""
+        return [self._beside(question, point) for point in question.points]
+
+    def _beside(self, question: Question, point: Point) -> Sides | None:
+        with _working(_PRECISIONS[-1], question.order + 1):
+            try:
+                setting = Setting(question, point)
+                left, right = (_settled(setting, [], offset=sign * _BESIDE)[1] for sign in (-1, 1))
+                before, after = (setting.gradient([_rounded(ball)[0] for ball in side]) for side in (left, right))
+            except EvaluationError:
+                return None
+            return (before, after) if all(map(_is_narrow, [*left, *right])) else None
+
     def _at(self, question: Question, point: Point) -> Truth:
         for bits in _PRECISIONS:
             trace: list[int] = []
@@ -212,12 +230,12 @@ class ArbReference(Reference):
         raise AssertionError("the last precision always answers")
 
 
-def _settled(setting: Setting, trace: list[int]) -> tuple[list[Entries], list[arb]]:
+def _settled(setting: Setting, trace: list[int], *, offset: arb = _HERE) -> tuple[list[Entries], list[arb]]:
     """The enclosures, where they do not depend on the phases of complex vectors: two results that do not meet show that they do."""
     eigenpairs: Eigenpairs = {}
-    values, gradient, phases = _enclosures(setting, trace, eigenpairs)
+    values, gradient, phases = _enclosures(setting, trace, eigenpairs, offset=offset)
     if phases and setting.question.order:
-        others, other_gradient, _ = _enclosures(setting, [], eigenpairs, turned=True)
+        others, other_gradient, _ = _enclosures(setting, [], eigenpairs, turned=True, offset=offset)
         before, after = (
             [*g, *(ball for output in v for ball in output.flat)] for v, g in ((values, gradient), (others, other_gradient))
         )
@@ -227,9 +245,11 @@ def _settled(setting: Setting, trace: list[int]) -> tuple[list[Entries], list[ar
 
 
 def _enclosures(
-    setting: Setting, trace: list[int], eigenpairs: Eigenpairs, *, turned: bool = False
+    setting: Setting, trace: list[int], eigenpairs: Eigenpairs, *, turned: bool = False, offset: arb = _HERE
 ) -> tuple[list[Entries], list[arb], int]:
-    """Balls around the entries of each output and around each coordinate of the gradient; how many phases were free."""
+    """Balls around the entries of each output and around each coordinate of the gradient; how many phases were free. With an `offset` at so
+    much of each line from the point.
+    """
     question = setting.question
     order = question.order
     values: list[Entries] = []
@@ -240,12 +260,16 @@ def _enclosures(
         nonlocal phases
         namespace = ArbNamespace(question.precision, steps, order=order)
         namespace.eigenpairs, namespace.turned = eigenpairs, turned
-        outputs = interpret(question.program, setting.inputs(line, arb, _on_line), namespace, trace=steps)
+        outputs = interpret(question.program, setting.inputs(line, arb, on_line), namespace, trace=steps)
         phases += namespace.phases
         if not values:
             values.extend(_balls(output, namespace) for output in outputs)
         total: Number = setting.total(outputs, arb)
         return arb(0) if isinstance(total, arb) else total[order]
+
+    def on_line(x: float, v: float, s: int) -> arb_series:
+        slope = arb(v) + s
+        return arb_series([arb(x) + offset * slope, slope])
 
     if not setting.among:
         run(None, trace)
@@ -257,10 +281,6 @@ def _enclosures(
             steps = []
         gradient.append(total * math.factorial(order))
     return values, gradient, phases
-
-
-def _on_line(x: float, v: float, s: int) -> arb_series:
-    return arb_series([arb(x), arb(v) + s])
 
 
 def _balls(output: Any, namespace: ArbNamespace) -> Entries:

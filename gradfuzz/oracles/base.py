@@ -26,7 +26,7 @@ from gradfuzz.errors import UsageError
 from gradfuzz.programs.precision import Precision
 from gradfuzz.programs.syntax import Program
 
-__all__ = ["Answer", "Array", "Mode", "Oracle", "Point", "Precision", "Question", "Reference", "Status", "Truth"]
+__all__ = ["Answer", "Array", "Mode", "Oracle", "Point", "Precision", "Question", "Reference", "Slopes", "Status", "Truth"]
 
 _MOST_NESTED = 10_000
 """Ways that compute whole Jacobians are not asked for more numbers: a third order over 50 entries takes minutes."""
@@ -96,13 +96,24 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Slopes:
+    """The slopes of F to the left and to the right of a point along one direction, and a bound for the error of both."""
+
+    direction: Mapping[str, Array]
+    left: float
+    right: float
+    bound: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Truth:
     """A derivative with an error bound, at one point, as float64 arrays (rounded to nearest from many digits).
 
     status "ok": |true - value| <= value_bounds and |true - gradient| <= bounds, entry by entry (bounds include
     the rounding to float64). "inconclusive": `message` says why (an undecided branch, a kink, a domain edge).
     `left` and `right` are the one-sided slopes where the reference measures them, `side_bounds` their error; `trace` is the branch trace:
-    every decision taken and every trip count, in order. `kink` says that the slopes differ or the trace changes around the point.
+    every decision taken and every trip count, in order. `kink` says that the slopes differ or the trace changes around the point; `across` has
+    the slopes along other directions than the coordinates' own, where somebody measured them.
     """
 
     status: Status
@@ -113,9 +124,14 @@ class Truth:
     left: Mapping[str, Array] | None = None
     right: Mapping[str, Array] | None = None
     side_bounds: Mapping[str, Array] | None = None
+    across: tuple[Slopes, ...] = ()
     kink: bool = False
     trace: tuple[int, ...] = ()
     message: str = ""
+
+
+Sides = tuple[Mapping[str, Array], Mapping[str, Array]]
+"""The gradients to the left and to the right of a point: each coordinate on the line that moves it alone, or along the direction too."""
 
 
 class Oracle(abc.ABC):
@@ -154,3 +170,7 @@ class Reference(abc.ABC):
     @abc.abstractmethod
     def truth(self, question: Question) -> list[Truth]:
         """One truth per point, in order. `question.modes` matters by its order only."""
+
+    def sides(self, question: Question) -> list[Sides | None]:
+        """One pair of gradients per point, just to the left and to the right of it; None where the reference cannot tell."""
+        return [None] * len(question.points)
