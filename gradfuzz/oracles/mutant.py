@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from gradfuzz.engine import Rules
 from gradfuzz.engine.forward import ForwardMode
@@ -11,7 +12,10 @@ from gradfuzz.engine.reverse import ReverseMode
 from gradfuzz.oracles.base import Mode, Oracle
 from gradfuzz.oracles.engine import EngineOracle
 
-__all__ = ["Mutant"]
+__all__ = ["Mutant", "Need"]
+
+Need = Literal["", "complex", "broadcast", "square", "batch"]
+"""Nothing; complex numbers; an operand that is broadcast; square matrices with more than one entry; matrices with batch axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,9 @@ class Mutant:
     batched: Callable[[str], Oracle] | None = None
     """For a bug of batching: what makes the oracle of a name, which answers all points of a question in one call."""
     ops: frozenset[str] = frozenset()
-    """The ops whose rules are wrong, where the bug is in rules; empty where it can show in any program."""
+    """The ops whose rules are wrong, or "loop"; empty where the bug may show in any program."""
+    needs: Need = ""
+    """What an equation of these ops must have besides for the bug to show."""
 
     @property
     def modes(self) -> frozenset[Mode]:

@@ -18,6 +18,8 @@ ops in `tensor_mutants`, in complex numbers in `complex_mutants`, in batching in
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gradfuzz.engine import Rules
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.carry_mutants import CARRY_MUTANTS
@@ -34,12 +36,23 @@ from gradfuzz.oracles.vectorize_mutants import VECTORIZE_MUTANTS
 __all__ = ["MUTANTS", "Mutant", "mutant", "named"]
 
 
+_ELSEWHERE = ("M12",)
+"""Bugs of control flow that show without a loop."""
+
+
+def _about(row: Mutant) -> Mutant:
+    """The row with the op that its rules name as the wrong one."""
+    op: str = getattr(row.rules.reverse, "op", "")
+    return replace(row, ops=frozenset({op})) if op else row
+
+
 MUTANTS: tuple[Mutant, ...] = (
-    *LOOP_MUTANTS,
-    *FLOW_MUTANTS,
-    *CARRY_MUTANTS,
+    *(
+        row if row.id in _ELSEWHERE else replace(row, ops=frozenset({"loop"}))
+        for row in (*LOOP_MUTANTS, *FLOW_MUTANTS, *CARRY_MUTANTS)
+    ),
     *RULE_MUTANTS,
-    *(Mutant(*row) for row in (*LINALG_MUTANTS, *TENSOR_MUTANTS, *COMPLEX_MUTANTS)),
+    *(_about(Mutant(*row)) for row in (*LINALG_MUTANTS, *TENSOR_MUTANTS, *COMPLEX_MUTANTS)),
     *(Mutant(*row[:4], Rules(), row[4]) for row in VECTORIZE_MUTANTS),
 )
 

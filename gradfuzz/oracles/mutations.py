@@ -21,6 +21,7 @@ from gradfuzz.engine.jvp_rules import JVP
 from gradfuzz.engine.value import Value
 from gradfuzz.engine.vjp_rules import VJP
 from gradfuzz.oracles.base import Mode
+from gradfuzz.oracles.mutant import Need
 from gradfuzz.programs.graph import Equation
 from gradfuzz.programs.types import broadcast_shapes
 
@@ -236,6 +237,7 @@ class Mutation:
 
     wrong: Function
     words: str
+    needs: Need = ""
 
 
 MUTATIONS: dict[str, Mutation] = {
@@ -248,13 +250,13 @@ MUTATIONS: dict[str, Mutation] = {
     "exchanged": Mutation(_exchanged, "the other operand's rule is taken"),
     "at-result": Mutation(_at_result, "the slope is taken at the result, not at the operand"),
     "at-operand": Mutation(_at_operand, "the slope is taken at the operand, not at the result"),
-    "conjugated": Mutation(_conjugated, "the slope is conjugated where it should not be, or not where it should"),
-    "first": Mutation(_first, "broadcasting is undone by taking the first entry"),
-    "mean": Mutation(_mean, "broadcasting is undone by a mean"),
+    "conjugated": Mutation(_conjugated, "the slope is conjugated where it should not be, or not where it should", "complex"),
+    "first": Mutation(_first, "broadcasting is undone by taking the first entry", "broadcast"),
+    "mean": Mutation(_mean, "broadcasting is undone by a mean", "broadcast"),
     "uninverted": Mutation(_uninverted, "the permutation is taken for its inverse"),
-    "transposed": Mutation(_after("transposed"), "the last two axes are exchanged"),
-    "batch-summed": Mutation(_after("batch-summed"), "every instance of the batch gets the sum over all"),
-    "batch-reversed": Mutation(_after("batch-reversed"), "the instances of the batch come in reverse order"),
+    "transposed": Mutation(_after("transposed"), "the last two axes are exchanged", "square"),
+    "batch-summed": Mutation(_after("batch-summed"), "every instance of the batch gets the sum over all", "batch"),
+    "batch-reversed": Mutation(_after("batch-reversed"), "the instances of the batch come in reverse order", "batch"),
 }
 """By name."""
 

@@ -110,7 +110,7 @@ _ON: Mapping[str, Mapping[str, Collection[str]]] = {
             *("divide", "tan", "tanh", "exp", "sqrt", *_NORMALIZING, "inv", "cholesky", "cumulative_max"),
             *("solve", "triangular_solve"),
         ),
-        "conjugated": (*_HOLOMORPHIC, "imag", "conj"),
+        "conjugated": (*_HOLOMORPHIC, "imag"),
         "first": (*_BINARY, "matmul", "broadcast_to", "take_along_axis"),
         "mean": (*_BINARY, *_TWO_MATRICES, "broadcast_to", "take_along_axis"),
         "uninverted": ("permute_dims",),
@@ -146,7 +146,7 @@ _ON: Mapping[str, Mapping[str, Collection[str]]] = {
             "cumulative_max",
             *("solve", "triangular_solve"),
         ),
-        "conjugated": (*_HOLOMORPHIC, "abs", "imag", "conj"),
+        "conjugated": (*_HOLOMORPHIC, "abs", "imag"),
         "uninverted": ("permute_dims",),
         "transposed": (
             *("matmul", "kron", "solve", "triangular_solve", "lstsq", "inv", "pinv", "matrix_power", "expm", "cholesky"),
@@ -227,7 +227,13 @@ def _row(name: str) -> Mutant:
         base = _Back if mode == "rev" else _Forth
     rules = type(base.__name__, (base,), {"op": op, "place": place, "mistake": mistake})
     return Mutant(
-        name, name, summary, "systematic", Rules(reverse=rules) if mode == "rev" else Rules(forward=rules), ops=frozenset({op})
+        name,
+        name,
+        summary,
+        "systematic",
+        Rules(reverse=rules) if mode == "rev" else Rules(forward=rules),
+        ops=frozenset({op}),
+        needs=MUTATIONS[mistake].needs,
     )
 
 
