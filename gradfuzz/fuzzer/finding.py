@@ -71,7 +71,8 @@ class Case:
     """One check: a target's answer at one point, judged.
 
     `ratio` is got / expected for the worst entry, `error_over_allowed` the largest error in units of what was allowed; `worst` names that entry
-    (input, index). `allowed` has one array per differentiated input.
+    (input, index). `allowed` has one array per differentiated input. `conventions` names the rows of the ledger (`conventions.CONVENTIONS`) that the
+    program meets at the point of a case that is a convention or inconclusive.
     """
 
     oracle: str
@@ -90,6 +91,7 @@ class Case:
     error_over_allowed: float | None = None
     allowed: Mapping[str, Array] = field(default_factory=dict)
     references: tuple[str, ...] = ()
+    conventions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

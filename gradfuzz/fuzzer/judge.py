@@ -8,11 +8,14 @@ The order matters (DESIGN section 7): whether the question is well posed comes f
     wrong shape, wrong dtype                              disagree
     a value clearly beyond what rounding allows           disagree (wrong_primal)
     on a kink: between the one-sided slopes               convention
-               outside them                               disagree, where one selection alone makes the kink
+               outside them, by entry or along a line     disagree, where one selection alone makes the kink
     a derivative clearly beyond what rounding allows      disagree
     a near miss, of the value or the derivative           inconclusive
     rounding could hide the whole derivative              inconclusive
     otherwise                                             agree
+
+Where the ledger of conventions has a row that explains a convention or an inconclusive case, the case names it. NaN is no finding where such a
+row says that it is a legal answer (the norm of a zero vector).
 
 "Clearly" is `CLEAR` times what is allowed. A right answer has never been seen beyond half of what is allowed (tests/quality), and a
 wrong one is hardly ever wrong by so little: what lies between is not called either.
@@ -27,11 +30,12 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.classify import CLEAR, Comparison, compare
+from gradfuzz.fuzzer.classify import CLEAR, Comparison, classify_entry, compare, error_over_allowed, ratio_of
+from gradfuzz.fuzzer.conventions import NAN_IS_LEGAL, explaining
 from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
-from gradfuzz.fuzzer.ties import selection_ties
+from gradfuzz.fuzzer.ties import Ties, ties
 from gradfuzz.fuzzer.tolerance import Tolerance
-from gradfuzz.oracles.base import Answer, Array, Question, Truth
+from gradfuzz.oracles.base import Answer, Array, Question, Slopes, Truth
 
 __all__ = ["check_name", "judge", "plainly_right"]
 
@@ -63,7 +67,15 @@ def judge(oracle: str, question: Question, point_index: int, answer: Answer, tru
     `truth` and `tolerance` belong to the same question and point. Never says disagree where rounding, a kink or the range of the
     dtype could explain the answer.
     """
-    case = Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE)
+    case = _judged(Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE), truth, tolerance)
+    if case.verdict is not Verdict.CONVENTION and (case.verdict is not Verdict.INCONCLUSIVE or case.reason is Reason.TRIP_LIMIT):
+        return case
+    met = _ties(case)
+    return case if met is None else replace(case, conventions=explaining(met.conventions))
+
+
+def _judged(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+    answer = case.answer
     if answer.status == "unsupported":
         return replace(case, verdict=Verdict.UNSUPPORTED, message=answer.message)
     if answer.status == "inconclusive":
@@ -144,20 +156,75 @@ def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
         allowed[name] = tolerance.allowed(size, tolerance.noise[name], truth.side_bounds[name])
     comparison = compare(nearest, got, allowed)
     case = replace(case, allowed=allowed)
+    if _legal_nan(case, nearest, got, allowed):
+        return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
+    message = "outside the slopes to the left and to the right of a kink"
     if comparison is None or comparison.kind is None:
-        return _with(
-            replace(case, verdict=Verdict.CONVENTION, message="between the slopes to the left and to the right"), comparison
-        )
+        comparison, message = _across(truth.across, got, allowed, tolerance, comparison)
+        if comparison is None or comparison.kind is None:
+            return _with(
+                replace(case, verdict=Verdict.CONVENTION, message="between the slopes to the left and to the right"), comparison
+            )
     if not comparison.clear or not _values_hold(case, truth, tolerance):
         return unclear
-    try:
-        ties = selection_ties(question.program, case.point, question.precision)
-    except EvaluationError:
+    met = _ties(case)
+    if met is None or met.count != 1:
         return unclear
-    if ties != 1:
-        return unclear
-    message = "outside the slopes to the left and to the right of a kink"
     return _with(replace(case, verdict=Verdict.DISAGREE, kind=comparison.kind, message=message), comparison)
+
+
+def _across(
+    lines: tuple[Slopes, ...],
+    got: Mapping[str, Array],
+    allowed: Mapping[str, Array],
+    tolerance: Tolerance,
+    by_entry: Comparison | None,
+) -> tuple[Comparison | None, str]:
+    """The answer's slope along the first line where it is not between those on both sides, with the entry that has the largest part in it.
+
+    `by_entry`, the comparison of the entries, where there is no such line. What is allowed adds up from what is allowed for the entries.
+    """
+    for line in lines:
+        parts = {name: d * got[name] for name, d in line.direction.items()}
+        slope = math.fsum(p for part in parts.values() for p in part.ravel().tolist())
+        low, high = min(line.left, line.right), max(line.left, line.right)
+        granted = math.fsum(float(np.sum(np.abs(d) * allowed[name])) for name, d in line.direction.items())
+        size = np.asarray(max(abs(low), abs(high)))
+        granted += float(tolerance.allowed(size, np.zeros(()), np.asarray(line.bound)))
+        nearest = min(max(slope, low), high)
+        kind = classify_entry(nearest, slope, granted)
+        if kind is None:
+            continue
+        error = error_over_allowed(nearest, slope, granted)
+        name = max(parts, key=lambda n: float(np.max(np.abs(parts[n]), initial=0.0)))
+        index = tuple(int(k) for k in np.unravel_index(int(np.argmax(np.abs(parts[name]))), parts[name].shape))
+        told = ", ".join(f"{n}: {d.tolist()}" for n, d in line.direction.items())
+        message = f"along the direction ({told}) the answer's slope is {slope:.7g}, and the slopes on both sides are {line.left:.7g} and {line.right:.7g}"
+        return Comparison(kind, (name, index), nearest, slope, ratio_of(nearest, slope), error, error), message
+    return by_entry, ""
+
+
+_LEGAL_NAN = "NaN, which is one of the conventions at this point"
+
+
+def _legal_nan(case: Case, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]) -> bool:
+    """Whether all that is wrong with an answer is NaN, at a point where a row of the ledger says that NaN is an answer, too."""
+    if not any(np.any(np.isnan(got[name])) for name in expected):
+        return False
+    rest = {name: np.where(np.isnan(got[name]), true, got[name]) for name, true in expected.items()}
+    comparison = compare(expected, rest, allowed)
+    if comparison is not None and comparison.kind is not None:
+        return False
+    met = _ties(case)
+    return met is not None and bool(met.conventions & NAN_IS_LEGAL)
+
+
+def _ties(case: Case) -> Ties | None:
+    """The ties and conventions that the program meets at the case's point; None where it cannot be run there."""
+    try:
+        return ties(case.question.program, case.point, case.question.precision)
+    except EvaluationError:
+        return None
 
 
 def _finite(arrays: Mapping[str, Array]) -> bool:
@@ -248,6 +315,8 @@ def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
         return replace(
             case, reason=Reason.NOISE, message="rounding may be larger than the derivative, so a division may end in NaN"
         )
+    if comparison.kind is Class.NON_FINITE and _legal_nan(case, expected, got, allowed):
+        return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
     if comparison.clear:
         return _with(replace(case, verdict=Verdict.DISAGREE, kind=comparison.kind), comparison)
     if comparison.kind is not None:
