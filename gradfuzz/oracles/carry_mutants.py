@@ -91,11 +91,11 @@ class WideScalar(ReverseMode):
 
 
 class UnusedOutput(ReverseMode):
-    """M21. A carry that nobody reads after the loop has no adjoint inside it either."""
+    """M21. A carry of the program that nobody reads after the loop has no adjoint inside it either."""
 
     def pullback(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> Pullback:
         read = {a for n in tape.graph.nodes for a in n.inputs} | set(tape.graph.outputs)
-        unused = {k for k, v in enumerate(node.carries) if v not in read}
+        unused = {k for k, v in enumerate(node.carries) if v not in read and not v.name.endswith("_dot")}
         if not unused or _is_a_way_back(node):
             return super().pullback(node, gs, tape)
         moving = {k for k in range(len(node.initial)) if gs[k] is not None}

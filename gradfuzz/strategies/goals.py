@@ -94,6 +94,11 @@ def _parameter_start(v: View, loop: LoopFacts) -> bool:
     return any(v.facts.active(loop.initial[c]) for c in loop.carries)
 
 
+def _built(v: View, loop: LoopFacts) -> bool:
+    calls = [e for start in loop.initial.values() for e in walk(start) if isinstance(e, Call)]
+    return loop.outer is None and any(c.op == "stack" and v.facts.active(c) for c in calls)
+
+
 def _captured(loop: LoopFacts, floats: Iterable[str]) -> set[str]:
     """The float parameters that the body reads and never assigns."""
     return set(loop.read) & set(floats) - set(loop.carries)
@@ -235,11 +240,12 @@ _LOOP_GOALS = (
     _loop("for", "a counted loop", lambda v, x: x.form == "for"),
     _loop("while", "a loop that tests first", lambda v, x: x.form == "while"),
     _loop("repeat", "a loop whose body comes first", lambda v, x: x.form == "repeat"),
-    _loop("while by value", "test first, on a float value", lambda v, x: x.form == "while" and x.by_value),
+    _loop("while by value", "test first, on a float value", lambda v, x: x.form == "while" and x.by_value, "M10"),
     _loop("repeat by value", "body first, then a test on a float value", lambda v, x: x.form == "repeat" and x.by_value),
     _loop("constant start", "a carry that starts from a constant", _constant_start),
     _loop("parameter start", "a carry whose initial value depends on a parameter", _parameter_start),
     _loop("constant start, scaled", "a carry that starts from a constant, multiplied by a captured value", _scaled_constant),
+    _loop("array built from scalars", "an array that starts as scalars made from parameters", _built, "M15"),
     _loop("parameter carried", "a parameter copied into a carry that is handed on", _handed_on),
     _loop("parameter closed over", "a parameter read in the body", lambda v, x: bool(_captured(x, v.floats))),
     _loop(
@@ -248,6 +254,12 @@ _LOOP_GOALS = (
         lambda v, x: x.condition is not None and bool(names(x.condition) & set(v.floats)),
     ),
     _loop("parameter only in the condition", "a parameter that is read nowhere else", _only_in_condition, "M22"),
+    _loop(
+        "parameter in the condition and the body",
+        "a parameter that decides about the next trip and is read in it",
+        lambda v, x: x.condition is not None and bool(names(x.condition) & _captured(x, v.floats)),
+        "M22",
+    ),
     _loop(
         "parameter before and after",
         "a parameter used before the loop and after it",
@@ -281,7 +293,7 @@ _LOOP_GOALS = (
     ),
     _loop("nested", "a loop in a loop", lambda v, x: x.outer is not None, "M7"),
     _loop("inner reads the outer carry", "an inner loop that reads the outer carry", _inner_reads_carry),
-    _loop("triangular", "an inner loop whose trips are the outer counter", _triangular),
+    _loop("triangular", "an inner loop whose trips are the outer counter", _triangular, "M10"),
     Goal("chained", "a loop after a loop", lambda v: len(v.facts.top) > 1, ("M17",)),
     Goal(
         "fed by a loop",

@@ -14,7 +14,7 @@ from gradfuzz.strategies.facts import Facts
 
 DRAWS = 2000
 LEAST = 5
-PLANTED = {"M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9", "M10", "M12", "M14", "M17", "M18", "M20", "M21", "M22"}
+PLANTED = {"M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9", "M10", "M12", "M14", "M15", "M17", "M18", "M20", "M21", "M22"}
 """The planted bugs whose triggers are loops."""
 
 
