@@ -34,7 +34,7 @@ class Proof:
     """A finding, or the reason and words why the disagreement is none after all. The finding's id is not given yet: it is its signature.
 
     `kinds` has the classes of disagreement that the finding's program shows at ordinary points, `wrong_ways` the ways into the library that are
-    wrong about it.
+    wrong about it, `specimen` is what the finding shows as it can be asked again, with the points of the same call.
     """
 
     finding: Finding | None
@@ -42,6 +42,7 @@ class Proof:
     message: str = ""
     kinds: frozenset[Class] = frozenset()
     wrong_ways: tuple[str, ...] = ()
+    specimen: Specimen | None = None
 
 
 def _met(raw: Raw) -> Specimen:
@@ -70,11 +71,11 @@ def prove(raw: Raw) -> Proof:
         if again.verdict is Verdict.INCONCLUSIVE:
             return Proof(None, again.reason, again.message)
         return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
-    specimen = smallest_alike(first, case, target)
-    smallest = _confirmed(specimen, target)
-    if not same_kind(smallest, case.kind, case.message):
-        specimen, smallest = first, again
-    return _finding(raw, specimen, smallest, target)
+    for specimen in smallest_alike(first, case, target):
+        smallest = _confirmed(specimen, target)
+        if same_kind(smallest, case.kind, case.message):
+            return _finding(raw, specimen, smallest, target)
+    return _finding(raw, first, again, target)
 
 
 def _confirmed(specimen: Specimen, target: Oracle) -> Case:
@@ -126,7 +127,9 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Pr
         script=reproducer(specimen, clear, target),
     )
     finding = replace(finding, id=signature(finding))
-    return Proof(finding, kinds=frozenset(c.kind for c in wrong if c.kind is not None), wrong_ways=found.wrong_ways)
+    return Proof(
+        finding, kinds=frozenset(c.kind for c in wrong if c.kind is not None), wrong_ways=found.wrong_ways, specimen=specimen
+    )
 
 
 def _on_grid(specimen: Specimen, target: Oracle) -> list[Case]:

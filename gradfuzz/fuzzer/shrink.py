@@ -159,11 +159,13 @@ def _elsewhere(specimen: Specimen) -> Iterator[Specimen]:
 
 
 def _whole(current: Specimen, draft: Specimen | Program) -> Specimen | None:
-    """A candidate that type-checks, with inputs and weights that fit it, or None."""
+    """A candidate that type-checks and returns what is real, with inputs and weights that fit it, or None."""
     program = draft if isinstance(draft, Program) else draft.program
     try:
         typed = typecheck(program)
     except ProgramError:
+        return None
+    if any(t.is_complex for t in typed.outputs):
         return None
     candidate = (draft if isinstance(draft, Specimen) else current).fitted(program, typed)
     if not candidate.wrt or all(w is None for w in candidate.weights):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gradfuzz.errors import EvaluationError
@@ -46,18 +46,30 @@ def _exception(message: str) -> str:
     return re.split(r"[:\s]", message, maxsplit=1)[0]
 
 
-def smallest_alike(first: Specimen, met: Case, target: Oracle) -> Specimen:
-    """The shrunk specimen, wrong in the class of `met`; where it is still large, a standard program that is wrong in it, shrunk."""
-    assert met.kind is not None, "a disagreement has a class"
-    interesting = _Trial(target, met.kind, met.message).interesting
+def smallest_alike(first: Specimen, met: Case, target: Oracle) -> Iterator[Specimen]:
+    """The shrunk specimen, wrong in the class of `met`; where it is still large, a standard program that is wrong in it, shrunk.
+
+    After it come larger ones from the way there, farther and farther back: for where a truth that was good enough to shrink with is not
+    confirmed. The last is `first` itself.
+    """
+    trial = _Trial(target, met)
+    yield _smallest(first, trial, target)
+    back = 1
+    while back <= len(trial.accepted):
+        yield trial.accepted[-back]
+        back *= 2
+    yield first
+
+
+def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:
     budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
     batch = 1 if type(target).answer_all is Oracle.answer_all else _BATCH
-    specimen = shrink(first, interesting, budget=budget, batch=batch).specimen
+    specimen = shrink(first, trial.interesting, budget=budget, batch=batch).specimen
     if _is_small(specimen.program):
         return specimen
     candidates = list(standards(specimen))
-    wrong = next((s for s, holds in zip(candidates, interesting(candidates), strict=True) if holds is Interest.YES), None)
-    return specimen if wrong is None else shrink(wrong, interesting, budget=budget // 4, batch=batch).specimen
+    wrong = next((s for s, holds in zip(candidates, trial.interesting(candidates), strict=True) if holds is Interest.YES), None)
+    return specimen if wrong is None else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).specimen
 
 
 def _is_small(program: Program) -> bool:
@@ -72,10 +84,13 @@ _BY_NUMBERS = frozenset({Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Cla
 class _Trial:
     """What shrinking asks: does this one still disagree, clearly, in the same way?"""
 
-    def __init__(self, target: Oracle, kind: Class, message: str) -> None:
+    def __init__(self, target: Oracle, met: Case) -> None:
+        assert met.kind is not None, "a disagreement has a class"
         self._target = target
-        self._kind = kind
-        self._message = message
+        self._kind = met.kind
+        self._message = met.message
+        self.accepted: list[Specimen] = []
+        """All that were interesting, in the order in which they were asked about."""
 
     def interesting(self, specimens: Sequence[Specimen]) -> list[Interest]:
         """The cheap tests first: the engine's tolerance, then the target, then a comparison with the engine, and only then the truth."""
@@ -93,6 +108,7 @@ class _Trial:
                 continue
             (case,) = jury().cases(self._target.name, question, [answer])
             result[k] = self._interest(case)
+        self.accepted += [s for s, holds in zip(specimens, result, strict=True) if holds is Interest.YES]
         return result
 
     def _interest(self, case: Case) -> Interest:

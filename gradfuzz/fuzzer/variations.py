@@ -26,25 +26,22 @@ _SCALES = (0.25, -1.0, -0.25)
 """How the last instance of an input is scaled."""
 
 _NUMBERS = ((0.5,), (2.0,), (-0.5,), (0.5, 2.0), (2.0, -0.5), (-2.0, 3.0), (0.01,))
-"""Inputs of a program of scalars, in turn."""
+"""Inputs that are single numbers, in turn."""
 
 
 def variations(specimen: Specimen) -> Iterator[Specimen]:
-    """The specimen with other weights; at other inputs; with both. Program, shapes and companions stay."""
-    several = _weighs(specimen)
-    arrays = any(p.type.is_float and p.type.shape for p in specimen.program.params)
-    if several:
-        yield from _weighted(specimen)
-    if not arrays:
+    """The specimen with other weights and directions; at other inputs; with both. Program, shapes and companions stay."""
+    floats = [p for p in specimen.program.params if p.type.is_float]
+    yield from _weighted(specimen)
+    if any(p.type.shape for p in floats):
+        regular_one = ordinary(specimen)
+        yield regular_one
+        for scale in _SCALES:
+            yield _scaled(regular_one.mapped(np.ones_like), scale)
+        yield from _weighted(regular_one)
+    if not all(p.type.shape for p in floats):
         for numbers in _NUMBERS:
             yield _at(specimen, numbers)
-        return
-    regular_one = ordinary(specimen)
-    yield regular_one
-    for scale in _SCALES:
-        yield _scaled(regular_one.mapped(np.ones_like), scale)
-    if several:
-        yield from _weighted(regular_one)
 
 
 def ordinary(specimen: Specimen) -> Specimen:
@@ -76,23 +73,30 @@ def _signed(weights: Array) -> Array:
     return result
 
 
-def _weighs(specimen: Specimen) -> bool:
-    """Whether there is more than one weight: a single one scales the whole gradient, and its class with it."""
-    return sum(np.size(w) for w in specimen.weights if w is not None) > 1
-
-
 def _weighted(specimen: Specimen) -> Iterator[Specimen]:
-    """All weights 1 but those of the last instance, along the first axis; of several outputs, but those of the last output."""
+    """All weights and directions 1, but those of the last instance, along the first axis, or of the last output or input; of the weights, and
+    in higher order of the directions. A single one scales the whole gradient, so there is nothing to try.
+    """
+    plain = specimen.mapped(np.ones_like)
+    weights = [(k, w) for k, w in enumerate(plain.weights) if w is not None]
+    directions = plain.directions if len(plain.modes) > 1 else {}
     for share in _SHARES:
-        weights: list[Array | None] = [None if w is None else np.ones_like(w) for w in specimen.weights]
-        last = next((w for w in reversed(weights) if w is not None), None)
-        if last is None:
-            return
-        if last.ndim and len(last) > 1:
-            last[-1] = share
-        else:
-            last[...] = share
-        yield replace(specimen, weights=tuple(weights))
+        if sum(w.size for _, w in weights) > 1:
+            last, w = weights[-1]
+            yield replace(plain, weights=(*plain.weights[:last], _ending(w, share), *plain.weights[last + 1 :]))
+        if sum(v.size for v in directions.values()) > 1:
+            name, v = list(directions.items())[-1]
+            yield replace(plain, directions={**directions, name: _ending(v, share)})
+
+
+def _ending(ones: Array, share: float) -> Array:
+    """Ones with another number in the last place along the first axis, or as the only one."""
+    result = ones.copy()
+    if result.ndim and len(result) > 1:
+        result[-1] = share
+    else:
+        result[...] = share
+    return result
 
 
 def _scaled(specimen: Specimen, scale: float) -> Specimen:
@@ -107,7 +111,7 @@ def _scaled(specimen: Specimen, scale: float) -> Specimen:
 
 
 def _at(specimen: Specimen, numbers: tuple[float, ...]) -> Specimen:
-    floats = [p.name for p in specimen.program.params if p.type.is_float]
-    values = np.resize(np.array(numbers), len(floats)).tolist()
-    inputs = {name: np.full_like(specimen.inputs[name], v) for name, v in zip(floats, values, strict=True)}
+    scalars = [p.name for p in specimen.program.params if p.type.is_float and not p.type.shape]
+    values = np.resize(np.array(numbers), len(scalars)).tolist()
+    inputs = {name: np.full_like(specimen.inputs[name], v) for name, v in zip(scalars, values, strict=True)}
     return replace(specimen, inputs={**specimen.inputs, **inputs})

@@ -1,0 +1,157 @@
+"""Shrinking never changes the class of a finding: disagreements as they are met, proved, and what is left asked again."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+
+from gradfuzz.fuzzer.batch import Order, Raw, drawn, oracle
+from gradfuzz.fuzzer.classify import CLEAR, classify_entry
+from gradfuzz.fuzzer.finding import Class, FindingPoint
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.prove import Proof, prove
+from gradfuzz.fuzzer.questions import questions
+from gradfuzz.fuzzer.shrink import cost
+from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.fuzzer.survey import asked
+from gradfuzz.fuzzer.trial import same_kind
+from gradfuzz.fuzzer.twin_checks import peer_cases
+from gradfuzz.oracles.complex_mutants import COMPLEX_MUTANTS
+from gradfuzz.oracles.linalg_mutants import LINALG_MUTANTS
+from gradfuzz.oracles.mutants import MUTANTS
+from gradfuzz.oracles.tensor_mutants import TENSOR_MUTANTS
+from gradfuzz.oracles.vectorize_mutants import VECTORIZE_MUTANTS
+
+FAMILIES = (
+    dict.fromkeys((row.alias for row in MUTANTS), "loops")
+    | dict.fromkeys((row[1] for row in LINALG_MUTANTS), "linalg")
+    | dict.fromkeys((row[1] for row in TENSOR_MUTANTS), "tensor")
+    | dict.fromkeys((row[1] for row in COMPLEX_MUTANTS), "complex")
+    | dict.fromkeys((row[1] for row in VECTORIZE_MUTANTS), "vectorize")
+    | {"broadcast-mean": "linalg", "dropped-tangent": "tensor"}
+)
+"""Where each planted bug shows most."""
+
+QUICK = (
+    *("nx-1747", "swift-78264", "stale-primal", "initial-value", "used-after"),
+    *(
+        "qr-batch",
+        "solve-batch",
+        "take-overwrites",
+        "cumulative-unflipped",
+        "dropped-tangent",
+        "adjoint-transposed",
+        "foreign-axis",
+    ),
+)
+TOGETHER = 500
+"""So many findings all slow tests of this file look at, at least."""
+
+PROGRAMS = 300
+"""No seed is asked about more."""
+
+PER_SEED = 4
+BY_NUMBERS = frozenset({Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE})
+
+
+def met(name: str, seed: int, most: int = PER_SEED) -> list[Raw]:
+    """Disagreements of a mutant in the programs of one seed, no two of the same class and check; agreement is left to the engine."""
+    family, target = FAMILIES[name], oracle(f"mutant:{name}")
+    jury = Jury()
+    found: dict[tuple[Class, str], Raw] = {}
+    for index, case in enumerate(drawn(Order(1, 0, PROGRAMS, family, seed, ()))):
+        for question in questions(case, index, seed, orders=(1, 2)):
+            if target.supports(question) is not None:
+                continue
+            for met_case in peer_cases(jury, target.name, question, target.answer(question)):
+                if met_case.kind is not None:
+                    alone = replace(met_case, question=replace(question, points=(met_case.point,)))
+                    raw = Raw(alone, family, index, question.points if target.together else ())
+                    found.setdefault((met_case.kind, "".join(question.modes)), raw)
+            if len(found) >= most:
+                return list(found.values())[:most]
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What came of one disagreement."""
+
+    raw: Raw
+    proof: Proof
+    original: Specimen
+
+
+def proved(raw: Raw) -> Shown:
+    places = [k for k, point in enumerate(raw.points) if point is raw.case.point]
+    question = replace(raw.case.question, points=raw.points or raw.case.question.points)
+    return Shown(raw, prove(raw), Specimen.of(question, places[0] if places else 0, together=bool(raw.points)))
+
+
+def check(shown: Shown) -> None:
+    """The class that was met is the one that the finding has and shows, and what a fresh jury says with both references."""
+    kind, finding, specimen = shown.raw.case.kind, shown.proof.finding, shown.proof.specimen
+    assert finding is not None
+    assert specimen is not None
+    assert kind is not None
+    told = f"{finding.target} seed {shown.raw.index}: {kind} became {finding.kind}\n{finding.program}"
+    assert finding.kind is kind, told
+    assert specimen.program == finding.program
+    assert (specimen.modes, specimen.precision) == (shown.original.modes, shown.original.precision)
+    case = asked(specimen, oracle(finding.target), Jury(), confirm=True)
+    assert same_kind(case, kind, shown.raw.case.message), f"{told}\nasked again: {case.verdict}, {case.kind}, {case.message}"
+    assert case.references == finding.references
+    assert cost(specimen)[:-1] <= cost(shown.original)[:-1], told  # the last one is the names, which are made canonical
+    if kind in BY_NUMBERS:
+        assert case.error_over_allowed is not None
+        assert case.error_over_allowed >= CLEAR
+        for point in (finding.smallest, finding.clearest):
+            assert class_of(point) is kind, told
+
+
+def class_of(point: FindingPoint) -> Class | None:
+    """The class that a reader sees in the entry that a finding shows."""
+    allowed = (
+        0.0 if math.isinf(point.error_over_allowed) else abs(point.entry_got - point.entry_expected) / point.error_over_allowed
+    )
+    return classify_entry(point.entry_expected, point.entry_got, allowed)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_class_stays(name: str, seed: int) -> None:
+    for raw in met(name, seed, most=2):
+        shown = proved(raw)
+        if shown.proof.finding is not None:
+            check(shown)
+
+
+@functools.cache
+def share() -> int:
+    return math.ceil(TOGETHER / len(MUTANTS))
+
+
+def findings(name: str) -> Iterator[Shown]:
+    """The findings of a mutant over the seeds, as many as are its share."""
+    left = share()
+    for seed in itertools.count(100):
+        for raw in met(name, seed):
+            shown = proved(raw)
+            if shown.proof.finding is None:
+                assert shown.proof.reason is not None
+                continue
+            yield shown
+            left -= 1
+            if not left:
+                return
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [row.alias for row in MUTANTS])
+def test_the_class_stays_in_five_hundred_findings(name: str) -> None:
+    for shown in findings(name):
+        check(shown)
