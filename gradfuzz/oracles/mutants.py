@@ -33,7 +33,7 @@ from gradfuzz.oracles.systematic_mutants import find
 from gradfuzz.oracles.tensor_mutants import TENSOR_MUTANTS
 from gradfuzz.oracles.vectorize_mutants import VECTORIZE_MUTANTS
 
-__all__ = ["MUTANTS", "Mutant", "mutant", "named"]
+__all__ = ["GROUPS", "MUTANTS", "Mutant", "mutant", "named"]
 
 
 _ELSEWHERE = ("M12",)
@@ -46,15 +46,21 @@ def _about(row: Mutant) -> Mutant:
     return replace(row, ops=frozenset({op})) if op else row
 
 
-MUTANTS: tuple[Mutant, ...] = (
-    *(
+GROUPS: dict[str, tuple[Mutant, ...]] = {
+    "loops": tuple(
         row if row.id in _ELSEWHERE else replace(row, ops=frozenset({"loop"}))
         for row in (*LOOP_MUTANTS, *FLOW_MUTANTS, *CARRY_MUTANTS)
     ),
-    *RULE_MUTANTS,
-    *(_about(Mutant(*row)) for row in (*LINALG_MUTANTS, *TENSOR_MUTANTS, *COMPLEX_MUTANTS)),
-    *(Mutant(*row[:4], Rules(), row[4]) for row in VECTORIZE_MUTANTS),
-)
+    "shared rules": RULE_MUTANTS,
+    "linear algebra": tuple(_about(Mutant(*row)) for row in LINALG_MUTANTS),
+    "tensors": tuple(_about(Mutant(*row)) for row in TENSOR_MUTANTS),
+    "complex numbers": tuple(_about(Mutant(*row)) for row in COMPLEX_MUTANTS),
+    "batching": tuple(Mutant(*row[:4], Rules(), row[4]) for row in VECTORIZE_MUTANTS),
+}
+"""Those after real reports, by what they are about."""
+
+MUTANTS: tuple[Mutant, ...] = tuple(row for rows in GROUPS.values() for row in rows)
+"""All of them."""
 
 
 def named(name: str) -> Mutant | None:

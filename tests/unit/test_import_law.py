@@ -20,7 +20,7 @@ LAW: dict[str, tuple[str, ...]] = {
     "strategies": ("errors", "programs"),
     "oracles": ("errors", "programs", "engine"),
     "fuzzer": ("errors", "programs", "engine", "strategies", "oracles"),
-    "reports": ("errors", "programs", "oracles.base", "fuzzer.finding", "fuzzer.events", "fuzzer.report_card"),
+    "reports": ("errors", "programs", "oracles.base", "fuzzer.finding", "fuzzer.events", "fuzzer.report_card", "fuzzer.score"),
     "cli": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "reports"),
 }
 """Room: what it may import, beside itself."""

@@ -1,0 +1,262 @@
+"""The self-test: are the planted bugs found, and is nothing said against what is right?
+
+Every mutant is asked about the programs that a sweep draws, family by family, until one of them kills it. The work is done in rounds: a
+batch of each family and seed at a time, and who is killed in a round is asked no more. So the numbers depend on the seeds alone, not on
+who was faster. Then correct oracles are swept, and what is found against them has to be borne out.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gradfuzz.errors import UnknownTargetError, UsageError
+from gradfuzz.fuzzer.batch import Order
+from gradfuzz.fuzzer.events import SweepFinished
+from gradfuzz.fuzzer.finding import Finding
+from gradfuzz.fuzzer.kills import ORDERS, Kills, Ordeal, Record, kills
+from gradfuzz.fuzzer.score import JVP_RULES, VJP_RULES, MutantScore, OracleScore, Score, SelftestProgress
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.fuzzer.workers import Here, Pool, Workers
+from gradfuzz.oracles.equivalent_mutants import EQUIVALENT
+from gradfuzz.oracles.mutant import Mutant, Need
+from gradfuzz.oracles.mutants import GROUPS, MUTANTS, named
+from gradfuzz.oracles.registry import installed, resolve
+from gradfuzz.oracles.systematic_mutants import systematic_names
+from gradfuzz.strategies import FAMILIES
+
+__all__ = ["Profile", "SelftestConfig", "selftest"]
+
+Profile = Literal["quick", "full"]
+
+_EVERY = 11
+"""In the quick profile, of the systematic mutants every so many-th is asked: a number that meets every op and every kind of mistake."""
+
+_CORRECT: Mapping[Profile, int] = {"quick": 2, "full": 48}
+"""Programs of each family about which correct oracles are asked."""
+
+_BATCHES = (4, 12, 16)
+"""Programs in the first rounds and in all later ones: most mutants are dead after a few."""
+
+_SCRIPT_SECONDS = 120.0
+"""How long a finding's script may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelftestConfig:
+    """What to test."""
+
+    profile: Profile = "quick"
+    seeds: tuple[int, ...] = (0,)
+    max_examples: int = 300
+    """Programs per family and seed that a mutant may survive before it counts as not found."""
+    mutants: tuple[str, ...] = ()
+    """Only these, by id, alias or systematic name; then no correct oracles are asked."""
+    jobs: int | None = None
+    """Worker processes; None: one per core, at most four."""
+    max_time: float | None = None
+    """Seconds after which no new round is begun."""
+
+
+def selftest(config: SelftestConfig) -> Iterator[SelftestProgress | Score]:
+    """Progress after every round, and the score at last. Raises `UsageError` and `UnknownTargetError` before the first event."""
+    if config.profile not in _CORRECT:
+        raise UsageError(f"unknown profile {config.profile!r}; there is {', '.join(_CORRECT)}")
+    for name, value in (("max_examples", config.max_examples), ("jobs", config.jobs), ("number of seeds", len(config.seeds))):
+        if value is not None and value < 1:
+            raise UsageError(f"the {name} is {value}; it must be at least 1")
+    return _Selftest(config, _mutants(config)).events()
+
+
+def _mutants(config: SelftestConfig) -> list[Mutant]:
+    if not config.mutants:
+        names = systematic_names()
+        chosen = names if config.profile == "full" else names[::_EVERY]
+        return [*MUTANTS, *(row for name in chosen if (row := named(name)) is not None)]
+    found = {}
+    for name in config.mutants:
+        row = named(name.removeprefix("mutant:"))
+        if row is None:
+            resolve(f"mutant:{name.removeprefix('mutant:')}")  # which says what comes close
+            raise UnknownTargetError(f"unknown mutant {name!r}")
+        found[row.alias] = row
+    return list(found.values())
+
+
+class _Selftest:
+    def __init__(self, config: SelftestConfig, mutants: list[Mutant]) -> None:
+        self._config = config
+        self._mutants = mutants
+        self._programs: dict[tuple[str, int], int] = {}
+        self._records: dict[tuple[str, int], Record] = {}
+        self._started = time.monotonic()
+        self._complete = True
+        self._jobs = config.jobs or max(1, min(4, os.cpu_count() or 1))
+
+    def events(self) -> Iterator[SelftestProgress | Score]:
+        workers: Workers = Here() if self._jobs == 1 else Pool(self._jobs)
+        ended = False
+        try:
+            yield from self._rounds(workers)
+            ended = True
+        finally:
+            workers.close(at_once=not ended)
+        correct: tuple[OracleScore, ...] = ()
+        if not self._config.mutants and self._complete:
+            yield self._progress(self._config.max_examples, f"asking {', '.join(installed())}")
+            correct = self._correct()
+        yield self._score(correct)
+
+    # Mutants
+
+    def _rounds(self, workers: Workers) -> Iterator[SelftestProgress]:
+        config, first, number = self._config, 0, 0
+        while first < config.max_examples:
+            alive = {
+                seed: tuple(m.alias for m in self._mutants if (m.alias, seed) not in self._programs) for seed in config.seeds
+            }
+            if not any(alive.values()):
+                return
+            if config.max_time is not None and time.monotonic() - self._started >= config.max_time:
+                self._complete = False
+                return
+            count = min(_BATCHES[min(number, len(_BATCHES) - 1)], config.max_examples - first)
+            ordeals = [
+                Ordeal(Order(number, first, count, family, seed, (), orders=ORDERS), alive[seed])
+                for seed in config.seeds
+                for family in FAMILIES
+                if alive[seed]
+            ]
+            for promise in [workers.submit(kills, ordeal) for ordeal in ordeals]:
+                self._enter(promise.result())
+            first, number = first + count, number + 1
+            yield self._progress(first, f"asked about programs 1-{first} of each family")
+
+    def _enter(self, found: Kills) -> None:
+        seed = found.order.seed
+        for name, programs in found.killed.items():
+            self._programs[name, seed] = min(programs, self._programs.get((name, seed), programs))
+        for name, record in found.records.items():
+            self._records.setdefault((name, seed), Record()).add(record)
+
+    # Correct oracles
+
+    def _correct(self) -> tuple[OracleScore, ...]:
+        config = self._config
+        asked = SweepConfig(
+            targets=tuple(installed()),
+            families=tuple(FAMILIES),
+            seed=config.seeds[0],
+            max_examples=min(_CORRECT[config.profile], config.max_examples),
+            jobs=self._jobs,
+        )
+        *_, finished = sweep(asked)
+        assert isinstance(finished, SweepFinished), "a sweep ends so"
+        self._complete = self._complete and finished.complete
+        found = [(finding, _doubt(finding)) for finding in finished.findings]
+        scores = []
+        for name in asked.targets:
+            own = [s for s in finished.summaries if s.name.partition(":")[0] == name]
+            against = [(f, doubt) for f, doubt in found if f.target.partition(":")[0] == name]
+            alarms = tuple(f"{f.id}, {f.kind.value} as {f.check} of {f.target}: {doubt}" for f, doubt in against if doubt)
+            scores.append(
+                OracleScore(
+                    name,
+                    own[0].version,
+                    checks=sum(s.checks for s in own),
+                    inconclusive=sum(sum(s.inconclusive.values()) for s in own),
+                    findings=len(against) - len(alarms),
+                    false_alarms=len(alarms),
+                    alarms=alarms,
+                )
+            )
+        return tuple(scores)
+
+    # Events
+
+    def _progress(self, programs: int, doing: str) -> SelftestProgress:
+        total = len(self._mutants) * len(self._config.seeds)
+        return SelftestProgress(time.monotonic() - self._started, programs, len(self._programs), total, doing)
+
+    def _score(self, correct: tuple[OracleScore, ...]) -> Score:
+        config = self._config
+        groups = {row.alias: group for group, rows in GROUPS.items() for row in rows}
+        scores = []
+        for m in self._mutants:
+            programs = {seed: self._programs.get((m.alias, seed)) for seed in config.seeds}
+            record = Record()
+            for seed in (seed for seed, n in programs.items() if n is None):
+                record.add(self._records.get((m.alias, seed), Record()))
+            survived = any(n is None for n in programs.values())
+            group = groups.get(m.alias) or (VJP_RULES if m.alias.startswith("vjp") else JVP_RULES)
+            reason = _reason(m, record) if survived else ""
+            scores.append(MutantScore(f"mutant:{m.alias}", group, m.summary, programs, reason))
+        return Score(
+            profile=config.profile,
+            seeds=config.seeds,
+            max_examples=config.max_examples,
+            seconds=time.monotonic() - self._started,
+            mutants=tuple(scores),
+            correct=correct,
+            complete=self._complete,
+            rerun=_rerun(config),
+            equivalent=EQUIVALENT,
+        )
+
+
+_NEEDS: Mapping[Need, str] = {
+    "": "",
+    "complex": " with complex numbers",
+    "broadcast": " with an operand that is broadcast",
+    "square": " with square matrices",
+    "batch": " with batch axes",
+}
+
+
+def _reason(mutant: Mutant, record: Record) -> str:
+    """Why a mutant survived, as far as can be seen."""
+    if not record.asked:
+        modes = " or ".join("reverse" if mode == "rev" else "forward" for mode in sorted(mutant.modes, reverse=True))
+        return f"never asked: no program drawn has {', '.join(sorted(mutant.ops))}{_NEEDS[mutant.needs]} in {modes} mode"
+    if not record.different:
+        return f"asked {record.asked} times, and never different from the engine"
+    said = ", ".join(f"{n} x {text}" for text, n in sorted(record.verdicts.items()))
+    return f"different {record.different} times of {record.asked}, and then: {said}"
+
+
+def _doubt(finding: Finding) -> str:
+    """Why a finding is a false alarm; empty where a second reference and its own script bear it out."""
+    if set(finding.references) <= {"arb"}:
+        return "only one reference says so"
+    if not finding.script:
+        return "there is no script that shows it"
+    try:
+        done = subprocess.run(  # noqa: S603 - the script is our own
+            [sys.executable, "-c", finding.script], capture_output=True, timeout=_SCRIPT_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"its script takes longer than {_SCRIPT_SECONDS:.0f} s"
+    return "" if done.returncode == 1 else f"its script exits with {done.returncode}"
+
+
+def _rerun(config: SelftestConfig) -> str:
+    """The command that repeats it; what has its default is left out, but for the profile and the seeds."""
+    parts = ["gradfuzz", "selftest", "--profile", config.profile]
+    first, last = config.seeds[0], config.seeds[-1]
+    parts += ["--seed", str(first)] if first == last else ["--seeds", f"{first}..{last}"]
+    default = SelftestConfig()
+    if config.max_examples != default.max_examples:
+        parts += ["--max-examples", str(config.max_examples)]
+    for name in config.mutants:
+        parts += ["--mutant", name]
+    if config.jobs is not None:
+        parts += ["--jobs", str(config.jobs)]
+    if config.max_time is not None:
+        parts += ["--max-time", f"{config.max_time:g}"]
+    return shlex.join(parts)
