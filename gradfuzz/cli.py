@@ -295,6 +295,51 @@ def probe(target: str, suite: str, op: str | None, folder: Path | None, number: 
         _print(terminal.probe(report, folder))
 
 
+@main.command(short_help="Plant bugs, and see whether they are found.")
+@click.option(
+    "--profile",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    show_default=True,
+    help="How much: a minute with a sample of the systematic bugs, or all of them.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs.")
+@click.option("--seeds", metavar="N..M", help="All seeds from N to M instead of one.")
+@click.option(
+    "--max-examples",
+    type=int,
+    default=300,
+    show_default=True,
+    metavar="N",
+    help="Programs of each family that a bug may survive.",
+)
+@click.option("--mutant", "mutants", multiple=True, metavar="NAME", help="Only this planted bug: nx-1747. May be repeated.")
+@click.option("--max-time", type=float, metavar="SECONDS", help="Begin no new round after so many seconds.")
+@click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
+@_FORMAT
+@click.pass_context
+def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **flags: Any) -> None:
+    """Plant bugs in the engine, and count the programs until each is found; ask correct oracles, and count false alarms.
+
+    Exit code 0 if every bug after a real report is found, 98 % of the systematic ones, and there is no false alarm; 1 if not; 3 where a time
+    limit left it incomplete.
+    """
+    from gradfuzz.fuzzer.score import Score
+    from gradfuzz.fuzzer.selftest import SelftestConfig
+    from gradfuzz.fuzzer.selftest import selftest as run
+    from gradfuzz.reports import selftest as report
+
+    for event in run(SelftestConfig(seeds=_range(seeds) if seeds else (seed,), **flags)):
+        if not isinstance(event, Score):
+            click.echo(report.heartbeat(event), err=True)
+    assert isinstance(event, Score), "a self-test ends so"
+    if form == "json":
+        _print_json(report.selftest_document(event))
+    else:
+        _print(report.selftest(event))
+    ctx.exit(INCOMPLETE if not event.complete else CLEAN if event.passed else FINDINGS)
+
+
 @main.command(short_help="List who can be asked here.")
 @click.argument("action", type=click.Choice(["list"]), default="list", metavar="[list]")
 @click.option("--ways", is_flag=True, help="Load the libraries, and list every way into them with what it can.")
@@ -329,6 +374,15 @@ def _whole(text: str, flag: str) -> int:
         return int(text)
     except ValueError:
         raise UsageError(f"{flag} {text!r} is no whole number") from None
+
+
+def _range(text: str) -> tuple[int, ...]:
+    """The seeds of "0..9"."""
+    first, dots, last = text.partition("..")
+    seeds = tuple(range(_whole(first, "--seeds"), _whole(last if dots else first, "--seeds") + 1))
+    if not seeds:
+        raise UsageError(f"--seeds {text!r} is empty; write the smaller number first, as in 0..9")
+    return seeds
 
 
 def _order_and_modes(order: int, mode: str | None, ctx: click.Context) -> tuple[int, tuple[Any, ...] | None]:
