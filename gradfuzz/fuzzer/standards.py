@@ -43,6 +43,15 @@ _POINTS = (0.5, 2.0, -0.5, 0.01)
 _COMPANION = 1.5
 """What is asked along, where `like` is asked with others."""
 
+_BY_VALUE = (
+    ("acc < 3.0", "acc * x", 1.5),
+    ("acc < 3.0", "acc + x", 0.25),
+    ("acc > 0.3", "acc * x", 0.75),
+    ("acc > 0.3", "acc - x", 0.25),
+    ("acc < 3.0", "acc / x", 0.6),
+)
+"""While what, the next value from 1 on, and a companion that takes more trips: what a batch does with an instance that has ended."""
+
 
 @functools.cache
 def _programs() -> tuple[Program, ...]:
@@ -53,12 +62,21 @@ def _programs() -> tuple[Program, ...]:
     )
 
 
+@functools.cache
+def _by_value() -> tuple[tuple[Program, float], ...]:
+    return tuple(
+        (parse(f"def f(x):\n    acc = 1.0\n    while {condition}:\n        acc = {value}\n    return acc\n"), companion)
+        for condition, value, companion in _BY_VALUE
+    )
+
+
 def standards(like: Specimen) -> Iterator[Specimen]:
-    """The standard programs at a few points, asked as `like` is: in its precision and modes."""
-    for program in _programs():
+    """The standard programs at a few points, asked as `like` is: in its precision and modes, alone or with another point."""
+    programs = [*(_by_value() if like.others else ()), *((program, _COMPANION) for program in _programs())]
+    for program, companion in programs:
         for x in _POINTS:
             point = {"x": np.array(x, like.precision)}
             one = np.ones(())
             directions = {"x": one} if like.directions else {}
-            others = ({"x": np.array(_COMPANION, like.precision)},) if like.others else ()
+            others = ({"x": np.array(companion, like.precision)},) if like.others else ()
             yield Specimen(program, point, like.precision, ("x",), like.modes, (one,), directions, others)
