@@ -6,13 +6,15 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all lint bench clean
+.PHONY: help sweep test test-all lint bench comparators tolerance clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
 	@echo 'make test      ruff, mypy and the tests, without the slow ones'
 	@echo 'make test-all  ruff, mypy and all tests'
 	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, in loops and linear algebra, its memory in long loops, and programs drawn and checked per second'
+	@echo 'make comparators  docs/comparators.md: what gradfuzz and other checks of gradients miss and accuse wrongly (about ten minutes)'
+	@echo 'make tolerance    docs/tolerance.md: how far right answers stay within what is allowed (about ten minutes)'
 	@echo 'make clean     remove the virtual environment, build outputs and caches'
 
 # Exit code 1 says that there are findings, which is what a sweep is for.
@@ -30,11 +32,14 @@ test: lint
 test-all: lint
 	$(BIN)/pytest -n 2 --dist loadgroup
 
-bench: $(READY)
+bench: $(VENV)/bench
 	$(BIN)/python benchmarks/loops.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/linalg.py
 	$(BIN)/python benchmarks/generation.py
+
+comparators tolerance: $(VENV)/bench
+	$(BIN)/python -m benchmarks.$@
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
@@ -46,6 +51,10 @@ $(BIN)/python:
 # Torch first and by its exact version, so that the build that the machine's package index offers stays.
 $(VENV)/torch: | $(BIN)/python
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet torch==2.13.0
+	touch $@
+
+$(VENV)/bench: pyproject.toml $(READY)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -e '.[bench]'
 	touch $@
 
 $(READY): pyproject.toml $(VENV)/torch

@@ -1,0 +1,302 @@
+"""Miss rates and false alarms of gradfuzz and of what others check gradients with: docs/comparators.md and docs/comparators.svg.
+
+    python -m benchmarks.comparators
+    python -m benchmarks.comparators --points 10 --out /tmp
+
+One sample of drawn programs and points serves all. At each point stand two gradients, one that is right and one of a planted bug that is
+plainly wrong; every comparator is shown both, with the output scaled by 1, 1e-2, 1e-4 and 1e-8. About ten minutes on one core, and the same numbers in every
+run with one seed.
+
+    right    by the engine or, at every second point where it can, by torch: every entry has half of the digits of its dtype
+    wrong    some entry is off by at least 1 % of the largest one, or not finite, at a point where the engine is right: so it is not rounding
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from benchmarks.foreign_checks import CHECKS, Array, Subject
+from gradfuzz.engine import compile
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.fuzzer.finding import Verdict
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.questions import questions
+from gradfuzz.oracles.base import Answer, Oracle, Precision, Question, Truth
+from gradfuzz.oracles.engine import EngineOracle
+from gradfuzz.oracles.mutants import MUTANTS, Mutant
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.interpret import TRIP_LIMIT
+from gradfuzz.programs.lower import lower
+from gradfuzz.strategies import Case, cases, draw_many, linalg_cases
+
+SCALES = (1.0, 1e-2, 1e-4, 1e-8)
+DTYPES: tuple[Precision, ...] = ("float64", "float32")
+FAMILIES = ("loops", "linalg")
+JUDGE = "gradfuzz"
+
+ORDINARY = (1e-2, 1e2)
+"""The sizes of all inputs that are not 0: steps of finite differences are made for these."""
+
+WRONG = 1e-2
+"""The least error of a wrong gradient, in units of the largest entry."""
+
+BANDS = (0.1, 1.0)
+"""Where the errors of wrong gradients are parted, in the same units."""
+
+
+# Right and wrong -------------------------------------------------------------------------------------------------------
+
+
+def is_right(gradient: dict[str, Array], truth: Truth, precision: str) -> bool:
+    """Whether every entry has half of the digits of `precision`; one that is 0 has to be 0."""
+    share = float(np.sqrt(np.finfo(precision).eps / 2))
+    with np.errstate(all="ignore"):
+        return all(
+            bool(np.all(np.abs(np.asarray(g, np.float64) - truth.gradient[name]) <= share * np.abs(truth.gradient[name])))
+            for name, g in gradient.items()
+        )
+
+
+def wrongness(gradient: dict[str, Array], truth: Truth) -> float:
+    """The largest error of an entry in units of the largest entry; infinite where one is not finite, 0 where the true gradient vanishes."""
+    largest = max(float(np.max(np.abs(true), initial=0.0)) for true in truth.gradient.values())
+    if largest == 0.0:
+        return 0.0
+    with np.errstate(all="ignore"):
+        errors = [np.abs(np.asarray(g, np.float64) - truth.gradient[name]) for name, g in gradient.items()]
+    if not all(np.isfinite(e).all() for e in errors):
+        return float("inf")
+    return max(float(np.max(e, initial=0.0)) for e in errors) / largest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Specimen:
+    """A question at one point, who answers it rightly, and a planted bug that is wrong there, by how much."""
+
+    question: Question
+    right: Oracle
+    mutant: Mutant
+    error: float
+
+
+# The sample ------------------------------------------------------------------------------------------------------------
+
+
+def drawn_cases(family: str, precision: Precision, count: int, seed: int) -> list[Case]:
+    """Cases of one point each, without huge and tiny numbers."""
+    strategy = (
+        cases(precisions=(precision,), max_points=1, extremes=False)
+        if family == "loops"
+        else linalg_cases(precisions=(precision,), points=1, empty=False)
+    )
+    return draw_many(strategy, count, f"{seed}/comparators/{family}/{precision}")
+
+
+def is_ordinary(question: Question) -> bool:
+    sizes = [np.abs(np.asarray(v, np.float64)) for p in question.points for v in p.inputs.values() if v.dtype.kind == "f"]
+    low, high = ORDINARY
+    return all(bool(np.all((s == 0.0) | ((s >= low) & (s <= high)))) for s in sizes)
+
+
+def specimens(family: str, precision: Precision, wanted: int, seed: int, dropped: Counter[str]) -> Iterator[Specimen]:
+    """The first `wanted` programs with an ordinary point at which both references stand behind the truth, the engine is right and a mutant is wrong.
+
+    Each takes one mutant, at random of those that are wrong there. `dropped` counts the others by what they lack.
+    """
+    jury, engine, found = Jury(), EngineOracle(), 0
+    (torch,) = resolve("torch:eager")
+    for index, case in enumerate(drawn_cases(family, precision, 8 * wanted, seed)):
+        if found == wanted:
+            return
+        asked = questions(case, index, seed, precisions=(precision,), orders=(1,), checks=("vjp",))
+        if not asked or not is_ordinary(asked[0]):
+            dropped["an ordinary point"] += 1
+            continue
+        question = asked[0]
+        (ruling,) = jury.rulings(question, confirm=True)
+        if ruling.truth.status != "ok" or len(ruling.references) < 2:
+            dropped["a truth that both references confirm"] += 1
+            continue
+        (answer,) = engine.answer(question)
+        if answer.status != "ok" or not is_right(dict(answer.gradient), ruling.truth, precision):
+            dropped["half of the digits in every entry"] += 1
+            continue
+        order = np.random.default_rng([seed, index]).permutation(len(MUTANTS))
+        chosen = next((s for s in (_wrong(question, MUTANTS[k], ruling.truth) for k in order) if s is not None), None)
+        if chosen is None:
+            dropped["a planted bug that shows"] += 1
+            continue
+        found += 1
+        mutant, error = chosen
+        (own,) = torch.answer(question) if found % 2 and torch.supports(question) is None else (answer,)
+        by_torch = own is not answer and own.status == "ok" and is_right(dict(own.gradient), ruling.truth, precision)
+        yield Specimen(question, torch if by_torch else engine, mutant, error)
+
+
+def _wrong(question: Question, mutant: Mutant, truth: Truth) -> tuple[Mutant, float] | None:
+    """The mutant and its error where it is plainly wrong."""
+    if mutant.batched is not None:
+        return None
+    (answer,) = mutant.oracle().answer(_in_mode(question, mutant))
+    error = wrongness(dict(answer.gradient), truth) if answer.status == "ok" else 0.0
+    return (mutant, error) if error >= WRONG else None
+
+
+def _in_mode(question: Question, mutant: Mutant) -> Question:
+    """A bug of forward mode shows in the gradient that forward mode builds, direction by direction."""
+    return question if "rev" in mutant.modes else replace(question, modes=("fwd",))
+
+
+def scaled(question: Question, scale: float) -> Question:
+    """The same question with the weights of its outputs, and so its value, times `scale`."""
+    weights = [None if w is None else (w * scale).astype(question.precision).astype(np.float64) for w in question.weights]
+    return replace(question, weights=tuple(weights))
+
+
+# What the comparators are shown ----------------------------------------------------------------------------------------
+
+
+def subject(question: Question, oracle: Oracle) -> Subject:
+    """The sum of all outputs times their weights, as NumPy computes it, with the gradient that `oracle` claims for it."""
+    (point,) = question.points
+    names = [p.name for p in question.program.params]
+    functions: dict[str, Any] = {}
+
+    def value(*xs: Array) -> Any:
+        dtype = xs[0].dtype.name
+        if dtype not in functions:
+            functions[dtype] = compile(lower(question.program), precision=dtype, trip_limit=TRIP_LIMIT)
+        inputs = dict(point.inputs) | dict(zip(question.wrt, xs, strict=True))
+        number = xs[0].dtype.type
+        try:
+            outputs = functions[dtype](*(inputs[name] for name in names))
+        except GradfuzzError:
+            return number(np.nan)
+        with np.errstate(all="ignore"):
+            parts = [
+                np.sum(np.asarray(w, dtype) * np.asarray(y, dtype))
+                for w, y in zip(question.weights, outputs, strict=True)
+                if w is not None
+            ]
+            return number(sum(parts))
+
+    def gradient(seed: float, *xs: Array) -> tuple[Array, ...]:
+        here = replace(point, inputs=dict(point.inputs) | dict(zip(question.wrt, xs, strict=True)))
+        weights = tuple(None if w is None else w * seed for w in question.weights)
+        (answer,) = oracle.answer(replace(question, points=(here,), precision=xs[0].dtype.name, weights=weights))
+        if answer.status != "ok":
+            return tuple(np.full_like(x, np.nan) for x in xs)
+        return tuple(np.asarray(answer.gradient[name]) for name in question.wrt)
+
+    return Subject(tuple(np.array(point.inputs[name]) for name in question.wrt), value, gradient)
+
+
+# Counting --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Tally:
+    """What a comparator said to the right and to the wrong gradients."""
+
+    right: int = 0
+    alarms: int = 0
+    wrong: int = 0
+    passed: int = 0
+    """Wrong ones that it lets pass, or does not judge."""
+    unjudged: Counter[str] = field(default_factory=Counter)
+    """How many of the "right" and of the "wrong" ones it says nothing of."""
+    bands: Counter[tuple[int, bool]] = field(default_factory=Counter)
+    """Wrong ones by the band of their error, and whether they pass."""
+
+    def add_right(self, verdict: bool | None) -> None:
+        """True: it passes, False: an alarm, None: not judged."""
+        self.right += 1
+        self.alarms += verdict is False
+        self.unjudged["right"] += verdict is None
+
+    def add_wrong(self, verdict: bool | None, error: float) -> None:
+        self.wrong += 1
+        self.passed += verdict is not False
+        self.unjudged["wrong"] += verdict is None
+        self.bands[sum(error >= b for b in BANDS), verdict is not False] += 1
+
+
+Key = tuple[str, str, str, float]
+"""Comparator, dtype, family, scale."""
+
+
+def judged(jury: Jury, question: Question, oracle: Oracle) -> bool | None:
+    """gradfuzz's own verdict on the oracle's gradient."""
+    answers: list[Answer] = oracle.answer(question)
+    (case,) = jury.cases(oracle.name, question, answers)
+    if case.verdict in (Verdict.AGREE, Verdict.CONVENTION):
+        return True
+    return False if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) else None
+
+
+def compare(specimen: Specimen, family: str, tallies: dict[Key, Tally], jury: Jury) -> None:
+    """Show both gradients to every comparator, at all scales."""
+    bug = specimen.mutant.oracle()
+    for scale in SCALES:
+        question = scaled(specimen.question, scale)
+        wrong_question = _in_mode(question, specimen.mutant)
+        right, wrong = subject(question, specimen.right), subject(wrong_question, bug)
+
+        def tally(name: str, question: Question = question, scale: float = scale) -> Tally:
+            return tallies.setdefault((name, question.precision, family, scale), Tally())
+
+        tally(JUDGE).add_right(judged(jury, question, specimen.right))
+        tally(JUDGE).add_wrong(judged(jury, wrong_question, bug), specimen.error)
+        for name, (check, dtypes) in CHECKS.items():
+            if question.precision in dtypes:
+                tally(name).add_right(check(right))
+                tally(name).add_wrong(check(wrong), specimen.error)
+
+
+@dataclass
+class Sample:
+    """What was compared: points by dtype and family, mutants, and what the other drawn programs lack."""
+
+    points: Counter[tuple[str, str]] = field(default_factory=Counter)
+    mutants: Counter[str] = field(default_factory=Counter)
+    by_torch: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--points", type=int, default=150, help="per family and dtype")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs", help="folder of the two files")
+    options = parser.parse_args(arguments)
+    tallies: dict[Key, Tally] = {}
+    sample, jury = Sample(), Jury()
+    for precision in DTYPES:
+        for family in FAMILIES:
+            for specimen in specimens(family, precision, options.points, options.seed, sample.dropped):
+                sample.points[precision, family] += 1
+                sample.mutants[f"{specimen.mutant.id} {specimen.mutant.alias}"] += 1
+                sample.by_torch += specimen.right.name.startswith("torch")
+                compare(specimen, family, tallies, jury)
+            print(f"{precision}, {family}: {sample.points[precision, family]} points", file=sys.stderr, flush=True)
+    from benchmarks.comparators_report import plot, text
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "comparators.md").write_text(text(tallies, sample, options.seed), encoding="utf-8")
+    plot(tallies, options.out / "comparators.svg")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

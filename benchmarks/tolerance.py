@@ -1,0 +1,221 @@
+"""How far right answers stay within what the derived tolerance allows: docs/tolerance.md and docs/tolerance.svg.
+
+    python -m benchmarks.tolerance
+    python -m benchmarks.tolerance --programs 20 --out /tmp
+
+Correct oracles answer questions of first and second order about drawn programs of every family and dtype; each answer that can be judged is measured,
+those that are right to the last bit too. About ten minutes on one core, the same numbers in every run with one seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.judge import check_name
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.questions import questions
+from gradfuzz.oracles.base import Oracle, Precision, Question
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.printer import to_text
+from gradfuzz.programs.syntax import Call, walk
+from gradfuzz.strategies import FAMILIES, draw_many
+from gradfuzz.strategies import Case as Drawn
+
+SOURCES: dict[str, tuple[tuple[str, Precision], ...]] = {
+    "float64": (("loops", "float64"), ("linalg", "float64"), ("tensor", "float64")),
+    "float32": (("loops", "float32"), ("linalg", "float32"), ("tensor", "float32")),
+    "bfloat16": (("loops", "bfloat16"), ("tensor", "bfloat16")),
+    "float16": (("loops", "float16"), ("tensor", "float16")),
+    "complex128": (("complex", "float64"),),
+    "complex64": (("complex", "float32"),),
+}
+"""What each curve is made of: families, and the precision in which they are drawn. LAPACK has no half precision."""
+
+ORDERS = (1, 2)
+POINTS = 2
+"""Of each program."""
+
+ORACLES: tuple[tuple[str, int], ...] = (("engine", 1), ("torch:eager", 1), ("torch:func", 2), ("jax:unrolled", 6))
+"""Who answers, and about every how manieth program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A disagreement: an answer that is no right one, and so says nothing about the tolerance."""
+
+    oracle: str
+    check: str
+    kind: Class
+    ops: frozenset[str]
+    confirmed: bool
+    """Whether both references stand behind the truth."""
+    program: str
+    expected: float | None
+    got: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A bug of docs/findings: a library, ops one of which the program has, the checks that show it, what is wrong."""
+
+    library: str
+    ops: frozenset[str]
+    checks: tuple[str, ...]
+    words: str
+
+
+KNOWN = (
+    Known(
+        "torch",
+        frozenset({"solve", "det", "slogdet"}),
+        ("second order (fwd, rev)", "second order (fwd, fwd)"),
+        "`solve`, `det`, `slogdet`: forward mode takes the factorization for a constant when it is differentiated again",
+    ),
+    Known(
+        "torch", frozenset({"eigh", "eig"}), ("second order (fwd, rev)",), "`eigh`, `eig`: reverse mode over forward mode is NaN"
+    ),
+    Known("torch", frozenset({"det"}), ("vjp", "jvp"), "`det` at exactly singular matrices"),
+    Known(
+        "torch", frozenset({"minimum", "maximum"}), ("jvp",), "`minimum`, `maximum`: a small tangent next to a large one is lost"
+    ),
+    Known(
+        "torch",
+        frozenset({"cumulative_prod"}),
+        ("second order (fwd, rev)", "second order (fwd, fwd)"),
+        "`cumprod` where an entry is 0",
+    ),
+    Known(
+        "torch",
+        frozenset({"pow"}),
+        ("second order (rev, rev)", "second order (rev, fwd)"),
+        "`x**y` at y = 0: mixed derivatives are lost",
+    ),
+    Known(
+        "jax",
+        frozenset({"lstsq"}),
+        ("second order (rev, rev)",),
+        "`lstsq`: the second derivative in float32 is right to four digits only",
+    ),
+    Known("jax", frozenset({"det"}), ("vjp",), "`det` at matrices of rank n - 1 whose zero pivot is not the last"),
+)
+"""The reports with programs and numbers are in docs/findings."""
+
+
+def known(wrong: Wrong) -> Known | None:
+    """The first of the known bugs that a disagreement may be."""
+    library = wrong.oracle.partition(":")[0]
+    return next((k for k in KNOWN if k.library == library and k.ops & wrong.ops and wrong.check in k.checks), None)
+
+
+@dataclass
+class Tally:
+    """What came of the answers of one oracle in one dtype and order."""
+
+    errors: list[float] = field(default_factory=list)
+    """Largest error over allowed of an answer, for all that have one and are not clearly wrong."""
+    reasons: Counter[Reason] = field(default_factory=Counter)
+    """Why the others could not be judged."""
+    values: int = 0
+    """Answers whose value, not its derivative, is just beyond what is allowed."""
+    kinks: int = 0
+    unsupported: int = 0
+    raised: int = 0
+    wrong: list[Wrong] = field(default_factory=list)
+
+    def add(self, case: Case, *, confirmed: bool = False) -> None:
+        """Count one answer. A near miss, up to ten times what is allowed, is a measurement like any other."""
+        if case.verdict is Verdict.UNSUPPORTED:
+            self.unsupported += 1
+        elif case.verdict is Verdict.CRASHED:
+            self.raised += 1
+        elif case.verdict is Verdict.CONVENTION:
+            self.kinks += 1
+        elif case.verdict is Verdict.DISAGREE:
+            assert case.kind is not None, "a disagreement has a class"
+            ops = frozenset(n.op for n in walk(case.question.program) if isinstance(n, Call))
+            check, program = check_name(case.question.modes), to_text(case.question.program)
+            self.wrong.append(Wrong(case.oracle, check, case.kind, ops, confirmed, program, case.expected, case.got))
+        elif case.reason is Reason.PRIMAL and case.error_over_allowed is not None:
+            self.values += 1
+        elif case.error_over_allowed is not None and case.reason in (None, Reason.NOISE):
+            self.errors.append(case.error_over_allowed)
+        elif case.reason is not None:
+            self.reasons[case.reason] += 1
+
+    def join(self, other: Tally) -> None:
+        self.errors += other.errors
+        self.reasons.update(other.reasons)
+        self.values += other.values
+        self.kinks += other.kinks
+        self.unsupported += other.unsupported
+        self.raised += other.raised
+        self.wrong += other.wrong
+
+
+Tallies = dict[tuple[str, int, str], Tally]
+"""By dtype, order and oracle."""
+
+
+def asked(drawn: Drawn, index: int, seed: int, precision: Precision) -> list[Question]:
+    """First order in both modes, and second order in one mix of them, at the first points of a case."""
+    few = replace(drawn, points=drawn.points[:POINTS])
+    found = questions(few, index, seed, precisions=(precision,), orders=ORDERS, checks=("vjp", "jvp"))
+    return list({q.modes: q for q in reversed(found)}.values())
+
+
+def measure(
+    dtype: str, family: str, precision: Precision, programs: int, seed: int, oracles: Sequence[tuple[Oracle, int]]
+) -> Tallies:
+    """The answers of all `oracles` about `programs` drawn programs."""
+    jury, found = Jury(), {}
+    cases = draw_many(FAMILIES[family].cases((precision,)), programs, f"{seed}/tolerance/{family}/{precision}")
+    for index, drawn in enumerate(cases):
+        for question in asked(drawn, index, seed, precision):
+            for oracle, every in oracles:
+                if index % every:
+                    continue
+                tally = found.setdefault((dtype, question.order, oracle.name), Tally())
+                if oracle.supports(question) is not None:
+                    tally.unsupported += len(question.points)
+                    continue
+                answers = oracle.answer(question)
+                for k, case in enumerate(jury.cases(oracle.name, question, answers, thorough=True)):
+                    wrong = case.verdict is Verdict.DISAGREE
+                    again = jury.cases(oracle.name, question, [answers[k]], at=[k], confirm=True)[0] if wrong else case
+                    tally.add(case, confirmed=again.verdict is Verdict.DISAGREE and len(again.references) > 1)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--programs", type=int, default=120, help="per family and dtype")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs", help="folder of the two files")
+    options = parser.parse_args(arguments)
+    oracles = [(oracle, every) for name, every in ORACLES for oracle in resolve(name)]
+    tallies: Tallies = {}
+    for dtype, sources in SOURCES.items():
+        for family, precision in sources:
+            for key, tally in measure(dtype, family, precision, options.programs, options.seed, oracles).items():
+                tallies.setdefault(key, Tally()).join(tally)
+            print(f"{dtype}: {family} done", file=sys.stderr, flush=True)
+    from benchmarks.tolerance_report import plot, text
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    versions = {oracle.name.partition(":")[0]: oracle.version for oracle, _ in oracles}
+    (options.out / "tolerance.md").write_text(text(tallies, options.programs, options.seed, versions), encoding="utf-8")
+    plot(tallies, options.out / "tolerance.svg")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
