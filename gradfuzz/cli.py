@@ -340,17 +340,29 @@ def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **f
     ctx.exit(INCOMPLETE if not event.complete else CLEAN if event.passed else FINDINGS)
 
 
-@main.command(short_help="List who can be asked here.")
-@click.argument("action", type=click.Choice(["list"]), default="list", metavar="[list]")
+@main.command(short_help="List who can be asked here, and the conventions.")
+@click.argument("action", type=click.Choice(["list", "conventions"]), default="list", metavar="[list|conventions]")
 @click.option("--ways", is_flag=True, help="Load the libraries, and list every way into them with what it can.")
 @_FORMAT
 def targets(action: str, form: str, ways: bool) -> None:
-    """List who can be asked here, with versions, and what would have to be installed for the rest."""
-    del action
-    from gradfuzz.fuzzer.abilities import abilities
-    from gradfuzz.oracles import registry
+    """List who can be asked here, with versions, and what would have to be installed for the rest.
+
+    `targets conventions` prints what the engine, JAX and Torch answer where a derivative does not exist: kinks, ties, ends of domains.
+    """
     from gradfuzz.reports import json as documents
     from gradfuzz.reports import terminal
+
+    if action == "conventions":
+        from gradfuzz.fuzzer.conventions import CONVENTIONS
+
+        ledger = [row.document() for row in CONVENTIONS]
+        if form == "json":
+            _print_json(documents.conventions_document(ledger))
+        else:
+            _print(terminal.conventions(ledger))
+        return
+    from gradfuzz.fuzzer.abilities import abilities
+    from gradfuzz.oracles import registry
 
     if ways:
         rows = [abilities(oracle) for name in registry.installed() for oracle in registry.resolve(name)]

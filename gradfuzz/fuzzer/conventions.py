@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -63,6 +64,20 @@ class Convention:
     examples: tuple[Example, ...]
     nan: bool = False
     source: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """The row as plain data."""
+        examples = [
+            {
+                "expression": example.statements or example.library,
+                "at": dict(example.at),
+                "slopes": example.slopes,
+                "answers": dict(example.answers),
+                "forward": dict(example.forward),
+            }
+            for example in self.examples
+        ]
+        return {"name": self.name, "ops": self.ops, "why": self.why, "nan": self.nan, "source": self.source, "examples": examples}
 
 
 def _example(
@@ -263,7 +278,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "pow-at-0",
         ("pow",),
-        "x**y is exp(y log x), defined for x > 0; at x = 0 it is continued, and what by depends on the exponent",
+        "x**y is exp(y log x), defined for x > 0; at x = 0 it is continued, and the derivatives there are whatever a rule makes of log 0",
         (
             _example("x ** 0.0", {"x": 0.0}, NAN, NAN, 0.0),
             _everybody("x ** 0.5", {"x": 0.0}, INF),
@@ -275,7 +290,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "division-by-0",
         ("divide", "integer_pow"),
-        "a pole",
+        "the value and the slope are infinite; the quotient of two zeros is NaN",
         (
             _everybody("1.0 / x", {"x": 0.0}, -INF),
             _everybody("x / x", {"x": 0.0}, NAN),

@@ -4,6 +4,7 @@
     sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters}
     probe   {target, suite, tables: [{title, columns, rows}], cells: [{number, word, ways, op, use, column, by, text, references, script}]}
     targets {targets: [{name, version, installed, ...}]}
+    targets conventions {conventions: [{name, ops, why, nan, source, examples: [{expression, at, slopes, answers, forward}]}]}
 
 A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity", "-0.0"; an array
 is nested lists; what belongs to inputs is an object with their names. A ratio is null where the expected entry is zero.
@@ -27,7 +28,7 @@ from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.printer import to_text
 from gradfuzz.reports.summary import group
 
-__all__ = ["check_document", "dumps", "probe_document", "sweep_document", "targets_document"]
+__all__ = ["check_document", "conventions_document", "dumps", "probe_document", "sweep_document", "targets_document"]
 
 Json = Any
 """What `json.dumps` takes."""
@@ -91,6 +92,20 @@ def probe_document(report: ProbeReport) -> dict[str, Json]:
 def targets_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
     """What can be asked here; one object per oracle."""
     return {"targets": [dict(row) for row in rows]}
+
+
+def conventions_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
+    """The ledger of conventions; one object per row. An answer that is an error is the string "raises"."""
+    return {"conventions": [_encoded(row) for row in rows]}
+
+
+def _encoded(value: Json) -> Json:
+    """Data of mappings, sequences and floats as JSON."""
+    if isinstance(value, Mapping):
+        return {key: _encoded(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_encoded(item) for item in value]
+    return encode_float(value) if isinstance(value, float) else value
 
 
 # Pieces ----------------------------------------------------------------------------------------------------------------
@@ -163,6 +178,7 @@ def _answer(loop: str, case: Case, version: str) -> dict[str, Json]:
         "ratio": _ratios(case.answer.gradient, truth.gradient) if truth else {},
         "allowed": _arrays(case.allowed),
         "reason": reason or None,
+        "conventions": list(case.conventions),
     }
 
 

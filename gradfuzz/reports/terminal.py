@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from rich.console import Console, Group, RenderableType
@@ -25,7 +25,7 @@ from gradfuzz.programs.printer import to_text
 from gradfuzz.reports import numbers, words
 from gradfuzz.reports.sheet import Sheet
 
-__all__ = ["check", "console", "finding", "probe", "program", "show", "sweep", "targets"]
+__all__ = ["check", "console", "conventions", "finding", "probe", "program", "show", "sweep", "targets"]
 
 _UNSIZED = 110
 """The width of text that goes to a file or a pipe, where nobody says how wide a line may be."""
@@ -229,7 +229,8 @@ def _checked_point(at: Sequence[tuple[str, Case]]) -> list[RenderableType]:
             table.add_row(*(head if k == 0 else [""] * len(head)), *row, verdict if k == 0 else "")
         remark = case.message or case.answer.message or (case.reason.value if case.reason else "")
         if remark and case.verdict is not Verdict.AGREE:
-            remarks.setdefault(f"{case.oracle}: {remark}")
+            known = f" (see `gradfuzz targets conventions`: {', '.join(case.conventions)})" if case.conventions else ""
+            remarks.setdefault(f"{case.oracle}: {remark}{known}")
     parts.append(table)
     parts += [_paragraph(remark, style="dim") for remark in remarks]
     return [*parts, Text("")]
@@ -340,6 +341,38 @@ def _told(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "-"
     return "-" if value is None else str(value)
+
+
+def conventions(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """The ledger of conventions: per row why there is no derivative, and what each system answers to the examples.
+
+    Where forward mode says otherwise an example has a second line.
+    """
+    parts: list[RenderableType] = []
+    for row in rows:
+        systems = list(dict.fromkeys(name for example in row["examples"] for name in example["answers"]))
+        table = Sheet("example", "at", "left", "right", *systems)
+        for example in row["examples"]:
+            at = ", ".join(f"{name} = {_entries_of(value)}" for name, value in example["at"].items())
+            slopes = [_entries_of(side) for side in example["slopes"] or ("-", "-")]
+            table.add_row(*map(Text, (example["expression"], at, *slopes, *_told_by(systems, example["answers"]))))
+            if example["forward"]:
+                others = _told_by(systems, {**example["answers"], **example["forward"]})
+                table.add_row(*map(Text, ("  in forward mode", "", "", "", *others)))
+        source = f" ({row['source']})" if row["source"] else ""
+        parts += [Text(f"{row['name']}: {', '.join(row['ops'])}", style="bold"), _paragraph(f"{row['why']}.{source}")]
+        parts += [table, Text("")]
+    return Group(*parts)
+
+
+def _told_by(systems: Sequence[str], answers: Mapping[str, Any]) -> list[str]:
+    return [_entries_of(answers[system]) if system in answers else "-" for system in systems]
+
+
+def _entries_of(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_entries_of, value))}]"
+    return numbers.number(value, 3) if isinstance(value, float) else str(value)
 
 
 # Pieces ----------------------------------------------------------------------------------------------------------------

@@ -396,6 +396,23 @@ def test_targets() -> None:
     assert all(name in text for name in names)
 
 
+def test_the_ledger_of_conventions() -> None:
+    rows = document("targets", "conventions")["conventions"]
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["abs-at-0"]["examples"][0]["answers"] == {"engine": 0.0, "jax": 1.0, "torch": 0.0}
+    assert by_name["norm-at-0"]["examples"][0]["answers"]["jax"] == ["NaN", "NaN"]
+    text = run("targets", "conventions").stdout
+    assert all(name in text for name in by_name)
+    assert "[nan, nan]" in text
+
+
+def test_a_convention_is_named_where_it_explains_a_verdict() -> None:
+    arguments = ("check", "def f(x):\n    return abs(x)\n", "--at", "x=0", "--only", "engine")
+    (answer,) = document(*arguments)["points"][0]["answers"]
+    assert (answer["verdict"], answer["conventions"]) == ("convention", ["abs-at-0"])
+    assert "abs-at-0" in run(*arguments).stdout
+
+
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
 
 SEEN = {
