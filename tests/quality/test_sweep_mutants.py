@@ -16,30 +16,43 @@ from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.programs import For, Program, Repeat, While, walk
 
 MUTANTS = ("nx-1747", "swift-78264", "stale-primal", "last-trip-only", "initial-value", "used-after")
+TWO_LOOPS = ("nested-twice", "shared-buffer")
+RARER = (
+    "early-exit",
+    "vector-components",
+    "never-entered",
+    "false-branch",
+    "built-from-scalars",
+    "wide-scalar",
+    "unused-output",
+    "condition-read",
+    *TWO_LOOPS,
+)
 FEW_SEEDS = (0,)
 MORE_SEEDS = tuple(range(1, 10))
 MAX_PROGRAMS = 200
+MORE_PROGRAMS = 300
 
 
-def first_finding(mutant: str, seed: int) -> tuple[Finding, int]:
+def first_finding(mutant: str, seed: int, most: int = MAX_PROGRAMS) -> tuple[Finding, int]:
     """The first finding, and the number of programs that had been judged by then."""
     programs = 0
-    for event in sweep(SweepConfig((f"mutant:{mutant}",), seed=seed, max_examples=MAX_PROGRAMS)):
+    for event in sweep(SweepConfig((f"mutant:{mutant}",), seed=seed, max_examples=most)):
         if isinstance(event, Progress):
             programs = event.programs
         elif isinstance(event, FindingFound):
             return event.finding, programs
-    pytest.fail(f"seed {seed}: {MAX_PROGRAMS} programs do not find mutant:{mutant}")
+    pytest.fail(f"seed {seed}: {most} programs do not find mutant:{mutant}")
 
 
 def loops(program: Program) -> list[For | While | Repeat]:
     return [node for node in walk(program) if isinstance(node, (For, While, Repeat))]
 
 
-def check_small(finding: Finding) -> None:
+def check_small(finding: Finding, most_loops: int = 1, most_operations: int = 4) -> None:
     program = finding.program
-    assert len(loops(program)) <= 1, str(program)
-    assert operations(program) <= 4, str(program)
+    assert len(loops(program)) <= most_loops, str(program)
+    assert operations(program) <= most_operations, str(program)
     for loop in loops(program):
         if isinstance(loop, For):
             assert loop.count.value <= 3, str(program)  # type: ignore[union-attr]
@@ -66,6 +79,24 @@ def test_found_and_shrunk_for_more_seeds(mutant: str, seed: int) -> None:
     finding, _ = first_finding(mutant, seed)
     check_small(finding)
     check_proved(finding)
+
+
+def check_rarer(mutant: str, seed: int) -> None:
+    finding, programs = first_finding(mutant, seed, MORE_PROGRAMS)
+    print(f"mutant:{mutant} seed {seed}: {finding.kind.value} within {programs} programs\n{finding.program}")
+    check_small(finding, 2 if mutant in TWO_LOOPS else 1, 6)
+    check_proved(finding)
+
+
+@pytest.mark.parametrize("mutant", ["early-exit", "nested-twice"])
+def test_a_rarer_one_is_found_and_shrunk(mutant: str) -> None:
+    check_rarer(mutant, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mutant", "seed"), list(itertools.product(RARER, (*FEW_SEEDS, *MORE_SEEDS))))
+def test_a_rarer_one_is_found_and_shrunk_for_more_seeds(mutant: str, seed: int) -> None:
+    check_rarer(mutant, seed)
 
 
 def test_a_body_first_bug_stays_body_first_and_the_note_says_so() -> None:

@@ -19,7 +19,7 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
 
 MAX_PROGRAMS = 300
-MUTANTS = ("take-overwrites", "cumulative-unflipped", "unbroadcast-axes", "forward-over-forward")
+MUTANTS = ("take-overwrites", "cumulative-unflipped", "unbroadcast-axes", "forward-over-forward", "clip-squared")
 
 REV: tuple[Mode, ...] = ("rev",)
 FWD_FWD: tuple[Mode, ...] = ("fwd", "fwd")
@@ -33,6 +33,9 @@ SHOWN = [
     ("unbroadcast-axes", 'x: "float[2]", y: "float[3, 2]" -> x * y', REV, Verdict.AGREE),
     ("unbroadcast-axes", 'x: "float[2]", y: "float[2, 2]" -> x * y', REV, Verdict.DISAGREE),
     ("unbroadcast-axes", 'x: "float[2, 2]", y: "float[2, 2]" -> x * y', REV, Verdict.AGREE),
+    ("clip-squared", 'x: "float[2]" -> clip(x, 0.0, 1.0)', REV, Verdict.DISAGREE),
+    ("clip-squared", 'x: "float[2]" -> minimum(maximum(x, 0.0), 1.0)', REV, Verdict.AGREE),
+    ("clip-squared", 'x: "float[2]" -> clip(x, 0.0, 1.0)', ("fwd",), Verdict.AGREE),
     ("forward-over-forward", 'x: "float[2]" -> softmax(x)', ("fwd",), Verdict.AGREE),
     ("forward-over-forward", 'x: "float[2]" -> softmax(x)', ("fwd", "rev"), Verdict.AGREE),
     ("forward-over-forward", 'x: "float[2]" -> softmax(x)', FWD_FWD, Verdict.DISAGREE),
