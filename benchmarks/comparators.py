@@ -68,10 +68,18 @@ def is_right(gradient: dict[str, Array], truth: Truth, precision: str) -> bool:
         )
 
 
+def size(truth: Truth) -> float:
+    """The largest entry of the true gradient."""
+    return max(float(np.max(np.abs(true), initial=0.0)) for true in truth.gradient.values())
+
+
 def wrongness(gradient: dict[str, Array], truth: Truth) -> float:
-    """The largest error of an entry in units of the largest entry; infinite where one is not finite, 0 where the true gradient vanishes."""
-    largest = max(float(np.max(np.abs(true), initial=0.0)) for true in truth.gradient.values())
-    if largest == 0.0:
+    """The largest error of an entry in units of the largest entry; infinite where one is not finite.
+
+    0 where the true gradient vanishes, and for a gradient of the wrong shape, which every library refuses by itself.
+    """
+    largest = size(truth)
+    if largest == 0.0 or any(np.shape(g) != truth.gradient[name].shape for name, g in gradient.items()):
         return 0.0
     with np.errstate(all="ignore"):
         errors = [np.abs(np.asarray(g, np.float64) - truth.gradient[name]) for name, g in gradient.items()]
@@ -88,6 +96,8 @@ class Specimen:
     right: Oracle
     mutant: Mutant
     error: float
+    size: float
+    """The largest entry of the true gradient."""
 
 
 # The sample ------------------------------------------------------------------------------------------------------------
@@ -141,7 +151,7 @@ def specimens(family: str, precision: Precision, wanted: int, seed: int, dropped
         mutant, error = chosen
         (own,) = torch.answer(question) if found % 2 and torch.supports(question) is None else (answer,)
         by_torch = own is not answer and own.status == "ok" and is_right(dict(own.gradient), ruling.truth, precision)
-        yield Specimen(question, torch if by_torch else engine, mutant, error)
+        yield Specimen(question, torch if by_torch else engine, mutant, error, size(ruling.truth))
 
 
 def _wrong(question: Question, mutant: Mutant, truth: Truth) -> tuple[Mutant, float] | None:
@@ -271,6 +281,7 @@ class Sample:
     points: Counter[tuple[str, str]] = field(default_factory=Counter)
     mutants: Counter[str] = field(default_factory=Counter)
     by_torch: int = 0
+    sizes: list[float] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
 
 
@@ -287,6 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for specimen in specimens(family, precision, options.points, options.seed, sample.dropped):
                 sample.points[precision, family] += 1
                 sample.mutants[f"{specimen.mutant.id} {specimen.mutant.alias}"] += 1
+                sample.sizes.append(specimen.size)
                 sample.by_torch += specimen.right.name.startswith("torch")
                 compare(specimen, family, tallies, jury)
             print(f"{precision}, {family}: {sample.points[precision, family]} points", file=sys.stderr, flush=True)

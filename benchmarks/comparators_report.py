@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 from scipy.stats import binomtest
 
 from benchmarks.comparators import BANDS, DTYPES, FAMILIES, JUDGE, ORDINARY, SCALES, WRONG, Key, Sample, Tally
@@ -45,7 +46,7 @@ TOOLS = """## What was compared
 
 Each library gets the function and the gradient as it wants custom gradients written (`torch.autograd.Function`, `jax.custom_vjp`, `autograd.extend.primitive`), is called
 through its public function and keeps its defaults; only first order in reverse mode is asked for, as the function that it gets has a gradient and no second derivative. The function is the same NumPy code for
-all. The gradient of a bug of forward mode is the one that forward mode builds entry by entry.
+all. The gradient of a bug of forward mode is the one that forward mode builds entry by entry. The last row is in no released tool as it stands: it shows what is left where there is no absolute tolerance.
 In float32 torch warns that gradcheck "will likely fail", and autograd has the same constants as in float64: both are shown there because nothing stops a user. NablaFuzz converts all inputs to float64,
 so it has no row in float32.
 """
@@ -140,6 +141,7 @@ def _sample(sample: Sample, seed: int) -> str:
     total = sample.points.total()
     drawn = total + sample.dropped.total()
     mutants = ", ".join(f"{name} {n}" for name, n in sorted(sample.mutants.items(), key=lambda item: (-item[1], item[0])))
+    low, middle, high = np.quantile(sample.sizes, (0.1, 0.5, 0.9))
     dropped = "; ".join(f"{n:,} lack {what}" for what, n in sample.dropped.most_common())
     return f"""## The sample
 Programs are drawn by `gradfuzz.strategies`, families loops and linalg, seed {seed}, one point each: {total:,} of {drawn:,} are taken. Of the others {dropped}.
@@ -149,7 +151,9 @@ Programs are drawn by `gradfuzz.strategies`, families loops and linalg, seed {se
 - *Right*: every entry has at least half of the digits of the dtype, and is 0 where the true one is. {sample.by_torch:,} of the right gradients come from `torch.autograd`, the others from gradfuzz's engine.
 - *Wrong*: the gradient of a planted bug, with an entry that is off by at least {100 * WRONG:g} % of the largest entry, or not finite, at a point where the engine's own gradient is right in this sense:
   rounding explains less than 0.03 % in float32. One bug for each point, at random of those that show there.
-- *Scale*: the weights of the program's outputs are multiplied by it, and so is the function that everybody sees.
+- *Scale*: the weights of the program's outputs are multiplied by it, and so is the function that everybody sees. At scale 1 the largest entry of the gradient is {middle:.2g} in the
+  median, below {low:.2g} at one point of ten and beyond {high:.2g} at another.
+- A gradient of the wrong shape is not in the sample, as every library refuses it by itself.
 
 What is right or wrong is measured against the true derivative with these numbers, not with gradfuzz's own tolerance. The points are those at which a derivative exists and is known: at the others nobody is judged.
 The intervals take the points for independent of each other; they are so from program to program, and the four scales share them.

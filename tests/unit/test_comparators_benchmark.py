@@ -88,7 +88,7 @@ def test_the_judge_sees_the_reported_bug_of_nx_at_every_scale(cube: Question, mo
     monkeypatch.setattr(comparators, "CHECKS", {})
     (mutant,) = (m for m in MUTANTS if m.id == "M1")
     tallies: dict[comparators.Key, Tally] = {}
-    compare(Specimen(cube, EngineOracle(), mutant, 0.75), "loops", tallies, Jury())
+    compare(Specimen(cube, EngineOracle(), mutant, 0.75, 0.75), "loops", tallies, Jury())
     assert {key[3] for key in tallies} == set(SCALES)
     for t in tallies.values():
         assert (t.right, t.alarms, t.wrong, t.passed) == (1, 0, 1, 0)
