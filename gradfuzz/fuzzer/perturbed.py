@@ -292,6 +292,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         total: Array = rows.sum(axis=0)
         if len(rows) > 1:
             sizes = np.cumsum(np.abs(rows), axis=0)[1:]
+            self.seen.append(sizes[-1])  # no sum of some of them is larger
             total = total + (sizes * (self._factors(self._sum, sizes.shape) - 1.0)).sum(axis=0)
         return total
 
@@ -309,7 +310,13 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         if not has_lanes(x):
             return np.asarray(np.prod(x, axis=axis, keepdims=keepdims))  # type: ignore[arg-type]
         axes = normalize_axes(axis, x.ndim - 1, "prod")
+        self.see_partial_products(x, axes)
         return self._keep(np.prod(x * (1.0 + self._draws(x, self._product)), axis=axes, keepdims=keepdims))
+
+    def see_partial_products(self, x: Array, axes: tuple[int, ...]) -> None:
+        """The largest and the smallest product of some of the entries: nobody promises an order of multiplication either."""
+        sizes = np.where(x == 0.0, 1.0, np.abs(x))
+        self.seen += [np.prod(np.maximum(sizes, 1.0), axis=axes), np.prod(np.minimum(sizes, 1.0), axis=axes)]
 
     def cumulative_sum(self, x: Array, *, axis: int) -> Array:
         if not has_lanes(x):

@@ -184,7 +184,9 @@ class LinalgLanes:
         if x.shape[-2] == 0:
             return self._lapack("det", x)
         det = self._lapack("det", self._by_column(x))
-        return self._keep(det + np.prod(np.sqrt(np.sum(_squares(x), axis=-3)), axis=-2) * self._draws_of(det))
+        lengths = np.sqrt(np.sum(_squares(x), axis=-3))
+        self.see_partial_products(lengths, (lengths.ndim - 2,))
+        return self._keep(det + np.prod(lengths, axis=-2) * self._draws_of(det))
 
     def slogdet(self: Any, x: Array) -> tuple[Array, Array]:
         sign, logabsdet = self._lapack("slogdet", self._by_column(x))

@@ -118,7 +118,9 @@ class TensorLanes:
     def cumulative_prod(self: Any, x: Array, *, axis: int) -> Array:
         if not has_lanes(x):
             return np.cumprod(x, axis=axis)
-        return self._keep(np.cumprod(x * (1.0 + self._draws(x, self._product)), axis=axis % (x.ndim - 1)))
+        axis %= x.ndim - 1
+        self.see_partial_products(x, (axis,))
+        return self._keep(np.cumprod(x * (1.0 + self._draws(x, self._product)), axis=axis))
 
     def cumulative_max(self: Any, x: Array, *, axis: int) -> Array:
         if not has_lanes(x):
