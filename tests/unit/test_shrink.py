@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.prove import skeleton
 from gradfuzz.fuzzer.reductions import REDUCTIONS, canonical_names
-from gradfuzz.fuzzer.shrink import cost, operations, shrink
+from gradfuzz.fuzzer.shrink import Interest, cost, operations, shrink
 from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.fuzzer.variations import variations
 from gradfuzz.programs import Call, For, Name, Program, Repeat, While, parse, to_text, typecheck, walk
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
@@ -316,3 +318,71 @@ def test_arrays_without_entries_get_smaller_too() -> None:
     smallest = shrink(first, lambda candidates: [c.inputs["x"].shape[:1] == (0,) for c in candidates]).specimen
     assert smallest.inputs["x"].size == 0
     assert sum(smallest.inputs["x"].shape) <= 2
+
+
+# Other numbers ---------------------------------------------------------------------------------------------------------
+
+
+def stack() -> Specimen:
+    """Three matrices, and a weight for each."""
+    program = parse('def f(x: "float[3, 2, 2]"):\n    return trace(inv(x)) * 2.0\n')
+    x = np.eye(2) * np.array([2.0, 3.0, 4.0])[:, np.newaxis, np.newaxis]
+    w = np.array([-1.0, 0.5, 0.75])
+    return Specimen(program, {"x": x}, "float64", ("x",), ("rev",), (w,), {"x": np.ones((3, 2, 2))})
+
+
+def signs_differ(candidates: Sequence[Specimen]) -> list[Interest]:
+    """Interesting are instances that weigh against each other, nearly those of which there are two at all."""
+
+    def interest(weights: np.ndarray) -> Interest:
+        if weights.ndim != 1 or weights.size < 2:
+            return Interest.NO
+        return Interest.YES if weights.min() < 0 < weights.max() else Interest.NEARLY
+
+    return [interest(np.asarray(c.weights[0])) for c in candidates]
+
+
+def test_a_candidate_that_is_nearly_interesting_is_tried_with_other_weights() -> None:
+    """The first two weights, and all weights 1, have one sign."""
+    first = replace(stack(), weights=(np.array([1.0, 0.5, -0.75]),))
+    shrunk = shrink(first, signs_differ).specimen
+    assert shrunk.inputs["x"].size == 2
+    assert signs_differ([shrunk]) == [Interest.YES]
+
+
+def test_what_is_nearly_interesting_is_never_taken() -> None:
+    first = replace(stack(), weights=(np.ones(3),))
+
+    def only_the_first(candidates: Sequence[Specimen]) -> list[Interest]:
+        return [Interest.YES if c.key == first.key else Interest.NEARLY for c in candidates]
+
+    assert shrink(first, only_the_first, budget=200).specimen.key == first.key
+
+
+@pytest.mark.parametrize("start", [long(), stack()], ids=["scalars", "matrices"])
+def test_variations_differ_in_numbers_only(start: Specimen) -> None:
+    found = list(variations(start))
+    assert len({v.key for v in found}) > 8
+    for v in found:
+        assert (v.program, v.wrt, v.modes, v.precision, v.others) == (start.program, start.wrt, start.modes, start.precision, ())
+        assert {n: (x.shape, x.dtype) for n, x in v.inputs.items()} == {n: (x.shape, x.dtype) for n, x in start.inputs.items()}
+        assert [np.shape(w) for w in v.weights] == [np.shape(w) for w in start.weights]
+
+
+def test_directions_vary_where_they_count() -> None:
+    start = replace(stack(), modes=("rev", "fwd"))
+    assert {v.directions["x"][-1, 0, 0] for v in variations(start)} >= {1.0, -1.0, 16.0}
+    assert not {v.directions["x"][-1, 0, 0] for v in variations(stack())} & {-1.0, 16.0}
+
+
+def test_nothing_complex_is_a_candidate() -> None:
+    start = specimen("def f(x, y):\n    z = complex(x, y) * complex(y, x)\n    return real(z), imag(z * z)\n", x=0.7, y=1.3)
+    seen: list[Program] = []
+
+    def note(candidates: Sequence[Specimen]) -> list[bool]:
+        seen.extend(c.program for c in candidates)
+        return [any(isinstance(n, Call) and n.op == "complex" for n in walk(c.program)) for c in candidates]
+
+    shrink(start, note)
+    assert seen
+    assert all(t.is_float for program in seen for t in typecheck(program).outputs)
