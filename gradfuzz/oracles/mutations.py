@@ -16,7 +16,7 @@ import numpy as np
 
 from gradfuzz.engine import broadcast_to, conj, permute_dims
 from gradfuzz.engine import sum as total
-from gradfuzz.engine.functions import flip, unbroadcast
+from gradfuzz.engine.functions import flip, reshape, unbroadcast
 from gradfuzz.engine.jvp_rules import JVP
 from gradfuzz.engine.value import Value
 from gradfuzz.engine.vjp_rules import VJP
@@ -165,19 +165,15 @@ def _first(at: Applied) -> Result:
 
 
 def _mean(at: Applied) -> Result:
-    part = at.right()
-    if part is None or 0 in part.shape:
-        return part
-    part, core = _value(unbroadcast(part, at.argument.shape)), _core(at)
-    if part.ndim < core or at.ans.ndim < core:
-        return part
-    here, all_ = part.shape[: part.ndim - core], at.seed.shape[: at.seed.ndim - core]
-    return _value(part * (math.prod(here) / math.prod(all_))) if math.prod(here) < math.prod(all_) else part
-
-
-def _core(at: Applied) -> int:
-    """How many axes an instance has: those of a matrix in linear algebra, none in what works entry by entry."""
-    return 2 if at.op in MATRIX_OPS else 0
+    whole = at.seed if at.op == "broadcast_to" else at.right()
+    shape = at.argument.shape
+    if whole is None or 0 in whole.shape:
+        return at.right()
+    part = _value(unbroadcast(whole, shape))
+    share = math.prod(shape) / math.prod(whole.shape)
+    if at.op in MATRIX_OPS and whole.shape == shape and min(part.ndim, at.seed.ndim) > 1:  # the rule itself has summed
+        share = math.prod(shape[:-2]) / math.prod(at.seed.shape[:-2])
+    return _value(part * share) if share < 1.0 else part
 
 
 MATRIX_OPS = ("matmul", "kron", "solve", "triangular_solve", "lstsq")
@@ -185,11 +181,12 @@ MATRIX_OPS = ("matmul", "kron", "solve", "triangular_solve", "lstsq")
 
 
 def _uninverted(at: Applied) -> Result:
+    """The entries come in another order; where the axes are of other lengths then, they are laid out in the right ones."""
     axes = dict(at.node.params)["axes"]
     assert isinstance(axes, tuple), "the type rule lets nothing else through"
     order = axes if at.mode == "rev" else tuple(int(k) for k in np.argsort(axes))  # type: ignore[arg-type]
     moved = _value(permute_dims(at.seed, order))  # type: ignore[arg-type]
-    return moved if moved.shape == at.like.shape else at.right()
+    return moved if moved.shape == at.like.shape else _value(reshape(moved, at.like.shape))
 
 
 # What is done to a right result --------------------------------------------------------------------------------------------------------
