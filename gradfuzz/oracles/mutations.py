@@ -167,7 +167,7 @@ def _first(at: Applied) -> Result:
 def _mean(at: Applied) -> Result:
     whole = at.seed if at.op == "broadcast_to" else at.right()
     shape = at.argument.shape
-    if whole is None or 0 in whole.shape:
+    if whole is None or 0 in whole.shape or 0 in at.seed.shape:
         return at.right()
     part = _value(unbroadcast(whole, shape))
     share = math.prod(shape) / math.prod(whole.shape)
