@@ -180,27 +180,31 @@ def _across(
     tolerance: Tolerance,
     by_entry: Comparison | None,
 ) -> tuple[Comparison | None, str]:
-    """The answer's slope along the first line where it is not between those on both sides, with the entry that has the largest part in it.
+    """The entry that has the largest part in the answer's slope along the first line where that is not between the slopes on both sides, next to
+    what it would have to be; `by_entry`, the comparison of the entries, where there is no such line.
 
-    `by_entry`, the comparison of the entries, where there is no such line. What is allowed adds up from what is allowed for the entries.
+    What is allowed along a line adds up from what is allowed for the entries.
     """
     for line in lines:
         parts = {name: d * got[name] for name, d in line.direction.items()}
         slope = math.fsum(p for part in parts.values() for p in part.ravel().tolist())
         low, high = min(line.left, line.right), max(line.left, line.right)
         granted = math.fsum(float(np.sum(np.abs(d) * allowed[name])) for name, d in line.direction.items())
-        size = np.asarray(max(abs(low), abs(high)))
-        granted += float(tolerance.allowed(size, np.zeros(()), np.asarray(line.bound)))
+        granted += float(tolerance.allowed(np.asarray(max(abs(low), abs(high))), np.zeros(()), np.asarray(line.bound)))
         nearest = min(max(slope, low), high)
-        kind = classify_entry(nearest, slope, granted)
-        if kind is None:
+        if classify_entry(nearest, slope, granted) is None:
             continue
-        error = error_over_allowed(nearest, slope, granted)
         name = max(parts, key=lambda n: float(np.max(np.abs(parts[n]), initial=0.0)))
         index = tuple(int(k) for k in np.unravel_index(int(np.argmax(np.abs(parts[name]))), parts[name].shape))
-        told = ", ".join(f"{n}: {d.tolist()}" for n, d in line.direction.items())
-        message = f"along the direction ({told}) the answer's slope is {slope:.7g}, and the slopes on both sides are {line.left:.7g} and {line.right:.7g}"
-        return Comparison(kind, (name, index), nearest, slope, ratio_of(nearest, slope), error, error), message
+        d, entry = float(line.direction[name][index]), float(got[name][index])
+        expected, error = entry + (nearest - slope) / d, error_over_allowed(nearest, slope, granted)
+        kind = classify_entry(expected, entry, granted / abs(d))
+        told = ", ".join(f"{n}: {along.tolist()}" for n, along in line.direction.items())
+        message = (
+            f"along the direction ({told}) the answer's slope is {slope:.7g}, and the slopes on both sides of the kink are {line.left:.7g} and "
+            f"{line.right:.7g}"
+        )
+        return Comparison(kind, (name, index), expected, entry, ratio_of(expected, entry), error, error), message
     return by_entry, ""
 
 

@@ -149,8 +149,9 @@ def _what(case: Case) -> str:
     if case.kind in (Class.ERROR, Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
         parts.append(f"{case.message.rstrip('.')}.")
     elif case.truth is not None and case.truth.kink:
+        along = f" ({case.message})" if case.message.startswith("along") else ""
         parts.append(
-            "The point is a kink; the answer lies outside the slopes to its left and right, of which the nearer is shown."
+            f"The point is a kink; the answer lies outside the slopes to its left and right, of which the nearer is shown{along}."
         )
     if len(case.references) == 1:
         parts.append(f"Only {case.references[0]} can tell the truth here.")

@@ -77,8 +77,10 @@ def test_shares_that_do_not_add_up_to_one_are_wrong(shares: tuple[float, ...], m
     question = asked(amax(len(shares)), modes, x=[0.5] * len(shares))
     case = told(jury, question, x=shares)
     assert case.verdict is Verdict.DISAGREE, case.message
-    assert (case.expected, case.got) == (1.0, sum(shares))
-    assert "along the direction" in case.message
+    assert f"slope is {sum(shares):g}, and the slopes on both sides of the kink are 1 and 1" in case.message
+    # The entry that is shown would have to be smaller or larger by what is too much or missing.
+    assert case.expected is not None
+    assert (case.got, case.expected - case.got) == (shares[0], pytest.approx(1.0 - sum(shares), abs=1e-12))
 
 
 def test_a_share_beyond_one_is_wrong_by_itself(jury: Jury) -> None:
