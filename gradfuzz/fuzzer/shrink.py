@@ -147,12 +147,18 @@ class _Driver:
 _ELSEWHERE = (0.1, 0.01)
 """A bug that needs a large program at an input of 0.5 may need only a small one near zero."""
 
+_LARGE = 5
+"""A program of so many operations may be small for a bug that shows in the derivative by another input."""
+
 
 def _elsewhere(specimen: Specimen) -> Iterator[Specimen]:
-    """The specimen at other inputs, where its program is not as small as can be."""
+    """The specimen with all inputs differentiated, where its program is large; at other inputs, where it is not as small as can be."""
     if operations(specimen.program) < 2:
         return
-    floats = {p.name for p in specimen.program.params if p.type.is_float}
+    floats = [p.name for p in specimen.program.params if p.type.is_float]
+    if operations(specimen.program) >= _LARGE and len(specimen.wrt) < len(floats):
+        directions = {name: np.ones(specimen.inputs[name].shape) for name in floats}
+        yield replace(specimen, wrt=tuple(floats), directions={**directions, **specimen.directions})
     for value in _ELSEWHERE:
         inputs = {name: np.full_like(v, value) if name in floats else v for name, v in specimen.inputs.items()}
         yield replace(specimen, inputs=inputs)
