@@ -337,7 +337,8 @@ def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **f
         _print_json(report.selftest_document(event))
     else:
         _print(report.selftest(event))
-    ctx.exit(INCOMPLETE if not event.complete else CLEAN if event.passed else FINDINGS)
+    ended_early = INTERRUPTED if event.interrupted else INCOMPLETE
+    ctx.exit(ended_early if not event.complete else CLEAN if event.passed else FINDINGS)
 
 
 @main.command(short_help="List who can be asked here, and the conventions.")

@@ -79,6 +79,8 @@ class Score:
     mutants: tuple[MutantScore, ...]
     correct: tuple[OracleScore, ...]
     complete: bool
+    """False where a time limit or an interrupt ended it early."""
+    interrupted: bool
     rerun: str
     equivalent: Mapping[str, str] = field(default_factory=dict)
     """Systematic mutants that were not asked, because they are right: the proof of each."""

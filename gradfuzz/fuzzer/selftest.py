@@ -7,18 +7,19 @@ who was faster. Then correct oracles are swept, and what is found against them h
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from gradfuzz.errors import UnknownTargetError, UsageError
 from gradfuzz.fuzzer.batch import Order
-from gradfuzz.fuzzer.events import SweepFinished
+from gradfuzz.fuzzer.events import Progress, SweepFinished
 from gradfuzz.fuzzer.finding import Finding
 from gradfuzz.fuzzer.kills import ORDERS, Kills, Ordeal, Record, kills
 from gradfuzz.fuzzer.score import JVP_RULES, VJP_RULES, MutantScore, OracleScore, Score, SelftestProgress
@@ -43,6 +44,9 @@ _CORRECT: Mapping[Profile, int] = {"quick": 2, "full": 48}
 
 _BATCHES = (4, 12, 16)
 """Programs in the first rounds and in all later ones: most mutants are dead after a few."""
+
+_PAUSE = 5.0
+"""Seconds between two signs of life while correct oracles are asked."""
 
 _SCRIPT_SECONDS = 120.0
 """How long a finding's script may run."""
@@ -89,6 +93,11 @@ def _mutants(config: SelftestConfig) -> list[Mutant]:
     return list(found.values())
 
 
+def _size(number: int) -> int:
+    """Programs in a round."""
+    return _BATCHES[min(number, len(_BATCHES) - 1)]
+
+
 class _Selftest:
     def __init__(self, config: SelftestConfig, mutants: list[Mutant]) -> None:
         self._config = config
@@ -97,46 +106,55 @@ class _Selftest:
         self._records: dict[tuple[str, int], Record] = {}
         self._started = time.monotonic()
         self._complete = True
+        self._interrupted = False
         self._jobs = config.jobs or max(1, min(4, os.cpu_count() or 1))
 
     def events(self) -> Iterator[SelftestProgress | Score]:
-        workers: Workers = Here() if self._jobs == 1 else Pool(self._jobs)
-        ended = False
-        try:
-            yield from self._rounds(workers)
-            ended = True
-        finally:
-            workers.close(at_once=not ended)
         correct: tuple[OracleScore, ...] = ()
-        if not self._config.mutants and self._complete:
-            yield self._progress(self._config.max_examples, f"asking {', '.join(installed())}")
-            correct = self._correct()
+        try:
+            yield from self._rounds()
+            if self._complete and not self._config.mutants:
+                correct = yield from self._correct()
+        except KeyboardInterrupt:
+            self._complete, self._interrupted = False, True
         yield self._score(correct)
 
     # Mutants
 
-    def _rounds(self, workers: Workers) -> Iterator[SelftestProgress]:
-        config, first, number = self._config, 0, 0
-        while first < config.max_examples:
-            alive = {
-                seed: tuple(m.alias for m in self._mutants if (m.alias, seed) not in self._programs) for seed in config.seeds
-            }
-            if not any(alive.values()):
-                return
-            if config.max_time is not None and time.monotonic() - self._started >= config.max_time:
-                self._complete = False
-                return
-            count = min(_BATCHES[min(number, len(_BATCHES) - 1)], config.max_examples - first)
-            ordeals = [
-                Ordeal(Order(number, first, count, family, seed, (), orders=ORDERS), alive[seed])
-                for seed in config.seeds
-                for family in FAMILIES
-                if alive[seed]
-            ]
-            for promise in [workers.submit(kills, ordeal) for ordeal in ordeals]:
-                self._enter(promise.result())
-            first, number = first + count, number + 1
-            yield self._progress(first, f"asked about programs 1-{first} of each family")
+    def _rounds(self) -> Iterator[SelftestProgress]:
+        workers: Workers = Here() if self._jobs == 1 else Pool(self._jobs)
+        ended = False
+        try:
+            config, first = self._config, 0
+            yield self._progress(0, f"asking about {', '.join(FAMILIES)}")
+            for number in itertools.count():
+                ordeals = self._round(number, first)
+                if not ordeals:
+                    break
+                for promise in [workers.submit(kills, ordeal) for ordeal in ordeals]:
+                    self._enter(promise.result())
+                first = min(first + _size(number), config.max_examples)
+                yield self._progress(first, f"asked about programs 1-{first} of each family")
+            ended = True
+        finally:
+            workers.close(at_once=not ended)
+
+    def _round(self, number: int, first: int) -> list[Ordeal]:
+        """A batch of each family and seed for those that are alive; none where all are dead or the programs or the time are used up."""
+        config = self._config
+        count = min(_size(number), config.max_examples - first)
+        alive = {seed: tuple(m.alias for m in self._mutants if (m.alias, seed) not in self._programs) for seed in config.seeds}
+        if count <= 0 or not any(alive.values()):
+            return []
+        if config.max_time is not None and time.monotonic() - self._started >= config.max_time:
+            self._complete = False
+            return []
+        return [
+            Ordeal(Order(number, first, count, family, seed, (), orders=ORDERS), alive[seed])
+            for seed in config.seeds
+            for family in FAMILIES
+            if alive[seed]
+        ]
 
     def _enter(self, found: Kills) -> None:
         seed = found.order.seed
@@ -147,7 +165,7 @@ class _Selftest:
 
     # Correct oracles
 
-    def _correct(self) -> tuple[OracleScore, ...]:
+    def _correct(self) -> Generator[SelftestProgress, None, tuple[OracleScore, ...]]:
         config = self._config
         asked = SweepConfig(
             targets=tuple(installed()),
@@ -156,9 +174,15 @@ class _Selftest:
             max_examples=min(_CORRECT[config.profile], config.max_examples),
             jobs=self._jobs,
         )
-        *_, finished = sweep(asked)
+        latest = time.monotonic()
+        yield self._progress(config.max_examples, f"asking {', '.join(asked.targets)}")
+        for event in sweep(asked):
+            if isinstance(event, Progress) and time.monotonic() - latest >= _PAUSE:
+                latest = time.monotonic()
+                yield self._progress(config.max_examples, f"asked {', '.join(asked.targets)} {event.checks:,} times")
+        finished = event
         assert isinstance(finished, SweepFinished), "a sweep ends so"
-        self._complete = self._complete and finished.complete
+        self._complete, self._interrupted = finished.complete, finished.interrupted
         found = [(finding, _doubt(finding)) for finding in finished.findings]
         scores = []
         for name in asked.targets:
@@ -205,6 +229,7 @@ class _Selftest:
             mutants=tuple(scores),
             correct=correct,
             complete=self._complete,
+            interrupted=self._interrupted,
             rerun=_rerun(config),
             equivalent=EQUIVALENT,
         )

@@ -75,6 +75,7 @@ def selftest_document(score: Score) -> dict[str, Any]:
         ],
         "equivalent": [{"name": name, "proof": proof} for name, proof in score.equivalent.items()],
         "complete": score.complete,
+        "interrupted": score.interrupted,
         "passed": score.passed,
         "rerun": score.rerun,
     }

@@ -248,6 +248,7 @@ SCORE = Score(
         OracleScore("jax", "0.10.2", checks=400, inconclusive=4, findings=1, false_alarms=1, alarms=("GF-1, sign_flip: no",)),
     ),
     complete=True,
+    interrupted=False,
     rerun="gradfuzz selftest --profile full --seeds 0..1",
     equivalent={"vjp.real.0.conjugated": "the cotangent is real"},
 )
