@@ -7,11 +7,13 @@ names the probable cause. That is a likeness, not a proof: the target need not b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from gradfuzz.fuzzer.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.classify import CLEAR
 from gradfuzz.fuzzer.finding import Case, Cause, Likelihood, Verdict
 from gradfuzz.fuzzer.jury import Jury
@@ -20,8 +22,7 @@ from gradfuzz.fuzzer.tolerance import Tolerance
 from gradfuzz.oracles.base import Answer, Array, Oracle
 from gradfuzz.oracles.mutant import Mutant
 from gradfuzz.oracles.mutants import MUTANTS
-from gradfuzz.programs.ops import OPS
-from gradfuzz.programs.syntax import Call, Program, walk
+from gradfuzz.oracles.systematic_mutants import systematic
 
 __all__ = ["Witness", "diagnose"]
 
@@ -55,7 +56,7 @@ def diagnose(witnesses: Sequence[Witness], *, together: bool, jury: Jury) -> Cau
         return None
     telling.sort(key=lambda w: w.case.verdict not in _WRONG)  # wrong ones first: most mutants fail there
     shrunk = [w for w in telling if not w.drawn and w.case.verdict in _WRONG][:_ENOUGH]
-    alike = [m for m in _suspects([w.specimen.program for w in telling], together) if _says_the_same(m, shrunk, jury)]
+    alike = [m for m in _suspects(telling[0].specimen, together) if _says_the_same(m, shrunk, jury)]
     everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], jury)]
     if everywhere:
         only = len(everywhere) == 1 and _conclusive(telling)
@@ -87,13 +88,12 @@ def _conclusive(telling: Sequence[Witness]) -> bool:
 # Suspects --------------------------------------------------------------------------------------------------------------
 
 
-def _suspects(programs: Sequence[Program], together: bool) -> Iterator[Mutant]:
-    """Those after real reports first, then one rule at a time of the ops that occur."""
-    yield from (m for m in MUTANTS if together or m.batched is None)
-
-
-def _ops(programs: Iterable[Program]) -> frozenset[str]:
-    return frozenset(node.op for program in programs for node in walk(program) if isinstance(node, Call) and node.op in OPS)
+def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
+    """Those that can be wrong about a specimen: those after real reports first, then one rule at a time."""
+    applied = applied_rules(smallest.alone().question())
+    for mutant in itertools.chain(MUTANTS, systematic({op for _, op, _ in applied})):
+        if (together or mutant.batched is None) and concerns(mutant, applied):
+            yield mutant
 
 
 # Likeness --------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradfuzz.errors import UsageError
@@ -72,7 +72,7 @@ def status(
             way = ["all" if len(names) == len(able) > 1 else ", ".join(names)] if len(asked) > 1 else []
             label = min((w for w in words if w), key=_ORDER.index, default="unsupported")
             lines.append((row.op, row.use, *way, *words, _LABELS[label].value))
-    notes = (f"Tried: {grid.tried}", *told.notes())
+    notes = (f"Tried: {grid.tried}", *_left_out(oracles, asked), *told.notes())
     table = ProbeTable("Status", (*heads, *grid.columns, "label"), tuple(lines), notes, len(heads))
     only = f" --op {','.join(ops)}" if ops else ""
     return ProbeReport(
@@ -86,8 +86,15 @@ def status(
     )
 
 
+def _left_out(oracles: Sequence[Oracle], asked: Collection[Oracle]) -> list[str]:
+    names = [oracle.name for oracle in oracles if oracle.variant and oracle not in asked]
+    return [f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."] if names else []
+
+
 def _columns(oracle: Oracle, oracles: Sequence[Oracle], grid: Grid) -> frozenset[str]:
     """The columns in which an oracle is asked."""
+    if oracle.variant and not all(other.variant for other in oracles):
+        return frozenset()
     if all(other.together for other in oracles):
         return frozenset(grid.columns)
     return grid.together if oracle.together else frozenset(grid.columns) - grid.together
@@ -135,12 +142,15 @@ def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, l
 
 
 def _cases(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[Case]:
-    """The verdicts. What is not plain agreement is asked again, alone, and of both references."""
+    """The verdicts. What is not plain agreement is asked of both references; what is wrong then is asked again, alone."""
     if answers is None:
         nothing = Answer("unsupported", message=oracle.supports(question) or "")
         return jury().cases(oracle.name, question, [nothing] * len(question.points))
     cases = jury().cases(oracle.name, question, answers)
     if all(case.verdict is Verdict.AGREE for case in cases):
+        return cases
+    cases = jury().cases(oracle.name, question, answers, confirm=True)
+    if not any(_WORDS[case.verdict] in _SHOWN for case in cases):
         return cases
     return jury().cases(oracle.name, question, oracle.answer(question), confirm=True)
 

@@ -145,6 +145,9 @@ class Oracle(abc.ABC):
     """A sweep asks this oracle about every `stride`-th program: 1 for fast ways, more for those that take seconds to compile."""
     by_shape: bool = False
     """Whether every new shape of an array costs it a compilation: then it is asked about fewer programs of matrices and arrays."""
+    variant: bool = False
+    """Whether it is another one of the library's ways run otherwise (without jit, with its loops unrolled) and compiles op by op: a sweep
+    asks it in turn, a status table of ops leaves it out."""
     together: bool = False
     """Whether the points of a question are the instances of one vectorized call: then what is said at one depends on the others."""
 

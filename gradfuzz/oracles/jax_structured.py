@@ -161,6 +161,7 @@ class Structured(Oracle):
         self.name = f"jax:{name or style}" if jit else f"jax:{name or style}:nojit"
         self.version = jax.__version__
         self.stride = _STRIDES.get((style, jit), _COMPILED_STRIDE) * (1 if by is None else 2)
+        self.variant = not jit
         self.style = style
         self.jit = jit
         self.by = by

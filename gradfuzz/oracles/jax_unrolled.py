@@ -28,6 +28,7 @@ class Unrolled(Oracle):
     name = "jax:unrolled"
     version = jax.__version__
     by_shape = True
+    variant = True
     stride = 16
 
     def supports(self, question: Question) -> str | None:

@@ -50,6 +50,7 @@ class Vmap(Oracle):
     def __init__(self, kind: Kind, *, jit: bool = False) -> None:
         self.name = f"jax:{kind}" if jit or kind == "grad_of_vmap" else f"jax:{kind}:nojit"
         self.stride = 32 if jit else 4
+        self.variant = self.name.endswith(":nojit")
         self.kind = kind
         self.jit = jit
 
