@@ -4,7 +4,7 @@
     python -m benchmarks.comparators --points 10 --out /tmp
 
 One sample of drawn programs and points serves all. At each point stand two gradients, one that is right and one of a planted bug that is
-plainly wrong; every comparator is shown both, with the output scaled by 1, 1e-2, 1e-4 and 1e-8. About ten minutes on one core, and the same numbers in every
+plainly wrong; every comparator is shown both, with the output scaled by 1, 1e-2, 1e-4 and 1e-8. About ten minutes of one core, and the same numbers in every
 run with one seed.
 
     right    by the engine or, at every second point where it can, by torch: every entry has half of the digits of its dtype
@@ -32,6 +32,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.finding import Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.questions import questions
+from gradfuzz.fuzzer.workers import Pool
 from gradfuzz.oracles.base import Answer, Oracle, Precision, Question, Truth
 from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.oracles.mutants import MUTANTS, Mutant
@@ -276,7 +277,7 @@ def compare(specimen: Specimen, family: str, tallies: dict[Key, Tally], jury: Ju
 
 @dataclass
 class Sample:
-    """What was compared: points by dtype and family, mutants, and what the other drawn programs lack."""
+    """What was compared: points by dtype and family, mutants, the sizes of the gradients, and what the other drawn programs lack."""
 
     points: Counter[tuple[str, str]] = field(default_factory=Counter)
     mutants: Counter[str] = field(default_factory=Counter)
@@ -284,24 +285,47 @@ class Sample:
     sizes: list[float] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
 
+    def add(self, specimen: Specimen, family: str) -> None:
+        self.points[specimen.question.precision, family] += 1
+        self.mutants[f"{specimen.mutant.id} {specimen.mutant.alias}"] += 1
+        self.by_torch += specimen.right.name.startswith("torch")
+        self.sizes.append(specimen.size)
+
+    def join(self, other: Sample) -> None:
+        self.points.update(other.points)
+        self.mutants.update(other.mutants)
+        self.by_torch += other.by_torch
+        self.sizes += other.sizes
+        self.dropped.update(other.dropped)
+
+
+def compared(family: str, precision: Precision, points: int, seed: int) -> tuple[dict[Key, Tally], Sample]:
+    """The part of one family and dtype."""
+    tallies: dict[Key, Tally] = {}
+    sample, jury = Sample(), Jury()
+    for specimen in specimens(family, precision, points, seed, sample.dropped):
+        sample.add(specimen, family)
+        compare(specimen, family, tallies, jury)
+    return tallies, sample
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--points", type=int, default=150, help="per family and dtype")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs", help="folder of the two files")
     options = parser.parse_args(arguments)
+    pool, sample = Pool(options.jobs), Sample()
+    parts = [(family, precision) for precision in DTYPES for family in FAMILIES]
+    futures = [pool.submit(compared, family, precision, options.points, options.seed) for family, precision in parts]
     tallies: dict[Key, Tally] = {}
-    sample, jury = Sample(), Jury()
-    for precision in DTYPES:
-        for family in FAMILIES:
-            for specimen in specimens(family, precision, options.points, options.seed, sample.dropped):
-                sample.points[precision, family] += 1
-                sample.mutants[f"{specimen.mutant.id} {specimen.mutant.alias}"] += 1
-                sample.sizes.append(specimen.size)
-                sample.by_torch += specimen.right.name.startswith("torch")
-                compare(specimen, family, tallies, jury)
-            print(f"{precision}, {family}: {sample.points[precision, family]} points", file=sys.stderr, flush=True)
+    for (family, precision), future in zip(parts, futures, strict=True):
+        found, some = future.result()
+        tallies |= found
+        sample.join(some)
+        print(f"{precision}, {family}: {some.points.total()} points", file=sys.stderr, flush=True)
+    pool.close()
     from benchmarks.comparators_report import plot, text
 
     options.out.mkdir(parents=True, exist_ok=True)

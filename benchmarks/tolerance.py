@@ -4,7 +4,7 @@
     python -m benchmarks.tolerance --programs 20 --out /tmp
 
 Correct oracles answer questions of first and second order about drawn programs of every family and dtype; each answer that can be judged is measured,
-those that are right to the last bit too. About ten minutes on one core, the same numbers in every run with one seed.
+those that are right to the last bit too. About ten minutes of one core, the same numbers in every run with one seed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
 from gradfuzz.fuzzer.judge import check_name
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.questions import questions
-from gradfuzz.oracles.base import Oracle, Precision, Question
+from gradfuzz.fuzzer.workers import Pool
+from gradfuzz.oracles.base import Precision, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.printer import to_text
 from gradfuzz.programs.syntax import Call, walk
@@ -43,6 +44,9 @@ SOURCES: dict[str, tuple[tuple[str, Precision], ...]] = {
 ORDERS = (1, 2)
 POINTS = 2
 """Of each program."""
+
+BATCH = 30
+"""Programs that a worker process takes at once."""
 
 ORACLES: tuple[tuple[str, int], ...] = (("engine", 1), ("torch:eager", 1), ("torch:func", 2), ("jax:unrolled", 6))
 """Who answers, and about every how manieth program."""
@@ -173,11 +177,18 @@ def asked(drawn: Drawn, index: int, seed: int, precision: Precision) -> list[Que
 
 
 def measure(
-    dtype: str, family: str, precision: Precision, programs: int, seed: int, oracles: Sequence[tuple[Oracle, int]]
+    dtype: str,
+    family: str,
+    precision: Precision,
+    number: int,
+    programs: int,
+    seed: int,
+    names: Sequence[tuple[str, int]] = ORACLES,
 ) -> Tallies:
-    """The answers of all `oracles` about `programs` drawn programs."""
+    """The answers of the named oracles about the `number`-th stretch of drawn programs."""
     jury, found = Jury(), {}
-    cases = draw_many(FAMILIES[family].cases((precision,)), programs, f"{seed}/tolerance/{family}/{precision}")
+    oracles = [(oracle, every) for name, every in names for oracle in resolve(name)]
+    cases = draw_many(FAMILIES[family].cases((precision,)), programs, f"{seed}/tolerance/{family}/{precision}/{number}")
     for index, drawn in enumerate(cases):
         for question in asked(drawn, index, seed, precision):
             for oracle, every in oracles:
@@ -199,19 +210,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--programs", type=int, default=120, help="per family and dtype")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs", help="folder of the two files")
     options = parser.parse_args(arguments)
-    oracles = [(oracle, every) for name, every in ORACLES for oracle in resolve(name)]
-    tallies: Tallies = {}
+    pool, futures = Pool(options.jobs), []
     for dtype, sources in SOURCES.items():
         for family, precision in sources:
-            for key, tally in measure(dtype, family, precision, options.programs, options.seed, oracles).items():
-                tallies.setdefault(key, Tally()).join(tally)
-            print(f"{dtype}: {family} done", file=sys.stderr, flush=True)
+            for number, first in enumerate(range(0, options.programs, BATCH)):
+                count = min(BATCH, options.programs - first)
+                futures.append(pool.submit(measure, dtype, family, precision, number, count, options.seed))
+    tallies: Tallies = {}
+    for k, future in enumerate(futures, start=1):
+        for key, tally in future.result().items():
+            tallies.setdefault(key, Tally()).join(tally)
+        print(f"{k} of {len(futures)} parts", file=sys.stderr, flush=True)
+    pool.close()
     from benchmarks.tolerance_report import plot, text
 
     options.out.mkdir(parents=True, exist_ok=True)
-    versions = {oracle.name.partition(":")[0]: oracle.version for oracle, _ in oracles}
+    versions = {name.partition(":")[0]: resolve(name)[0].version for name, _ in ORACLES}
     (options.out / "tolerance.md").write_text(text(tallies, options.programs, options.seed, versions), encoding="utf-8")
     plot(tallies, options.out / "tolerance.svg")
     return 0
