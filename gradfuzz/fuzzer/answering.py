@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from gradfuzz.errors import DomainError, TripLimitError
 from gradfuzz.fuzzer.batch import jury
 from gradfuzz.fuzzer.finding import Case, Reason, Verdict
+from gradfuzz.fuzzer.judge import conventions_met
 from gradfuzz.fuzzer.questions import plain_question
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Precision, Question
 from gradfuzz.oracles.registry import resolve
@@ -85,7 +86,10 @@ def _refuse_undefined(question: Question) -> None:
     if endless is not None:
         raise TripLimitError(_after_colon(endless))
     if messages and all(message.startswith("domain") for message in messages):
-        raise DomainError(_after_colon(messages[0]))
+        known = conventions_met(question, question.points[0])
+        raise DomainError(
+            _after_colon(messages[0]) + (f" (see `gradfuzz targets conventions`: {', '.join(known)})" if known else "")
+        )
 
 
 def _after_colon(message: str) -> str:

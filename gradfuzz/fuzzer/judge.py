@@ -35,9 +35,9 @@ from gradfuzz.fuzzer.conventions import NAN_IS_LEGAL, explaining
 from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
 from gradfuzz.fuzzer.ties import Ties, ties
 from gradfuzz.fuzzer.tolerance import Tolerance
-from gradfuzz.oracles.base import Answer, Array, Question, Slopes, Truth
+from gradfuzz.oracles.base import Answer, Array, Point, Question, Slopes, Truth
 
-__all__ = ["check_name", "judge", "plainly_right"]
+__all__ = ["check_name", "conventions_met", "judge", "plainly_right"]
 
 _DROWNED = 0.5
 """An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing then."""
@@ -70,8 +70,13 @@ def judge(oracle: str, question: Question, point_index: int, answer: Answer, tru
     case = _judged(Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE), truth, tolerance)
     if case.verdict is not Verdict.CONVENTION and (case.verdict is not Verdict.INCONCLUSIVE or case.reason is Reason.TRIP_LIMIT):
         return case
-    met = _ties(case)
-    return case if met is None else replace(case, conventions=explaining(met.conventions))
+    return replace(case, conventions=conventions_met(question, case.point))
+
+
+def conventions_met(question: Question, point: Point) -> tuple[str, ...]:
+    """The rows of the ledger that a program meets at a point, in its order."""
+    met = _ties(question, point)
+    return () if met is None else explaining(met.conventions)
 
 
 def _judged(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
@@ -167,7 +172,7 @@ def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
             )
     if not comparison.clear or not _values_hold(case, truth, tolerance):
         return unclear
-    met = _ties(case)
+    met = _ties(case.question, case.point)
     if met is None or met.count != 1:
         return unclear
     return _with(replace(case, verdict=Verdict.DISAGREE, kind=comparison.kind, message=message), comparison)
@@ -219,14 +224,14 @@ def _legal_nan(case: Case, expected: Mapping[str, Array], got: Mapping[str, Arra
     comparison = compare(expected, rest, allowed)
     if comparison is not None and comparison.kind is not None:
         return False
-    met = _ties(case)
+    met = _ties(case.question, case.point)
     return met is not None and bool(met.conventions & NAN_IS_LEGAL)
 
 
-def _ties(case: Case) -> Ties | None:
-    """The ties and conventions that the program meets at the case's point; None where it cannot be run there."""
+def _ties(question: Question, point: Point) -> Ties | None:
+    """The ties and conventions that the program meets at a point; None where it cannot be run there."""
     try:
-        return ties(case.question.program, case.point, case.question.precision)
+        return ties(question.program, point, question.precision)
     except EvaluationError:
         return None
 
@@ -315,7 +320,7 @@ def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
     comparison = compare(expected, got, allowed)
     if comparison is None:
         return replace(case, verdict=Verdict.AGREE)
-    if comparison.kind is Class.NON_FINITE and _drowned(expected, allowed):
+    if comparison.kind is Class.NON_FINITE and _drowned(expected, allowed, truth.bounds):
         return replace(
             case, reason=Reason.NOISE, message="rounding may be larger than the derivative, so a division may end in NaN"
         )
@@ -328,7 +333,7 @@ def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
             f"just beyond what rounding allows: {comparison.error_over_allowed:.1f} times it, and {CLEAR:g} times would be clear"
         )
         return _with(replace(case, reason=Reason.NOISE, message=message), comparison)
-    if _drowned(expected, allowed):
+    if _drowned(expected, allowed, truth.bounds):
         return _with(replace(case, reason=Reason.NOISE, message="rounding may be larger than the derivative"), comparison)
     return _with(replace(case, verdict=Verdict.AGREE), comparison)
 
@@ -345,12 +350,12 @@ def _unsure(case: Case, truth: Truth, tolerance: Tolerance) -> str | None:
     return None
 
 
-def _drowned(expected: Mapping[str, Array], allowed: Mapping[str, Array]) -> bool:
-    """Whether rounding could have made every derivative that is not zero into zero, or another one."""
+def _drowned(expected: Mapping[str, Array], allowed: Mapping[str, Array], bounds: Mapping[str, Array]) -> bool:
+    """Whether rounding could have made every derivative that is known not to be zero into zero, or another one."""
     telling = drowned = 0
     for name, true in expected.items():
-        for e, a in zip(np.ravel(true).tolist(), np.ravel(allowed[name]).tolist(), strict=True):
-            if e != 0.0:
+        for e, a, b in zip(*(np.ravel(array).tolist() for array in (true, allowed[name], bounds[name])), strict=True):
+            if abs(e) > b:
                 telling += a < _DROWNED * abs(e)
                 drowned += a >= _DROWNED * abs(e)
     return drowned > 0 and telling == 0

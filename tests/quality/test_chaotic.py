@@ -134,13 +134,15 @@ POINTS = (
     1.0000001,
     1e5,
 )
-MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",), ("rev", "fwd"), ("rev", "rev"), ("fwd", "rev"), ("fwd", "fwd"))
-FEW = 5
+MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",), ("rev", "fwd"), ("fwd", "rev"))
+FEW = 3
 
 
 def points(text: str, precision: Precision, some: Sequence[float]) -> Iterator[Point]:
-    """Scalars; for an array entries that spread around it."""
+    """Scalars that the format holds; for an array entries that spread around them."""
     for x in some:
+        if abs(x) > FORMATS[precision].largest:
+            continue
         value = np.asarray(x) * (1.0 + 0.01 * (np.arange(40) % 7 - 3)) if "float[40]" in text else np.asarray(x)
         yield Point({"x": value.astype(FORMATS[precision].dtype)})
 
@@ -224,5 +226,5 @@ def test_all_of_them(way: str, jury: Jury) -> None:
     total: Counter[str] = Counter()
     for name in PROGRAMS:
         total += check(list(cases(oracle, jury, name, precisions, modes, POINTS)))
-    print(f"{way}: {total.total():,} checks, {dict(total.most_common())}")
+    print(f"\n{way}: {total.total():,} checks, {dict(total.most_common())}")
     assert total["agree"] > 0.25 * total.total()

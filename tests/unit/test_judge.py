@@ -126,6 +126,14 @@ def test_a_zero_within_noise_agrees() -> None:
     assert verdict(answer(slope=1e-16), truth(slope=0.0), tolerance(noise=1e-16)).verdict is Verdict.AGREE
 
 
+def test_what_is_zero_within_its_bound_is_no_derivative_that_noise_could_drown() -> None:
+    """A ball around 0 has a middle that is not 0."""
+    case = verdict(answer(slope=0.0), truth(slope=1e-308, bound=2e-308), tolerance(noise=1e-16))
+    assert case.verdict is Verdict.AGREE
+    case = verdict(answer(slope=0.0), truth(slope=3e-308, bound=2e-308), tolerance(noise=1e-16))
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
+
+
 def test_a_wide_bound_is_no_truth() -> None:
     case = verdict(answer(), truth(bound=1e-3))
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.REFERENCES)
