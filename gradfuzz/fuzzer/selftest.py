@@ -25,7 +25,7 @@ from gradfuzz.fuzzer.kills import ORDERS, Kills, Ordeal, Record, kills
 from gradfuzz.fuzzer.score import JVP_RULES, VJP_RULES, MutantScore, OracleScore, Score, SelftestProgress
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.fuzzer.workers import Here, Pool, Workers
-from gradfuzz.oracles.equivalent_mutants import EQUIVALENT
+from gradfuzz.oracles.equivalent_mutants import EQUIVALENT, TRIGGERS
 from gradfuzz.oracles.mutant import Mutant, Need
 from gradfuzz.oracles.mutants import GROUPS, MUTANTS, named
 from gradfuzz.oracles.registry import installed, resolve
@@ -246,6 +246,8 @@ _NEEDS: Mapping[Need, str] = {
 
 def _reason(mutant: Mutant, record: Record) -> str:
     """Why a mutant survived, as far as can be seen."""
+    if mutant.alias in TRIGGERS and not record.different:
+        return f"it takes {TRIGGERS[mutant.alias]}"
     if not record.asked:
         modes = " or ".join("reverse" if mode == "rev" else "forward" for mode in sorted(mutant.modes, reverse=True))
         return f"never asked: no program drawn has {', '.join(sorted(mutant.ops))}{_NEEDS[mutant.needs]} in {modes} mode"

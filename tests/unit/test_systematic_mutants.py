@@ -10,7 +10,7 @@ import pytest
 
 from gradfuzz.engine import Rules, compile, derivative
 from gradfuzz.errors import UnknownTargetError
-from gradfuzz.oracles.equivalent_mutants import EQUIVALENT
+from gradfuzz.oracles.equivalent_mutants import EQUIVALENT, TRIGGERS
 from gradfuzz.oracles.mutants import named
 from gradfuzz.oracles.mutations import MUTATIONS
 from gradfuzz.oracles.registry import names, resolve
@@ -141,6 +141,22 @@ def test_made_once() -> None:
 def test_equivalent_ones_have_a_proof_and_are_not_in_the_family() -> None:
     assert not set(EQUIVALENT) & set(systematic_names())
     assert all(len(proof.split()) > 5 for proof in EQUIVALENT.values())
+    assert set(TRIGGERS) <= set(systematic_names())
+
+
+def test_the_directions_of_a_cofactor_move_at_third_order_only() -> None:
+    """det of the squares of [[a, b], [c, d]] is a^2 d^2 - b^2 c^2; along a direction of ones, twice, it is 2 d^2 + 8 a d + 2 a^2 - ..."""
+    program = parse('def f(x: "float[2, 2]"):\n    return det(x * x)\n')
+    x = np.array([[1.0, 2.0], [3.0, 1.0]])
+    second, third = [[6.0, -42.0], [-32.0, 6.0]], [[12.0, -32.0], [-28.0, 12.0]]
+    for mode, name in (("rev", "vjp.cofactor.1.double"), ("fwd", "jvp.cofactor.1.double")):
+        for modes, right in ((("rev", mode), second), (("rev", "rev", mode), third)):
+            row = find(name)
+            assert row is not None
+            for rules, shown in ((Rules(), False), (row.rules, len(modes) == 3)):
+                function = compile(derivative(program, wrt=("x",), modes=modes, rules=rules))
+                got = function(x, 1.0, np.ones((2, 2)))[1]
+                assert bool(np.allclose(got, right, rtol=1e-12, atol=0)) is not shown, f"{name} by {modes}"
 
 
 def test_targets_by_name_that_no_list_shows() -> None:
