@@ -81,8 +81,8 @@ class Compiled:
         self._fast: Callable[..., tuple[Any, ...]] | None = None
         self._casts = [_CASTS[t.dtype] for t in self._types]
         self._dtype: Any = FORMATS[precision].dtype.type
-        if precision == "float64" and _all_scalar(graph):
-            writer = _Writer(graph, scalar=True, trip_limit=trip_limit)
+        writer = _Writer(graph, scalar=True, trip_limit=trip_limit) if precision == "float64" and _all_scalar(graph) else None
+        if writer is not None and not writer.needs_numpy:
             self.source = writer.source
             self._fast = _load(writer, _MATH)
         else:
@@ -204,6 +204,8 @@ class _Writer(LoopSource):
         self.graph, self.scalar = graph, scalar
         self._infix = _INFIX if infix_matmul else {op: sign for op, sign in _INFIX.items() if op != "matmul"}
         self.constants: dict[str, Any] = {}
+        self.needs_numpy = not scalar
+        """Whether an op has no form for Python's floats: the norm of a scalar."""
         self._constant_names: dict[Constant, str] = {}
         names = [self._bind(v) for v in graph.inputs]
         self._write(f"def run({', '.join(names)}):", 0)
@@ -293,8 +295,11 @@ class _Writer(LoopSource):
             return "0.0"
         if scalar and node.op in _IDENTITY_ON_SCALARS:
             return args[0]
+        if scalar and node.op == "index_update":
+            return args[1]
         if node.op == "index":
             return f"{args[0]}[{_subscript(params['pattern'], args[1:])}]"
+        self.needs_numpy = True
         listed = [*map(bare, args), *(f"{k}={v!r}" for k, v in params.items())]
         return f"ns.{node.op}({', '.join(listed)})"
 

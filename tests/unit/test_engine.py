@@ -15,8 +15,8 @@ from gradfuzz import engine
 from gradfuzz.engine import compile, derivative, to_source
 from gradfuzz.engine.jvp_rules import JVP
 from gradfuzz.engine.vjp_rules import VJP, VJP_SEVERAL
-from gradfuzz.errors import DomainError, NotDifferentiableError, ProgramTypeError, TripLimitError, UsageError
-from gradfuzz.programs import OPS, interpret, loop_program, lower, parse, to_text
+from gradfuzz.errors import DomainError, GradfuzzError, NotDifferentiableError, ProgramTypeError, TripLimitError, UsageError
+from gradfuzz.programs import OPS, interpret, loop_program, lower, parse, to_text, typecheck
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 
 BODIES: dict[str, Callable[[Any, Any], Any]] = {
@@ -190,6 +190,32 @@ def test_wrong_names_and_trip_limits() -> None:
 def test_scalars_keep_ieee_semantics(body: str, x: float, value: float, gradient: float) -> None:
     got = compile(derivative(loop_program(body, trips=1), wrt=("x",), modes=("rev",)))(x, 1.0)
     assert got == (value, gradient)
+
+
+def _of_scalars() -> list[str]:
+    """A use of every op that makes a scalar of float scalars."""
+    found = []
+    for op, arguments in itertools.product(OPS, ("x", "x, y", "x, y, 2.0")):
+        try:
+            (output,) = typecheck(parse(f"def f(x, y):\n    return {op}({arguments})\n")).outputs
+        except GradfuzzError:
+            continue
+        found += [f"{op}({arguments})"] if not output.shape else []
+    return found
+
+
+@pytest.mark.parametrize("expression", _of_scalars())
+def test_what_an_op_says_of_scalars_does_not_depend_on_the_dialect(expression: str) -> None:
+    """Python's floats against NumPy's, with and without a derivative."""
+    program = parse(f"def f(x, y):\n    return {expression}\n")
+    types = typecheck(program).outputs
+    graphs = [lower(program), *(derivative(program, wrt=("x",), modes=("rev",)) for t in types if t.is_float)]
+    for graph in graphs:
+        arguments = [0.75, 0.5] + [1.0] * (len(graph.inputs) - 2)
+        careful = compile(graph)
+        careful._fast = None
+        for fast, slow in zip(compile(graph)(*arguments), careful(*arguments), strict=True):
+            np.testing.assert_allclose(fast, slow, rtol=1e-15)
 
 
 def test_float32_is_float32() -> None:
