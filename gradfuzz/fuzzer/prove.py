@@ -153,8 +153,6 @@ def _what(case: Case) -> str:
         parts.append(
             f"The point is a kink; the answer lies outside the slopes to its left and right, of which the nearer is shown{along}."
         )
-    if len(case.references) == 1:
-        parts.append(f"Only {case.references[0]} can tell the truth here.")
     return " ".join(parts)
 
 
