@@ -127,7 +127,7 @@ def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
     columns = 1 + (dice.below(3) + 1) % 3
     match recipe.second:
         case "vectors":
-            return (columns,)
+            return (m if dice.chance(40) else columns,)
         case "vector":
             return (m,)
         case "broadcast":

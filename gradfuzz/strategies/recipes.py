@@ -169,7 +169,8 @@ RECIPES: tuple[Recipe, ...] = (
 
 WEIGHTS: dict[str, int] = {
     **dict.fromkeys((recipe.op for recipe in RECIPES), 3),
-    **dict.fromkeys(("trace", "diagonal", "tril", "triu", "outer"), 1),
+    **dict.fromkeys(("trace", "diagonal", "tril", "triu"), 1),
+    "outer": 2,
     "matmul": 4,
     **dict.fromkeys(("det", "solve"), 6),
 }

@@ -39,7 +39,7 @@ def draw_batch(dice: Dice, *, empty: bool = True, least: int = 0) -> Shape:
 
 
 _OTHERS: Table[Callable[[Shape], Shape]] = Table(
-    (60, lambda batch: batch[1:]), (20, lambda batch: (1,) * len(batch)), (20, lambda batch: (2, *batch)[-2:])
+    (52, lambda batch: batch[1:]), (18, lambda batch: (1,) * len(batch)), (30, lambda batch: (2, *batch)[-2:])
 )
 
 

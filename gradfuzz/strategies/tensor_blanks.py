@@ -112,8 +112,10 @@ class Blanks:
 
     @functools.cached_property
     def order(self) -> Shape:
-        """A permutation of the axes: the reversed one, or two exchanged."""
+        """A permutation of the axes: a rotation, the reversed one, or two exchanged."""
         order = list(range(len(self.shape)))
+        if len(order) > 2 and self._dice.chance(50):
+            return (*order[1:], order[0])
         if len(order) < 2 or not self._dice.chance(60):
             return tuple(reversed(order))
         k = self._dice.below(len(order) - 1)
@@ -212,7 +214,9 @@ class Blanks:
 
     @functools.cached_property
     def factor(self) -> str:
-        return self._parameter(Argument((self.shape[-1], 2)))
+        """Of the shape of `{x}` where that is square."""
+        square = len(self.shape) == 2 and self.shape[0] == self.shape[1]
+        return self._parameter(Argument(self.shape if square else (self.shape[-1], 2)))
 
     # Places
 
@@ -237,9 +241,9 @@ class Blanks:
 
     @functools.cached_property
     def along(self) -> str:
-        """Indices of the rank of `{x}`, of any length along `{long}`, and of its size or 1 along the others."""
+        """Indices of the rank of `{x}`, of any length along `{long}`; along the others of its size or 1, or more where that is 1."""
         axis = self.long % len(self.shape)
-        others = [1 if self._dice.chance(25) else n for n in self.shape]
+        others = [(2 if n == 1 else 1) if self._dice.chance(25) else n for n in self.shape]
         return self._indices((*others[:axis], 1 + self._dice.below(3), *others[axis + 1 :]), self.shape[axis])
 
     def _indices(self, shape: Shape, n: int) -> str:

@@ -181,8 +181,16 @@ def _by_op(recipes: tuple[TensorRecipe, ...]) -> ByOp:
 
 def _pick(dice: Dice, recipes: ByOp) -> TensorRecipe:
     """An op, all equally likely, and one of its recipes."""
-    return dice.pick(recipes[dice.pick(tuple(recipes))])
+    return dice.pick(recipes[dice.pick(_ops(tuple(recipes)))])
 
+
+@functools.cache
+def _ops(ops: tuple[str, ...]) -> tuple[str, ...]:
+    return (*ops, *(op for op in ops if op in _OFTENER))
+
+
+_OFTENER = ("clip", "einsum", "permute_dims")
+"""Ops with more to get wrong than their share: three operands, many subscripts, many orders."""
 
 _GROWING = ("stack", "concat", "broadcast_to", "take", "conv", "einsum")
 

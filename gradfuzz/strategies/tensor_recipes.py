@@ -100,6 +100,7 @@ _SELECTIONS = (
     _keeping("clip", "clip({x}, -0.5, 0.5)"),
     _row("clip", "clip({x}, {other}, 1.0)"),
     _row("clip", "clip({other}, {x}, 1.5)"),
+    _row("clip", "clip({other}, {x} - 1.5, {x})"),
     _row("where", "where({x} > {other}, {x} * {other}, {other})"),
     _row("where", "where({other} <= 0.25, {x}, sin({other}))"),
     _keeping("all", "where(all({x} > -1.5, axis={axes}, keepdims=True), {x} * {x}, 0.5 * {x})"),
