@@ -260,7 +260,7 @@ def _reason(mutant: Mutant, record: Record) -> str:
 
 def _doubt(finding: Finding) -> str:
     """Why a finding is a false alarm; empty where a second reference and its own script bear it out."""
-    if set(finding.references) <= {"arb"}:
+    if finding.kind.of_numbers and len(finding.references) < 2:
         return "only one reference says so"
     if not finding.script:
         return "there is no script that shows it"
@@ -270,6 +270,8 @@ def _doubt(finding: Finding) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"its script takes longer than {_SCRIPT_SECONDS:.0f} s"
+    if b"Traceback" in done.stderr:
+        return f"its script fails: {done.stderr.decode(errors='replace').splitlines()[-1]}"
     return "" if done.returncode == 1 else f"its script exits with {done.returncode}"
 
 

@@ -21,6 +21,7 @@ from gradfuzz.fuzzer.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.batch import Order, drawn
 from gradfuzz.fuzzer.kills import ORDERS, Ordeal, kills
 from gradfuzz.fuzzer.questions import questions, weighted_question
+from gradfuzz.fuzzer.finding import Class
 from gradfuzz.fuzzer.score import JVP_RULES, VJP_RULES, Group, MutantScore, OracleScore, Score, SelftestProgress
 from gradfuzz.fuzzer.selftest import SelftestConfig, selftest
 from gradfuzz.oracles.base import Point, Question
@@ -211,17 +212,19 @@ class Told:
 
     references: tuple[str, ...]
     script: str
+    kind: Class = Class.WRONG_VALUE
 
 
 @pytest.mark.parametrize(
     ("told", "doubt"),
     [
         (Told(("arb", "mpmath"), "raise SystemExit(1)"), ""),
-        (Told(("mpmath",), "raise SystemExit(1)"), ""),
-        (Told(("arb",), "raise SystemExit(1)"), "only one reference says so"),
+        (Told(("mpmath",), "raise SystemExit(1)"), "only one reference says so"),
+        (Told(("arb",), "raise SystemExit(1)", Class.ERROR), ""),
         (Told(("arb", "mpmath"), ""), "there is no script that shows it"),
         (Told(("arb", "mpmath"), "print('right')"), "its script exits with 0"),
         (Told(("arb", "mpmath"), "raise SystemExit(2)"), "its script exits with 2"),
+        (Told(("arb", "mpmath"), "1 / 0"), "its script fails: ZeroDivisionError: division by zero"),
     ],
 )
 def test_a_finding_has_to_be_borne_out(told: Any, doubt: str) -> None:
