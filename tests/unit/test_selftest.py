@@ -19,9 +19,9 @@ from gradfuzz.errors import UnknownTargetError, UsageError
 from gradfuzz.fuzzer import selftest as module
 from gradfuzz.fuzzer.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.batch import Order, drawn
+from gradfuzz.fuzzer.finding import Class
 from gradfuzz.fuzzer.kills import ORDERS, Ordeal, kills
 from gradfuzz.fuzzer.questions import questions, weighted_question
-from gradfuzz.fuzzer.finding import Class
 from gradfuzz.fuzzer.score import JVP_RULES, VJP_RULES, Group, MutantScore, OracleScore, Score, SelftestProgress
 from gradfuzz.fuzzer.selftest import SelftestConfig, selftest
 from gradfuzz.oracles.base import Point, Question
