@@ -18,11 +18,14 @@ from gradfuzz.fuzzer.classify import CLEAR
 from gradfuzz.fuzzer.finding import Case, Cause, Likelihood, Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.fuzzer.standards import standards
+from gradfuzz.fuzzer.survey import asked
 from gradfuzz.fuzzer.tolerance import Tolerance
 from gradfuzz.oracles.base import Answer, Array, Oracle
 from gradfuzz.oracles.mutant import Mutant
 from gradfuzz.oracles.mutants import MUTANTS
 from gradfuzz.oracles.systematic_mutants import systematic
+from gradfuzz.programs.syntax import For, Repeat, While, walk
 
 __all__ = ["Witness", "diagnose"]
 
@@ -32,6 +35,9 @@ _TELLING = _WRONG | {Verdict.AGREE}
 
 _ENOUGH = 3
 """Wrong answers that a mutant must reproduce before it is certain."""
+
+_MOST_QUESTIONS = 6
+"""So often a target is asked to tell mutants apart."""
 
 _APART = 1e-3
 """Errors that differ by less than this share of them are the same evidence twice."""
@@ -46,22 +52,44 @@ class Witness:
     drawn: bool = False
 
 
-def diagnose(witnesses: Sequence[Witness], *, together: bool, jury: Jury) -> Cause | None:
-    """The mutant that gives the target's answers, or None where none does.
+def diagnose(witnesses: Sequence[Witness], target: Oracle, jury: Jury) -> Cause | None:
+    """The mutant that gives the answers of `target`, or None where none does. The first witness is the finding's smallest.
 
-    `together`: the target answers all points of a question in one call. The first witness is the finding's smallest.
+    Where several give them, the target is asked about small programs with a loop on which these differ.
     """
     telling = [w for w in witnesses if w.case.verdict in _TELLING]
     if not telling or telling[0].case.verdict not in _WRONG:
         return None
     telling.sort(key=lambda w: w.case.verdict not in _WRONG)  # wrong ones first: most mutants fail there
     shrunk = [w for w in telling if not w.drawn and w.case.verdict in _WRONG][:_ENOUGH]
-    alike = [m for m in _suspects(telling[0].specimen, together) if _says_the_same(m, shrunk, jury)]
+    alike = [m for m in _suspects(telling[0].specimen, target.together) if _says_the_same(m, shrunk, jury)]
     everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], jury)]
+    everywhere = _told_apart(everywhere, telling[0].specimen, target, jury)
     if everywhere:
         only = len(everywhere) == 1 and _conclusive(telling)
         return _cause(everywhere, Likelihood.CERTAIN if only else Likelihood.LIKELY)
     return _cause(alike, Likelihood.POSSIBLE) if alike else None
+
+
+def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, jury: Jury) -> list[Mutant]:
+    """Those that say what the target says about standard programs on which they differ; they are asked as `like` was."""
+    if not any(isinstance(node, (For, While, Repeat)) for node in walk(like.program)):
+        return mutants
+    questions = _MOST_QUESTIONS
+    for specimen in standards(like):
+        if len(mutants) < 2 or not questions:
+            break
+        (tolerance,) = jury.tolerances(specimen.alone().question())
+        answers = [_answer(mutant.oracle(), specimen) for mutant in mutants]
+        if tolerance.reason is not None or all(_same(answers[0], answer, tolerance) for answer in answers[1:]):
+            continue
+        if target.supports(specimen.question()) is not None:
+            continue
+        questions -= 1
+        case = asked(specimen, target, jury)
+        if case.verdict in _TELLING:
+            mutants = [m for m, answer in zip(mutants, answers, strict=True) if _same(answer, case.answer, tolerance)]
+    return mutants
 
 
 def _cause(mutants: Sequence[Mutant], likelihood: Likelihood) -> Cause:
@@ -111,15 +139,17 @@ def _answer(oracle: Oracle, specimen: Specimen) -> Answer:
 
 
 def _agrees(said: Answer, witness: Witness, jury: Jury) -> bool:
-    """Whether a mutant's answer is the target's, as far as rounding lets one see."""
-    given = witness.case.answer
+    """Whether a mutant's answer is the target's."""
+    (tolerance,) = jury.tolerances(witness.specimen.alone().question())
+    return tolerance.reason is None and _same(said, witness.case.answer, tolerance)
+
+
+def _same(said: Answer, given: Answer, tolerance: Tolerance) -> bool:
+    """Whether two answers are the same, as far as rounding lets one see."""
     if said.status != given.status or len(said.values) != len(given.values):
         return False
     if said.status != "ok":
         return said.message == given.message
-    (tolerance,) = jury.tolerances(witness.specimen.alone().question())
-    if tolerance.reason is not None:
-        return False
     noises = zip(given.values, said.values, tolerance.value_noise, strict=True)
     pairs = [*noises, *((g, said.gradient[name], tolerance.noise[name]) for name, g in given.gradient.items())]
     return all(_near(np.asarray(a), np.asarray(b), noise, tolerance) for a, b, noise in pairs)

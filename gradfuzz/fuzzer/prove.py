@@ -123,7 +123,7 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Pr
         references=smallest.references,
         reproduced=(repeated, _TIMES),
         note=note,
-        cause=diagnose(witnesses, together=target.together, jury=jury()),
+        cause=diagnose(witnesses, target, jury()),
         script=reproducer(specimen, clear, target),
     )
     finding = replace(finding, id=signature(finding))

@@ -35,7 +35,7 @@ def told(
 ) -> Any:
     asked_of = oracle(target)
     witnesses = [witness(program, x, asked_of) for x in points]
-    return diagnose([*witnesses, witness(drawn, 1.25, asked_of, drawn=True)], together=False, jury=jury())
+    return diagnose([*witnesses, witness(drawn, 1.25, asked_of, drawn=True)], asked_of, jury())
 
 
 def test_a_planted_bug_is_named_by_its_answers() -> None:
@@ -61,7 +61,7 @@ def test_a_mutant_that_is_wrong_where_the_target_is_right_is_only_possible() -> 
     target = oracle("mutant:stale-primal")
     wrong = [witness(POWER, x, target) for x in (0.5, 2.0, -0.5)]
     right = witness(POWER, 1.7, oracle("engine"))
-    cause = diagnose([*wrong, right], together=False, jury=jury())
+    cause = diagnose([*wrong, right], target, jury())
     assert cause is None or cause.likelihood is Likelihood.POSSIBLE
 
 
