@@ -13,8 +13,8 @@ help:
 	@echo 'make test      ruff, mypy and the tests, without the slow ones'
 	@echo 'make test-all  ruff, mypy and all tests'
 	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, in loops and linear algebra, its memory in long loops, and programs drawn and checked per second'
-	@echo 'make comparators  docs/comparators.md: what gradfuzz and other checks of gradients miss and accuse wrongly (about ten minutes)'
-	@echo 'make tolerance    docs/tolerance.md: how far right answers stay within what is allowed (about ten minutes)'
+	@echo 'make comparators  docs/comparators.md: what gradfuzz and other checks of gradients miss and accuse wrongly (a few minutes)'
+	@echo 'make tolerance    docs/tolerance.md: how far right answers stay within what is allowed (a few minutes)'
 	@echo 'make clean     remove the virtual environment, build outputs and caches'
 
 # Exit code 1 says that there are findings, which is what a sweep is for.

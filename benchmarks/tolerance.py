@@ -4,7 +4,7 @@
     python -m benchmarks.tolerance --programs 20 --out /tmp
 
 Correct oracles answer questions of first and second order about drawn programs of every family and dtype; each answer that can be judged is measured,
-those that are right to the last bit too. About ten minutes of one core, the same numbers in every run with one seed.
+those that are right to the last bit too. A few minutes of one core, the same numbers in every run with one seed.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def measure(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--programs", type=int, default=120, help="per family and dtype")
+    parser.add_argument("--programs", type=int, default=30, help="per family and dtype")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs", help="folder of the two files")

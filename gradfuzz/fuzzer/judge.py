@@ -17,8 +17,8 @@ The order matters (DESIGN section 7): whether the question is well posed comes f
 Where the ledger of conventions has a row that explains a convention or an inconclusive case, the case names it. NaN is no finding where such a
 row says that it is a legal answer (the norm of a zero vector).
 
-"Clearly" is `CLEAR` times what is allowed. Right answers lie within what is allowed (docs/tolerance.md has the distribution), and a
-wrong one is hardly ever wrong by so little: what lies between is not called either.
+"Clearly" is `CLEAR` times what is allowed. Right answers hardly ever need more than what is allowed (docs/tolerance.md has the distribution),
+and a wrong one is hardly ever wrong by so little: what lies between is not called either.
 """
 
 from __future__ import annotations
