@@ -213,6 +213,7 @@ class Told:
     references: tuple[str, ...]
     script: str
     kind: Class = Class.WRONG_VALUE
+    note: str = ""
 
 
 @pytest.mark.parametrize(
@@ -224,6 +225,8 @@ class Told:
         (Told(("arb", "mpmath"), ""), "there is no script that shows it"),
         (Told(("arb", "mpmath"), "print('right')"), "its script exits with 0"),
         (Told(("arb", "mpmath"), "raise SystemExit(2)"), "its script exits with 2"),
+        (Told(("arb",), "1 / 0", Class.ERROR, "ZeroDivisionError: so. Wrong in all ways."), ""),
+        (Told(("arb",), "1 / 0", Class.ERROR, "IndexError: so."), "its script fails: ZeroDivisionError: division by zero"),
         (Told(("arb", "mpmath"), "1 / 0"), "its script fails: ZeroDivisionError: division by zero"),
     ],
 )
