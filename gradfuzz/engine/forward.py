@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradfuzz.engine.functions import broadcast_to
-from gradfuzz.engine.inline import emit_loop, or_zeros, primal, values
+from gradfuzz.engine.inline import apply_rule, emit_loop, or_zeros, primal, values
 from gradfuzz.engine.jvp_rules import JVP
 from gradfuzz.engine.value import Value
 from gradfuzz.errors import NotDifferentiableError
@@ -76,13 +76,7 @@ class ForwardMode:
 
     def rule(self, node: Equation, k: int, t: Tangent, ans: Value, args: Sequence[Value]) -> Tangent:
         """What the table says is the tangent of the result along the tangent of argument `k`; it may still have to be broadcast."""
-        rules = JVP[node.op]
-        part: Tangent
-        if isinstance(rules, tuple):
-            part = rules[k](t, ans, *args, **dict(node.params))
-        else:
-            part = rules(k, t, ans, *args, **dict(node.params))
-        return part
+        return apply_rule(JVP, node.op, k, (t, ans, *args), dict(node.params))
 
     def loop(self, node: Loop, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
         """A loop with more carries: the tangents of those carries that can be non-zero, found as a fixpoint."""

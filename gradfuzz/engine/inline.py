@@ -1,16 +1,29 @@
-"""Pieces that both modes share: copying nodes and loops from one graph into another."""
+"""Pieces that both modes share: applying a rule of a table, copying nodes and loops from one graph into another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from gradfuzz.engine.linalg_rules import FORTH
 from gradfuzz.engine.value import Value
 from gradfuzz.programs.builder import GraphBuilder
 from gradfuzz.programs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, Node, Var
 
-__all__ = ["copy_node", "emit_loop", "inline", "or_zeros", "primal", "values"]
+__all__ = ["apply_rule", "copy_node", "emit_loop", "inline", "or_zeros", "primal", "values"]
+
+
+def apply_rule(
+    table: Mapping[str, Sequence[Callable[..., Any]] | Callable[..., Any]],
+    op: str,
+    k: int,
+    given: Sequence[Any],
+    params: Mapping[str, Any],
+) -> Value | None:
+    """What the rule of `op` for argument `k` says of `given`: the cotangent or tangent, the result and the arguments."""
+    rules = table[op]
+    part: Value | None = rules(k, *given, **params) if callable(rules) else rules[k](*given, **params)
+    return part
 
 
 class _Mode(Protocol):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradfuzz.engine.functions import real, unbroadcast
-from gradfuzz.engine.inline import copy_node, emit_loop, or_zeros, primal
+from gradfuzz.engine.inline import apply_rule, copy_node, emit_loop, or_zeros, primal
 from gradfuzz.engine.value import Value, apply
 from gradfuzz.engine.vjp_rules import VJP, VJP_SEVERAL
 from gradfuzz.errors import NotDifferentiableError, UsageError
@@ -109,13 +109,7 @@ class ReverseMode:
 
     def rule(self, node: Equation, k: int, g: Value, ans: Value, args: Sequence[Value]) -> Cotangent:
         """What the table says is the cotangent of argument `k`; broadcasting is not undone yet."""
-        rules = VJP[node.op]
-        part: Cotangent
-        if isinstance(rules, tuple):
-            part = rules[k](g, ans, *args, **dict(node.params))
-        else:
-            part = rules(k, g, ans, *args, **dict(node.params))
-        return part
+        return apply_rule(VJP, node.op, k, (g, ans, *args), dict(node.params))
 
     def equation_of_several(self, node: Equation, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         """The same for all results of one computation at once; the rule gets a cotangent or None for each."""

@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.finding import Case, Cause, Likelihood, Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.specimen import Specimen
 from gradfuzz.fuzzer.standards import standards
-from gradfuzz.fuzzer.survey import asked
+from gradfuzz.fuzzer.survey import answered, asked
 from gradfuzz.fuzzer.tolerance import Tolerance
 from gradfuzz.oracles.base import Answer, Array, Oracle
 from gradfuzz.oracles.mutant import Mutant
@@ -80,7 +80,7 @@ def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, jury: Jur
         if len(mutants) < 2 or not questions:
             break
         (tolerance,) = jury.tolerances(specimen.alone().question())
-        answers = [_answer(mutant.oracle(), specimen) for mutant in mutants]
+        answers = [answered(specimen, mutant.oracle()) for mutant in mutants]
         if tolerance.reason is not None or all(_same(answers[0], answer, tolerance) for answer in answers[1:]):
             continue
         if target.supports(specimen.question()) is not None:
@@ -129,13 +129,7 @@ def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
 
 def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness], jury: Jury) -> bool:
     oracle = mutant.oracle()
-    return all(_agrees(_answer(oracle, w.specimen), w, jury) for w in witnesses)
-
-
-def _answer(oracle: Oracle, specimen: Specimen) -> Answer:
-    if oracle.together:
-        return oracle.answer(specimen.question())[specimen.place]
-    return oracle.answer(specimen.alone().question())[0]
+    return all(_agrees(answered(w.specimen, oracle), w, jury) for w in witnesses)
 
 
 def _agrees(said: Answer, witness: Witness, jury: Jury) -> bool:

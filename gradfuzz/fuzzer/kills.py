@@ -6,7 +6,6 @@ references are asked only where a mutant differs from it.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from gradfuzz.fuzzer.batch import Order, drawn, jury
 from gradfuzz.fuzzer.finding import Verdict
 from gradfuzz.fuzzer.questions import questions
 from gradfuzz.fuzzer.twin_checks import like_engine
-from gradfuzz.oracles.base import Oracle, Question
+from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.mutant import Mutant
 from gradfuzz.oracles.mutants import named
 from gradfuzz.strategies import FAMILIES
@@ -89,7 +88,7 @@ def _kills(question: Question, mutant: Mutant, record: Record) -> bool:
     fair = [k for k, tolerance in enumerate(tolerances) if tolerance.reason is None]
     if not fair:
         return False
-    target = _target(mutant.alias)
+    target = mutant.oracle()
     part = replace(question, points=tuple(question.points[k] for k in fair))
     record.asked += 1
     given = dict(zip(fair, target.answer(part), strict=True))
@@ -102,10 +101,3 @@ def _kills(question: Question, mutant: Mutant, record: Record) -> bool:
         return True
     record.verdicts.update((case.reason or case.verdict).value for case in cases)
     return False
-
-
-@functools.lru_cache(maxsize=4096)
-def _target(alias: str) -> Oracle:
-    row = named(alias)
-    assert row is not None, "it was found by this name"
-    return row.oracle()

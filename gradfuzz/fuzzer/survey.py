@@ -12,7 +12,7 @@ from gradfuzz.fuzzer.finding import Case, Verdict
 from gradfuzz.fuzzer.judge import check_name
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.specimen import Specimen
-from gradfuzz.oracles.base import Mode, Oracle, Precision
+from gradfuzz.oracles.base import Answer, Mode, Oracle, Precision
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.parse_expr import call
@@ -20,7 +20,7 @@ from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import Assign, Block, Const, Continue, For, If, Name, Program, Repeat, Return, Stmt, While, walk
 from gradfuzz.programs.typecheck import typecheck
 
-__all__ = ["Survey", "asked", "loop_forms", "survey"]
+__all__ = ["Survey", "answered", "asked", "loop_forms", "survey"]
 
 _WRONG = (Verdict.DISAGREE, Verdict.CRASHED)
 _MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
@@ -69,10 +69,13 @@ def survey(specimen: Specimen, target: Oracle, ways: Sequence[Oracle], jury: Jur
 
 def asked(specimen: Specimen, way: Oracle, jury: Jury, *, confirm: bool = False) -> Case:
     """The verdict on what `way` says about a specimen, asked together with the specimen's others where it answers them in one call."""
-    alone = specimen.alone().question()
-    answers = way.answer(specimen.question())[specimen.place] if way.together else way.answer(alone)[0]
-    (case,) = jury.cases(way.name, alone, [answers], confirm=confirm)
+    (case,) = jury.cases(way.name, specimen.alone().question(), [answered(specimen, way)], confirm=confirm)
     return case
+
+
+def answered(specimen: Specimen, way: Oracle) -> Answer:
+    """What `way` says about a specimen: in one call with the specimen's others where it answers together, alone where not."""
+    return way.answer(specimen.question())[specimen.place] if way.together else way.answer(specimen.alone().question())[0]
 
 
 def _verdict(specimen: Specimen, way: Oracle, jury: Jury) -> Verdict:

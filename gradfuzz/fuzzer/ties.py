@@ -13,7 +13,7 @@ from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.syntax import Program
 
-__all__ = ["Ties", "selection_ties", "ties"]
+__all__ = ["Ties", "ties"]
 
 _MANY = 1000
 
@@ -199,8 +199,3 @@ def ties(program: Program, point: Point, precision: Precision) -> Ties:
             inputs[param.name] = value if value.shape else value.item()
     interpret(program, inputs, namespace)
     return Ties(namespace.ties, frozenset(namespace.met))
-
-
-def selection_ties(program: Program, point: Point, precision: Precision) -> int:
-    """The number of exact ties met on the way."""
-    return ties(program, point, precision).count

@@ -17,6 +17,7 @@ import numpy as np
 from gradfuzz.engine import broadcast_to, conj, permute_dims
 from gradfuzz.engine import sum as total
 from gradfuzz.engine.functions import flip, reshape, unbroadcast
+from gradfuzz.engine.inline import apply_rule
 from gradfuzz.engine.jvp_rules import JVP
 from gradfuzz.engine.value import Value
 from gradfuzz.engine.vjp_rules import VJP
@@ -76,15 +77,12 @@ class Applied:
         args: Sequence[Value] | None = None,
     ) -> Result:
         """What the rule says, or would say about something else."""
-        rules, place = TABLES[self.mode][op or self.op], self.k if k is None else k
         given = (
             self.seed if seed is None else seed,
             self.ans if ans is None else ans,
             *(self.args if args is None else args),
         )
-        params = dict(self.node.params)
-        part: Result = rules[place](*given, **params) if isinstance(rules, tuple) else rules(place, *given, **params)
-        return part
+        return apply_rule(TABLES[self.mode], op or self.op, self.k if k is None else k, given, dict(self.node.params))
 
     def partner(self) -> int | None:
         """The other operand, where it has the same type."""

@@ -11,7 +11,7 @@ from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.kinks import directions_across, on_a_line
 from gradfuzz.fuzzer.questions import plain_question
-from gradfuzz.fuzzer.ties import selection_ties, ties
+from gradfuzz.fuzzer.ties import ties
 from gradfuzz.oracles.base import Answer, Mode, Point, Precision, Question
 from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.programs import parse
@@ -51,7 +51,7 @@ def amax(n: int) -> str:
 def test_shares_of_a_tie_are_conventions(op: str, n: int, modes: tuple[Mode, ...], jury: Jury) -> None:
     other = -1.0 if op == "amax" else 1.0
     question = asked(amax(n + 1).replace("amax", op), modes, x=[0.5] * n + [0.5 + other])
-    assert selection_ties(question.program, question.points[0], "float64") == 1
+    assert ties(question.program, question.points[0], "float64").count == 1
     for shares in ([1 / n] * n, [1.0] + [0.0] * (n - 1), [0.0] * (n - 1) + [1.0], [0.25, 0.75] + [0.0] * (n - 2)):
         case = told(jury, question, x=[*shares, 0.0])
         assert case.verdict is Verdict.CONVENTION, case.message
@@ -107,7 +107,7 @@ def test_two_ties_are_not_called(jury: Jury) -> None:
     """Each row of a matrix has one: what is outside may be a sum of conventions, what is between is one all the same."""
     text = 'def f(x: "float[2, 2]"):\n    return sum(amax(x, axis=1))\n'
     question = asked(text, x=[[1.0, 1.0], [2.0, 2.0]])
-    assert selection_ties(question.program, question.points[0], "float64") == 2
+    assert ties(question.program, question.points[0], "float64").count == 2
     assert told(jury, question, x=[[0.5, 0.5], [0.0, 1.0]]).verdict is Verdict.CONVENTION
     case = told(jury, question, x=[[1.0, 1.0], [1.0, 1.0]])
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.KINK)

@@ -18,7 +18,7 @@ from gradfuzz.errors import DomainError, ProgramTypeError
 from gradfuzz.fuzzer.finding import Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.perturbed import PerturbedNamespace
-from gradfuzz.fuzzer.ties import selection_ties
+from gradfuzz.fuzzer.ties import ties
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.oracles.registry import references, resolve
@@ -405,7 +405,7 @@ def test_a_tie_is_a_kink_and_any_slope_between_is_a_convention(case: str, modes:
     program, jury = program_of(case), Jury()
     inputs = {"x": np.array([0.5, 1.0, 2.0 if "clip" in case else 1.0])}
     asked = question(program, modes, np.random.default_rng(seed), inputs)
-    assert selection_ties(program, asked.points[0], "float64") == 1
+    assert ties(program, asked.points[0], "float64").count == 1
     (answer,) = EngineOracle().answer(asked)
     (judged,) = jury.cases("engine", asked, [answer])
     assert judged.verdict is Verdict.CONVENTION, judged.message
@@ -417,7 +417,7 @@ def test_a_tie_is_a_kink_and_any_slope_between_is_a_convention(case: str, modes:
 def test_no_kink_where_entries_tie_below_the_greatest(seed: int) -> None:
     program = program_of('x: "float[3]" -> amax(x) * x[0]')
     asked = question(program, ("rev",), np.random.default_rng(seed), {"x": np.array([0.5, 0.5, 2.0])})
-    assert selection_ties(program, asked.points[0], "float64") == 0
+    assert ties(program, asked.points[0], "float64").count == 0
     (judged,) = Jury().cases("engine", asked, EngineOracle().answer(asked))
     assert judged.verdict is Verdict.AGREE
 
