@@ -41,7 +41,7 @@ one it is 1 throughout, and in one 1 for sums and -1 for the rest, as errors of 
 - Where a lane strays from the first by more than 1/64 of an intermediate, the run is repeated with a smaller eps (2^{fine:.0f} for float64, u / 2^10 for the others): noise out of proportion to eps is that
   of a chaotic computation, and the check is inconclusive.
 - Noise is that of reverse mode. An answer beyond it is measured again with the widest noise of several ways to the same derivative: reverse mode, forward mode, the mix that was asked for and, where the
-  program has a product over an axis or a determinant, the rule that divides by the entries or the matrix.
+  program has a product over an axis, a determinant or eigenvectors, the rules that divide by the entries or the matrix, or mask a diagonal by adding and taking away.
 - The value of the program has to be within its own allowance before its derivative is judged. Comparisons whose sides are nearer than 16 times their noise, and intermediates at the end of the range
   of normal numbers or beyond, make a check inconclusive. So does an allowance of more than half of every entry that is not 0; answers to such checks are measured here, too.
 - There is no absolute and no relative tolerance besides. An entry that is 0 whatever is rounded is granted the bound of the truth and nothing else.

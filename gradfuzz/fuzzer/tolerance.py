@@ -20,7 +20,7 @@ import numpy as np
 
 from gradfuzz.engine import Rules, derivative
 from gradfuzz.errors import EvaluationError, NotDifferentiableError, TripLimitError
-from gradfuzz.fuzzer.alternatives import BY_DIVISION, divides
+from gradfuzz.fuzzer.alternatives import OTHERWISE, written_otherwise
 from gradfuzz.fuzzer.finding import Reason
 from gradfuzz.fuzzer.perturbed import FINE_EPS, LANES, PerturbedNamespace, UndecidedError, unit_roundoff
 from gradfuzz.oracles.base import Array, Mode, Point, Precision, Question
@@ -97,9 +97,9 @@ def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tole
     order = question.order
     modes = dict.fromkeys([_only("rev", order), _only("fwd", order), question.modes])
     found = [_widest(same_point) for same_point in zip(*(_by_modes(question, m, trip_limit) for m in modes), strict=True)]
-    if not divides(question.program):
+    if not written_otherwise(question.program):
         return found
-    others = _by_modes(question, _only("rev", order), trip_limit, BY_DIVISION)
+    others = _by_modes(question, _only("rev", order), trip_limit, OTHERWISE)
     return [t if t.reason or other.reason else _widest([t, other]) for t, other in zip(found, others, strict=True)]
 
 

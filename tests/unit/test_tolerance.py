@@ -259,3 +259,18 @@ def test_determinants_by_the_inverse_are_granted_their_rounding() -> None:
     roundoff = np.finfo(np.float64).eps / 2
     assert np.all(narrow.noise["a"] < 8 * roundoff)
     assert np.all(granted.noise["a"] > 64 * roundoff)
+
+
+def test_eigenvectors_by_a_masked_diagonal_are_granted_their_rounding() -> None:
+    """The eigenvalue of x x^T is quadratic in x, its third derivative 0; by 1 / (gap + I) - I it is a rounding of 1 / |x|, by 1 / gap nothing."""
+    program = parse('def f(x: "float[1, 2]"):\n    return eigvalsh(x @ permute_dims(x, (1, 0)))\n')
+    x = np.array([[0.25, -0.75]])
+    noises = []
+    for scale in (1.0, 1024.0):
+        question = weighted_question(program, [Point({"x": scale * x})], "float64", ("rev", "rev", "rev"))
+        (narrow,), (granted,) = tolerances(question), wide_tolerances(question)
+        assert np.all(narrow.noise["x"] == 0.0)
+        noises.append(float(granted.noise["x"].max()))
+    roundoff = np.finfo(np.float64).eps / 2
+    assert roundoff < noises[0] < 256 * roundoff
+    assert noises[1] == pytest.approx(noises[0] / 1024.0, rel=1e-3)
