@@ -84,6 +84,13 @@ class SweepFinished:
     """How many programs had each of the triggers that strategies.coverage counts."""
     clusters: tuple[Cluster, ...] = ()
     """The findings by root cause."""
+    tested: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """What the programs had in them, so that silence means something: by "op", "trips", "dtype", "size of inputs", "order" and "loop form", how
+    many programs (of sizes, points) had each."""
+    conventions: Mapping[str, int] = field(default_factory=dict)
+    """How many checks met each row of the ledger of conventions."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Versions of gradfuzz, Python and the references' libraries, and the platform; when it started, in UTC."""
 
 
 Event = SweepStarted | Progress | FindingFound | SweepFinished

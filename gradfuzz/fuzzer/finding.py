@@ -12,6 +12,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gradfuzz.fuzzer.evidence import Evidence
 from gradfuzz.oracles.base import Answer, Array, Mode, Point, Precision, Question, Truth
 from gradfuzz.programs.syntax import Program
 
@@ -166,6 +167,9 @@ class Finding:
     cause: Cause | None = None
     script: str = ""
     """A standalone script that needs the target's library and mpmath only; exits 1 while the bug is there."""
+    ports: Mapping[str, str] = field(default_factory=dict)
+    """The same question put to other systems, by dialect: "jax", "torch", "autograd", "nx", "swift", "tfjs", "pytest"."""
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)

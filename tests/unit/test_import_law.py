@@ -20,7 +20,10 @@ LAW: dict[str, tuple[str, ...]] = {
     "strategies": ("errors", "programs"),
     "oracles": ("errors", "programs", "engine"),
     "fuzzer": ("errors", "programs", "engine", "strategies", "oracles"),
-    "reports": ("errors", "programs", "oracles.base", "fuzzer.finding", "fuzzer.events", "fuzzer.report_card", "fuzzer.score"),
+    "reports": (
+        *("errors", "programs", "oracles.base"),
+        *("fuzzer.finding", "fuzzer.evidence", "fuzzer.events", "fuzzer.report_card", "fuzzer.review", "fuzzer.score"),
+    ),
     "cli": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "reports"),
 }
 """Room: what it may import, beside itself."""
@@ -33,6 +36,9 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "ml_dtypes": ("programs/precision",),
     "mpmath": ("oracles/",),
     "hypothesis": ("strategies/", "fuzzer/"),
+    "jinja2": ("reports/",),
+    "markupsafe": ("reports/",),
+    "msgspec": ("fuzzer/",),
     "rich": ("reports/", "cli"),
     "click": ("cli",),
     "rich_click": ("cli",),
