@@ -170,6 +170,8 @@ class Finding:
     ports: Mapping[str, str] = field(default_factory=dict)
     """The same question put to other systems, by dialect: "jax", "torch", "autograd", "nx", "swift", "tfjs", "pytest"."""
     evidence: Evidence | None = None
+    signature: str = ""
+    """What `id` is short for: 64 hex digits that are the same wherever the same library is wrong about programs built alike."""
 
 
 @dataclass(frozen=True, slots=True)

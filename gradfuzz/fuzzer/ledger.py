@@ -94,7 +94,7 @@ class Ledger:
         key = (finding.kind.severity, len(finding.modes), finding.target, raw.index, finding.check, finding.precision)
         entry = next((e for e in self._entries if e.signature == finding.id), None)
         if entry is None:
-            entry = _Entry(replace(finding, id=self._short(finding.id)), key, finding.id, [_where(finding)])
+            entry = _Entry(replace(finding, id=self._short(finding.id), signature=finding.id), key, finding.id, [_where(finding)])
             self._entries.append(entry)
         else:
             _merge(entry, finding, key)
@@ -144,7 +144,7 @@ def _where(finding: Finding) -> str:
 def _merge(entry: _Entry, other: Finding, key: tuple[object, ...]) -> None:
     """One finding for both. The more serious one gives its numbers, whichever came first; the note says what else there is."""
     lead = other if key < entry.key else entry.finding
-    entry.finding = replace(lead, id=entry.finding.id, seen=entry.finding.seen + other.seen)
+    entry.finding = replace(lead, id=entry.finding.id, signature=entry.signature, seen=entry.finding.seen + other.seen)
     entry.key = min(key, entry.key)
     if _where(other) not in entry.also:
         entry.also.append(_where(other))
