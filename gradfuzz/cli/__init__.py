@@ -1,0 +1,46 @@
+"""The commands. They translate between the shell and the rooms, and do nothing else.
+
+Every flag is also a key of `[tool.gradfuzz]` in the pyproject.toml of the current directory (for all commands, or in
+`[tool.gradfuzz.sweep]` for one), and a variable GRADFUZZ_FLAG or GRADFUZZ_COMMAND_FLAG. The command line wins over the variable,
+the variable over the file. Results go to stdout, everything else to stderr.
+
+Exit codes: 0 clean, 1 findings, 2 usage error and nothing ran, 3 incomplete, 130 interrupted (with what there was).
+A command is a module of this package and a name in COMMANDS.
+"""
+
+from __future__ import annotations
+
+from gradfuzz.cli.check import check
+from gradfuzz.cli.probe import probe
+from gradfuzz.cli.selftest import selftest
+from gradfuzz.cli.settings import read_settings
+from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, Commands, click
+from gradfuzz.cli.sweep import sweep
+from gradfuzz.cli.targets import targets
+
+__all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "main"]
+
+COMMANDS = (check, probe, selftest, sweep, targets)
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from gradfuzz import __version__
+
+        click.echo(f"gradfuzz {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit.")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Find wrong gradients in automatic differentiation systems, and prove them.
+
+    Every flag is also a variable (GRADFUZZ_SEED=1) and a key of [tool.gradfuzz] in pyproject.toml (seed = 1).
+    """
+    read_settings(ctx)
+
+
+for command in COMMANDS:
+    main.add_command(command)

@@ -1,0 +1,44 @@
+"""How results get to stdout and into files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Any
+
+from gradfuzz.cli.shell import click
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = ["FORMAT", "console", "print_json", "print_page"]
+
+FORMAT = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["terminal", "json"]),
+    default="terminal",
+    show_default=True,
+    help="What stdout gets: text for people, or exactly one JSON document.",
+)
+
+
+def console(file: IO[str]) -> Console:
+    """Where rich prints."""
+    from gradfuzz.reports import terminal
+
+    return terminal.console(file)
+
+
+def print_page(what: RenderableType, file: IO[str] | None = None) -> None:
+    """Something that rich can print."""
+    from gradfuzz.reports.terminal import show
+
+    show(console(file or sys.stdout), what)
+
+
+def print_json(document: Mapping[str, Any], file: IO[str] | None = None) -> None:
+    """One JSON document."""
+    from gradfuzz.reports.json import dumps
+
+    print(dumps(document), file=file or sys.stdout)

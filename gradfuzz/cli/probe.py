@@ -1,0 +1,46 @@
+"""The command `gradfuzz probe`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradfuzz.cli.arguments import names_in
+from gradfuzz.cli.output import FORMAT, print_json, print_page
+from gradfuzz.cli.shell import click
+
+__all__ = ["probe"]
+
+
+@click.command(short_help="Print a report card of one target.")
+@click.argument("target")
+@click.option("--suite", default="loops", show_default=True, help="The canonical cases to ask about.")
+@click.option("--op", metavar="OP,...", help="Only the rows of a status table that are about these ops.")
+@click.option(
+    "--scripts", "folder", type=click.Path(path_type=Path), metavar="FOLDER", help="Write a script for each wrong cell."
+)
+@click.option("--script", "number", type=int, metavar="N", help="Print the script of the wrong cell number N, and nothing else.")
+@FORMAT
+def probe(target: str, suite: str, op: str | None, folder: Path | None, number: int | None, form: str) -> None:
+    """Ask TARGET about a fixed grid of canonical cases, and print a report card.
+
+    A row that agrees by coincidence differs at a neighbouring point; where the true derivative is zero all around, the row is vacuous. The suites
+    of ops (linalg, complex, tensor, vectorize) print a word per cell; the wrong ones have a number, and each a script that shows it without gradfuzz.
+    """
+    from gradfuzz.fuzzer.probe import probe as report_card
+    from gradfuzz.oracles import registry
+    from gradfuzz.reports import json as documents
+    from gradfuzz.reports import scripts, terminal
+
+    if folder is not None:
+        scripts.check_folder(folder)
+    ways = registry.resolve(target, together=True)
+    ops = None if op is None else names_in(op)
+    report = report_card(target, ways, suite, lambda doing: click.echo(doing, err=True), ops=ops)
+    if folder is not None and scripts.write_probe_scripts(report, folder):
+        click.echo(f"Scripts of the numbered cells are in {folder}.", err=True)
+    if number is not None:
+        click.echo(scripts.script_of(report, number), nl=False)
+    elif form == "json":
+        print_json(documents.probe_document(report))
+    else:
+        print_page(terminal.probe(report, folder))

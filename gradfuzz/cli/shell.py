@@ -1,0 +1,49 @@
+"""click as this process needs it, the group of all commands, and the exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gradfuzz.errors import GradfuzzError
+
+if TYPE_CHECKING or not sys.stdout.isatty():
+    import click  # plain help where nobody sees colours: it starts in half the time
+    from click import Group
+else:
+    import rich_click as click
+    from rich_click import RichGroup as Group
+
+__all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "Commands", "Failure", "Group", "click", "flags_of"]
+
+CLEAN, FINDINGS, USAGE, INCOMPLETE, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class Failure(click.ClickException):
+    """An error of gradfuzz, told in one paragraph."""
+
+    exit_code = USAGE
+
+
+class Commands(Group):
+    """The group of all commands: gives each flag its variables, and each way to end its exit code."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None, **settings: Any) -> None:
+        super().add_command(cmd, name, **settings)
+        for key, option in flags_of(cmd).items():
+            flag = key.replace("-", "_")
+            option.envvar = [f"GRADFUZZ_{cmd.name}_{flag}".upper(), f"GRADFUZZ_{flag}".upper()]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except GradfuzzError as error:
+            raise Failure(" ".join(str(error).split())) from error
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+def flags_of(command: click.Command) -> dict[str, click.Option]:
+    """The options of a command by their keys: "max-examples" for --max-examples."""
+    return {p.opts[0].removeprefix("--"): p for p in command.params if isinstance(p, click.Option)}
