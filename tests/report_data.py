@@ -1,0 +1,280 @@
+"""Sweeps made by hand for the tests of reports: plausible ones, and ones with hostile text in every place.
+
+The figures are those of reverse mode that sweeps the adjoints of `acc = acc * x` in forward order: with n trips the derivative at x is n x^(n-1), and
+sum of x^(2k), k < n, is returned (as in Nx #1747).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
+from gradfuzz.fuzzer.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Sample, Step, Variant
+from gradfuzz.fuzzer.finding import Cause, Class, Cluster, Finding, FindingPoint, Likelihood, Reason
+from gradfuzz.fuzzer.report_card import Label
+from gradfuzz.fuzzer.review import BaselineEntry, Review
+from gradfuzz.programs.parse import loop_program, parse
+from gradfuzz.programs.syntax import Param, Program
+
+__all__ = ["HOSTILE", "LONG", "evidence", "finding", "finished", "review", "spoiled"]
+
+HOSTILE = (
+    "<script>alert('x')</script><img src=x onerror=\"alert(1)\"> &amp; ]]> ``` ~~~ | @octocat #1 [bold]b[/bold] :smile: {{7*7}} {% raw %} "
+    "%0A::error::no \x1b[31mred\x1b[0m \x1b]8;;http://evil.example\x07link \x00 \x07 \x85 \x9b31m \u202eoverride\u2066 \u200f\u2028\ufeff \ufffe "
+    "\ud800 \r\n::error title=no::no\n# heading\n<!-- \\ javascript:alert(1) https://evil.example ![i](https://evil.example/i.png) '\" end"
+)
+"""Text that is active somewhere: in HTML, XML, Markdown, templates, workflow commands, rich markup or on a terminal, or that cannot be encoded."""
+
+LONG = "x" * 1_000_000
+"""A line that no report shows whole."""
+
+MUTANT = "adjoints of a loop swept in forward order"
+_TARGETS = (("mutant:nx-1747", "0.1.0"), ("torch:eager", "2.13.0"), ("jax:scan", "0.10.2"), ("torch:vmap", "2.13.0"))
+_BODIES = ("acc * x", "sin(acc * x)", "acc + acc*x", "acc / x", "acc * (x - 2.0)")
+_BATCHED = parse('def f(A: "float[2, 3, 3]"):\n    return det(A)\n')
+
+
+def finding(number: int = 0, *, with_evidence: bool = True, **changes: Any) -> Finding:
+    """The `number`-th of endlessly many. Number 0 is the report's own example; every fifth is about a batch of matrices."""
+    signature = hashlib.sha256(str(number).encode()).hexdigest()
+    target, version = _TARGETS[number % len(_TARGETS)]
+    batched = number % 5 == 4
+    program = _BATCHED if batched else loop_program(_BODIES[number % len(_BODIES)], trips=3)
+    point = _matrix_point if batched else _scalar_point
+    kinds = (Class.RATIO_BLOWUP, *(kind for kind in Class if kind is not Class.RATIO_BLOWUP))
+    kind = kinds[number % len(kinds)]
+    likely = (Likelihood.CERTAIN, Likelihood.LIKELY, Likelihood.POSSIBLE)[number % 3]
+    also = () if likely is Likelihood.CERTAIN else ("swift-78264", "last-trip")
+    result = Finding(
+        id=f"GF-{signature[:4] if number < 50 else signature[:6]}",
+        target=target,
+        version=version,
+        check="vjp",
+        kind=kind,
+        family="linalg" if batched else "loops",
+        precision="float32" if number % 7 == 6 else "float64",
+        modes=("rev",),
+        wrt=("A",) if batched else ("x",),
+        program=program,
+        original=program,
+        weights=(np.asarray([1.0, -0.5]) if batched else np.asarray(1.0),),
+        directions={},
+        smallest=point(0.5),
+        clearest=point(0.001),
+        worst=point(2.0),
+        seen=3 + number,
+        references=("arb", "mpmath"),
+        reproduced=(3, 5) if number % 11 == 10 else (5, 5),
+        note="In every loop form, in reverse mode only.",
+        cause=None if number % 6 == 5 else Cause("nx-1747", likely, MUTANT, "Nx #1747", also),
+        script=f'"""Shows {target} wrong."""\nimport sys\n\nprint("differs")\nsys.exit(1)\n',
+        ports={"nx": "Nx.Defn.grad(x, &M.f/1)\n", "pytest": "def test_gradient():\n    assert 1.3125 == 0.75\n"},
+        evidence=evidence() if with_evidence and not batched else None,
+        signature=signature,
+    )
+    return dataclasses.replace(result, **changes)
+
+
+def finished(
+    findings: int | Sequence[Finding] = 3, *, hostile: bool = False, with_evidence: bool = True, **changes: Any
+) -> SweepFinished:
+    """A sweep that found these, or so many. `hostile` puts `HOSTILE` into every text that it holds."""
+    found = (
+        tuple(finding(k, with_evidence=with_evidence) for k in range(findings)) if isinstance(findings, int) else tuple(findings)
+    )
+    result = SweepFinished(
+        seed=7,
+        seconds=12.3456,
+        programs=250,
+        checks=2800,
+        summaries=_summaries(found),
+        findings=found,
+        complete=True,
+        interrupted=False,
+        rerun="gradfuzz sweep engine jax torch mutant:nx-1747 --seed 7",
+        coverage={"zero trips": 12, "nested loops": 40, "swapped carries": 0},
+        clusters=_clusters(found),
+        tested={
+            "op": {"multiply": 203, "sin": 40, "det": 12, "where": 0},
+            "trips": {"0": 12, "1": 20, "2-4": 150, "5-16": 60, ">16": 8},
+            "dtype": {"float64": 180, "float32": 70},
+            "size of inputs": {"1e-3": 20, "1e0": 400, "1e2": 31},
+            "order": {"1": 250, "2": 250, "3": 62},
+            "loop form": {"for": 120, "while": 90, "body first": 40},
+        },
+        conventions={"abs at 0": 31, "ties of amax": 4},
+        environment={
+            "gradfuzz": "0.1.0",
+            "python": "3.11.9",
+            "platform": "Linux-6.1-x86_64",
+            "numpy": "2.3.1",
+            "mpmath": "1.3.0",
+            "python-flint": "0.8.0",
+            "started": "2026-03-01T12:00:00Z",
+        },
+    )
+    result = dataclasses.replace(result, **changes)
+    return spoiled(result) if hostile else result
+
+
+def review(of: SweepFinished, *, hostile: bool = False) -> Review:
+    """The first finding of the sweep is known, the second was accepted until yesterday, the third is as old as the first; another one is fixed, its entry stale."""
+    gone = finding(1001)
+    expires = datetime.date(2026, 2, 28)
+
+    def entry(item: Finding, reason: str, until: datetime.date | None = None) -> BaselineEntry:
+        return BaselineEntry(item.id, item.signature, item.target, reason, "https://github.com/elixir-nx/nx/issues/1747", until)
+
+    result = Review(
+        known=tuple(entry(item, "reported, not yet released") for item in of.findings[:1]),
+        expired=tuple(entry(item, "was to be fixed by now", expires) for item in of.findings[1:2]),
+        stale=(entry(gone, "fixed upstream"),),
+        fixed=(gone,),
+        first_seen=tuple((item.id, "2026-02-01") for item in of.findings[:3:2]),
+    )
+    return spoiled(result) if hostile else result
+
+
+# Hostile text ----------------------------------------------------------------------------------------------------------
+
+
+def _hostile(text: str) -> str:
+    return text if text.endswith(HOSTILE) else text + HOSTILE
+
+
+def spoiled(value: Any, change: Callable[[str], str] = _hostile) -> Any:
+    """The same with every text in it changed: names, messages, keys. What is not text but a choice (dtype, mode) stays."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Program):
+        params = tuple(Param(change(p.name), p.type) for p in value.params)
+        return dataclasses.replace(value, name=change(value.name), params=params)
+    if isinstance(value, Mapping):
+        return {spoiled(key, change): spoiled(item, change) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(spoiled(item, change) for item in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, (type, enum.Enum)):
+        kept = {"precision", "modes"}
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.name not in kept}
+        return dataclasses.replace(value, **{name: spoiled(item, change) for name, item in fields.items()})
+    return value
+
+
+# Pieces ----------------------------------------------------------------------------------------------------------------
+
+
+def _true(x: float, n: int = 3) -> float:
+    return n * x ** (n - 1)
+
+
+def _wrong(x: float, n: int = 3) -> float:
+    return sum(x ** (2 * k) for k in range(n))
+
+
+def _point(name: str, at: np.ndarray, expected: np.ndarray, got: np.ndarray, index: tuple[int, ...]) -> FindingPoint:
+    true, returned = float(expected[index]), float(got[index])
+    bound = np.full_like(expected, 1e-22)
+    error = abs(returned - true) / (2e-16 * abs(true) + 1e-300)
+    return FindingPoint(
+        inputs={name: at},
+        expected={name: expected},
+        got={name: got},
+        bound={name: bound},
+        entry=(name, index),
+        entry_expected=true,
+        entry_got=returned,
+        ratio=returned / true,
+        error_over_allowed=error,
+    )
+
+
+def _scalar_point(x: float) -> FindingPoint:
+    return _point("x", np.asarray(x), np.asarray(_true(x)), np.asarray(_wrong(x)), ())
+
+
+def _matrix_point(x: float) -> FindingPoint:
+    """det(x I) per matrix of a batch of two, where the second matrix gets the gradient of the first as well."""
+    at = np.stack([np.eye(3) * x, np.eye(3) * 2 * x])
+    expected = np.stack([np.eye(3) * x**2, np.eye(3) * -2 * x**2])
+    return _point("A", at, expected, np.stack([expected[0], expected.sum(axis=0)]), (1, 0, 0))
+
+
+def evidence() -> Evidence:
+    """Of `acc * x` in three trips: the tables of the seed report, a curve, a V of differences, adjoints by trip."""
+    return Evidence(_curve(), _variants(), _differences(), Adjoints("acc", (0.125, 0.25, 0.5), (0.5, 0.25, 0.125)))
+
+
+def _curve() -> Curve:
+    sizes = [10.0 ** (k / 4) for k in range(-12, 9)]
+    samples = [_sample(x) for x in sorted([*sizes, *(-size for size in sizes)])]
+    nothing = Sample(1000.0, float("nan"), float("nan"), float("nan"), float("nan"), Label.INCONCLUSIVE)
+    return Curve(("x", ()), ("x", ()), (*samples, nothing))
+
+
+def _sample(x: float) -> Sample:
+    label = Label.COINCIDENCE if abs(x) == 1 else Label.DIFFERS
+    return Sample(x, _true(x), 1e-22, _wrong(x), 4e-16 * max(_true(x), 1e-8), label)
+
+
+def _variants() -> tuple[Variant, ...]:
+    def row(aspect: Aspect, name: str, expected: float, got: float, label: Label, at: str = "") -> Variant:
+        return Variant(aspect, name, at, expected, 1e-22, got, got / expected if expected else None, label)
+
+    def told(aspect: Aspect, name: str, label: Label) -> Variant:
+        return Variant(aspect, name, "", None, None, None, None, label)
+
+    half = "x = 0.5, 3 trips"
+    return (
+        row(Aspect.BODY, "acc + x", 3.0, 3.0, Label.AGREES, half),
+        row(Aspect.BODY, "acc * 2", 0.0, 0.0, Label.VACUOUS, half),
+        row(Aspect.BODY, "acc * x", 0.75, 1.3125, Label.DIFFERS, half),
+        row(Aspect.BODY, "acc / x", -48.0, -84.0, Label.DIFFERS, half),
+        row(Aspect.BODY, "acc + acc * x", 6.75, 8.3125, Label.DIFFERS, half),
+        row(Aspect.SIGN, "acc * (x - 2)", -3.0, 3.25, Label.DIFFERS, "x = 0.5, 2 trips"),
+        row(Aspect.SIGN, "acc * -x", 1.47, -1.73, Label.DIFFERS, "x = 0.7, 3 trips"),
+        row(Aspect.DTYPE, "float32", 0.75, 1.3125, Label.DIFFERS),
+        row(Aspect.LOOP, "while loop", 0.75, 1.3125, Label.DIFFERS),
+        row(Aspect.MODE, "forward", 0.75, 0.75, Label.AGREES),
+        row(Aspect.ORDER, "second", 3.0, 1.5, Label.DIFFERS),
+        row(Aspect.ORDER, "third", 6.0, 6.0, Label.COINCIDENCE),
+        told(Aspect.BATCH, "of two", Label.UNSUPPORTED),
+        told(Aspect.WAY, "torch:compile", Label.CRASHED),
+    )
+
+
+def _differences() -> Differences:
+    """Central differences of x^3 at 0.5: the error is h^2, and what rounding the value leaves, divided by h."""
+    steps = tuple(Step(h, h * h + 1.4e-17 / h) for h in (10.0**-k for k in range(15, 0, -1)))
+    return Differences(("x", ()), 0.75, 1.3125, 0.5625, steps)
+
+
+def _summaries(found: Sequence[Finding]) -> tuple[TargetSummary, ...]:
+    ways = {(item.target, item.version, item.family): None for item in found}
+    wrong = [
+        TargetSummary(name, version, family, checks=1000, agree=600, disagree=399, crashed=1, worst_agreeing=0.2)
+        for name, version, family in ways
+    ]
+    return (
+        TargetSummary("engine", "0.1.0", "loops", checks=1000, agree=990, inconclusive={Reason.KINK: 10}, worst_agreeing=0.31),
+        TargetSummary(
+            *("jax:while_loop", "0.10.2", "loops", 500, 395),
+            convention=5,
+            inconclusive={Reason.KINK: 5, Reason.NOISE: 1},
+            unsupported=94,
+        ),
+        *wrong,
+    )
+
+
+def _clusters(found: Sequence[Finding]) -> tuple[Cluster, ...]:
+    causes: dict[str, list[str]] = {}
+    for item in found:
+        causes.setdefault(f"{item.target}: {item.cause.summary if item.cause else item.kind.value}", []).append(item.id)
+    return tuple(Cluster(label, tuple(ids)) for label, ids in causes.items())
