@@ -108,6 +108,8 @@ class FindingPoint:
     entry_got: float
     ratio: float | None
     error_over_allowed: float
+    allowed: Mapping[str, Array] = field(default_factory=dict)
+    """The error that was allowed, entry by entry; empty where entries were not compared."""
 
 
 class Likelihood(enum.Enum):

@@ -98,6 +98,7 @@ def finding_point(case: Case) -> FindingPoint:
         entry_got=_at(got, entry) if case.got is None else case.got,
         ratio=case.ratio,
         error_over_allowed=math.inf if case.error_over_allowed is None else case.error_over_allowed,
+        allowed=case.allowed,
     )
 
 
