@@ -87,7 +87,7 @@ KNOWN = (
     Known(
         "torch", frozenset({"eigh", "eig"}), ("second order (fwd, rev)",), "`eigh`, `eig`: reverse mode over forward mode is NaN"
     ),
-    Known("torch", frozenset({"det"}), ("vjp", "jvp"), "`det` at exactly singular matrices"),
+    Known("torch", frozenset({"det"}), ("vjp", "jvp", "second order (rev, rev)"), "`det` at exactly singular matrices"),
     Known(
         "torch", frozenset({"minimum", "maximum"}), ("jvp",), "`minimum`, `maximum`: a small tangent next to a large one is lost"
     ),
