@@ -23,7 +23,7 @@ from gradfuzz.fuzzer.review import BaselineEntry, Review
 from gradfuzz.programs.parse import loop_program, parse
 from gradfuzz.programs.syntax import Param, Program
 
-__all__ = ["HOSTILE", "LONG", "evidence", "finding", "finished", "review", "spoiled"]
+__all__ = ["HOSTILE", "LONG", "evidence", "finding", "finished", "review", "spoiled", "texts"]
 
 HOSTILE = (
     "<script>alert('x')</script><img src=x onerror=\"alert(1)\"> &amp; ]]> ``` ~~~ | @octocat #1 [bold]b[/bold] :smile: {{7*7}} {% raw %} "
@@ -165,6 +165,19 @@ def spoiled(value: Any, change: Callable[[str], str] = _hostile) -> Any:
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.name not in kept}
         return dataclasses.replace(value, **{name: spoiled(item, change) for name, item in fields.items()})
     return value
+
+
+def texts(value: Any) -> list[str]:
+    """Every text in it, but for those inside programs."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for pair in value.items() for text in texts(pair)]
+    if isinstance(value, tuple):
+        return [text for item in value for text in texts(item)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, (type, enum.Enum, Program)):
+        return [text for field in dataclasses.fields(value) for text in texts(getattr(value, field.name))]
+    return []
 
 
 # Pieces ----------------------------------------------------------------------------------------------------------------
