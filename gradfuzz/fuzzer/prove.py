@@ -93,12 +93,12 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Pr
     most = worst(wrong)
     repeated = sum(same_kind(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES))
     ways = resolve(library(target.name))
-    found = survey(specimen, target, ways, jury())
+    found = survey(specimen, smallest, target, ways, jury())
     note = " ".join(part for part in (_what(smallest), _company(specimen), found.note) if part)
     witnesses = [
         Witness(specimen, smallest),
         *(Witness(replace(specimen, inputs=case.point.inputs), case) for case in around),
-        *(Witness(*pair) for pair in found.cases),
+        *(Witness(o.specimen, o.case) for o in found.outcomes if o.case.oracle == target.name and o.case is not smallest),
         Witness(_met(raw), raw.case, drawn=True),
     ]
     modes = specimen.modes if smallest.kind is not Class.WRONG_PRIMAL else ()

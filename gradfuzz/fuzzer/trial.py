@@ -6,17 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.batch import is_slow, jury
 from gradfuzz.fuzzer.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.loop_forms import ends
 from gradfuzz.fuzzer.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.specimen import Specimen
 from gradfuzz.fuzzer.standards import standards
 from gradfuzz.fuzzer.twin_checks import like_engine
 from gradfuzz.oracles.base import Oracle
-from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import For, Program, Repeat, While, walk
 
 __all__ = ["same_kind", "smallest_alike"]
@@ -30,9 +27,6 @@ _BATCH = 12
 
 _SMALL = 4
 """A program of one loop and so many operations needs no further shrinking."""
-
-_TRIPS = 64
-"""A candidate with a longer loop is no candidate: what is drawn has 17 trips at most."""
 
 
 def same_kind(case: Case, kind: Class, message: str) -> bool:
@@ -119,14 +113,4 @@ class _Trial:
 
     def _fair(self, specimen: Specimen) -> bool:
         points = [specimen.alone(), *(replace(specimen, inputs=other, others=(), place=0) for other in specimen.others)]
-        return all(_ends(point) and jury().tolerances(point.question())[0].reason is None for point in points)
-
-
-def _ends(specimen: Specimen) -> bool:
-    """Whether the program can be run at all, and soon ends: many a candidate never does."""
-    inputs = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in specimen.inputs.items()}
-    try:
-        interpret(specimen.program, inputs, NumpyNamespace(specimen.precision), trip_limit=_TRIPS)
-    except EvaluationError:
-        return False
-    return True
+        return all(ends(point) and jury().tolerances(point.question())[0].reason is None for point in points)

@@ -4,7 +4,7 @@
 lowering from one to the other shows as a disagreement. Both make closures of what they run (see `calls`) and keep
 them for the next run.
 
-A trace records what was decided on the way: 0 or 1 for every `if` and, when a loop ends, its trip count. A namespace that
+A trace records what was decided on the way: 0 or 1 for every `if` and, when a loop ends, its trip count (`Trips`). A namespace that
 is given the same list adds what its own selections decide.
 """
 
@@ -41,10 +41,15 @@ from gradfuzz.programs.syntax import (
 )
 from gradfuzz.programs.typecheck import typecheck
 
-__all__ = ["TRIP_LIMIT", "evaluate", "interpret"]
+__all__ = ["TRIP_LIMIT", "Trips", "evaluate", "interpret"]
 
 TRIP_LIMIT = 10_000
 """How many trips a loop may take where nothing else is said: more than a generated program needs, and quick to reach."""
+
+
+class Trips(int):
+    """How many trips a loop took, as it stands in a trace among decisions."""
+
 
 _NORMAL, _BREAK, _CONTINUE = range(3)
 Run = Callable[[Environment], int | None]
@@ -211,7 +216,7 @@ def _while(condition: Read, body: Run, line: int) -> Run:
             trips += 1
             if body(environment) == _BREAK:
                 break
-        environment[TRACE].append(trips)
+        environment[TRACE].append(Trips(trips))
 
     return run
 
@@ -225,7 +230,7 @@ def _repeat(body: Run, condition: Read, line: int) -> Run:
             trips += 1
             if body(environment) == _BREAK or not _holds(condition, environment):
                 break
-        environment[TRACE].append(trips)
+        environment[TRACE].append(Trips(trips))
 
     return run
 
@@ -240,7 +245,7 @@ def _for(target: int, count: Read, body: Run, line: int) -> Run:
             environment[target] = index
             if body(environment) == _BREAK:
                 break
-        environment[TRACE].append(trips)
+        environment[TRACE].append(Trips(trips))
 
     return run
 
