@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -12,6 +13,7 @@ from rich.text import Text
 __all__ = ["Sheet"]
 
 Cell = str | Text
+"""A `str` is shown as it stands: brackets are no markup, colons no emoji."""
 
 _SHORT = {
     "inconclusive": "inconcl.",
@@ -77,7 +79,7 @@ class Sheet:
         for k, (name, column) in enumerate(zip(names, self.columns, strict=True)):
             cells = [name, *(str(row[k]) for row in rows)]
             units = cells if self._whole(column) else [word[:_LONGEST] for cell in cells for word in cell.split()]
-            widths.append(max(map(len, units), default=1))
+            widths.append(max(map(cell_len, units), default=1))
         return widths
 
     def _table(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]) -> Table:
@@ -85,17 +87,17 @@ class Sheet:
         for name, column, width in zip(names, self.columns, widths, strict=True):
             number = column in self.numeric
             table.add_column(
-                name, justify="right" if number else "left", overflow="fold", no_wrap=self._whole(column), min_width=width
+                Text(name), justify="right" if number else "left", overflow="fold", no_wrap=self._whole(column), min_width=width
             )
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(_text, row))
         return table
 
     def _headed(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]) -> Iterable[Text]:
         """Two lines for a row: its first cells, and the others below each other."""
 
         def line(cells: Sequence[Cell], style: str = "") -> Text:
-            padded = [Text.assemble(cell, " " * (width - len(cell))) for cell, width in zip(cells, widths, strict=True)]
+            padded = [Text.assemble(cell, " " * (width - cell_len(str(cell)))) for cell, width in zip(cells, widths, strict=True)]
             return Text(" " * _GAP, style=style).append_text(Text(" " * _GAP).join(padded))
 
         yield line(names[self.heads :], "dim")
@@ -112,7 +114,11 @@ class Sheet:
             for k, (column, cell) in enumerate(zip(self.columns, row, strict=True)):
                 if str(cell):
                     line = Text("" if k == 0 else "  ", overflow="fold")
-                    yield line.append(f"{column}: " if column else "").append_text(cell if isinstance(cell, Text) else Text(cell))
+                    yield line.append(f"{column}: " if column else "").append_text(_text(cell))
+
+
+def _text(cell: Cell) -> Text:
+    return cell if isinstance(cell, Text) else Text(cell)
 
 
 def _shortened(cell: Cell) -> Cell:
