@@ -11,6 +11,10 @@
     ├── NotDifferentiableError    a derivative was asked of something that has none here
     ├── UnknownTargetError        no oracle of that name
     ├── MissingExtraError         the oracle's library is not installed
+    ├── ProtocolError             a message between gradfuzz and an adapter that is none
+    ├── TargetFault               the process of a target died, hung, or broke the protocol
+    ├── RecordError               a recorded or exported document that cannot be read
+    ├── StoreError                a store or a report that cannot be opened or written
     └── UsageError                an option or argument that makes no sense
 
 A message says what went wrong, with which value, why, and what to do instead.
@@ -28,6 +32,8 @@ __all__ = [
     "ProgramError",
     "ProgramSyntaxError",
     "ProgramTypeError",
+    "RecordError",
+    "StoreError",
     "TripLimitError",
     "UnknownTargetError",
     "UsageError",
@@ -80,6 +86,33 @@ class UnknownTargetError(GradfuzzError):
 
 class MissingExtraError(GradfuzzError):
     """The library behind an oracle is not installed."""
+
+
+class RecordError(GradfuzzError):
+    """A document that was recorded or exported, and cannot be read: not JSON, of another schema, or with a field that makes no sense."""
+
+
+class StoreError(GradfuzzError):
+    """A store or a report that cannot be opened or written: no space, no permission, no such file, somebody else writes."""
+
+
+class ProtocolError(GradfuzzError):
+    """A line that is no message of the protocol, or one that does not belong where it came."""
+
+
+class TargetFault(GradfuzzError):
+    """The process of a target died, hung, took too much or broke the protocol. `kind` is one of those of `oracles.foreign.process`.
+
+    `stderr` is the end of what the process wrote there.
+    """
+
+    def __init__(self, kind: str, message: str, stderr: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.stderr = stderr
+
+    def __reduce__(self) -> tuple[type[TargetFault], tuple[str, str, str]]:
+        return type(self), (self.kind, str(self), self.stderr)
 
 
 class UsageError(GradfuzzError):

@@ -89,6 +89,8 @@ class Raw:
     """The program's number in the sweep."""
     points: tuple[Point, ...] = ()
     """All points that were answered in one call, the case's own among them; none where each is answered by itself."""
+    place: int = 0
+    """Which of them is the case's own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +161,9 @@ def run(order: Order) -> Batch:
                 explained[name, case.kind] += 1
             else:
                 alone = replace(case, question=replace(case.question, points=(case.point,)))
-                raws.append(Raw(alone, order.family, k, case.question.points if target.together else ()))
+                points = case.question.points if target.together else ()
+                place = next(n for n, point in enumerate(points) if point is case.point) if points else 0
+                raws.append(Raw(alone, order.family, k, points, place))
     latest = to_text(found[-1].program) if found else ""
     return Batch(order.number, len(found), counts, tuple(raws), explained, latest, coverage)
 

@@ -174,6 +174,10 @@ class Finding:
     evidence: Evidence | None = None
     signature: str = ""
     """What `id` is short for: 64 hex digits that are the same wherever the same library is wrong about programs built alike."""
+    others: tuple[Mapping[str, Array], ...] = ()
+    """The inputs that are answered in the same call as each of the points, where the target answers together ..."""
+    place: int = 0
+    """... and how many of them come first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from gradfuzz.fuzzer.batch import Raw, jury, oracle
 from gradfuzz.fuzzer.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.finding import Case, Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.gather import gather
 from gradfuzz.fuzzer.judge import check_name
 from gradfuzz.fuzzer.reductions import canonical_names
 from gradfuzz.fuzzer.reproducer import reproducer
@@ -23,7 +25,7 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.printer import to_text
 from gradfuzz.programs.syntax import Const, Expr, Program
 
-__all__ = ["Proof", "library", "prove", "signature", "skeleton"]
+__all__ = ["Precedence", "Proof", "library", "precedence", "prove", "signature", "skeleton"]
 
 _TIMES = 5
 """How often a shrunk disagreement is asked again."""
@@ -50,8 +52,7 @@ def _met(raw: Raw) -> Specimen:
     question = raw.case.question
     if not raw.points:
         return Specimen.of(question)
-    place = next(k for k, point in enumerate(raw.points) if point is raw.case.point)
-    return Specimen.of(replace(question, points=raw.points), place, together=True)
+    return Specimen.of(replace(question, points=raw.points), raw.place, together=True)
 
 
 def library(oracle_name: str) -> str:
@@ -60,8 +61,20 @@ def library(oracle_name: str) -> str:
     return oracle_name if base in ("mutant", "cmd") and rest else base
 
 
-def prove(raw: Raw) -> Proof:
-    """Everything between a disagreement and a finding."""
+Precedence = tuple[int, int, str, int, str, str]
+"""Of findings with the same signature the one with the smallest gives its numbers."""
+
+
+def precedence(finding: Finding, index: int) -> Precedence:
+    """The most serious first, then the lowest order; `index` is the number of the program that it was met on."""
+    return finding.kind.severity, len(finding.modes), finding.target, index, finding.check, finding.precision
+
+
+def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
+    """Everything between a disagreement and a finding.
+
+    `known` holds findings that there are already, by the skeleton of their program: one that would not go before them gets no evidence.
+    """
     case = raw.case
     target = oracle(case.oracle)
     assert case.kind is not None, "a disagreement has a class"
@@ -74,8 +87,8 @@ def prove(raw: Raw) -> Proof:
     for specimen in smallest_alike(first, case, target):
         smallest = _confirmed(specimen, target)
         if same_kind(smallest, case.kind, case.message):
-            return _finding(raw, specimen, smallest, target)
-    return _finding(raw, first, again, target)
+            return _finding(raw, specimen, smallest, target, known or {})
+    return _finding(raw, first, again, target, known or {})
 
 
 def _confirmed(specimen: Specimen, target: Oracle) -> Case:
@@ -85,7 +98,7 @@ def _confirmed(specimen: Specimen, target: Oracle) -> Case:
 # Finding ---------------------------------------------------------------------------------------------------------------
 
 
-def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Proof:
+def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle, known: Mapping[str, Precedence]) -> Proof:
     assert smallest.kind is not None, "a disagreement has a class"
     around = _on_grid(specimen, target)
     wrong = [smallest, *(case for case in around if case.verdict is smallest.verdict)]
@@ -125,8 +138,14 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle) -> Pr
         note=note,
         cause=diagnose(witnesses, target, jury()),
         script=reproducer(specimen, clear, target),
+        others=specimen.others,
+        place=specimen.place,
     )
     finding = replace(finding, id=signature(finding))
+    lead = known.get(skeleton(finding.program))
+    if lead is None or precedence(finding, raw.index) < lead:
+        evidence = gather(specimen, smallest, found, finding.smallest.entry, target, jury())
+        finding = replace(finding, evidence=evidence)
     return Proof(
         finding, kinds=frozenset(c.kind for c in wrong if c.kind is not None), wrong_ways=found.wrong_ways, specimen=specimen
     )

@@ -61,10 +61,10 @@ def met(name: str, seed: int, most: int = PER_SEED, orders: tuple[int, ...] = (1
     for index, question in asked_about(family, seed, orders):
         if target.supports(question) is not None:
             continue
-        for case in peer_cases(jury, target.name, question, target.answer(question)):
+        for place, case in enumerate(peer_cases(jury, target.name, question, target.answer(question))):
             if case.kind is not None:
                 alone = replace(case, question=replace(question, points=(case.point,)))
-                raw = Raw(alone, family, index, question.points if target.together else ())
+                raw = Raw(alone, family, index, question.points if target.together else (), place)
                 found.setdefault((case.kind, "".join(question.modes)), raw)
         if len(found) >= most:
             break
@@ -90,9 +90,9 @@ class Shown:
 
 
 def proved(raw: Raw) -> Shown:
-    places = [k for k, point in enumerate(raw.points) if point is raw.case.point]
     question = replace(raw.case.question, points=raw.points or raw.case.question.points)
-    return Shown(raw, prove(raw), Specimen.of(question, places[0] if places else 0, together=bool(raw.points)))
+    place = raw.place if raw.points else 0
+    return Shown(raw, prove(raw), Specimen.of(question, place, together=bool(raw.points)))
 
 
 def check(shown: Shown) -> None:
