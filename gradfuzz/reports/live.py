@@ -13,8 +13,7 @@ from rich.text import Text
 
 from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
 from gradfuzz.fuzzer.finding import Finding
-from gradfuzz.programs.printer import to_text
-from gradfuzz.reports import numbers, words
+from gradfuzz.reports import numbers, plain, words
 from gradfuzz.reports.summary import group
 from gradfuzz.reports.terminal import program
 
@@ -57,12 +56,13 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
         return None
 
     def handle(self, event: Event) -> None:
+        event = plain.inert(event)
         if isinstance(event, SweepStarted):
             self._line(_started(event))
         elif isinstance(event, FindingFound):
             if event.finding.id not in self._found:
                 self._line(f"found {_one_line(event.finding)}")
-                self._block(to_text(event.finding.program))
+                self._block(plain.program(event.finding.program))
             self._found[event.finding.id] = event.finding.seen
         elif isinstance(event, Progress):
             if event.latest_program and event.latest_program not in self._shown and len(self._shown) < _PROGRAMS:
@@ -99,6 +99,7 @@ class Live:
         self._live.stop()
 
     def handle(self, event: Event) -> None:
+        event = plain.inert(event)
         if isinstance(event, SweepStarted):
             self._live.console.print(Text(_started(event)))
         elif isinstance(event, Progress):
@@ -145,12 +146,7 @@ def _progress(event: Progress, found: int) -> str:
 
 
 def _one_line(finding: Finding) -> str:
-    point = finding.clearest
-    expected, got = numbers.pair(point.entry_expected, point.entry_got)
-    at = numbers.inputs(point.inputs)
-    if finding.kind in words.MALFORMED:
-        return f"{words.title(finding)}: at {at} {words.explanation(finding.kind)}"
-    return f"{words.title(finding)}: at {at} expected {expected}, got {got}"
+    return f"{words.title(finding)}: {words.summary(finding)}"
 
 
 def _counts(summaries: tuple[TargetSummary, ...], findings: dict[str, Finding]) -> Table:
@@ -160,7 +156,7 @@ def _counts(summaries: tuple[TargetSummary, ...], findings: dict[str, Finding]) 
     for name, ways in group(summaries).items():
         found = sum(f.target in {way.name for way in ways} for f in findings.values())
         table.add_row(
-            name,
+            Text(name),
             f"{sum(way.checks for way in ways):,}",
             f"{sum(way.agree for way in ways):,}",
             Text(f"{found:,}", style="bold red" if found else ""),

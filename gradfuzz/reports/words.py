@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from gradfuzz.fuzzer.finding import Case, Cause, Class, Finding, FindingPoint, Likelihood
-from gradfuzz.reports.numbers import bound, count, factor, pair, ratio, where
+from collections.abc import Mapping
 
-__all__ = ["MALFORMED", "cause", "check_name", "explanation", "judged", "title", "verdict"]
+import numpy as np
+
+from gradfuzz.fuzzer.finding import Case, Cause, Class, Finding, FindingPoint, Likelihood
+from gradfuzz.oracles.base import Array
+from gradfuzz.reports.numbers import bound, count, factor, inputs, pair, ratio, where
+
+__all__ = ["MALFORMED", "cause", "check_name", "explanation", "flaky", "judged", "summary", "title", "verdict"]
 
 _KINDS: dict[Class, str] = {
     Class.SIGN_FLIP: "the derivative has the wrong sign",
@@ -30,6 +35,29 @@ def title(finding: Finding) -> str:
     return f"{finding.id}  {finding.kind.value}  {finding.target} {finding.version}  {finding.check} {finding.precision}"
 
 
+def summary(finding: Finding) -> str:
+    """The clearest point in a few words, as in "at x = 0.5 expected 1, got -1"."""
+    point = finding.clearest
+    at = f"at {_short(point.inputs)}"
+    if finding.kind in MALFORMED:
+        return f"{at} {explanation(finding.kind)}"
+    expected, got = pair(point.entry_expected, point.entry_got)
+    name, index = point.entry
+    by = f" by {where(name, index)}" if finding.kind is not Class.WRONG_PRIMAL and (len(point.expected) > 1 or index) else ""
+    return f"{at} expected {expected}{by}, got {got}"
+
+
+def _short(values: Mapping[str, Array]) -> str:
+    """The inputs of a point, of large arrays only the shape."""
+    texts = {name: inputs({name: value}) for name, value in values.items()}
+    told = [text if len(text) <= _SHORT else f"{name} of shape {np.shape(values[name])}" for name, text in texts.items()]
+    return ", ".join(told) or inputs(values)
+
+
+_SHORT = 60
+"""Characters of an input that one line shows whole."""
+
+
 def explanation(kind: Class) -> str:
     """A class of disagreement as a sentence without its full stop."""
     return _KINDS[kind]
@@ -52,6 +80,12 @@ def verdict(finding: Finding) -> str:
     )
 
 
+def flaky(finding: Finding) -> bool:
+    """Whether the wrong answer does not come each time."""
+    again, asked = finding.reproduced
+    return again < asked
+
+
 def judged(finding: Finding) -> str:
     """By whom, how clearly, how repeatably."""
     again, asked = finding.reproduced
@@ -59,8 +93,8 @@ def judged(finding: Finding) -> str:
     if finding.kind not in MALFORMED:
         clear = f"The error is {factor(finding.clearest.error_over_allowed)} times what rounding allows. "
     by = f"Judged by {' and '.join(finding.references)}" if finding.references else "Judged without a reference"
-    flaky = "Flaky: repeated" if again < asked else "Repeated"
-    return f"{by}. {clear}{flaky} {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in this sweep."
+    repeated = "Flaky: repeated" if flaky(finding) else "Repeated"
+    return f"{by}. {clear}{repeated} {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in this sweep."
 
 
 def cause(finding: Finding) -> str:
