@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 
 from gradfuzz.fuzzer.batch import Raw
 from gradfuzz.fuzzer.finding import Class
-from gradfuzz.fuzzer.prove import Proof, library, skeleton
+from gradfuzz.fuzzer.prove import Precedence, Proof, library, precedence, skeleton
 
 __all__ = ["Docket"]
 
@@ -47,7 +47,7 @@ class Docket:
         self._repeats: Counter[Bucket] = Counter()
         self._dropped: Counter[Bucket] = Counter()
         self._taken: Counter[Queue] = Counter()
-        self._known: set[tuple[Queue, str]] = set()
+        self._known: dict[Queue, dict[str, Precedence]] = {}
         self._waiting: set[Queue] = set()
         self.skipped: list[Raw] = []
         """Those that are only counted; the list is the reader's to empty."""
@@ -55,6 +55,10 @@ class Docket:
     def queue(self, oracle_name: str) -> Queue:
         """Where the disagreements of an oracle stand."""
         return library(oracle_name), oracle_name in self._slow
+
+    def known(self, queue: Queue) -> dict[str, Precedence]:
+        """What the queue has brought: the skeletons of the findings' programs, and the precedence of the first of each."""
+        return dict(self._known.get(queue, {}))
 
     def add(self, raw: Raw) -> None:
         """One more disagreement."""
@@ -97,11 +101,13 @@ class Docket:
         if proof.finding is None:
             self._dropped[bucket] += 1
             return
-        bones = queue, skeleton(proof.finding.program)
-        if bones in self._known:
+        known, bones = self._known.setdefault(queue, {}), skeleton(proof.finding.program)
+        place = precedence(proof.finding, raw.index)
+        repeated = bones in known
+        known[bones] = min(place, known.get(bones, place))
+        if repeated:
             self._repeats[bucket] += 1
             return
-        self._known.add(bones)
         self._repeats[bucket] = 0
         _, check, own = bucket
         for way in proof.wrong_ways:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gradfuzz.fuzzer.batch import Batch, Counts, Raw
 from gradfuzz.fuzzer.events import TargetSummary
 from gradfuzz.fuzzer.finding import Class, Finding, Reason, Verdict
-from gradfuzz.fuzzer.prove import Proof, library
+from gradfuzz.fuzzer.prove import Precedence, Proof, library, precedence
 from gradfuzz.programs.syntax import Const, walk
 from gradfuzz.strategies import FAMILIES
 
@@ -21,7 +21,7 @@ class _Entry:
     """A finding, where it comes from in the order of importance, the shape of its program, and where else it is wrong."""
 
     finding: Finding
-    key: tuple[object, ...]
+    key: Precedence
     signature: str
     also: list[str]
 
@@ -91,7 +91,7 @@ class Ledger:
             counts.reasons[proof.reason or Reason.REFERENCES] += 1
             return None
         finding = proof.finding
-        key = (finding.kind.severity, len(finding.modes), finding.target, raw.index, finding.check, finding.precision)
+        key = precedence(finding, raw.index)
         entry = next((e for e in self._entries if e.signature == finding.id), None)
         if entry is None:
             entry = _Entry(replace(finding, id=self._short(finding.id), signature=finding.id), key, finding.id, [_where(finding)])
@@ -141,7 +141,7 @@ def _where(finding: Finding) -> str:
     return f"{finding.kind.value} as {finding.check} of {finding.target}"
 
 
-def _merge(entry: _Entry, other: Finding, key: tuple[object, ...]) -> None:
+def _merge(entry: _Entry, other: Finding, key: Precedence) -> None:
     """One finding for both. The more serious one gives its numbers, whichever came first; the note says what else there is."""
     lead = other if key < entry.key else entry.finding
     entry.finding = replace(lead, id=entry.finding.id, signature=entry.signature, seen=entry.finding.seen + other.seen)

@@ -14,8 +14,9 @@ from gradfuzz.programs.parse_expr import call
 from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import Assign, Block, Const, Continue, For, Name, Program, Repeat, Stmt, While, walk
 from gradfuzz.programs.typecheck import typecheck
+from gradfuzz.strategies.facts import Facts
 
-__all__ = ["TRIPS", "ends", "fresh_name", "loop_forms", "loop_trips", "only_loop", "with_loop"]
+__all__ = ["TRIPS", "ends", "float_carry", "fresh_name", "loop_forms", "loop_trips", "only_loop", "with_loop"]
 
 TRIPS = 64
 """A program with a longer loop is not asked about where nobody drew it: what is drawn has 17 trips at most."""
@@ -113,3 +114,11 @@ def with_loop(program: Program, loop: Stmt, instead: Block) -> Program:
     """The program with other statements in its loop's place."""
     k = program.body.index(loop)
     return replace(program, body=(*program.body[:k], *instead, *program.body[k + 1 :]))
+
+
+def float_carry(program: Program) -> str | None:
+    """A float that the only loop carries: one that is read after it where there is one. None where there is no such loop or carry."""
+    if only_loop(program) is None:
+        return None
+    (loop,) = Facts(program).loops
+    return next((name for name in loop.carries if name in loop.after), next(iter(loop.carries), None))

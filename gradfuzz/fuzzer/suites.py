@@ -15,7 +15,7 @@ from gradfuzz.programs.parse import loop_program, parse
 from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.types import FLOAT, Type
 
-__all__ = ["SUITES", "CanonicalCase", "CanonicalTable"]
+__all__ = ["BODIES", "SUITES", "CanonicalCase", "CanonicalTable", "body_program", "inputs_at"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class CanonicalTable:
     """Whether the column "form" is compared: which loop forms differ for the same body."""
 
 
-_BODIES: tuple[tuple[str, str], ...] = (
+BODIES: tuple[tuple[str, str], ...] = (
     ("acc + x", "1"),
     ("acc * 2", "2"),
     ("sin(acc)", "cos(acc)"),
@@ -68,7 +68,7 @@ _BODIES: tuple[tuple[str, str], ...] = (
 """Loop bodies and their derivative by the carry. `^` is power; the carry starts at 1 unless the body says init=x."""
 
 
-def _body(text: str, trips: int, loop: str = "for", **params: Type) -> Program:
+def body_program(text: str, trips: int, loop: str = "for", **params: Type) -> Program:
     """The program of a body in the notation of the tables."""
     start, _, body = text.rpartition(": ")
     init = {"acc": start.removeprefix("init=")} if start else None
@@ -76,7 +76,8 @@ def _body(text: str, trips: int, loop: str = "for", **params: Type) -> Program:
     return loop_program(body.replace("^", "**"), trips=trips, loop=form, init=init, params=params or {"x": FLOAT})
 
 
-def _at(precision: Precision = "float64", /, **values: float | Sequence[float]) -> dict[str, Array]:
+def inputs_at(precision: Precision = "float64", /, **values: float | Sequence[float]) -> dict[str, Array]:
+    """Inputs by name, in a precision."""
     return {name: np.asarray(value, precision) for name, value in values.items()}
 
 
@@ -85,13 +86,13 @@ def _at(precision: Precision = "float64", /, **values: float | Sequence[float]) 
 
 def _loop_bodies() -> CanonicalTable:
     def cases() -> Iterator[CanonicalCase]:
-        for body, slope in _BODIES:
+        for body, slope in BODIES:
             for x in (0.5, 1.7):
                 for n in range(5):
-                    yield CanonicalCase((body, slope, x, n), _body(body, n), _at("float32", x=x), "float32")
+                    yield CanonicalCase((body, slope, x, n), body_program(body, n), inputs_at("float32", x=x), "float32")
 
     tried = (
-        f"{len(_BODIES)} bodies, x = 0.5 and 1.7, n = 0 to 4 trips of a for loop, float32. "
+        f"{len(BODIES)} bodies, x = 0.5 and 1.7, n = 0 to 4 trips of a for loop, float32. "
         "acc starts at 1, or at x where the body says init=x; ^ is power; i counts the trips from 0."
     )
     return CanonicalTable("Loop bodies", ("body", "d body/d acc", "x", "n"), tuple(cases()), tried)
@@ -99,7 +100,7 @@ def _loop_bodies() -> CanonicalTable:
 
 def _near_zero() -> CanonicalTable:
     cases = tuple(
-        CanonicalCase(("acc * x", x, 3), _body("acc * x", 3), _at("float32", x=x), "float32")
+        CanonicalCase(("acc * x", x, 3), body_program("acc * x", 3), inputs_at("float32", x=x), "float32")
         for x in (0.001, 0.01, 0.1, 0.5, 1.0, 2.0)
     )
     return CanonicalTable("Near zero", ("body", "x", "n"), cases, "acc * x, 3 trips, x from 0.001 to 2, float32.")
@@ -107,7 +108,7 @@ def _near_zero() -> CanonicalTable:
 
 def _sign_flips() -> CanonicalTable:
     rows = (("acc * (x-2)", 0.5, 2), ("acc * (x-2)", 1.5, 4), ("acc * (-x)", 0.3, 3), ("acc * (-x)", 0.7, 3))
-    cases = tuple(CanonicalCase(row, _body(row[0], row[2]), _at("float32", x=row[1]), "float32") for row in rows)
+    cases = tuple(CanonicalCase(row, body_program(row[0], row[2]), inputs_at("float32", x=row[1]), "float32") for row in rows)
     return CanonicalTable(
         "Sign flips", ("body", "x", "n"), cases, "two bodies whose slope is negative, float32; the class says which flip."
     )
@@ -118,8 +119,8 @@ def _per_variable() -> CanonicalTable:
     cases = tuple(
         CanonicalCase(
             (body, x, y, n, name),
-            _body(body, n, x=FLOAT, y=FLOAT),
-            _at("float32", x=x, y=y),
+            body_program(body, n, x=FLOAT, y=FLOAT),
+            inputs_at("float32", x=x, y=y),
             "float32",
             ("x", "y"),
             entry=(name, ()),
@@ -136,7 +137,11 @@ def _one_at_a_time() -> CanonicalTable:
     body = "acc*x + y"
     cases = tuple(
         CanonicalCase(
-            (body, 0.5, 0.25, n, name), _body(body, n, x=FLOAT, y=FLOAT), _at(x=0.5, y=0.25), wrt=(name,), entry=(name, ())
+            (body, 0.5, 0.25, n, name),
+            body_program(body, n, x=FLOAT, y=FLOAT),
+            inputs_at(x=0.5, y=0.25),
+            wrt=(name,),
+            entry=(name, ()),
         )
         for n in (2, 3)
         for name in ("x", "y")
@@ -148,7 +153,7 @@ def _one_at_a_time() -> CanonicalTable:
 
 def _second_order() -> CanonicalTable:
     cases = tuple(
-        CanonicalCase(("acc * x", x, n), _body("acc * x", n), _at("float32", x=x), "float32", order=2)
+        CanonicalCase(("acc * x", x, n), body_program("acc * x", n), inputs_at("float32", x=x), "float32", order=2)
         for x in (0.5, 2.0)
         for n in (2, 3, 4)
     )
@@ -159,8 +164,8 @@ def _second_order() -> CanonicalTable:
 
 def _vector_valued() -> CanonicalTable:
     xs = (0.001, 0.1, 0.5, 1.0, 2.0, -0.5)
-    program = _body("acc * x", 3, x=Type("float", (len(xs),)))
-    inputs = _at("float32", x=xs)
+    program = body_program("acc * x", 3, x=Type("float", (len(xs),)))
+    inputs = inputs_at("float32", x=xs)
     cases = tuple(CanonicalCase(("acc * x", k, x, 3), program, inputs, "float32", entry=("x", (k,))) for k, x in enumerate(xs))
     return CanonicalTable(
         "Vector-valued x",
@@ -176,10 +181,10 @@ def _loop_forms() -> CanonicalTable:
     def cases() -> Iterator[CanonicalCase]:
         for body in bodies:
             names = ("x", "y") if "y" in body else ("x",)
-            params, inputs = dict.fromkeys(names, FLOAT), _at(**({"x": 0.5, "y": 0.25} if "y" in body else {"x": 0.5}))
+            params, inputs = dict.fromkeys(names, FLOAT), inputs_at(**({"x": 0.5, "y": 0.25} if "y" in body else {"x": 0.5}))
             for n in (1, 2, 3):
                 for form in ("while", "for", "repeat"):
-                    yield CanonicalCase((body, form, n), _body(body, n, form, **params), inputs)
+                    yield CanonicalCase((body, form, n), body_program(body, n, form, **params), inputs)
 
     tried = "three bodies, two of them with a temporary, written test-first (while), counted (for) and body-first (repeat); x = 0.5, y = 0.25, float64."
     return CanonicalTable("Loop forms", ("body", "form", "n"), tuple(cases()), tried, by_form=True)
@@ -188,7 +193,7 @@ def _loop_forms() -> CanonicalTable:
 def _dtypes() -> CanonicalTable:
     precisions: tuple[Precision, ...] = ("float32", "float64")
     cases = tuple(
-        CanonicalCase((body, precision, 0.5, 3), _body(body, 3), _at(precision, x=0.5), precision)
+        CanonicalCase((body, precision, 0.5, 3), body_program(body, 3), inputs_at(precision, x=0.5), precision)
         for body in ("acc * x", "sin(acc * x)", "acc + acc*x")
         for precision in precisions
     )
@@ -223,7 +228,7 @@ _NESTED = (
 
 
 def _texts(title: str, rows: Sequence[tuple[str, str]], xs: Sequence[float]) -> CanonicalTable:
-    cases = tuple(CanonicalCase((name, x), parse(text), _at(x=x)) for name, text in rows for x in xs)
+    cases = tuple(CanonicalCase((name, x), parse(text), inputs_at(x=x)) for name, text in rows for x in xs)
     points = ", ".join(f"{x:g}" for x in xs)
     return CanonicalTable(title, ("program", "x"), cases, f"{len(rows)} programs, x = {points}, float64.")
 

@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ from gradfuzz.fuzzer.clusters import clusters
 from gradfuzz.fuzzer.docket import Docket, Queue
 from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.ledger import Ledger
+from gradfuzz.fuzzer.memo import Forgetful, Memo
 from gradfuzz.fuzzer.prove import Proof, prove
 from gradfuzz.fuzzer.questions import CHECKS
 from gradfuzz.fuzzer.workers import Here, Pool, Workers
@@ -74,14 +75,14 @@ class SweepConfig:
     """Worker processes; None: one per core, at most four, and none where every target is cheap."""
 
 
-def sweep(config: SweepConfig) -> Iterator[Event]:
+def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     """The events of one sweep: `SweepStarted`, then `Progress` and `FindingFound` as they come, and `SweepFinished` at last.
 
-    `SweepFinished` comes after Ctrl-C, too, with what was found until then. Raises `UsageError`, `UnknownTargetError` and
+    `memo` is asked before a piece of work is given out, and told what came of it. `SweepFinished` comes after Ctrl-C, too, with what was found until then. Raises `UsageError`, `UnknownTargetError` and
     `MissingExtraError` before the first event.
     """
     oracles = _oracles(config)
-    return _Sweep(config, oracles).events()
+    return _Sweep(config, oracles, memo or Forgetful()).events()
 
 
 def _oracles(config: SweepConfig) -> list[Oracle]:
@@ -136,8 +137,9 @@ class _Interrupts:
 
 
 class _Sweep:
-    def __init__(self, config: SweepConfig, oracles: list[Oracle]) -> None:
+    def __init__(self, config: SweepConfig, oracles: list[Oracle], memo: Memo) -> None:
         self._config = config
+        self._memo = memo
         self._oracles = [(o.name, o.version) for o in oracles]
         self._ledger = Ledger(self._oracles, config.families)
         self._docket = Docket({o.name for o in oracles if is_slow(o)})
@@ -221,13 +223,13 @@ class _Sweep:
                 if order is None:
                     exhausted = True
                 else:
-                    batches.append((order, self._workers.submit(run_batch, order)))
+                    batches.append((order, self._give(run_batch, order)))
             if self._late():
                 self._docket.close()
                 while batches and batches[-1][1].cancel():
                     batches.pop()
             for queue, raw in self._docket.ready():
-                proofs[queue] = raw, self._workers.submit(prove, raw)
+                proofs[queue] = raw, self._workers.submit(prove, raw, self._docket.known(queue))
             self._ledger.count(self._docket.skipped)
             self._docket.skipped.clear()
             if not batches and not proofs:
@@ -240,6 +242,15 @@ class _Sweep:
             except BrokenProcessPool:
                 yield self._restarted(batches, proofs)
 
+    def _give(self, do: Callable[[W], R], work: W) -> Future[R]:
+        """The promise of what comes of a piece of work: kept at once where the memo knows it."""
+        known = self._memo.recall(work)
+        if known is None:
+            return self._workers.submit(do, work)
+        future: Future[R] = Future()
+        future.set_result(known)
+        return future
+
     def _taken(
         self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
     ) -> Iterator[Event]:
@@ -247,6 +258,7 @@ class _Sweep:
         while batches and batches[0][1].done():
             batch = batches[0][1].result()
             order, _ = batches.popleft()
+            self._memo.keep(order, batch)
             self._latest = batch.latest
             self._ledger.add(batch, order.family)
             for raw in batch.raws:
@@ -256,6 +268,7 @@ class _Sweep:
         for queue in [q for q, (_, future) in proofs.items() if future.done()]:
             proof = proofs[queue][1].result()
             raw, _ = proofs.pop(queue)
+            self._memo.keep(raw, proof)
             finding = self._ledger.settle(raw, proof)
             self._docket.settled(raw, proof)
             if finding is not None:
@@ -273,12 +286,13 @@ class _Sweep:
         lost = 0
         for order in orders:
             if self._again(("batch", order.family, order.number)):
-                batches.append((order, self._workers.submit(run_batch, order)))
+                batches.append((order, self._give(run_batch, order)))
             else:
                 lost += 1
         for raw in raws:
             if self._again((raw.case.oracle, raw.family, raw.index)):
-                proofs[self._docket.queue(raw.case.oracle)] = raw, self._workers.submit(prove, raw)
+                queue = self._docket.queue(raw.case.oracle)
+                proofs[queue] = raw, self._workers.submit(prove, raw, self._docket.known(queue))
             else:
                 lost += 1
                 self._docket.settled(raw, Proof(None))
