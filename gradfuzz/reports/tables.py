@@ -145,7 +145,7 @@ def _variant(variant: Variant) -> VariantRow:
     )
 
 
-def labels(variants: Iterable[Variant]) -> tuple[tuple[Mark, str], ...]:
+def labels(variants: Iterable[Variant | Sample]) -> tuple[tuple[Mark, str], ...]:
     """What the labels that occur mean, in their own order."""
     there = {variant.label for variant in variants}
     return tuple((MARKS[label], _MEANINGS[label]) for label in Label if label in there)

@@ -1,0 +1,106 @@
+"""The HTML report: one file that needs nothing else, opens from disk, and is complete without JavaScript.
+
+Everything that is shown is made by view modules (`page`, `article`, `tables`, `figures`) and laid out by the templates. A content-security policy allows
+the file's own style and script, by their hashes, and nothing besides.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from gradfuzz.fuzzer.events import SweepFinished
+from gradfuzz.fuzzer.finding import Finding
+from gradfuzz.fuzzer.review import Review
+from gradfuzz.reports import headline, plain, words
+from gradfuzz.reports.html import page
+from gradfuzz.reports.html.article import anchor, article
+from gradfuzz.reports.html.budget import BYTES, Fitted, fit
+from gradfuzz.reports.standing import Standings
+
+__all__ = ["render"]
+
+
+def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTES) -> str:
+    """The report of a sweep, as the text of a file in UTF-8. `budget` is how many bytes rows and articles may take."""
+    finished = plain.inert(finished)
+    review = None if review is None else plain.inert(review)
+    templates = _environment()
+    style, script = _asset("report.css"), _asset("report.js")
+    fitted = _fitted(templates, finished, review, budget)
+    shown = finished.findings[: fitted.full + fitted.short]
+    return templates.get_template("page.html.j2").render(
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        finished=finished,
+        headline=headline.headline(finished),
+        work=headline.work(finished),
+        silence=headline.silence(finished),
+        matrix=page.matrix(finished),
+        fitted=fitted,
+        causes=page.causes(finished.clusters, finished.findings),
+        here={anchor(finding.id) for finding in shown},
+        known=page.accepted(review.known, shown) if review else (),
+        expired=page.accepted(review.expired, shown) if review else (),
+        stale=page.accepted(review.stale, shown) if review else (),
+        fixed=page.earlier(review),
+        reviewed=review is not None,
+        flaky=list(filter(words.flaky, finished.findings)),
+        unsupported=[s for s in finished.summaries if s.unsupported],
+        reasons=page.reasons(finished),
+        counts=page.COUNTS,
+        tallies=page.tallies(finished),
+        tested=page.tested(finished.tested),
+        coverage=page.coverage(finished.coverage),
+    )
+
+
+def _issue(finding: Finding) -> str:
+    return ""
+
+
+def _fitted(templates: Environment, finished: SweepFinished, review: Review | None, budget: int) -> Fitted:
+    standings = Standings(review)
+    of_row, of_article = templates.get_template("row.html.j2"), templates.get_template("article.html.j2")
+    standing = review is not None or any(map(words.flaky, finished.findings))
+    rows = [
+        Markup(of_row.render(row=row, rank=k, standing=standing))  # noqa: S704 - a template with autoescape on
+        for k, row in enumerate(page.rows(finished.findings, standings), 1)
+    ]
+
+    def made(k: int, *, short: bool) -> Markup:
+        finding = finished.findings[k]
+        view = article(finding, standings.of(finding), _issue(finding), short=short)
+        return Markup(of_article.render(a=view, rank=k + 1))  # noqa: S704 - a template with autoescape on
+
+    return fit(rows, functools.partial(made, short=False), functools.partial(made, short=True), budget)
+
+
+@functools.cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("gradfuzz.reports.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@functools.cache
+def _asset(name: str) -> Markup:
+    """A file of the package that goes into the page as it is."""
+    text = (files("gradfuzz.reports.html") / "templates" / name).read_text(encoding="utf-8")
+    return Markup(text.replace("\r\n", "\n").strip())  # noqa: S704 - our own file
+
+
+def _hash(text: str) -> str:
+    """As a content-security policy names a style or script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

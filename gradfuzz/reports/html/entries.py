@@ -1,0 +1,131 @@
+"""Where in the arrays of a gradient the answer is wrong: a tile per matrix, a cell per entry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from gradfuzz.fuzzer.finding import FindingPoint
+from gradfuzz.oracles.base import Array
+from gradfuzz.reports import numbers
+from gradfuzz.reports.html.svg import WIDTH, Canvas
+
+__all__ = ["entries"]
+
+_MOST_SIDE = 16
+_MOST_TILES = 12
+_MOST_TITLES = 24
+_GAP = 18.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """The last two axes of one array; `index` is where it lies along the others."""
+
+    name: str
+    index: tuple[int, ...]
+    depth: int
+    """How many axes it has itself: one or two."""
+    expected: Array
+    got: Array
+    wrong: Array
+
+    @property
+    def title(self) -> str:
+        inside = ", ".join([*map(str, self.index), *(":" for _ in range(self.depth))])
+        return f"{self.name}[{inside}]" if self.index else self.name
+
+    def where(self, row: int, column: int) -> str:
+        """The name of an entry."""
+        return numbers.where(self.name, (*self.index, *((row, column) if self.depth == 2 else (column,))))
+
+
+def entries(point: FindingPoint, name: str) -> tuple[str, Markup] | None:
+    """(caption, picture) of the arrays at `point`; None where there is no array, or not what was allowed for its entries, or it is too large."""
+    tiles = list(_tiles(point))
+    if not tiles or len(tiles) > _MOST_TILES or any(max(t.expected.shape) > _MOST_SIDE for t in tiles):
+        return None
+    total, wrong = sum(t.wrong.size for t in tiles), sum(int(t.wrong.sum()) for t in tiles)
+    where = [t.where(int(r), int(c)) for t in tiles for r, c in np.argwhere(t.wrong)]
+    listed = ", ".join(where[:_MOST_TITLES]) + (", ..." if len(where) > _MOST_TITLES else "")
+    rows, cell, height = _layout(tiles)
+    canvas = Canvas(name, "Where the derivative is wrong", f"{wrong} of {total} entries: {listed}", height=height)
+    titled = wrong <= _MOST_TITLES
+    y = 4.0
+    for row in rows:
+        x = 6.0
+        for tile in row:
+            _draw(canvas, tile, x, y + 14, cell, titled=titled)
+            x += tile.expected.shape[1] * cell + _GAP
+        y += max(tile.expected.shape[0] for tile in row) * cell + 24
+    return (
+        f"Where it is wrong at the clearest point: {wrong} of {numbers.count(total, 'entry')}, marked by a cross.",
+        canvas.svg(),
+    )
+
+
+def _tiles(point: FindingPoint) -> Iterator[_Tile]:
+    for name, expected in point.expected.items():
+        true = np.asarray(expected)
+        got, allowed = (np.asarray(arrays[name]) if name in arrays else None for arrays in (point.got, point.allowed))
+        if true.ndim == 0 or true.size == 0 or got is None or allowed is None or not got.shape == true.shape == allowed.shape:
+            continue
+        with np.errstate(invalid="ignore", over="ignore"):
+            wrong = ~(np.abs(got - true) <= allowed)
+        flat = (1, true.shape[0]) if true.ndim == 1 else true.shape
+        for index in np.ndindex(flat[:-2]):
+            yield _Tile(
+                name, index, min(true.ndim, 2), true.reshape(flat)[index], got.reshape(flat)[index], wrong.reshape(flat)[index]
+            )
+
+
+def _layout(tiles: list[_Tile]) -> tuple[list[list[_Tile]], float, int]:
+    """The tiles in rows, the side of a cell, and the height of all."""
+    widest = max(t.expected.shape[1] for t in tiles)
+    cell = max(10.0, min(26.0, (WIDTH - 12) / widest, 190 / max(t.expected.shape[0] for t in tiles)))
+    rows: list[list[_Tile]] = [[]]
+    x = 6.0
+    for tile in tiles:
+        width = tile.expected.shape[1] * cell
+        if rows[-1] and x + width > WIDTH - 6:
+            rows.append([])
+            x = 6.0
+        rows[-1].append(tile)
+        x += width + _GAP
+    height = sum(max(t.expected.shape[0] for t in row) * cell + 24 for row in rows) + 8
+    return rows, cell, math.ceil(height)
+
+
+def _draw(canvas: Canvas, tile: _Tile, left: float, top: float, cell: float, *, titled: bool) -> None:
+    rows, columns = tile.expected.shape
+    canvas.text(left, top - 5, tile.title, "start")
+    box, pad = f"h{cell:g}v{cell:g}h-{cell:g}z", cell * 0.3
+    right: list[str] = []
+    wrong: list[str] = []
+    crosses: list[str] = []
+    for row in range(rows):
+        for column in range(columns):
+            x, y = left + column * cell, top + row * cell
+            (wrong if tile.wrong[row, column] else right).append(f"M{x:g} {y:g}{box}")
+            if tile.wrong[row, column]:
+                side = cell - 2 * pad
+                crosses.append(f"M{x + pad:.4g} {y + pad:.4g}l{side:.4g} {side:.4g}m0-{side:.4g}l-{side:.4g} {side:.4g}")
+    canvas.path("right", "".join(right))
+    canvas.path("wrong", "".join(wrong))
+    canvas.path("mark", "".join(crosses))
+    if titled:
+        for row, column in np.argwhere(tile.wrong).tolist():
+            x, y = left + column * cell, top + row * cell
+            told = f"<title>{escape(_told(tile, row, column))}</title>"
+            canvas.raw(f'<rect class="hit" x="{x:g}" y="{y:g}" width="{cell:g}" height="{cell:g}">{told}</rect>')
+
+
+def _told(tile: _Tile, row: int, column: int) -> str:
+    expected, got = float(tile.expected[row, column]), float(tile.got[row, column])
+    left, right = numbers.pair(expected, got)
+    ratio = numbers.times(got / expected if expected else None)
+    return f"{tile.where(row, column)}: expected {left}, got {right}, ratio {ratio}"

@@ -1,0 +1,116 @@
+"""Scales of plots: from a value to a pixel, and the values at which to put ticks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = ["Scale", "linear", "log", "power", "symlog"]
+
+_MOST_TICKS = 6
+_DECADES = 12
+"""A symmetric log axis tells sizes apart over so many decades; what is smaller lies at zero."""
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """`low` and `high` are transformed values; `start` and `end` the pixels where they lie."""
+
+    forward: Callable[[float], float]
+    low: float
+    high: float
+    start: float
+    end: float
+    ticks: tuple[float, ...] = ()
+
+    def __call__(self, value: float) -> float:
+        """The pixel, at most a little outside the frame."""
+        share = (self.forward(value) - self.low) / (self.high - self.low)
+        return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
+
+    def holds(self, value: float) -> bool:
+        """Whether `value` lies inside the frame."""
+        return self.low - 1e-9 <= self.forward(value) <= self.high + 1e-9
+
+
+def symlog(values: Iterable[float], start: float, end: float) -> Scale:
+    """sign(v) log10(1 + |v|/c), with c the decade of the smallest non-zero value: zero has a place, and both signs."""
+    finite = [v for v in values if math.isfinite(v)] or [0.0]
+    sizes = [abs(v) for v in finite if v] or [1.0]
+    top = math.ceil(math.log10(max(sizes)))
+    least = max(math.floor(math.log10(min(sizes))), top - _DECADES)
+    unit = 10.0 ** max(least, -300)
+
+    def forward(v: float) -> float:
+        return math.copysign(math.log10(1.0 + abs(v) / unit), v)
+
+    decades = [10.0**k for k in range(max(least, -300), min(top, 300) + 1)]
+    finer = [m * d for d in decades for m in (1.0, 2.0, 5.0)]
+    low, high = min(finite), max(finite)
+    choices = [_both(decades), _both(finer), _round_steps(low, high)]
+    return _scale(forward, low, high, start, end, choices)
+
+
+def log(values: Iterable[float], start: float, end: float, *, least: float = 1e-300) -> Scale:
+    """log10 of positive values; those below `least` lie on the edge."""
+    sizes = [max(v, least) for v in values if math.isfinite(v)] or [1.0]
+    low, high = min(sizes), max(sizes)
+    first, last = math.floor(math.log10(low)), min(308, math.ceil(math.log10(high)))
+    decades = [10.0**k for k in range(first, last + 1)]
+    finer = [m * d for d in decades for m in (1.0, 2.0, 5.0)]
+    return _scale(lambda v: math.log10(max(v, least)), low, high, start, end, [decades, finer])
+
+
+def linear(low: float, high: float, start: float, end: float) -> Scale:
+    """Equal steps; the ticks are whole numbers."""
+    step = max(1, math.ceil((high - low) / _MOST_TICKS))
+    return _scale(float, low, high, start, end, [[float(v) for v in range(math.ceil(low), math.floor(high) + 1, step)]])
+
+
+def power(value: float) -> str:
+    """The name of a tick: "0.01", "10⁻⁶", "-10⁹"."""
+    if value == 0 or 1e-3 <= abs(value) <= 1e3:
+        return f"{value:g}".replace("-", "\u2212")
+    exponent = round(math.log10(abs(value)))
+    if math.isclose(abs(value), 10.0**exponent, rel_tol=1e-9):
+        return ("\u2212" if value < 0 else "") + "10" + str(exponent).translate(_SUPERSCRIPT)
+    return f"{value:.3g}".replace("-", "\u2212")
+
+
+def _scale(
+    forward: Callable[[float], float], low: float, high: float, start: float, end: float, choices: Sequence[Sequence[float]]
+) -> Scale:
+    bottom, top = forward(low), forward(high)
+    margin = 0.05 * (top - bottom) or 0.5
+    bottom, top = bottom - margin, top + margin
+    inside = [[v for v in ticks if bottom <= forward(v) <= top] for ticks in choices]
+    chosen = next((ticks for ticks in inside if len(ticks) >= 3), max(inside, key=len, default=[]))
+    return Scale(forward, bottom, top, start, end, _thinned(chosen, forward, (top - bottom) / 12))
+
+
+def _thinned(ticks: Sequence[float], forward: Callable[[float], float], apart: float) -> tuple[float, ...]:
+    """Zero first, then every so-manieth, none nearer to another than `apart`."""
+    every = max(1, math.ceil(len(ticks) / _MOST_TICKS))
+    zero = ticks.index(0.0) if 0.0 in ticks else 0
+    kept: list[float] = [ticks[zero]] if ticks else []
+    for k in sorted(range(len(ticks)), key=lambda k: abs(k - zero)):
+        if (k - zero) % every == 0 and all(abs(forward(ticks[k]) - forward(other)) >= apart for other in kept):
+            kept.append(ticks[k])
+    return tuple(sorted(kept))
+
+
+def _both(sizes: Sequence[float]) -> list[float]:
+    return [-v for v in reversed(sizes)] + [0.0] + list(sizes)
+
+
+def _round_steps(low: float, high: float) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten, about four of them."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / 4
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * size for m in (1.0, 2.0, 5.0, 10.0) if m * size >= rough)
+    first = math.ceil(low / step)
+    return [float(f"{(first + k) * step:.12g}") for k in range(6) if (first + k) * step <= high]
