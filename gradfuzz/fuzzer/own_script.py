@@ -3,42 +3,45 @@
 from __future__ import annotations
 
 from gradfuzz.oracles.base import Array, Question
-from gradfuzz.oracles.script import array_text
+from gradfuzz.oracles.script import array_text, opening
+from gradfuzz.oracles.script_verdict import ENDING
 from gradfuzz.programs.printer import to_text
 
 __all__ = ["own_script"]
 
-_TEMPLATE = '''"""{name} answers wrongly.
-
-Prints expected and got, and exits with 1 while they differ. Needs gradfuzz.
-"""
-
-from __future__ import annotations
-
-import sys
-
+_IMPORTS = """\
 import numpy as np
 
 from gradfuzz.fuzzer import check_program
 from gradfuzz.oracles.base import Point
 from gradfuzz.programs import parse
+"""
 
+_TEMPLATE = '''\
 program = parse("""
 {program}""")
 points = [{points}]
-check = check_program(
-    program,
-    points,
-    {precision!r},
-    {wrt!r},
-    {modes!r},
-    [{name!r}],
-    weights={weights},
-    directions={directions},
-)
-for case in check.cases{only}:
-    print(f"{{case.oracle}}: {{case.verdict.value}}, expected {{case.expected}}, got {{case.got}}, ratio {{case.ratio}}")
-sys.exit(1 if check.wrong else 0)
+
+
+def comparison():
+    """What gradfuzz says of the answer, and whether it is wrong."""
+    check = check_program(
+        program,
+        points,
+        {precision!r},
+        {wrt!r},
+        {modes!r},
+        [{name!r}],
+        weights={weights},
+        directions={directions},
+    )
+    lines = [
+        f"{{case.oracle}}: {{case.verdict.value}}, expected {{case.expected}}, got {{case.got}}, ratio {{case.ratio}}"
+        for case in check.cases{only}
+    ]
+    return lines, check.wrong
+
+
 '''
 
 
@@ -51,7 +54,7 @@ def own_script(question: Question, oracle_name: str, place: int = 0) -> str:
         "Point(" + _mapping({name: array_text(v, dtypes[name]) for name, v in point.inputs.items()}) + ")"
         for point in question.points
     ]
-    return _TEMPLATE.format(
+    body = _TEMPLATE.format(
         name=oracle_name,
         program=to_text(question.program).rstrip() + "\n",
         points=", ".join(points),
@@ -62,6 +65,7 @@ def own_script(question: Question, oracle_name: str, place: int = 0) -> str:
         weights=f"[{', '.join('None' if w is None else _text(w) for w in question.weights)}]",
         directions=_mapping({name: _text(v) for name, v in question.directions.items()}),
     )
+    return opening(f"{oracle_name} answers wrongly.", "gradfuzz", _IMPORTS) + body + ENDING
 
 
 def _text(array: Array) -> str:

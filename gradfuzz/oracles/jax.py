@@ -16,7 +16,7 @@ JAX itself is imported when the ways are asked for; from then on the process has
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gradfuzz.errors import MissingExtraError
 from gradfuzz.oracles.base import Array, Oracle, Question
@@ -54,6 +54,7 @@ def script(
     oracle_name: str,
     expected: Mapping[str, Array],
     allowed: Mapping[str, Array] | None = None,
+    across: Sequence[Mapping[str, Array]] | None = None,
 ) -> str:
     """A script that asks JAX the same without gradfuzz; it exits with 1 while an entry is further off than `allowed`.
 
@@ -62,4 +63,4 @@ def script(
     """
     from gradfuzz.oracles.jax_script import source
 
-    return source(question, point_index, oracle_name, expected, allowed)
+    return source(question, point_index, oracle_name, expected, allowed, across)

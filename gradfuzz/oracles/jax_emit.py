@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gradfuzz.oracles import jax_tensors
+from gradfuzz.oracles import jax_tensors_source
 from gradfuzz.oracles.base import Precision
 from gradfuzz.oracles.emit import ATOM, POWER, Emitter, Piece, number_text
-from gradfuzz.oracles.jax_linalg import write
+from gradfuzz.oracles.jax_linalg_source import write
 from gradfuzz.oracles.linalg_source import is_linalg
 from gradfuzz.oracles.script import RESERVED
 from gradfuzz.oracles.tensor_source import is_tensor_op
@@ -52,7 +52,7 @@ class JaxEmitter(Emitter):
         x, texts = args[0], [a.text for a in args]
         match op:
             case _ if is_tensor_op(op):
-                return Piece(jax_tensors.write(op, texts, self.shapes(args), params), result)
+                return Piece(jax_tensors_source.write(op, texts, self.shapes(args), params), result)
             case _ if is_linalg(op):
                 return self.linalg(write, op, args, params, result)
             case "complex":

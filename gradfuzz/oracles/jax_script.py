@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from gradfuzz.oracles import jax_answers, jax_derivatives
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.jax_emit import JaxEmitter
 from gradfuzz.oracles.jax_loops import STYLES
-from gradfuzz.oracles.jax_structured import program_source
-from gradfuzz.oracles.jax_vmap import style_of
-from gradfuzz.oracles.plain_source import plain_source
-from gradfuzz.oracles.script import heading, inputs_source, reference_source, verdict_source
+from gradfuzz.oracles.plain_source import plain_source_in
+from gradfuzz.oracles.script import heading, inputs_source
+from gradfuzz.oracles.script_verdict import Across, truth_source
 from gradfuzz.oracles.vmap_source import BATCHED, SPREAD, columns_source, gradient_source
 
 __all__ = ["source"]
 
 
 def source(
-    question: Question, point_index: int, oracle_name: str, expected: Mapping[str, Array], allowed: Mapping[str, Array] | None
+    question: Question,
+    point_index: int,
+    oracle_name: str,
+    expected: Mapping[str, Array],
+    allowed: Mapping[str, Array] | None,
+    across: Across | None = None,
+    title: str = "",
 ) -> str:
-    """The whole script; see `gradfuzz.oracles.jax.script`."""
+    """The whole script; see `gradfuzz.oracles.jax.script`. JAX is imported only for ways whose loops are JAX's."""
     way = oracle_name.removeprefix("jax:")
     kind = way.partition(":")[0]
     batched = kind in BATCHED
-    style = style_of(question) if batched else "scan" if kind == "jacobian" else next((s for s in STYLES if kind == s), None)
-    if style is None:
+    if kind == "unrolled":
         function = JaxEmitter(question.precision).function(question.program, "f")
     else:
-        asked = range(len(question.points)) if batched else [point_index]
-        bound = max([1, *(n for k in asked for n in jax_answers.trip_counts(question, k))])
-        function = program_source(question.program, question.precision, style, bound)
+        function = _structured(question, point_index, kind)
     if batched:
         gradient, helpers = _batched(question, kind, jit=way == "vmap")
     else:
-        jit = style is not None and not way.endswith(":nojit")
-        gradient, helpers = _gradient(question, jit=jit, unrolled=style is None, whole=kind == "jacobian")
-    title = f"The {'derivative' if question.modes else 'value'} of this function by JAX ({way}) is not the true one."
+        jit = kind != "unrolled" and not way.endswith(":nojit")
+        gradient, helpers = _gradient(question, jit=jit, unrolled=kind == "unrolled", whole=kind == "jacobian")
+    title = title or f"The {'derivative' if question.modes else 'value'} of this function by JAX ({way}) is not the true one."
     imports = "import jax\nimport jax.numpy as jnp\n"
     imports += "import jax.scipy.linalg\n" if "jax.scipy." in function else ""
     imports += "from jax import lax\n" if "lax." in function else ""
@@ -46,18 +46,32 @@ def source(
     if "C(" in function or ", C)" in function:
         settings += f"C = np.{'complex128' if question.precision == 'float64' else 'complex64'}\n"
     parts = [
-        f"{heading(question, title, 'jax')}{imports}\n{settings}\n{inputs_source(question, point_index)}",
+        f"{heading(question, title, 'jax', imports)}{settings}\n{inputs_source(question, point_index)}",
         *([columns_source(question, point_index, kind)] if batched else []),
         function,
         *helpers,
         gradient,
-        f"# What is true, by mpmath\n\n{reference_source(question, point_index)}",
-        verdict_source(question, expected, allowed),
+        truth_source(question, point_index, expected, allowed, across),
     ]
     return "\n\n".join(parts)
 
 
-_Helper = Callable[..., Any]
+def _structured(question: Question, point_index: int, kind: str) -> str:
+    """The function with JAX's loops."""
+    from gradfuzz.oracles.jax_answers import trip_counts
+    from gradfuzz.oracles.jax_structured import program_source
+    from gradfuzz.oracles.jax_vmap import style_of
+
+    batched = kind in BATCHED
+    style = style_of(question) if batched else "scan" if kind == "jacobian" else next(s for s in STYLES if kind == s)
+    asked = range(len(question.points)) if batched else [point_index]
+    bound = max([1, *(n for k in asked for n in trip_counts(question, k))])
+    return program_source(question.program, question.precision, style, bound)
+
+
+def _helpers(*names: str) -> list[str]:
+    """The sources of functions of `jax_derivatives`."""
+    return list(plain_source_in("gradfuzz.oracles.jax_derivatives", *names).values())
 
 
 def _batched(question: Question, kind: str, jit: bool) -> tuple[str, list[str]]:
@@ -79,9 +93,8 @@ def _batched(question: Question, kind: str, jit: bool) -> tuple[str, list[str]]:
     )
     if jit:
         text = text.replace("mapped(*arguments)", "jax.jit(mapped)(*arguments)")
-    used: list[_Helper] = [jax_derivatives.weighted, jax_derivatives.gradient_of]
-    used += [jax_derivatives.along] if question.order > 1 else []
-    helpers = [plain_source(f) for f in (*used, jax_derivatives.derivative)] if question.modes else []
+    used = ["weighted", "gradient_of", *(["along"] if question.order > 1 else []), "derivative"]
+    helpers = _helpers(*used) if question.modes else []
     return text, [*helpers, *([SPREAD] if outside and question.modes else [])]
 
 
@@ -108,11 +121,10 @@ def _gradient(question: Question, jit: bool, unrolled: bool, whole: bool = False
     else:
         along = "tuple(directions[name] for name in wrt)" if question.order > 1 else "()"
         modes = ", ".join(f'"{mode}"' for mode in question.modes)
-        by = jax_derivatives.jacobians.__name__ if whole else jax_derivatives.derivative.__name__
+        by = "jacobians" if whole else "derivative"
         lines += [f"        return {by}(of_wrt, xs, weights, {along}, [{modes}])[1]", ""]
-        used: list[_Helper] = [jax_derivatives.weighted, jax_derivatives.gradient_of]
-        used += [jax_derivatives.along] if question.order > 1 else []
-        helpers = [plain_source(f) for f in ([jax_derivatives.jacobians] if whole else (*used, jax_derivatives.derivative))]
+        used = ["weighted", "gradient_of", *(["along"] if question.order > 1 else []), "derivative"]
+        helpers = _helpers(*(["jacobians"] if whole else used))
     lines += ["    return {name: np.asarray(slope) for name, slope in zip(wrt, slopes_of(arguments))}"]
     return "\n".join(lines) + "\n", helpers
 

@@ -1,58 +1,16 @@
-"""The tensor ops in JAX: how each is written, and the methods of the namespace made of that.
-
-Every op is JAX's own function, as its gradient is what is on trial.
-"""
+"""The tensor ops on JAX arrays, by the text that a reproducer shows."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from gradfuzz.oracles.linalg_source import Params, Shape, compiling
+from gradfuzz.oracles.jax_tensors_source import write
+from gradfuzz.oracles.linalg_source import compiling
 from gradfuzz.oracles.tensor_source import TensorMethods
-from gradfuzz.programs.windows import padding_of, strides_of
 
-__all__ = ["JaxTensors", "write"]
-
-_NAMES = {
-    "amax": "jnp.max",
-    "amin": "jnp.min",
-    "cumulative_max": "lax.cummax",
-    "cumulative_prod": "jnp.cumprod",
-    "log_softmax": "jax.nn.log_softmax",
-    "logsumexp": "jax.nn.logsumexp",
-    "softmax": "jax.nn.softmax",
-}
-"""Ops that are not functions of `jax.numpy` with the same name."""
-
-
-def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
-    """The expression for an op; see `linalg_source.Write`."""
-    rank = len(shapes[0])
-    match op:
-        case "window_sum":
-            strides, padding = strides_of(params["strides"], rank), padding_of(params["padding"], rank)
-            return f"lax.reduce_window({texts[0]}, 0.0, lax.add, {params['window']}, {strides}, {padding})"
-        case "conv":
-            strides, padding = strides_of(params["strides"], rank - 2), padding_of(params["padding"], rank - 2)
-            return f"lax.conv_general_dilated({', '.join(texts)}, {strides}, {padding})"
-        case "scatter_add":
-            x, indices, updates = texts
-            before = ":, " * (_axis(params) % rank)
-            return f"{x if x.isidentifier() else f'({x})'}.at[{before}{indices}].add({updates})"
-        case "cumulative_max":
-            return f"lax.cummax({texts[0]}, axis={_axis(params) % rank})"
-    options = [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
-    return f"{_NAMES.get(op, f'jnp.{op}')}({', '.join([*texts, *options])})"
-
-
-def _axis(params: Params) -> int:
-    axis = params["axis"]
-    assert isinstance(axis, int), "the type checker lets no other axis through"
-    return axis
+__all__ = ["JaxTensors"]
 
 
 class JaxTensors(TensorMethods):

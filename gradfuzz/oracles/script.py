@@ -2,11 +2,11 @@
 
 A script needs numpy, mpmath and one library, and nothing of gradfuzz. It is put together from
 
-    heading             what is wrong, the program as text, the common imports
+    heading             what is wrong, the program as text, the imports; where one fails the script exits with 125
     inputs_source       what is asked: `inputs`, `wrt`, `weights` and, from second order on, `directions`
     (the library's)     a function `gradient()` that asks the library: {name: array}
     reference_source    a function `expected_gradient()`: the program once more in mpmath, and central differences of it
-    verdict_source      the table input, expected, got, ratio, and the exit code: 1 while an entry is further off than allowed
+    verdict_source      (script_verdict) the table input, expected, got, ratio, and the exit code: 1 while an entry is further off than allowed
 
 For a question of order 0 "gradient" means the outputs, under the names "output 0", "output 1", ...
 """
@@ -23,24 +23,44 @@ from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, PRODUCT, SUM, UNARY, Emitter, Piece, nested_list, number_text
 from gradfuzz.oracles.linalg_source import is_linalg, result_shapes
 from gradfuzz.oracles.tensor_source import is_tensor_op
-from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.printer import to_text
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.types import Type
 
-__all__ = ["RESERVED", "MpmathEmitter", "array_text", "heading", "inputs_source", "reference_source", "verdict_source"]
+__all__ = [
+    "OUTCOME",
+    "RESERVED",
+    "MpmathEmitter",
+    "array_text",
+    "heading",
+    "inputs_source",
+    "kink_source",
+    "opening",
+    "reference_source",
+]
 
 RESERVED = frozenset(
-    {"allowed", "directions", "expected_gradient", "gradient", "h", "inputs", "mp", "mpf", "np", "sys", "weights", "wrt"}
+    {
+        "allowed",
+        "comparison",
+        "directions",
+        "expected_gradient",
+        "gradient",
+        "h",
+        "inputs",
+        "mp",
+        "mpf",
+        "np",
+        "sys",
+        "weights",
+        "wrt",
+    }
 )
 """Names that every script uses itself."""
 
 _DIGITS = 250
 _STEP = 50
 """Steps of 1e-50: a central difference is off by about 1e-100 of the third derivative, and 250 digits leave room for third order."""
-
-_ROUNDINGS = 1024
-"""What a script allows where nobody has judged: this many roundings of the largest entry."""
 
 
 def array_text(array: Array, dtype: str) -> str:
@@ -51,14 +71,26 @@ def array_text(array: Array, dtype: str) -> str:
     return f'np.array({nested_list(entries, array.shape)}, "{dtype}")'
 
 
-def heading(question: Question, title: str, library: str) -> str:
-    """The docstring of a script, with the program, and the imports that all scripts share."""
+def heading(question: Question, title: str, library: str, imports: str) -> str:
+    """The docstring of a script, with the program, and its imports: those that all scripts share, and the library's."""
     program = "\n".join(f"    {line}" if line else "" for line in to_text(question.program).rstrip().splitlines())
-    return (
-        f'"""{title}\n\n{program}\n\n'
-        f'Prints expected and got, and exits with 1 while they differ. Needs numpy, mpmath and {library}.\n"""\n\n'
-        "from __future__ import annotations\n\nimport sys\n\nimport numpy as np\nfrom mpmath import mp, mpf\n"
+    return opening(
+        f"{title}\n\n{program}", f"numpy, mpmath and {library}", f"import numpy as np\nfrom mpmath import mp, mpf\n{imports}"
     )
+
+
+def opening(text: str, needs: str, imports: str) -> str:
+    """The docstring with `text`, and the imports. Where one fails the script exits with 125, which is neither right nor wrong."""
+    guarded = "".join(f"    {line}\n" for line in imports.rstrip().splitlines())
+    return (
+        f'"""{text}\n\n{OUTCOME} Needs {needs}; without them it\n'
+        'exits with 125, at which `git bisect run` goes on.\n"""\n\n'
+        f"from __future__ import annotations\n\nimport sys\n\ntry:\n{guarded}except ImportError as error:\n"
+        f'    print(f"{{error}}; this script needs {needs}", file=sys.stderr)\n    sys.exit(125)\n\n'
+    )
+
+
+OUTCOME = "Prints expected and got, and exits with 1 while they differ, otherwise with 0."
 
 
 def inputs_source(question: Question, point_index: int, floats: str | None = None) -> str:
@@ -80,44 +112,6 @@ def inputs_source(question: Question, point_index: int, floats: str | None = Non
         lines += [f'    "{name}": {array_text(question.directions[name], floats)},' for name in question.wrt]
         lines += ["}"]
     return "\n".join(lines) + "\n"
-
-
-def verdict_source(question: Question, expected: Mapping[str, Array], allowed: Mapping[str, Array] | None = None) -> str:
-    """The table and the exit code. `allowed` is the largest acceptable error per entry.
-
-    Without bounds for just the entries that are compared it is 1,024 roundings of the largest entry of `expected`.
-    """
-    compared = list(question.wrt) if question.order else [f"output {k}" for k in range(len(question.program.result.values))]
-    lines = ["expected, got = expected_gradient(), gradient()"]
-    if allowed is None or set(allowed) != set(compared):
-        largest = max((float(np.max(np.abs(e))) for e in expected.values() if e.size), default=0.0)
-        bound = _ROUNDINGS * FORMATS[question.precision].eps * largest
-        lines += [f"allowed = {{name: np.full(e.shape, {number_text(bound)}) for name, e in expected.items()}}"]
-    else:
-        lines += ["allowed = {"]
-        lines += [f'    "{name}": {array_text(np.asarray(allowed[name], float), "float64")},' for name in compared]
-        lines += ["}"]
-    return "\n".join(lines) + "\n" + _VERDICT
-
-
-_VERDICT = """\
-wrong = False
-print(f"{'':<12} {'input':<24} {'expected':<24} {'got':<24} ratio")
-for name in expected:
-    if got[name].shape != expected[name].shape:
-        print(f"{name}: the shape is {got[name].shape}, not {expected[name].shape}")
-        wrong = True
-        continue
-    for index in np.ndindex(expected[name].shape):
-        right, answer = float(expected[name][index]), float(got[name][index])
-        ratio = f"{answer / right:.6g}" if right else "-"
-        label = name + "".join(f"[{k}]" for k in index)
-        at = str(inputs[name][index]) if name in inputs else ""
-        print(f"{label:<12} {at:<24} {right!r:<24} {answer!r:<24} {ratio}")
-        wrong = wrong or not abs(answer - right) <= allowed[name][index]
-print("wrong" if wrong else "right")
-sys.exit(1 if wrong else 0)
-"""
 
 
 # The truth -------------------------------------------------------------------------------------------------------------
@@ -154,20 +148,12 @@ def reference_source(question: Question, point_index: int) -> str:
     It reads the globals of `inputs_source(question, point_index)`.
     """
     assert 0 <= point_index < len(question.points), f"point {point_index} of {len(question.points)}"
-    program = question.program
-    function = MpmathEmitter(question.precision).function(program, "exact")
-    point = ", ".join(f'"{p.name}": {_exact_input(p.name, p.type)}' for p in program.params)
-    outputs = "[exact(*point.values())]" if len(program.result.values) == 1 else "exact(*point.values())"
-    helpers = [text for name, text in _HELPERS.items() if name == "exactly" or f"{name}(" in function]
-    helpers += script_linalg.helpers_of(function)
-    helpers += script_tensors.helpers_of(function)
-    lines = ["def expected_gradient():", f"    point = {{{point}}}"]
+    point = f"    point = {_exact_point(question)}"
+    lines = ["def expected_gradient():", point]
     if question.order == 0:
-        lines += [f"    outputs = {outputs}"]
+        lines += [f"    outputs = {_outputs(question)}"]
         lines += ['    return {f"output {k}": np.array(output, dtype=float) for k, output in enumerate(outputs)}']
-        return "\n\n".join([f"mp.dps = {_DIGITS}\n", *helpers, function, "\n".join(lines) + "\n"])
-    terms = "sum(np.sum(exactly(w) * output) for w, output in zip(weights, outputs) if w is not None)"
-    objective = f"def objective(point):\n    outputs = {outputs}\n    return {terms}\n"
+        return "\n\n".join([f"mp.dps = {_DIGITS}\n", *_exact_function(question), "\n".join(lines) + "\n"])
     lines += ["    function = objective"]
     if question.order > 1:
         lines += ["    along = {name: exactly(v) for name, v in directions.items()}"]
@@ -181,8 +167,45 @@ def reference_source(question: Question, point_index: int) -> str:
         "            expected[name][index] = float(slope(function, {name: exactly(unit)})(point))",
         "    return expected",
     ]
-    constants = f"mp.dps = {_DIGITS}\nh = mpf(10) ** -{_STEP}\n"
-    return "\n\n".join([constants, *helpers, function, objective, _SLOPE, "\n".join(lines) + "\n"])
+    return "\n\n".join([_STEPS, *_exact_function(question), _objective(question), _SLOPE, "\n".join(lines) + "\n"])
+
+
+_STEPS = f"mp.dps = {_DIGITS}\nh = mpf(10) ** -{_STEP}\n"
+
+
+def kink_source(question: Question) -> str:
+    """`sides(direction)`: the slopes of the program on both sides of the point, for a question of order 1, the lower one first."""
+    assert question.order == 1, "one-sided slopes are of order 1"
+    lines = [
+        "def sides(direction):",
+        f"    point = {_exact_point(question)}",
+        "    step = {name: h * exactly(d) for name, d in direction.items()}",
+        "    here = objective(point)",
+        "    left = here - objective({**point, **{name: point[name] - step[name] for name in step}})",
+        "    right = objective({**point, **{name: point[name] + step[name] for name in step}}) - here",
+        "    return sorted([float(left / h), float(right / h)])",
+    ]
+    return "\n\n".join([_STEPS, *_exact_function(question), _objective(question), "\n".join(lines) + "\n"])
+
+
+def _exact_function(question: Question) -> list[str]:
+    """The program with mpmath numbers as a function `exact`, after what it calls."""
+    function = MpmathEmitter(question.precision).function(question.program, "exact")
+    helpers = [text for name, text in _HELPERS.items() if name == "exactly" or f"{name}(" in function]
+    return [*helpers, *script_linalg.helpers_of(function), *script_tensors.helpers_of(function), function]
+
+
+def _exact_point(question: Question) -> str:
+    return "{" + ", ".join(f'"{p.name}": {_exact_input(p.name, p.type)}' for p in question.program.params) + "}"
+
+
+def _outputs(question: Question) -> str:
+    return "[exact(*point.values())]" if len(question.program.result.values) == 1 else "exact(*point.values())"
+
+
+def _objective(question: Question) -> str:
+    terms = "sum(np.sum(exactly(w) * output) for w, output in zip(weights, outputs) if w is not None)"
+    return f"def objective(point):\n    outputs = {_outputs(question)}\n    return {terms}\n"
 
 
 def _exact_input(name: str, of: Type) -> str:

@@ -13,7 +13,7 @@ Torch itself is imported when the ways are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gradfuzz.errors import MissingExtraError
 from gradfuzz.oracles.base import Array, Oracle, Question
@@ -42,6 +42,7 @@ def script(
     oracle_name: str,
     expected: Mapping[str, Array],
     allowed: Mapping[str, Array] | None = None,
+    across: Sequence[Mapping[str, Array]] | None = None,
 ) -> str:
     """A script that asks torch the same without gradfuzz; it exits with 1 while an entry is further off than `allowed`.
 
@@ -50,4 +51,4 @@ def script(
     """
     from gradfuzz.oracles.torch_script import source
 
-    return source(question, point_index, oracle_name, expected, allowed)
+    return source(question, point_index, oracle_name, expected, allowed, across)

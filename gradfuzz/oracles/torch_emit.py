@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gradfuzz.oracles import torch_tensors
+from gradfuzz.oracles import torch_tensors_source
 from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, SUM, Emitter, Piece, number_text
 from gradfuzz.oracles.linalg_source import is_linalg
-from gradfuzz.oracles.plain_source import plain_source
+from gradfuzz.oracles.plain_source import plain_source_in
 from gradfuzz.oracles.tensor_source import is_tensor_op
-from gradfuzz.oracles.torch_linalg import HELPERS as LINALG_HELPERS
-from gradfuzz.oracles.torch_linalg import write
+from gradfuzz.oracles.torch_linalg_source import write
 from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.types import DType, Type, inexact
@@ -25,7 +24,7 @@ def updated(array, place, value):
     array[place] = value
     return array
 '''
-HELPERS = {"updated": UPDATED} | {f.__name__: plain_source(f) for f in LINALG_HELPERS}
+HELPERS = {"updated": UPDATED} | plain_source_in("gradfuzz.oracles.torch_linalg", "symmetric", "kron_of_stacks")
 """Functions that emitted code may call, by name."""
 
 _SAME_NAME = {
@@ -114,7 +113,7 @@ class TorchEmitter(Emitter):
         x, texts = args[0], [self.tensor(a) for a in args]
         match op:
             case _ if is_tensor_op(op):
-                return Piece(torch_tensors.write(op, texts, self.shapes(args), params), result)
+                return Piece(torch_tensors_source.write(op, texts, self.shapes(args), params), result)
             case _ if is_linalg(op):
                 return self.linalg(write, op, args, params, result)
             case "integer_pow":

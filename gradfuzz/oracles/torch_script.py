@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradfuzz.oracles import torch_derivatives
 from gradfuzz.oracles.base import Array, Question
-from gradfuzz.oracles.plain_source import plain_source
-from gradfuzz.oracles.script import heading, inputs_source, reference_source, verdict_source
+from gradfuzz.oracles.plain_source import plain_source_in
+from gradfuzz.oracles.script import heading, inputs_source
+from gradfuzz.oracles.script_verdict import Across, truth_source
 from gradfuzz.oracles.torch_emit import HELPERS, TorchEmitter
 from gradfuzz.oracles.torch_loops import loop_source
 from gradfuzz.oracles.vmap_source import BATCHED, SPREAD, columns_source, gradient_source
@@ -19,9 +19,15 @@ _UNROLLED = ("torch:eager", "torch:func", "torch:jacobian", *(f"torch:{way}" for
 
 
 def source(
-    question: Question, point_index: int, oracle_name: str, expected: Mapping[str, Array], allowed: Mapping[str, Array] | None
+    question: Question,
+    point_index: int,
+    oracle_name: str,
+    expected: Mapping[str, Array],
+    allowed: Mapping[str, Array] | None,
+    across: Across | None = None,
+    title: str = "",
 ) -> str:
-    """The whole script; see `gradfuzz.oracles.torch.script`."""
+    """The whole script; see `gradfuzz.oracles.torch.script`. Torch itself is not imported."""
     way = oracle_name.removeprefix("torch:")
     floats = "float32" if _is_widened(question) else None
     if oracle_name in _UNROLLED:
@@ -35,18 +41,23 @@ def source(
     gradient, used = _batched(question, oracle_name) if batched else _gradient(question, oracle_name)
     if any("forward_ad" in text for text in used):
         imports += "from torch.autograd import forward_ad\n"
-    title = f"The derivative of this function by torch ({way}) is not the true one."
+    imports = f"import torch\n{imports}"
+    title = title or f"The derivative of this function by torch ({way}) is not the true one."
     parts = [
-        f"{heading(question, title, 'torch')}import torch\n{imports}\ndtype = torch.{question.precision}\n{inputs_source(question, point_index, floats)}",
+        f"{heading(question, title, 'torch', imports)}dtype = torch.{question.precision}\n{inputs_source(question, point_index, floats)}",
         *([columns_source(question, point_index, way, floats)] if batched else []),
         *helpers,
         function,
         *used,
         gradient,
-        f"# What is true, by mpmath\n\n{reference_source(question, point_index)}",
-        verdict_source(question, expected, allowed),
+        truth_source(question, point_index, expected, allowed, across),
     ]
     return "\n\n".join(parts)
+
+
+def _helper(name: str) -> str:
+    """The source of a function of `torch_derivatives`."""
+    return plain_source_in("gradfuzz.oracles.torch_derivatives", name)[name]
 
 
 def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
@@ -54,14 +65,14 @@ def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     modes = ", ".join(f'"{mode}"' for mode in question.modes)
     vs = "vs" if question.order > 1 else "[]"
     if oracle_name in ("torch:func", "torch:vmap"):
-        return f"by_func(of_wrt, xs, ws, {vs}, [{modes}])", [plain_source(torch_derivatives.by_func)]
+        return f"by_func(of_wrt, xs, ws, {vs}, [{modes}])", [_helper("by_func")]
     if oracle_name == "torch:jacobian":
-        return f"by_jacobians(of_wrt, xs, ws, {vs}, [{modes}])", [plain_source(torch_derivatives.by_jacobians)]
-    reverse = [plain_source(torch_derivatives.reverse)] if "rev" in question.modes else []
+        return f"by_jacobians(of_wrt, xs, ws, {vs}, [{modes}])", [_helper("by_jacobians")]
+    reverse = [_helper("reverse")] if "rev" in question.modes else []
     if "fwd" in question.modes:
-        functions = [*reverse, plain_source(torch_derivatives.each_direction), plain_source(torch_derivatives.by_autograd)]
+        functions = [*reverse, _helper("each_direction"), _helper("by_autograd")]
         return f"by_autograd(of_wrt, xs, ws, {vs}, [{modes}])[1]", functions
-    return f"by_reverse(of_wrt, xs, ws, {vs}, {question.order})[1]", [*reverse, plain_source(torch_derivatives.by_reverse)]
+    return f"by_reverse(of_wrt, xs, ws, {vs}, {question.order})[1]", [*reverse, _helper("by_reverse")]
 
 
 def _is_widened(question: Question) -> bool:
@@ -117,7 +128,7 @@ def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
         lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
         call, used = (
             f"reverse(zip({'[f(*point.values())]' if single else 'f(*point.values())'}, ws), xs, False)",
-            [plain_source(torch_derivatives.reverse)],
+            [_helper("reverse")],
         )
     else:
         call, used = _derivative(question, oracle_name)
