@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.questions import CHECKS, by_references, questions
+from gradfuzz.fuzzer.tested import Tested, added, tested
 from gradfuzz.fuzzer.twin_checks import peer_cases, twin_cases
 from gradfuzz.oracles.base import Answer, Oracle, Point, Precision, Question
 from gradfuzz.oracles.registry import resolve
@@ -106,6 +107,10 @@ class Batch:
     latest: str
     """The text of the last program."""
     coverage: Mapping[str, int]
+    tested: Tested = field(default_factory=dict)
+    """What the programs had in them."""
+    conventions: Mapping[str, int] = field(default_factory=dict)
+    """How many checks met each row of the ledger of conventions."""
 
 
 @functools.cache
@@ -137,12 +142,13 @@ def run(order: Order) -> Batch:
     found = drawn(order)
     asked: list[tuple[int, Question]] = []
     coverage: Counter[str] = Counter()
+    conventions: Counter[str] = Counter()
+    parts: list[Tested] = []
     for k, draw in enumerate(found):
         index = order.first + k
-        asked += [
-            (index, q)
-            for q in questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
-        ]
+        about = questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
+        asked += [(index, question) for question in about]
+        parts.append(tested(about))
         coverage.update(FAMILIES[order.family].reached(draw))
     counts: dict[str, Counts] = {}
     raws: list[Raw] = []
@@ -153,6 +159,7 @@ def run(order: Order) -> Batch:
         counts[name] = Counts()
         for _, case in cases_:
             counts[name].count(case)
+            conventions.update(case.conventions)
         wrong = [(k, case) for k, case in cases_ if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
         first_order = {k for k, case in wrong if case.question.order <= 1}
         for k, case in wrong:
@@ -165,7 +172,7 @@ def run(order: Order) -> Batch:
                 place = next(n for n, point in enumerate(points) if point is case.point) if points else 0
                 raws.append(Raw(alone, order.family, k, points, place))
     latest = to_text(found[-1].program) if found else ""
-    return Batch(order.number, len(found), counts, tuple(raws), explained, latest, coverage)
+    return Batch(order.number, len(found), counts, tuple(raws), explained, latest, coverage, added(parts), conventions)
 
 
 def stride_of(target: Oracle, family: str) -> int:

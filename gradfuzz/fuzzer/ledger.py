@@ -10,6 +10,7 @@ from gradfuzz.fuzzer.batch import Batch, Counts, Raw
 from gradfuzz.fuzzer.events import TargetSummary
 from gradfuzz.fuzzer.finding import Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.prove import Precedence, Proof, library, precedence
+from gradfuzz.fuzzer.tested import added, ordered
 from gradfuzz.programs.syntax import Const, walk
 from gradfuzz.strategies import FAMILIES
 
@@ -34,6 +35,8 @@ class Ledger:
         self._counts = {(name, family): Counts() for name, _ in oracles for family in families}
         self._families = tuple(families)
         self._coverage: Counter[str] = Counter()
+        self._tested: dict[str, Counter[str]] = {}
+        self._conventions: Counter[str] = Counter()
         self._entries: list[_Entry] = []
         self._counted: Counter[tuple[str, Class]] = Counter()
         self.programs = 0
@@ -47,6 +50,15 @@ class Ledger:
     @property
     def coverage(self) -> Mapping[str, int]:
         return {goal: self._coverage[goal] for family in self._families for goal in FAMILIES[family].goals}
+
+    @property
+    def tested(self) -> Mapping[str, Mapping[str, int]]:
+        return ordered(self._tested)
+
+    @property
+    def conventions(self) -> Mapping[str, int]:
+        """The most often met first."""
+        return dict(sorted(self._conventions.items(), key=lambda item: (-item[1], item[0])))
 
     def summaries(self) -> tuple[TargetSummary, ...]:
         """One per oracle and family."""
@@ -71,6 +83,8 @@ class Ledger:
         """Counts a batch."""
         self.programs += batch.programs
         self._coverage.update(batch.coverage)
+        self._tested = added([self._tested, batch.tested])
+        self._conventions.update(batch.conventions)
         for name, counts in batch.counts.items():
             self._counts[name, family].add(counts)
         for (name, kind), n in batch.explained.items():
