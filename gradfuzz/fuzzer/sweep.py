@@ -7,7 +7,6 @@ limit or Ctrl-C makes two sweeps differ, and then the end says that it is not co
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import os
 import shlex
@@ -27,10 +26,9 @@ from gradfuzz.fuzzer.batch import Batch, Order, Raw, drawn, is_slow
 from gradfuzz.fuzzer.batch import run as run_batch
 from gradfuzz.fuzzer.clusters import clusters
 from gradfuzz.fuzzer.docket import Docket, Queue
-from gradfuzz.fuzzer.environment import environment
 from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.ledger import Ledger
-from gradfuzz.fuzzer.memo import Forgetful, Memo
+from gradfuzz.fuzzer.memo import Forgetful, Memo, Work
 from gradfuzz.fuzzer.prove import Proof, prove
 from gradfuzz.fuzzer.questions import CHECKS
 from gradfuzz.fuzzer.workers import Here, Pool, Workers
@@ -80,8 +78,8 @@ class SweepConfig:
 def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     """The events of one sweep: `SweepStarted`, then `Progress` and `FindingFound` as they come, and `SweepFinished` at last.
 
-    `memo` is asked before a piece of work is given out, and told what came of it. `SweepFinished` comes after Ctrl-C, too, with what was found until then. Raises `UsageError`, `UnknownTargetError` and
-    `MissingExtraError` before the first event.
+    `memo` is asked before a piece of work is given out, and told what came of it. `SweepFinished` comes after Ctrl-C, too, with what was found
+    until then. Raises `UsageError`, `UnknownTargetError` and `MissingExtraError` before the first event.
     """
     oracles = _oracles(config)
     return _Sweep(config, oracles, memo or Forgetful()).events()
@@ -145,7 +143,6 @@ class _Sweep:
         self._oracles = [(o.name, o.version) for o in oracles]
         self._ledger = Ledger(self._oracles, config.families)
         self._docket = Docket({o.name for o in oracles if is_slow(o)})
-        self._environment = environment(datetime.datetime.now(datetime.UTC))
         self._started = time.monotonic()
         self._beat = self._started
         self._latest = ""
@@ -232,7 +229,7 @@ class _Sweep:
                 while batches and batches[-1][1].cancel():
                     batches.pop()
             for queue, raw in self._docket.ready():
-                proofs[queue] = raw, self._workers.submit(prove, raw, self._docket.known(queue))
+                proofs[queue] = raw, self._give(prove, raw, self._docket.known(queue))
             self._ledger.count(self._docket.skipped)
             self._docket.skipped.clear()
             if not batches and not proofs:
@@ -245,12 +242,12 @@ class _Sweep:
             except BrokenProcessPool:
                 yield self._restarted(batches, proofs)
 
-    def _give(self, do: Callable[[W], R], work: W) -> Future[R]:
-        """The promise of what comes of a piece of work: kept at once where the memo knows it."""
+    def _give(self, do: Callable[..., Any], work: Work, *more: Any) -> Future[Any]:
+        """The promise of what comes of a piece of work: kept at once where the memo knows it. What it takes `more` follows from earlier work."""
         known = self._memo.recall(work)
         if known is None:
-            return self._workers.submit(do, work)
-        future: Future[R] = Future()
+            return self._workers.submit(do, work, *more)
+        future: Future[Any] = Future()
         future.set_result(known)
         return future
 
@@ -295,7 +292,7 @@ class _Sweep:
         for raw in raws:
             if self._again((raw.case.oracle, raw.family, raw.index)):
                 queue = self._docket.queue(raw.case.oracle)
-                proofs[queue] = raw, self._workers.submit(prove, raw, self._docket.known(queue))
+                proofs[queue] = raw, self._give(prove, raw, self._docket.known(queue))
             else:
                 lost += 1
                 self._docket.settled(raw, Proof(None))
@@ -341,9 +338,6 @@ class _Sweep:
             rerun=rerun_command(self._config),
             coverage=ledger.coverage,
             clusters=clusters(findings),
-            tested=ledger.tested,
-            conventions=ledger.conventions,
-            environment=self._environment,
         )
 
 

@@ -6,8 +6,10 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing.connection import wait
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 __all__ = ["Here", "Pool", "Workers"]
@@ -89,5 +91,13 @@ def _single_threaded() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """Runs first in every worker: Ctrl-C is the parent's affair."""
+    """Runs first in every worker: Ctrl-C is the parent's affair, and a worker whose parent was killed ends, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "this is a worker"
+    wait([parent.sentinel])
+    os._exit(1)
