@@ -1,7 +1,7 @@
 """The JSON documents: stable contracts, fields may be added and are never renamed.
 
     check   {program, points: [{inputs, truth, answers}]}
-    sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters}
+    sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested, conventions, environment}
     probe   {target, suite, tables: [{title, columns, rows}], cells: [{number, word, ways, op, use, column, by, text, references, script}]}
     targets {targets: [{name, version, installed, ...}]}
     targets conventions {conventions: [{name, ops, why, nan, source, examples: [{expression, at, slopes, answers, forward}]}]}
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
+from gradfuzz.fuzzer.evidence import Adjoints, Curve, Differences, Evidence, Variant
 from gradfuzz.fuzzer.finding import Case, Cause, Finding, FindingPoint
 from gradfuzz.fuzzer.report_card import ProbeReport
 from gradfuzz.oracles.base import Array, Truth
@@ -65,6 +66,9 @@ def sweep_document(finished: SweepFinished) -> dict[str, Json]:
         "findings": [_finding(finding) for finding in finished.findings],
         "clusters": [{"label": cluster.label, "findings": list(cluster.findings)} for cluster in finished.clusters],
         "coverage": dict(finished.coverage),
+        "tested": {kind: dict(counts) for kind, counts in finished.tested.items()},
+        "conventions": dict(finished.conventions),
+        "environment": dict(finished.environment),
     }
 
 
@@ -224,6 +228,8 @@ def _finding(finding: Finding) -> dict[str, Json]:
         "note": finding.note,
         "cause": _cause(finding.cause),
         "script": finding.script,
+        "ports": dict(finding.ports),
+        "evidence": _evidence(finding.evidence),
     }
 
 
@@ -237,6 +243,80 @@ def _cause(cause: Cause | None) -> Json:
         "reported": cause.reported,
         "also": list(cause.also),
     }
+
+
+def _evidence(evidence: Evidence | None) -> Json:
+    if evidence is None:
+        return None
+    return {
+        "curve": _curve(evidence.curve),
+        "variants": [_variant(variant) for variant in evidence.variants],
+        "differences": _differences(evidence.differences),
+        "adjoints": _adjoints(evidence.adjoints),
+    }
+
+
+def _curve(curve: Curve | None) -> Json:
+    if curve is None:
+        return None
+    return {
+        "varied": _entry(*curve.varied),
+        "entry": _entry(*curve.entry),
+        "samples": [
+            {
+                "x": encode_float(s.x),
+                "expected": encode_float(s.expected),
+                "bound": encode_float(s.bound),
+                "got": encode_float(s.got),
+                "allowed": encode_float(s.allowed),
+                "label": s.label.value,
+            }
+            for s in curve.samples
+        ],
+    }
+
+
+def _variant(variant: Variant) -> dict[str, Json]:
+    return {
+        "aspect": variant.aspect.value,
+        "name": variant.name,
+        "at": variant.at,
+        "expected": _number(variant.expected),
+        "bound": _number(variant.bound),
+        "got": _number(variant.got),
+        "ratio": _number(variant.ratio),
+        "label": variant.label.value,
+    }
+
+
+def _differences(differences: Differences | None) -> Json:
+    if differences is None:
+        return None
+    return {
+        "entry": _entry(*differences.entry),
+        "expected": encode_float(differences.expected),
+        "got": encode_float(differences.got),
+        "target_error": encode_float(differences.target_error),
+        "steps": [{"h": encode_float(step.h), "error": encode_float(step.error)} for step in differences.steps],
+    }
+
+
+def _adjoints(adjoints: Adjoints | None) -> Json:
+    if adjoints is None:
+        return None
+    return {
+        "carry": adjoints.carry,
+        "expected": [encode_float(value) for value in adjoints.expected],
+        "got": [encode_float(value) for value in adjoints.got],
+    }
+
+
+def _entry(name: str, index: tuple[int, ...]) -> dict[str, Json]:
+    return {"input": name, "index": list(index)}
+
+
+def _number(value: float | None) -> Json:
+    return None if value is None else encode_float(value)
 
 
 def _finding_point(point: FindingPoint) -> dict[str, Json]:
