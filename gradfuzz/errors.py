@@ -12,7 +12,7 @@
     ├── UnknownTargetError        no oracle of that name
     ├── MissingExtraError         the oracle's library is not installed
     ├── ProtocolError             a message between gradfuzz and an adapter that is none
-    ├── TargetFault               the process of a target died, hung, or broke the protocol
+    ├── TargetProcessError        the process of a target died, hung, or broke the protocol
     ├── RecordError               a recorded or exported document that cannot be read
     ├── StoreError                a store or a report that cannot be opened or written
     └── UsageError                an option or argument that makes no sense
@@ -100,7 +100,7 @@ class ProtocolError(GradfuzzError):
     """A line that is no message of the protocol, or one that does not belong where it came."""
 
 
-class TargetFault(GradfuzzError):
+class TargetProcessError(GradfuzzError):
     """The process of a target died, hung, took too much or broke the protocol. `kind` is one of those of `oracles.foreign.process`.
 
     `stderr` is the end of what the process wrote there.
@@ -111,7 +111,7 @@ class TargetFault(GradfuzzError):
         self.kind = kind
         self.stderr = stderr
 
-    def __reduce__(self) -> tuple[type[TargetFault], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type[TargetProcessError], tuple[str, str, str]]:
         return type(self), (self.kind, str(self), self.stderr)
 
 

@@ -19,6 +19,7 @@ LAW: dict[str, tuple[str, ...]] = {
     "engine": ("errors", "programs"),
     "strategies": ("errors", "programs"),
     "oracles": ("errors", "programs", "engine"),
+    "adapters": ("errors", "programs", "engine", "oracles"),
     "fuzzer": ("errors", "programs", "engine", "strategies", "oracles"),
     "reports": (
         *("errors", "programs", "oracles.base"),
@@ -38,11 +39,11 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "hypothesis": ("strategies/", "fuzzer/"),
     "jinja2": ("reports/",),
     "markupsafe": ("reports/",),
-    "msgspec": ("fuzzer/",),
+    "msgspec": ("fuzzer/", "oracles/foreign/"),
     "rich": ("reports/", "cli"),
     "click": ("cli",),
     "rich_click": ("cli",),
-    "autograd": (),
+    "autograd": ("adapters/autograd",),
 }
 """Library: where its import may stand (a prefix of the path inside the package)."""
 

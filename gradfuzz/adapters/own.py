@@ -1,0 +1,220 @@
+"""Serves oracles of this installation by the protocol: `python -m gradfuzz.adapters.own jax`, or `engine`, `mutant:nx-1747`, `torch:scan`.
+
+So a target that is written in Python as an oracle can run in a supervised process like any other.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, cast
+
+import numpy as np
+
+from gradfuzz.errors import GradfuzzError, ProtocolError
+from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
+from gradfuzz.oracles.foreign import protocol
+from gradfuzz.oracles.foreign.protocol import (
+    Asked,
+    Bye,
+    ByeOk,
+    Define,
+    DefineOk,
+    EvalOk,
+    Failure,
+    Hello,
+    HelloOk,
+    PointReply,
+    Request,
+    Result,
+    Tensor,
+    Way,
+)
+from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
+from gradfuzz.oracles.foreign.wire import from_wire
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.interpret import TRIP_LIMIT
+from gradfuzz.programs.ops import OPS
+from gradfuzz.programs.precision import FORMATS
+from gradfuzz.programs.syntax import Program
+
+__all__ = ["Server", "main"]
+
+
+class Server:
+    """Replies to requests. What an oracle cannot answer, it says when it is asked: its hello promises everything."""
+
+    def __init__(self, oracles: Sequence[Oracle], target: str) -> None:
+        self._oracles = {_way_name(o.name, target): o for o in oracles}
+        self._target = target
+        self._programs: OrderedDict[str, Program] = OrderedDict()
+
+    def hello(self) -> HelloOk:
+        first = next(iter(self._oracles.values()))
+        return HelloOk(
+            protocol.VERSION,
+            self._target,
+            first.version,
+            f"Python {sys.version.split()[0]}",
+            [_way(name, oracle) for name, oracle in self._oracles.items()],
+            ["base64"],
+        )
+
+    def reply(self, line: bytes) -> tuple[bytes, bool]:
+        """The reply to a line, and whether the conversation goes on."""
+        number = 0
+        try:
+            request = protocol.decode_request(line)
+            number = request.id
+            return _ok(number, self._ok(request)), not isinstance(request, Bye)
+        except NotImplementedError as error:
+            return _line(number, unsupported=str(error)), True
+        except MemoryError as error:
+            return _line(number, error=Failure("out_of_memory", str(error) or "MemoryError")), True
+        except (GradfuzzError, KeyError) as error:
+            return _line(number, error=Failure("bad_request", f"{type(error).__name__}: {error}")), True
+        except Exception as error:  # noqa: BLE001 - whatever happens, the conversation goes on
+            return _line(number, error=Failure("exception", f"{type(error).__name__}: {error}")), True
+
+    def _ok(self, request: Request) -> object:
+        match request:
+            case Hello():
+                return self.hello()
+            case Define():
+                for name in request.forget:
+                    self._programs.pop(name, None)
+                if request.trip_limit != TRIP_LIMIT:
+                    raise ProtocolError(f"the trip limit here is {TRIP_LIMIT}, not {request.trip_limit}")
+                self._programs[request.program] = from_wire(request.form)
+                return DefineOk()
+            case Asked():
+                if isinstance(request, protocol.Emit):
+                    raise NotImplementedError("reproducers are written by gradfuzz itself")
+                return self._eval(request)
+            case Bye():
+                return ByeOk()
+
+    def _eval(self, request: Asked) -> EvalOk:
+        oracle = self._oracles[request.way]
+        question = _question(request, self._programs[request.program])
+        answers = oracle.answer(question)
+        stacked = _stacked(answers)
+        return stacked if stacked is not None else EvalOk(results=[_point(a) for a in answers])
+
+
+def _question(request: Asked, program: Program) -> Question:
+    inputs = {name: split(_led(name, t, request.count), request.count) for name, t in request.inputs.items()}
+    points = tuple(Point({p.name: inputs[p.name][k] for p in program.params}) for k in range(request.count))
+    return Question(
+        program,
+        points,
+        request.dtype,
+        tuple(request.wrt),
+        cast("tuple[Mode, ...]", tuple(request.modes)),
+        tuple(None if w is None else from_tensor(w).astype(np.float64) for w in request.weights),
+        {name: from_tensor(t).astype(np.float64) for name, t in request.directions.items()},
+    )
+
+
+def _led(name: str, tensor: Tensor, count: int) -> Array:
+    if not tensor.shape or tensor.shape[0] != count:
+        raise ProtocolError(f"the input {name} has the shape {tensor.shape}: its first axis is that of the {count} points")
+    return from_tensor(tensor)
+
+
+def _stacked(answers: Sequence[Answer]) -> EvalOk | None:
+    """All answers at once, where every one is ok and they are alike."""
+    if len(answers) < 2 or any(a.status != "ok" for a in answers):
+        return None
+    first = answers[0]
+    try:
+        values = [_joined([a.values[k] for a in answers]) for k in range(len(first.values))]
+        gradient = {name: _joined([a.gradient[name] for a in answers]) for name in first.gradient}
+    except (ValueError, KeyError, IndexError):
+        return None
+    if any(len(a.values) != len(values) or len(a.gradient) != len(gradient) for a in answers):
+        return None
+    return EvalOk(stacked=_result(values, gradient))
+
+
+def _joined(arrays: Sequence[Array]) -> Array:
+    first = np.asarray(arrays[0]).dtype
+    if any(a.dtype is not first for a in arrays):
+        raise ValueError("not alike")
+    return np.array(arrays)
+
+
+def _result(values: Sequence[Array], gradient: Mapping[str, Array]) -> Result:
+    return Result([to_tensor(v, binary=True) for v in values], {n: to_tensor(g, binary=True) for n, g in gradient.items()})
+
+
+def _point(answer: Answer) -> PointReply:
+    if answer.status == "ok":
+        return PointReply(ok=_result(answer.values, answer.gradient))
+    if answer.status == "error":
+        return PointReply(error=Failure("exception", answer.message))
+    return PointReply(unsupported=answer.message)
+
+
+def _way_name(oracle: str, target: str) -> str:
+    """The way alone, "scan" of jax:scan; "" where the oracle is what was asked for."""
+    return "" if oracle == target else oracle.removeprefix(f"{target}:")
+
+
+def _way(name: str, oracle: Oracle) -> Way:
+    return Way(
+        name,
+        list(OPS),
+        list(FORMATS),
+        ["rev", "fwd"],
+        [0, 1, 2, 3],
+        ["for", "while", "repeat"],
+        ["branches", "break", "continue", "nested", "runtime_trips"],
+        oracle.stride,
+        oracle.by_shape,
+        oracle.variant,
+        oracle.together,
+    )
+
+
+def _ok(number: int, found: object) -> bytes:
+    return protocol.encode({"id": number, "ok": found})
+
+
+def _line(number: int, **arm: str | Failure) -> bytes:
+    return protocol.encode({"id": number, **arm})
+
+
+def _private_pipes() -> tuple[IO[bytes], Callable[[bytes], object]]:
+    """stdin and stdout for the protocol alone: what a library prints goes to stderr, and nobody else reads what is sent."""
+    reader, writer = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+
+    def write(line: bytes) -> None:
+        rest = memoryview(line)
+        while rest:
+            rest = rest[os.write(writer, rest) :]
+
+    return os.fdopen(reader, "rb"), write
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serves until bye, or until nobody is there any more."""
+    if len(arguments) != 1:
+        raise SystemExit("usage: python -m gradfuzz.adapters.own TARGET")
+    reader, write = _private_pipes()
+    (target,) = arguments
+    server = Server(resolve(target), target)
+    for line in reader:
+        reply, goes_on = server.reply(line)
+        write(reply)
+        if not goes_on:
+            return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,46 @@
+"""The guardian of this process: started with the first worker, told of every process group that begins and ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+__all__ = ["begun", "ended"]
+
+_SCRIPT = Path(__file__).with_name("guardian.py")
+_lock = threading.Lock()
+_guardians: dict[int, subprocess.Popen[bytes]] = {}
+"""By the process that started it: what is forked from gradfuzz needs its own."""
+
+
+def begun(group: int) -> None:
+    """The process group `group` is ours: it has to end when this process does."""
+    with _lock:
+        _tell(f"+{group}\n")
+
+
+def ended(group: int) -> None:
+    """The group has ended; its number may be given to others."""
+    with _lock:
+        if os.getpid() in _guardians:
+            _tell(f"-{group}\n")
+
+
+def _tell(line: str) -> None:
+    guardian = _guardians.get(os.getpid())
+    if guardian is None or guardian.poll() is not None:
+        guardian = _guardians[os.getpid()] = subprocess.Popen(  # noqa: S603 - our own script
+            [sys.executable, "-I", "-S", str(_SCRIPT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    assert guardian.stdin is not None, "it is a pipe"
+    with contextlib.suppress(OSError):  # it was killed this moment; the next line starts another one
+        guardian.stdin.write(line.encode())
+        guardian.stdin.flush()

@@ -1,0 +1,267 @@
+"""A way into a target in a process of its own, as an oracle.
+
+A reply becomes an answer as it is: what the library raised is an error, what it returned in the wrong shape or dtype stays wrong. A fault of the
+process is an error, too, whose message begins with what it was ("SIGSEGV", "timed out", "out of memory", "protocol", ...); the
+other points of the question are asked about again, each alone.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from msgspec import UnsetType
+
+from gradfuzz.errors import ProtocolError, TargetProcessError, UnknownTargetError
+from gradfuzz.oracles.base import Answer, Array, Oracle, Question
+from gradfuzz.oracles.foreign.protocol import Eval, EvalOk, Failure, Feature, LoopForm, Result, Tensor, Way
+from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
+from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker
+from gradfuzz.programs.precision import FORMATS
+from gradfuzz.programs.recent import Recent
+from gradfuzz.programs.syntax import Break, Const, Continue, For, If, Program, Repeat, While, walk
+from gradfuzz.programs.typecheck import typecheck
+
+__all__ = ["ForeignOracle", "named_ways", "worker"]
+
+_HARD = 2
+"""After so many points in a row whose question ends the process, the others of the question are taken to do so, too."""
+
+
+class ForeignOracle(Oracle):
+    """One of the ways that an adapter lists in its hello."""
+
+    def __init__(self, name: str, worker: Worker, way: Way, version: str, *, binary: bool = False) -> None:
+        self.name = name
+        self.version = version
+        self.stride = way.stride
+        self.by_shape = way.by_shape
+        self.variant = way.variant
+        self.together = way.together
+        self.worker = worker
+        self._way = way
+        self._ops = frozenset(way.ops)
+        self._binary = binary
+
+    def supports(self, question: Question) -> str | None:
+        way, who = self._way, self.name
+        if question.precision not in way.dtypes:
+            return f"{who} does not compute in {question.precision}"
+        if question.order not in way.orders:
+            return f"{who} has no derivatives of order {question.order}"
+        for mode in question.modes:
+            if mode not in way.modes:
+                return f"{who} has no {'forward' if mode == 'fwd' else 'reverse'} mode"
+        needs = _needs.get(question.program)
+        for what, needed, has in (
+            ("op", needs.ops, self._ops),
+            ("loop of the form", needs.loops, way.loops),
+            ("support for", needs.features, way.features),
+        ):
+            missing = sorted(needed.difference(has))
+            if missing:
+                return f"{who} has no {what} {missing[0].replace('_', ' ') if what == 'support for' else missing[0]}"
+        return None
+
+    def answer(self, question: Question) -> list[Answer]:
+        reason = self.supports(question)
+        if reason is not None:
+            return [Answer("unsupported", message=reason)] * len(question.points)
+        if not question.points:
+            return []
+        try:
+            return self._asked(question)
+        except TargetProcessError as fault:
+            if len(question.points) == 1 or self.together:
+                return [Answer("error", message=_words(fault))] * len(question.points)
+        return self._one_by_one(question)
+
+    def _one_by_one(self, question: Question) -> list[Answer]:
+        """The answers to a question that ended the process: which of the points did it?"""
+        answers: list[Answer] = []
+        in_a_row = 0
+        for point in question.points:
+            if in_a_row == _HARD:
+                answers.append(answers[-1])
+                continue
+            try:
+                answers += self._asked(replace(question, points=(point,)))
+                in_a_row = 0
+            except TargetProcessError as fault:
+                answers.append(Answer("error", message=_words(fault)))
+                in_a_row += 1
+        return answers
+
+    def _asked(self, question: Question) -> list[Answer]:
+        count = len(question.points)
+        try:
+            reply = self.worker.eval(_defined.get(question.program), self.request(question))
+            return self._answers(question, reply, count)
+        except Refused as refused:
+            return [_refusal(question, refused.message, refused.failure)] * count
+        except ProtocolError as error:  # a tensor that is none; the line itself was sound
+            return [Answer("error", message=f"protocol: {error}")] * count
+
+    def request(self, question: Question) -> Eval:
+        """The question as a request, without the id and the program's name."""
+        precision, binary = question.precision, self._binary
+        floats = {p.name: precision for p in question.program.params if p.type.dtype == "float"}
+        inputs = {
+            p.name: to_tensor(
+                np.array([point.inputs[p.name] for point in question.points]), binary=binary, dtype=floats.get(p.name)
+            )
+            for p in question.program.params
+        }
+        return Eval(
+            id=0,
+            program="",
+            way=self._way.name,
+            dtype=precision,
+            count=len(question.points),
+            inputs=inputs,
+            wrt=list(question.wrt),
+            modes=list(question.modes),
+            weights=[None if w is None else to_tensor(w, binary=binary, dtype=precision) for w in question.weights],
+            directions={n: to_tensor(question.directions[n], binary=binary, dtype=precision) for n in question.wrt}
+            if question.order > 1
+            else {},
+        )
+
+    def _answers(self, question: Question, reply: EvalOk, count: int) -> list[Answer]:
+        if isinstance(reply.stacked, Result):
+            values = [_along_points(t, count) for t in reply.stacked.values]
+            slopes = {name: _along_points(t, count) for name, t in reply.stacked.gradient.items()}
+            return [Answer("ok", tuple([v[k] for v in values]), {name: s[k] for name, s in slopes.items()}) for k in range(count)]
+        assert not isinstance(reply.results, UnsetType), "a reply has one of the two"
+        if len(reply.results) != count:
+            raise ProtocolError(f"{len(reply.results)} results for {count} points")
+        answers = []
+        for entry in reply.results:
+            if isinstance(entry.ok, Result):
+                values_ = tuple(from_tensor(t) for t in entry.ok.values)
+                answers.append(Answer("ok", values_, {name: from_tensor(t) for name, t in entry.ok.gradient.items()}))
+            elif isinstance(entry.error, Failure):
+                answers.append(_refusal(question, entry.error.message, entry.error))
+            else:
+                answers.append(Answer("unsupported", message=str(entry.unsupported)))
+        return answers
+
+
+def _along_points(tensor: Tensor, count: int) -> list[Array]:
+    if not tensor.shape or tensor.shape[0] != count:
+        raise ProtocolError(f"a stacked tensor of shape {tensor.shape} for {count} points")
+    return split(from_tensor(tensor), count)
+
+
+def _refusal(question: Question, message: str, failure: Failure | None) -> Answer:
+    """What a reply that is not ok says. What refuses to return something that is not finite is taken to have returned NaN."""
+    if failure is None:
+        return Answer("unsupported", message=message)
+    if failure.kind == "non_finite":
+        return _not_a_number(question)
+    if failure.kind == "exception":
+        return Answer("error", message=message)
+    return Answer("error", message=f"{failure.kind.replace('_', ' ')}: {message}")
+
+
+def _not_a_number(question: Question) -> Answer:
+    dtype = FORMATS[question.precision].dtype
+    values = tuple(
+        np.full(t.sizes, np.nan, dtype) if t.is_float else np.zeros(t.sizes, np.int64 if t.dtype == "int" else np.bool_)
+        for t in typecheck(question.program).outputs
+    )
+    shapes = {p.name: p.type.sizes for p in question.program.params}
+    wanted = question.wrt if question.modes else ()
+    return Answer("ok", values, {name: np.full(shapes[name], np.nan, dtype) for name in wanted})
+
+
+def _words(fault: TargetProcessError) -> str:
+    lines = [line.strip() for line in fault.stderr.splitlines() if line.strip()]
+    return f"{fault}; its stderr ends with: {lines[-1][:200]}" if lines and "stderr" not in str(fault) else str(fault)
+
+
+# What a program needs --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    ops: frozenset[str]
+    loops: frozenset[LoopForm]
+    features: frozenset[Feature]
+
+
+def _needed(program: Program) -> _Needs:
+    defined = _defined.get(program)
+    nodes = tuple(walk(program))
+    loops: set[LoopForm] = set()
+    features: set[Feature] = set()
+    for node in nodes:
+        match node:
+            case While() | Repeat() | For():
+                loops.add("for" if isinstance(node, For) else "while" if isinstance(node, While) else "repeat")
+                if any(isinstance(inner, (While, Repeat, For)) for inner in walk(node.body)):
+                    features.add("nested")
+                if isinstance(node, For) and not isinstance(node.count, Const):
+                    features.add("runtime_trips")
+            case If():
+                features.add("branches")
+            case Break():
+                features.add("break")
+            case Continue():
+                features.add("continue")
+    return _Needs(frozenset(_ops_of(defined.form["body"])), frozenset(loops), frozenset(features))
+
+
+def _ops_of(data: Any) -> set[str]:
+    """The ops of a program as it is sent: conversions are among them."""
+    found: set[str] = set()
+    waiting = [data]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Mapping):
+            if "op" in here:
+                found.add(here["op"])
+                waiting += here["args"]
+            else:
+                waiting += here.values()
+        elif isinstance(here, list):
+            waiting += here
+    return found
+
+
+_defined: Recent[Program, Defined] = Recent(Defined.of, 256)
+_needs: Recent[Program, _Needs] = Recent(_needed, 256)
+
+
+# Names -----------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def worker(command: str) -> Worker:
+    """The worker of a command: one for all its ways, and for as long as this process lives."""
+    return Worker(command)
+
+
+def named_ways(target: str, command: str, separator: str = "#") -> list[Oracle]:
+    """The oracles of an adapter: `target` is its name where it has one way without a name, `target#way` otherwise.
+
+    Raises `UnknownTargetError` where the command cannot be started, or says no hello.
+    """
+    asked = worker(command)
+    try:
+        hello = asked.hello
+    except TargetProcessError as fault:
+        raise UnknownTargetError(f"{target!r} does not answer: {_words(fault)}") from fault
+    return [
+        ForeignOracle(
+            f"{target}{separator}{way.name}" if way.name else target,
+            asked,
+            way,
+            hello.version,
+            binary="base64" in hello.features,
+        )
+        for way in hello.ways
+    ]

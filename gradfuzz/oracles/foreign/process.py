@@ -1,0 +1,310 @@
+"""One child process that is sent lines and answers with lines, and is not trusted.
+
+It runs in a session of its own, so that everything it starts can be killed with it. Whoever waits for a line waits until a deadline, and
+meanwhile the memory of the process and of its children is watched, its stderr kept and the size of its line limited. What can go
+wrong is a `TargetProcessError` of one of these kinds:
+
+    start       the command could not be started
+    signal      killed by a signal that nobody here sent
+    exit        exited in the middle of a conversation
+    timeout     no line in time
+    half_line   the same, with a line begun
+    memory      took more than it may
+    flood       wrote more than it may without an answer in it
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shlex
+import signal
+import subprocess
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradfuzz.errors import TargetProcessError
+from gradfuzz.oracles.foreign import care
+from gradfuzz.oracles.foreign.protocol import quoted
+
+__all__ = ["Limits", "Process"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a target may take. Times in seconds, sizes in bytes."""
+
+    start: float = 120.0
+    """Until it says hello: libraries are slow to load."""
+    request: float = 60.0
+    memory: int = 8 << 30
+    """Resident memory of the process and its children together."""
+    line: int = 64 << 20
+    """The longest line, and the most that may come where no line was asked for."""
+    stderr: int = 16 << 10
+    """How much of the end of stderr is kept."""
+    restarts: int = 1000
+    """How often a process is started again."""
+    in_a_row: int = 5
+    """How often without an answer in between."""
+
+
+_CHUNK = 1 << 16
+_WATCH = 0.05
+"""Seconds between two looks at the memory of a process that is waited for."""
+_SELDOM = 1.0
+"""Seconds between two looks at that of one that answers at once."""
+_QUIET = 0.1
+"""Seconds without output after which a process that wrote what nobody asked for has finished."""
+_LEAVING = 1.0
+"""Seconds that a process whose stdout has ended has for its end."""
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Process:
+    """A running child. `close` ends it; so does the end of this object or of this process."""
+
+    def __init__(self, command: Sequence[str], limits: Limits, environment: Mapping[str, str] | None = None) -> None:
+        self.limits = limits
+        try:
+            self._child = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=None if environment is None else dict(environment),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise TargetProcessError("start", f"start: {shlex.join(command)} cannot be started: {error}") from error
+        self.pid = self._child.pid
+        care.begun(self.pid)
+        self._end = weakref.finalize(self, _end, self._child, os.getpid())
+        pipes = self._child.stdin, self._child.stdout, self._child.stderr
+        assert all(pipe is not None for pipe in pipes), "all three are pipes"
+        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe is not None)
+        for fd in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(fd, False)
+        self._poll = select.poll()
+        self._poll.register(self._stdout, select.POLLIN)
+        self._poll.register(self._stderr, select.POLLIN)
+        self._buffer = bytearray()
+        self._errors = bytearray()
+        self._looked = time.monotonic()
+
+    # Lines
+
+    def exchange(self, line: bytes, seconds: float) -> bytes:
+        """Sends `line` and waits for one; what comes back is without its end of line."""
+        deadline = time.monotonic() + seconds
+        self._send(memoryview(line), deadline, seconds)
+        return self.receive(deadline, seconds)
+
+    def receive(self, deadline: float, seconds: float) -> bytes:
+        """The next line, waiting until `deadline`; `seconds` is how long that is in words."""
+        searched = 0
+        while True:
+            end = self._buffer.find(b"\n", searched)
+            if end >= 0:
+                line = bytes(self._buffer[:end])
+                del self._buffer[: end + 1]
+                return line
+            searched = len(self._buffer)
+            if searched > self.limits.line:
+                raise self._fault(
+                    "flood", f"flood: {searched:,} bytes without an end of line: {quoted(bytes(self._buffer[:300]))}"
+                )
+            if not self._wait(deadline):
+                raise self._late(seconds)
+
+    def stray(self) -> int:
+        """How many bytes of output there are that nobody asked for, after waiting for the process to fall silent."""
+        total, deadline = len(self._buffer), time.monotonic() + 2.0
+        self._buffer.clear()
+        with contextlib.suppress(TargetProcessError):
+            while total <= self.limits.line and self._wait(min(deadline, time.monotonic() + _QUIET)):
+                total += len(self._buffer)
+                self._buffer.clear()
+        return total
+
+    @property
+    def pending(self) -> bytes:
+        """What has come and was not asked for."""
+        return bytes(self._buffer)
+
+    @property
+    def stderr(self) -> str:
+        """The end of what it wrote there."""
+        with contextlib.suppress(OSError):
+            self._read_errors()
+        return self._errors.decode("utf-8", "replace")
+
+    def _send(self, rest: memoryview, deadline: float, seconds: float) -> None:
+        """A line longer than the pipe is taken in parts, and what the process writes meanwhile is read: it must not wait for us."""
+        rest = rest[self._write(rest) :]
+        if not rest:
+            return
+        self._poll.register(self._stdin, select.POLLOUT)
+        try:
+            while rest:
+                if not self._wait(deadline):
+                    raise self._late(seconds)
+                if len(self._buffer) > self.limits.line:
+                    raise self._fault("flood", f"flood: {len(self._buffer):,} bytes while it was being asked")
+                rest = rest[self._write(rest) :]
+        finally:
+            self._poll.unregister(self._stdin)
+
+    def _write(self, data: memoryview) -> int:
+        try:
+            return os.write(self._stdin, data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            raise self._gone() from None
+
+    def _wait(self, deadline: float) -> bool:
+        """Waits until the process wrote to stdout, takes input again, or the deadline has passed (False)."""
+        while True:
+            now = time.monotonic()
+            if now - self._looked >= _SELDOM:
+                self._look()
+            events = self._poll.poll(max(0.0, min(_WATCH, deadline - now)) * 1000.0)
+            if not events:
+                self._look()
+                if not self.alive:  # something that it started still holds its pipes
+                    raise self._gone()
+                if time.monotonic() >= deadline:
+                    return False
+                continue
+            ready = {fd for fd, _ in events}
+            if self._stderr in ready:
+                self._read_errors()
+            if self._stdout in ready:
+                self._read_output()
+                return True
+            if self._stdin in ready:
+                return True
+
+    def _read_output(self) -> None:
+        try:
+            data = os.read(self._stdout, _CHUNK)
+        except BlockingIOError:
+            return
+        if not data:
+            raise self._gone()
+        self._buffer += data
+
+    def _read_errors(self) -> None:
+        try:
+            data = os.read(self._stderr, _CHUNK)
+        except BlockingIOError:
+            return
+        if not data:
+            with contextlib.suppress(KeyError):
+                self._poll.unregister(self._stderr)
+        self._errors += data
+        del self._errors[: -self.limits.stderr]
+
+    # Faults
+
+    def _look(self) -> None:
+        self._looked = time.monotonic()
+        used = resident(self.pid)
+        if used > self.limits.memory:
+            raise self._fault("memory", f"out of memory: it took more than the {_size(self.limits.memory)} it may")
+
+    def _late(self, seconds: float) -> TargetProcessError:
+        if self._buffer:
+            return self._fault(
+                "half_line", f"half a line: {quoted(bytes(self._buffer[:300]))}, and no end of it within {seconds:g} seconds"
+            )
+        return self._fault("timeout", f"timed out: no answer within {seconds:g} seconds")
+
+    def _gone(self) -> TargetProcessError:
+        """What became of a process whose pipes have ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(_LEAVING)
+        code = self._child.returncode
+        if code is None:
+            return self._fault("exit", "exited: it closed its stdout, and ran on")
+        _kill(self.pid)
+        half = f", in the middle of the line {quoted(bytes(self._buffer[:300]))}" if self._buffer else ""
+        if code < 0:
+            return self._fault("signal", f"{_signal(-code)}: the process was killed by signal {-code}{half}")
+        return self._fault("exit", f"exited: the process ended with code {code}{half}")
+
+    def _fault(self, kind: str, message: str) -> TargetProcessError:
+        return TargetProcessError(kind, message, self.stderr)
+
+    # The end
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs. One that has ended takes along what it started: its number may be given to others from now on."""
+        before = self._child.returncode
+        after = self._child.poll()
+        if before is None and after is not None:
+            _kill(self.pid)
+        return after is None
+
+    def kill(self) -> None:
+        """Kills the process and everything in its group, and leaves it to others to notice."""
+        if self.alive:
+            _kill(self.pid)
+
+    def close(self) -> None:
+        """Kills the process and everything in its group."""
+        self._end()
+
+
+def _end(child: subprocess.Popen[bytes], owner: int) -> None:
+    """The group first, while its leader, dead or alive, still holds its number."""
+    if os.getpid() != owner:
+        return
+    if child.returncode is None:
+        _kill(child.pid)
+    for pipe in (child.stdin, child.stdout, child.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    child.wait()
+    care.ended(child.pid)
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _size(count: int) -> str:
+    return f"{count / (1 << 30):.3g} GiB" if count >= 1 << 30 else f"{count / (1 << 20):.3g} MiB"
+
+
+# Memory ----------------------------------------------------------------------------------------------------------------
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process and its descendants hold, as far as the system tells: 0 where there is no /proc."""
+    total = 0
+    waiting = [pid]
+    while waiting:
+        here = Path("/proc", str(waiting.pop()))
+        try:
+            total += int((here / "statm").read_text().split()[1]) * _PAGE
+            for task in (here / "task").iterdir():
+                waiting += map(int, (task / "children").read_text().split())
+        except (OSError, ValueError, IndexError):
+            continue
+    return total

@@ -1,0 +1,110 @@
+"""Arrays in messages, bit for bit.
+
+Entries as numbers are for people and for short arrays; long ones go as base64 where the adapter reads that.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, cast, get_args
+
+import numpy as np
+from msgspec import UNSET
+
+from gradfuzz.errors import ProtocolError
+from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.foreign.protocol import DTypeName, FloatName, OtherName, Scalar, Tensor
+from gradfuzz.programs.json_form import encode_float
+from gradfuzz.programs.precision import is_float
+
+__all__ = ["from_tensor", "split", "to_tensor"]
+
+_SHORT = 24
+"""Entries that are written as numbers, also to those that read base64."""
+
+
+def to_tensor(array: Array, *, binary: bool = False, dtype: str | None = None) -> Tensor:
+    """An array as a message has it; `dtype` converts it first, `binary` allows base64."""
+    a = np.asarray(array, None if dtype is None else _DTYPES[dtype])
+    name = _NAMES.get(a.dtype)
+    if name is None:
+        raise ProtocolError(f"an array of dtype {a.dtype} has no place in a message; the dtypes are {', '.join(_DTYPES)}")
+    shape = list(a.shape)
+    if binary and a.size > _SHORT:
+        return Tensor(name, shape, base64=base64.b64encode(_little(a).tobytes()).decode("ascii"))
+    kind = a.dtype.kind
+    if kind == "c":
+        a = np.ascontiguousarray(a).reshape(-1).view(np.float64 if a.dtype == np.complex128 else np.float32)
+    entries: list[Any] = a.ravel().tolist()
+    if kind not in "iub":
+        entries = [v if v and v - v == 0.0 else encode_float(v) for v in entries]
+    return Tensor(name, shape, data=entries)
+
+
+def from_tensor(tensor: Tensor) -> Array:
+    """The array of a message; `ProtocolError` where its entries do not fill its shape, or are not of its dtype."""
+    dtype = _DTYPES[tensor.dtype]
+    size = math.prod(tensor.shape)
+    if (tensor.data is UNSET) == (tensor.base64 is UNSET):
+        raise ProtocolError("a tensor has exactly one of data and base64")
+    if isinstance(tensor.base64, str):
+        return _from_bytes(tensor.base64, dtype, size).reshape(tensor.shape)
+    assert isinstance(tensor.data, list), "one of the two is there"
+    per_entry = 2 if dtype.kind == "c" else 1
+    if len(tensor.data) != per_entry * size:
+        raise ProtocolError(f"{len(tensor.data)} numbers do not fill a {tensor.dtype} tensor of shape {tensor.shape}")
+    if not _fits(tensor.data, dtype):
+        raise ProtocolError(f"an entry of {tensor.data[:8]} is no {tensor.dtype}")
+    try:
+        if dtype.kind == "c":
+            parts = np.array(tensor.data, np.float64).reshape(-1, 2)
+            return _paired(parts, dtype, tensor.shape)
+        return np.array(tensor.data, dtype).reshape(tensor.shape)
+    except (ValueError, OverflowError) as error:
+        raise ProtocolError(f"an entry of {tensor.data[:8]} is no {tensor.dtype}: {error}") from error
+
+
+def split(stacked: Array, count: int) -> list[Array]:
+    """The arrays along the first axis; scalars are 0-d arrays."""
+    return [stacked[k, ...] for k in range(count)]
+
+
+_DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in (*get_args(FloatName), *get_args(OtherName))}
+_NAMES: dict[np.dtype[Any], DTypeName] = {dtype: cast(DTypeName, name) for name, dtype in _DTYPES.items()}
+
+
+def _little(a: Array) -> Array:
+    return a if sys.byteorder == "little" else np.ascontiguousarray(a).byteswap()
+
+
+def _from_bytes(text: str, dtype: np.dtype[Any], size: int) -> Array:
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ProtocolError(f"a tensor's base64 cannot be read: {error}") from error
+    if len(data) != size * dtype.itemsize:
+        raise ProtocolError(f"{len(data)} bytes do not fill {size} entries of {dtype.name}")
+    if dtype.kind == "b" and any(b > 1 for b in data):
+        raise ProtocolError("a byte of a bool tensor is 0 or 1")
+    return _little(np.frombuffer(data, dtype))
+
+
+def _fits(data: Sequence[Scalar], dtype: np.dtype[Any]) -> bool:
+    """Whether the entries are numbers of such a kind. The types of the message leave only ints, floats, bools and four strings."""
+    kinds = set(map(type, data))
+    if dtype.kind == "b":
+        return kinds <= {bool}
+    if is_float(dtype) or dtype.kind == "c":
+        return bool not in kinds
+    return kinds <= {int}
+
+
+def _paired(parts: Array, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
+    """Complex numbers of their parts; adding them up would make NaN of an infinite one."""
+    result = np.empty(len(parts), dtype)
+    result.real, result.imag = parts[:, 0], parts[:, 1]
+    return result.reshape(shape)

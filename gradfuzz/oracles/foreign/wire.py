@@ -1,0 +1,255 @@
+"""Programs in messages: the JSON form of `programs.json_form` with nothing left to be found out by the reader.
+
+    program    {..., "variables": {NAME: type, ...}, "outputs": [type, ...]}
+    loop       {..., "carries": [NAME, ...], "captures": [NAME, ...], "results": [NAME, ...]}
+    if         {..., "assigns": [NAME, ...], "captures": [NAME, ...]}
+    op         {"op": "sum", "args": [...], "params": {all of them}, "type": "float[3]"}
+
+The body of a loop reads what it captures and never assigns it; a carry is assigned in the body and read by the next trip, or after a
+loop that took none; a result has no value before the loop, is assigned in the body of a `repeat` and read after it. Whatever else is assigned
+is local to a trip. A branch assigns what somebody reads afterwards. The operands of an op have the dtype that it works in: where the
+program mixes them there is an explicit `astype`, and a literal is of the dtype it is used as. The same holds for what is assigned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import EllipsisType
+from typing import Any
+
+from gradfuzz.programs.json_form import encode_float, from_json, to_json
+from gradfuzz.programs.ops import OPS, result_type
+from gradfuzz.programs.syntax import (
+    ArrayConst,
+    Assign,
+    Block,
+    Break,
+    Call,
+    Const,
+    Continue,
+    Expr,
+    For,
+    If,
+    Name,
+    ParamValue,
+    Program,
+    Repeat,
+    Return,
+    Stmt,
+    While,
+    walk,
+)
+from gradfuzz.programs.typecheck import typecheck
+from gradfuzz.programs.types import DType, Type, inexact, promote
+
+__all__ = ["from_wire", "to_wire"]
+
+Json = Any
+Names = frozenset[str]
+_NONE: Names = frozenset()
+
+
+def to_wire(program: Program) -> dict[str, Json]:
+    """The form of `program` that an adapter is sent."""
+    typed = typecheck(program)
+    writer = _Writer(typed.variables)
+    return {
+        **to_json(program),
+        "body": writer.block(program.body, _NONE, _NONE, _NONE),
+        "variables": {name: str(t) for name, t in typed.variables.items()},
+        "outputs": [str(t) for t in typed.outputs],
+    }
+
+
+_ADDED = frozenset({"variables", "outputs", "carries", "captures", "results", "assigns", "type"})
+
+
+def from_wire(form: Mapping[str, Json]) -> Program:
+    """The program of such a form, with the conversions that it makes explicit. Raises `ProgramSyntaxError`."""
+    return from_json(_plain(form))
+
+
+def _plain(data: Json) -> Json:
+    if isinstance(data, Mapping):
+        return {
+            name: value if name == "params" and "op" in data else _plain(value)
+            for name, value in data.items()
+            if name not in _ADDED
+        }
+    return [_plain(entry) for entry in data] if isinstance(data, list) else data
+
+
+# Expressions -----------------------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    def __init__(self, variables: Mapping[str, Type]) -> None:
+        self._variables = variables
+
+    def type_of(self, expr: Expr) -> Type:
+        match expr:
+            case Name(id):
+                return self._variables[id]
+            case Const():
+                return Type(expr.dtype)
+            case ArrayConst(dtype, shape, _):
+                return Type(dtype, shape)
+            case Call(op, args, params):
+                return result_type(op, tuple(self.type_of(a) for a in args), dict(params))
+
+    def converted(self, expr: Expr, dtype: DType) -> Json:
+        """`expr` as `dtype`, which is at least its own."""
+        own = self.type_of(expr)
+        if own.dtype == dtype:
+            return self.expression(expr)
+        if isinstance(expr, Const) and dtype == "float":
+            return {"float": encode_float(float(expr.number))}
+        if isinstance(expr, ArrayConst) and dtype == "float":
+            return self.expression(ArrayConst("float", expr.shape, tuple(Const(float(v.number)) for v in expr.values)))
+        return {"op": "astype", "args": [self.expression(expr)], "params": {"dtype": dtype}, "type": str(own.with_dtype(dtype))}
+
+    def expression(self, expr: Expr) -> Json:
+        match expr:
+            case Name(id):
+                return id
+            case Const():
+                return {expr.dtype: _number(expr)}
+            case ArrayConst(dtype, shape, values):
+                return {"array": dtype, "shape": list(shape), "values": [_number(v) for v in values]}
+            case Call(op, args, params):
+                row = OPS[op]
+                full: dict[str, ParamValue] = {n: d for n, d in row.params if not isinstance(d, EllipsisType)}
+                full.update(params)
+                types = [self.type_of(a) for a in args]
+                result = result_type(op, tuple(types), full)
+                written = [self.converted(a, dtype) for a, dtype in zip(args, operand_dtypes(op, types, result), strict=True)]
+                return {"op": op, "args": written, "params": {n: _param(v) for n, v in full.items()}, "type": str(result)}
+
+    # Statements
+
+    def block(self, block: Block, after: Names, left: Names, again: Names) -> list[Json]:
+        """The statements. `after` is read after them, `left` after the innermost loop, `again` where its next trip begins."""
+        written = []
+        for statement in reversed(block):
+            written.append(self.statement(statement, after, left, again))
+            after = _before(statement, after, left, again)
+        return written[::-1]
+
+    def statement(self, statement: Stmt, after: Names, left: Names, again: Names) -> Json:
+        match statement:
+            case Assign(target, value):
+                return {"assign": target, "value": self.converted(value, self._variables[target].dtype)}
+            case While(condition, body) | Repeat(body, condition):
+                head, tail = _edges(statement, after)
+                inner = self.block(body, tail, after, tail)
+                test = self.expression(condition)
+                keys = {"while": test, "body": inner} if isinstance(statement, While) else {"repeat": inner, "while": test}
+                return {**keys, **_loop(body, head, after, (), condition)}
+            case For(target, count, body):
+                head, tail = _edges(statement, after)
+                inner = self.block(body, tail, after, tail)
+                return {"for": target, "count": self.expression(count), "body": inner, **_loop(body, head, after, (target,))}
+            case If(condition, then, orelse):
+                assigned = _assigned((*then, *orelse))
+                return {
+                    "if": self.expression(condition),
+                    "then": self.block(then, after, left, again),
+                    "else": self.block(orelse, after, left, again),
+                    "assigns": sorted(assigned & (after | left | again)),
+                    "captures": sorted(_before(If(Const(True), then, orelse), after, left, again) & _reads((*then, *orelse))),
+                }
+            case Break():
+                return "break"
+            case Continue():
+                return "continue"
+            case Return(values):
+                return {"return": [self.expression(v) for v in values]}
+
+
+def _loop(body: Block, head: Names, after: Names, own: Sequence[str], condition: Expr | None = None) -> dict[str, list[str]]:
+    assigned = _assigned(body)
+    read = _reads(body) | (_NONE if condition is None else _reads(condition))
+    inner = {s.target for s in walk(body) if isinstance(s, For)}
+    return {
+        "carries": sorted(assigned & head),
+        "captures": sorted(read - assigned - inner - set(own)),
+        "results": sorted((assigned & after) - head),
+    }
+
+
+def operand_dtypes(op: str, types: Sequence[Type], result: Type) -> list[DType]:
+    """The dtypes that an op works in, operand by operand: what the interpreter converts to."""
+    own = [t.dtype for t in types]
+    row = OPS[op]
+    if op == "where":
+        return [own[0], *(result.dtype for _ in own[1:])]
+    if op == "index_update":
+        return [result.dtype, result.dtype, *own[2:]]
+    if op in ("astype", "index") or row.kind == "logic":
+        return own
+    dtype = promote(own) if row.kind == "comparison" else inexact(own) if result.is_inexact else result.dtype
+    return [own[k] if k in row.indices else dtype for k in range(len(own))]
+
+
+def _number(const: Const) -> Json:
+    return encode_float(const.number) if const.dtype == "float" else const.number
+
+
+def _param(value: ParamValue) -> Json:
+    return [_param(v) for v in value] if isinstance(value, tuple) else value
+
+
+# What is read later ----------------------------------------------------------------------------------------------------
+
+
+def _reads(nodes: Expr | Block) -> Names:
+    return frozenset(n.id for n in walk(nodes) if isinstance(n, Name))
+
+
+def _assigned(block: Block) -> Names:
+    return frozenset(s.target for s in walk(block) if isinstance(s, Assign))
+
+
+def _before_block(block: Iterable[Stmt], after: Names, left: Names, again: Names) -> Names:
+    for statement in reversed(tuple(block)):
+        after = _before(statement, after, left, again)
+    return after
+
+
+def _before(statement: Stmt, after: Names, left: Names, again: Names) -> Names:
+    """The names whose values somebody may read where `statement` begins."""
+    match statement:
+        case Assign(target, value):
+            return (after - {target}) | _reads(value)
+        case If(condition, then, orelse):
+            ways = _before_block(then, after, left, again) | _before_block(orelse, after, left, again)
+            return ways | _reads(condition)
+        case While() | Repeat():
+            return _edges(statement, after)[0]
+        case For(_, count, _):
+            return _edges(statement, after)[0] | _reads(count)
+        case Break():
+            return left
+        case Continue():
+            return again
+        case Return(values):
+            return frozenset().union(*(_reads(v) for v in values))
+
+
+def _edges(loop: While | Repeat | For, after: Names) -> tuple[Names, Names]:
+    """What may be read where a loop begins, and where a trip of it ends. The least sets that agree with each other."""
+    head = _NONE
+    while True:
+        match loop:
+            case While(condition, body):
+                tail = head | after | _reads(condition)
+                found = _before_block(body, tail, after, tail) | after | _reads(condition)
+            case Repeat(body, condition):
+                tail = head | after | _reads(condition)
+                found = _before_block(body, tail, after, tail)
+            case For(target, _, body):
+                tail = head | after
+                found = (_before_block(body, tail, after, tail) | after) - {target}
+        if found == head:
+            return head, tail
+        head = found

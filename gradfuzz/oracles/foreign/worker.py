@@ -1,0 +1,294 @@
+"""A conversation with an adapter, in a supervised process that is started when it is needed and started again after a fault.
+
+What can go wrong is a `TargetProcessError` of one of the kinds of `process`, or of these:
+
+    protocol    a line that is no reply, or a reply that does not fit what was asked
+    wrong_id    the reply to another request
+    gone        it was started again too often
+
+After a fault of any kind the process is ended, for nobody knows what state it is in. The next request begins a new one, which is told
+again what it has to know: programs are kept here, and defined where a request needs them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+from msgspec import UnsetType
+
+from gradfuzz.errors import ProtocolError, TargetProcessError, UsageError
+from gradfuzz.oracles.foreign import protocol
+from gradfuzz.oracles.foreign.process import Limits, Process
+from gradfuzz.oracles.foreign.protocol import (
+    Bye,
+    ByeOk,
+    Define,
+    DefineOk,
+    Emit,
+    EmitOk,
+    Eval,
+    EvalOk,
+    Failure,
+    Hello,
+    HelloOk,
+    Reply,
+)
+from gradfuzz.oracles.foreign.wire import to_wire
+from gradfuzz.programs.interpret import TRIP_LIMIT
+from gradfuzz.programs.syntax import Program
+
+__all__ = ["Defined", "Refused", "Worker"]
+
+P = TypeVar("P")
+
+_KEPT = 256
+"""Programs that an adapter keeps."""
+
+_BANNERS = 1000
+"""Lines that may come before the reply to hello: some libraries greet their users."""
+
+_GOODBYE = 1.0
+"""Seconds that an adapter has to take its leave."""
+
+_THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+"""The programs are tiny, and there are other workers: what somebody has set stays."""
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a mistake
+    """A reply that is not ok: `failure` is what went wrong, or None where the adapter cannot do it; `message` says why."""
+
+    def __init__(self, message: str, failure: Failure | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Defined:
+    """A program as it is sent, and the name it has there."""
+
+    name: str
+    form: Mapping[str, object]
+
+    @classmethod
+    def of(cls, program: Program) -> Defined:
+        form = to_wire(program)
+        return cls(hashlib.sha256(msgspec.json.encode(form)).hexdigest()[:16], form)
+
+
+class Worker:
+    """An adapter that is asked questions; safe to use from several threads, one request at a time."""
+
+    def __init__(self, command: str, limits: Limits | None = None, environment: Mapping[str, str] | None = None) -> None:
+        """`command` is split as a shell does it; `environment` is added to the process's own."""
+        self.command = command
+        self.limits = limits or Limits()
+        try:
+            self._arguments = shlex.split(command)
+        except ValueError as error:
+            raise UsageError(f"the command {command!r} cannot be read: {error}") from error
+        if not self._arguments:
+            raise UsageError("a target cmd:COMMAND needs a command, as in 'cmd:python my_adapter.py'")
+        self._environment = {**_THREADS, **os.environ, **(environment or {})}
+        self._lock = threading.RLock()
+        self._process: Process | None = None
+        self._hello: HelloOk | None = None
+        self._defined: OrderedDict[str, None] = OrderedDict()
+        self._id = 0
+        self._in_a_row = 0
+        self.starts = 0
+        self.faults: Counter[str] = Counter()
+        """How often it went wrong, by kind."""
+        self.banners: list[str] = []
+        """What the latest process wrote before it said hello."""
+
+    # Requests
+
+    @property
+    def hello(self) -> HelloOk:
+        """Who is there. Starts the process where there is none."""
+        with self._lock:
+            self._running()
+            assert self._hello is not None, "a process that runs has said hello"
+            return self._hello
+
+    def define(self, defined: Defined) -> None:
+        """Makes a program known, if it is not yet. Raises `Refused`."""
+        with self._lock:
+            self._running()
+            if defined.name in self._defined:
+                self._defined.move_to_end(defined.name)
+                return
+            forgotten = []
+            while len(self._defined) >= _KEPT:
+                forgotten.append(self._defined.popitem(last=False)[0])
+            request = Define(self._next(), defined.name, dict(defined.form), forgotten, TRIP_LIMIT)
+            self.ask(request, DefineOk)
+            self._defined[defined.name] = None
+
+    def eval(self, defined: Defined, request: Eval) -> EvalOk:
+        """The reply to a question about a program; the request's id and program are filled in here. Raises `Refused`."""
+        with self._lock:
+            self.define(defined)
+            request.id, request.program = self._next(), defined.name
+            return self.ask(request, EvalOk)
+
+    def emit(self, defined: Defined, request: Emit) -> EmitOk:
+        """The same question as a program in the target's language."""
+        with self._lock:
+            self.define(defined)
+            request.id, request.program = self._next(), defined.name
+            return self.ask(request, EmitOk)
+
+    def ask(self, request: protocol.Request, kind: type[P]) -> P:
+        """What the reply's `ok` holds. Raises `Refused` for every other reply, `TargetProcessError` where there is none."""
+        line = protocol.encode_request(request)
+        with self._lock:
+            process = self._running()
+            try:
+                reply = self._reply(process, process.exchange(line, self.limits.request), request.id)
+                found = None if isinstance(reply.ok, UnsetType) else protocol.payload(reply, kind)
+            except ProtocolError as error:
+                raise self._ended(self._strayed(process, str(error))) from error
+            except TargetProcessError as error:
+                raise self._ended(error) from None
+            except BaseException:  # Ctrl-C: the reply would be taken for the next one's
+                process.close()
+                self._process = None
+                raise
+            self._in_a_row = 0
+        if found is not None:
+            return found
+        if isinstance(reply.error, Failure):
+            raise Refused(reply.error.message, reply.error)
+        raise Refused(str(reply.unsupported))
+
+    def close(self) -> None:
+        """Says bye, and ends the process in any case."""
+        with self._lock:
+            process, self._process = self._process, None
+            self._defined.clear()
+            if process is None:
+                return
+            try:
+                line = process.exchange(protocol.encode_request(Bye(self._next())), _GOODBYE)
+                protocol.payload(protocol.decode_reply(line), ByeOk)
+            except (ProtocolError, TargetProcessError, AssertionError):
+                pass
+            process.close()
+
+    def kill(self) -> None:
+        """Makes the process die; the next request will find out."""
+        with self._lock:
+            if self._process is not None:
+                self._process.kill()
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    # The process
+
+    def _next(self) -> int:
+        self._id += 1
+        return self._id
+
+    def _running(self) -> Process:
+        if self._process is not None:
+            return self._process
+        limits = self.limits
+        if self.starts > limits.restarts or self._in_a_row >= limits.in_a_row:
+            times = f"{self._in_a_row} times in a row" if self._in_a_row >= limits.in_a_row else f"{self.starts:,} times"
+            raise TargetProcessError("gone", f"gone: {self.command} failed {times}, and is not started again")
+        self.starts += 1
+        try:
+            process = Process(self._arguments, limits, self._environment)
+        except TargetProcessError as error:
+            raise self._ended(error) from None
+        try:
+            hello = self._greet(process)
+        except ProtocolError as error:
+            fault = TargetProcessError("protocol", f"protocol: {error}", process.stderr)
+            process.close()
+            raise self._ended(fault) from error
+        except TargetProcessError as error:
+            process.close()
+            fault = TargetProcessError(error.kind, f"{error}, before it said hello{_last(error.stderr)}", error.stderr)
+            raise self._ended(fault) from None
+        if self._hello is not None and hello != self._hello:
+            process.close()
+            raise self._ended(TargetProcessError("protocol", "protocol: it says another hello than the first time"))
+        self._hello, self._process = hello, process
+        return process
+
+    def _greet(self, process: Process) -> HelloOk:
+        """Lines that are no reply may come first; they are kept."""
+        request = Hello(self._next(), protocol.VERSION)
+        deadline = time.monotonic() + self.limits.start
+        line = process.exchange(protocol.encode_request(request), self.limits.start)
+        self.banners = []
+        while True:
+            try:
+                reply = protocol.decode_reply(line)
+                break
+            except ProtocolError:
+                if line.lstrip().startswith(b'{"id"') or len(self.banners) == _BANNERS:
+                    raise
+            self.banners.append(line.decode("utf-8", "replace"))
+            line = process.receive(deadline, self.limits.start)
+        if reply.id != request.id:
+            raise ProtocolError(f"the reply to hello has the id {reply.id}, not {request.id}")
+        if isinstance(reply.error, Failure):
+            raise TargetProcessError("start", f"start: {reply.error.kind}: {reply.error.message}", process.stderr)
+        if isinstance(reply.ok, UnsetType):
+            raise TargetProcessError("start", f"start: {reply.unsupported}", process.stderr)
+        hello = protocol.payload(reply, HelloOk)
+        if hello.protocol != protocol.VERSION:
+            raise ProtocolError(f"it speaks version {hello.protocol} of the protocol; this is version {protocol.VERSION}")
+        if len({way.name for way in hello.ways}) != len(hello.ways):
+            raise ProtocolError("two ways in its hello have one name")
+        return hello
+
+    def _reply(self, process: Process, line: bytes, expected: int) -> Reply:
+        reply = protocol.decode_reply(line)
+        if reply.id != expected:
+            raise TargetProcessError(
+                "wrong_id",
+                f"wrong id: the reply to request {expected} has the id {reply.id}: {protocol.quoted(line)}",
+                process.stderr,
+            )
+        if process.pending:
+            raise ProtocolError(f"output after the reply: {protocol.quoted(process.pending)}")
+        return reply
+
+    def _strayed(self, process: Process, message: str) -> TargetProcessError:
+        """Whether a line that is no reply was a slip or the beginning of a flood."""
+        following = process.stray()
+        if following > self.limits.line:
+            return TargetProcessError("flood", f"flood: more than {following:,} bytes after this: {message}", process.stderr)
+        return TargetProcessError("protocol", f"protocol: {message}", process.stderr)
+
+    def _ended(self, fault: TargetProcessError) -> TargetProcessError:
+        """The fault, after the process is gone and the books are kept."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+        self._defined.clear()
+        self._in_a_row += 1
+        self.faults[fault.kind] += 1
+        return fault
+
+
+def _last(stderr: str) -> str:
+    """The last line of what it wrote to stderr, for a message."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return f": {lines[-1][:300]}" if lines else ""
