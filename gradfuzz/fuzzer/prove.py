@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.finding import Case, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.gather import gather
 from gradfuzz.fuzzer.judge import check_name
 from gradfuzz.fuzzer.reductions import canonical_names
-from gradfuzz.fuzzer.reproducer import reproducer
+from gradfuzz.fuzzer.reproducer import ports, reproducer
 from gradfuzz.fuzzer.rewrite import map_expressions
 from gradfuzz.fuzzer.showcase import clearest, finding_point, grid, worst
 from gradfuzz.fuzzer.specimen import Specimen
@@ -142,6 +142,7 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle, known
         place=specimen.place,
     )
     finding = replace(finding, id=signature(finding))
+    finding = replace(finding, ports=ports(specimen, clear, target, finding.script, finding.id))
     lead = known.get(skeleton(finding.program))
     if lead is None or precedence(finding, raw.index) < lead:
         evidence = gather(specimen, smallest, found, finding.smallest.entry, target, jury())

@@ -1,17 +1,44 @@
-"""The script that shows a wrong answer without what found it."""
+"""The scripts that show a wrong answer without what found it: to its own library, to others, and as a test."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gradfuzz.fuzzer.finding import Case, Class
 from gradfuzz.fuzzer.own_script import own_script
 from gradfuzz.fuzzer.showcase import finding_point
 from gradfuzz.fuzzer.specimen import Specimen
-from gradfuzz.oracles.base import Oracle
+from gradfuzz.oracles.base import Array, Oracle
+from gradfuzz.oracles.dialects import DIALECTS, Exhibit, dialect
+from gradfuzz.oracles.script_verdict import as_pytest
 
-__all__ = ["reproducer"]
+__all__ = ["exhibit", "left_out", "ports", "reproducer"]
+
+_OWN = ("engine", "mutant")
+"""Targets that are asked through gradfuzz itself."""
+
+
+def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
+    """What the scripts show of `specimen` at the point of `case`."""
+    point, truth = finding_point(case), case.truth
+    question = specimen.question([] if target.together else [case.point.inputs])
+    if case.kind is Class.WRONG_PRIMAL:
+        question = replace(question, modes=())
+    across: list[Mapping[str, Array]] | None = None
+    if truth is not None and truth.kink and truth.left is not None and question.order == 1:
+        across = [slopes.direction for slopes in truth.across]
+    return Exhibit(
+        question,
+        specimen.place if target.together else 0,
+        point.expected,
+        point.bound,
+        dict(case.allowed) or None,
+        case.references,
+        across,
+        target.together,
+    )
 
 
 def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
@@ -20,18 +47,43 @@ def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
     It needs the target's library, NumPy and mpmath; for the engine and its mutants gradfuzz itself. Empty for a target whose library writes none.
     """
     base = target.name.partition(":")[0]
-    point = finding_point(case)
-    question = specimen.question([] if target.together else [case.point.inputs])
-    place = specimen.place if target.together else 0
-    if base in ("engine", "mutant"):
-        return own_script(question, target.name, place)
+    if base in _OWN:
+        question = specimen.question([] if target.together else [case.point.inputs])
+        return own_script(question, target.name, specimen.place if target.together else 0)
     try:
         module = importlib.import_module(f"gradfuzz.oracles.{base}")
     except ImportError:
         return ""
     if not hasattr(module, "script"):
         return ""
-    if case.kind is Class.WRONG_PRIMAL:
-        question = replace(question, modes=())
-    text: str = module.script(question, place, target.name, point.expected, dict(case.allowed) or None)
+    shown = exhibit(specimen, case, target)
+    text: str = module.script(shown.question, shown.place, target.name, shown.expected, shown.allowed, shown.across)
     return text
+
+
+def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature: str) -> dict[str, str]:
+    """The same question in every other dialect that can say it, and `script`, the target's own, as a test with the name of the finding.
+
+    A dialect whose script cannot be written for a reason that nobody foresaw is left out: no finding is lost for it.
+    """
+    found: dict[str, str] = {}
+    shown = exhibit(specimen, case, target)
+    for name in DIALECTS:
+        if name == target.name.partition(":")[0]:
+            continue
+        try:
+            module = dialect(name)
+            if module.unsupported(shown) is None:
+                found[name] = module.port(shown)
+        except Exception:  # noqa: BLE001, S112 - a finding is worth more than one of its scripts
+            continue
+    if script:
+        found["pytest"] = as_pytest(script, f"test_gf_{signature[:8]}")
+    return found
+
+
+def left_out(specimen: Specimen, case: Case, target: Oracle) -> dict[str, str]:
+    """Why the other dialects are not among the ports, by dialect."""
+    shown = exhibit(specimen, case, target)
+    reasons = {name: dialect(name).unsupported(shown) for name in DIALECTS if name != target.name.partition(":")[0]}
+    return {name: reason for name, reason in reasons.items() if reason is not None}

@@ -1,0 +1,23 @@
+"""A question put to JAX: Python runs the loops, JAX the operations."""
+
+from __future__ import annotations
+
+from gradfuzz.oracles.dialect_limits import Limits, refusal
+from gradfuzz.oracles.dialects import Exhibit
+from gradfuzz.oracles.jax_script import source
+from gradfuzz.programs.half_numpy import refused_op
+
+__all__ = ["port", "unsupported"]
+
+LIMITS = Limits("JAX", lacks={}, precisions=("float64", "float32", "bfloat16", "float16"), kinks=True)
+
+
+def unsupported(exhibit: Exhibit) -> str | None:
+    """Why JAX cannot be asked; None where it can."""
+    return refusal(LIMITS, exhibit) or refused_op(exhibit.question.program, exhibit.question.precision)
+
+
+def port(exhibit: Exhibit) -> str:
+    """The script."""
+    title = "The same question to JAX."
+    return source(exhibit.question, exhibit.place, "jax:unrolled", exhibit.expected, exhibit.allowed, exhibit.across, title)
