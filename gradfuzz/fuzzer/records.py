@@ -18,7 +18,7 @@ from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.codec import Json, decode, encode
 from gradfuzz.fuzzer.events import FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.finding import Finding
-from gradfuzz.fuzzer.review import Review
+from gradfuzz.fuzzer.review import Baseline, Review
 from gradfuzz.programs.printer import to_text
 
 __all__ = ["MIGRATIONS", "SCHEMA", "TYPES", "from_document", "load", "loads", "read_text", "to_document"]
@@ -33,6 +33,7 @@ TYPES: Mapping[str, type] = {
     "finding found": FindingFound,
     "sweep finished": SweepFinished,
     "review": Review,
+    "baseline": Baseline,
 }
 """The types of documents."""
 
@@ -41,7 +42,7 @@ _NAMES = {of: name for name, of in TYPES.items()}
 T = TypeVar("T")
 
 
-def to_document(value: Finding | SweepStarted | Progress | FindingFound | SweepFinished | Review) -> dict[str, Json]:
+def to_document(value: Finding | SweepStarted | Progress | FindingFound | SweepFinished | Review | Baseline) -> dict[str, Json]:
     """The value as data for `json.dumps(..., allow_nan=False)`."""
     own = type(value)
     head: dict[str, Json] = {"schema": SCHEMA, "type": _NAMES[own]}
@@ -134,7 +135,14 @@ _NEW_IN_2: Mapping[str, Mapping[str, Any]] = {
 
 def _findings(data: dict[str, Json]) -> Iterator[dict[str, Json]]:
     """The findings in a document of any type."""
-    inner = {"finding": [data], "finding found": [data.get("finding")], "sweep finished": data.get("findings")}
+    accepted = [item.get("finding") for item in data.get("accepted", []) if isinstance(item, dict)]
+    inner = {
+        "finding": [data],
+        "finding found": [data.get("finding")],
+        "sweep finished": data.get("findings"),
+        "review": data.get("fixed"),
+        "baseline": accepted,
+    }
     for finding in inner.get(str(data.get("type"))) or []:
         if isinstance(finding, dict):
             yield finding

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradfuzz.fuzzer.finding import Finding
 
-__all__ = ["BaselineEntry", "Review"]
+__all__ = ["Accepted", "Baseline", "BaselineEntry", "Review"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,21 @@ class BaselineEntry:
     link: str = ""
     expires: datetime.date | None = None
     """The first day on which it counts again; None: it never does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An entry with what it takes to ask about it again."""
+
+    entry: BaselineEntry
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """All that is accepted, by target and id."""
+
+    accepted: tuple[Accepted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
