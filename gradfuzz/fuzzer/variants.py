@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gradfuzz.fuzzer.batch import oracle
+from gradfuzz.fuzzer.batches import batches
 from gradfuzz.fuzzer.bodies import bodies
 from gradfuzz.fuzzer.classify import ratio_of
 from gradfuzz.fuzzer.curve import is_costly
@@ -29,18 +30,18 @@ _STEPS: tuple[Mode, ...] = ("rev", "fwd")
 _MOST_DIRECTIONS = 300
 """A truth of third order takes time with the third power of the entries."""
 
-_BATCHES = (1, 2, 3)
-
 
 def variants(
     specimen: Specimen, smallest: Case, surveyed: Sequence[Outcome], entry: Entry, target: Oracle, jury: Jury
 ) -> tuple[Variant, ...]:
-    """All of them, by what is changed. `smallest` is the verdict on the specimen, `entry` the one that a finding shows."""
-    outcomes = [*surveyed, *_orders(specimen, smallest, target, jury), *_batches(specimen, smallest, target, jury)]
+    """All of them, by what is changed; nothing of what cannot be changed. `smallest` is the verdict on the specimen, `entry` the one that a finding shows."""
+    outcomes = [*surveyed, *_orders(specimen, smallest, target, jury), *batches(specimen, smallest, target, jury)]
+    several = {o.aspect for o in outcomes if o.case is not smallest}
+    outcomes = [o for o in outcomes if o.aspect in several]
     return (*(_variant(o, entry, target, jury) for o in outcomes), *bodies(specimen, target))
 
 
-# Other orders and batches ----------------------------------------------------------------------------------------------
+# Other orders ----------------------------------------------------------------------------------------------------------
 
 
 def _orders(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
@@ -61,22 +62,6 @@ def _modes_of(order: int, specimen: Specimen, target: Oracle) -> tuple[Mode, ...
     return next((m for m in choices if target.supports(replace(specimen, modes=m).question()) is None), None)
 
 
-def _batches(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
-    """Of a target that answers points together: with fewer and more of them, first the specimen's others and then points near its own."""
-    if not target.together:
-        return
-    company = [*specimen.others, *neighbours(specimen.inputs, specimen.wrt)]
-    for size in sorted({*_BATCHES, len(specimen.others) + 1}):
-        name = f"batch of {size}"
-        if size == len(specimen.others) + 1:
-            yield Outcome(Aspect.BATCH, name, specimen, smallest)
-        else:
-            others = tuple(company[: size - 1])
-            changed = replace(specimen, others=others, place=min(specimen.place, len(others)))
-            if all(ends(replace(changed.alone(), inputs=inputs)) for inputs in others):
-                yield outcome(Aspect.BATCH, name, changed, target, jury)
-
-
 # Rows ------------------------------------------------------------------------------------------------------------------
 
 
@@ -86,8 +71,9 @@ def _variant(found: Outcome, entry: Entry, target: Oracle, jury: Jury) -> Varian
     if case.verdict is Verdict.DISAGREE and case.worst is not None and case.expected is not None:
         _, bound = true_entry(case.truth, case.worst) or (None, None)
         return Variant(found.aspect, found.name, "", case.expected, bound, case.got, case.ratio, Label.DIFFERS)
-    expected, bound = true_entry(case.truth, entry) or (None, None)
-    got = answered_entry(case.answer, entry)
+    shown = entry if case.worst is None or true_entry(case.truth, entry) is not None else case.worst
+    expected, bound = true_entry(case.truth, shown) or (None, None)
+    got = answered_entry(case.answer, shown)
     ratio = None if expected is None or got is None else ratio_of(expected, got)
     return Variant(found.aspect, found.name, "", expected, bound, got, ratio, _label(found, target, jury))
 
@@ -100,7 +86,9 @@ def _label(found: Outcome, target: Oracle, jury: Jury) -> Label:
         return label
     near = []
     for inputs in neighbours(found.specimen.inputs, found.specimen.wrt):
-        specimen = replace(found.specimen, inputs=inputs)
+        specimen = found.specimen
+        for name in specimen.wrt:
+            specimen = specimen.with_input(name, inputs[name])
         if ends(specimen) and jury.judgeable(specimen.alone().question()):
             near.append(asked(specimen, way, jury))
     if any(case.verdict in _WRONG for case in near):
