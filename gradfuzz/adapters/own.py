@@ -75,7 +75,7 @@ class Server:
             return _line(number, error=Failure("out_of_memory", str(error) or "MemoryError")), True
         except (GradfuzzError, KeyError) as error:
             return _line(number, error=Failure("bad_request", f"{type(error).__name__}: {error}")), True
-        except Exception as error:  # noqa: BLE001 - whatever happens, the conversation goes on
+        except Exception as error:
             return _line(number, error=Failure("exception", f"{type(error).__name__}: {error}")), True
 
     def _ok(self, request: Request) -> object:

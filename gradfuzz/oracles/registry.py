@@ -5,18 +5,26 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.metadata
+import shlex
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
-from gradfuzz.errors import UnknownTargetError
+from gradfuzz.errors import MissingExtraError, UnknownTargetError
 from gradfuzz.oracles.base import Oracle, Reference
 
-__all__ = ["LIBRARIES", "Available", "available", "installed", "names", "references", "resolve"]
+__all__ = ["ADAPTERS", "LIBRARIES", "Available", "available", "installed", "names", "references", "resolve"]
 
 LIBRARIES: dict[str, str] = {
     "jax": "gradfuzz.oracles.jax",
     "torch": "gradfuzz.oracles.torch",
 }
 """Library -> the module whose `ways()` lists the oracles that use it. The name is also the extra to install."""
+
+ADAPTERS: dict[str, str] = {
+    "autograd": "autograd_adapter.py",
+}
+"""Library -> the script of `gradfuzz/adapters` that speaks the protocol for it, in a process of its own. The name is the distribution's, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +39,7 @@ class Available:
 
 
 def resolve(name: str, *, together: bool = False) -> list[Oracle]:
-    """The oracles that `name` stands for: all ways into a library ("jax"), one of them ("jax:scan"), "engine", "mutant:NAME".
+    """The oracles that `name` stands for: all ways into a library ("jax"), one of them ("jax:scan"), "engine", "mutant:NAME", "cmd:COMMAND".
 
     "engine" is the engine on one point at a time; `together` adds its ways that answer all points in one call. Raises `UnknownTargetError` (with the names that come close) and `MissingExtraError`.
     """
@@ -52,7 +60,9 @@ def resolve(name: str, *, together: bool = False) -> list[Oracle]:
         found = mutant(way)
         if found is not None:
             return [found]
-    elif library in LIBRARIES:
+    elif library == "cmd" and way:
+        return _foreign(name)
+    elif library in LIBRARIES or library in ADAPTERS:
         ways = _ways(library)
         if not way:
             return ways
@@ -69,7 +79,7 @@ def names() -> list[str]:
     """Every name that `resolve` takes, but for the single ways into a library and the systematic mutants."""
     from gradfuzz.oracles.mutants import MUTANTS
 
-    return ["engine", *LIBRARIES, *(f"mutant:{m.id}" for m in MUTANTS), *(f"mutant:{m.alias}" for m in MUTANTS)]
+    return ["engine", *LIBRARIES, *ADAPTERS, *(f"mutant:{m.id}" for m in MUTANTS), *(f"mutant:{m.alias}" for m in MUTANTS)]
 
 
 def _similar(library: str) -> list[str]:
@@ -81,10 +91,34 @@ def _similar(library: str) -> list[str]:
     return [*names(), *(f"mutant:{name}" for name in systematic_names())]
 
 
+def _foreign(name: str) -> list[Oracle]:
+    """The ways of "cmd:COMMAND", or the one of "cmd:COMMAND#way". Starts the command, as only it knows them."""
+    from gradfuzz.oracles.foreign.oracle import named_ways
+
+    command = name.removeprefix("cmd:")
+    target, _, way = name.rpartition("#")
+    if target and way and " " not in way:
+        chosen = [o for o in named_ways(target, target.removeprefix("cmd:")) if o.name == name]
+        if chosen:
+            return chosen
+    return named_ways(name, command)
+
+
 def _ways(library: str) -> list[Oracle]:
+    if library in ADAPTERS:
+        return _adapter(library)
     module = importlib.import_module(LIBRARIES[library])
     ways: list[Oracle] = module.ways()
     return ways
+
+
+def _adapter(library: str) -> list[Oracle]:
+    from gradfuzz.oracles.foreign.oracle import named_ways
+
+    if _version(library) is None:
+        raise MissingExtraError(f"the target {library} needs the package {library}; install it with: pip install {library}")
+    script = Path(__file__).parents[1] / "adapters" / ADAPTERS[library]
+    return named_ways(library, shlex.join([sys.executable, str(script)]), separator=":")
 
 
 def _version(library: str) -> str | None:
@@ -115,10 +149,13 @@ def available() -> list[Available]:
     for library in LIBRARIES:
         version = _version(library)
         rows.append(Available(library, "target", version, "" if version else f"not installed: pip install 'gradfuzz[{library}]'"))
+    for library in ADAPTERS:
+        version = _version(library)
+        rows.append(Available(library, "target", version, "" if version else f"not installed: pip install {library}"))
     rows += [Available(f"mutant:{m.alias}", "mutant", __version__, f"{m.id}: {m.summary} ({m.reported})") for m in MUTANTS]
     return rows
 
 
 def installed() -> list[str]:
-    """The targets and peers that can be asked here and now."""
+    """The targets and peers that can be asked here and now in this process; those that have an adapter are asked where they are named."""
     return ["engine", *(library for library in LIBRARIES if _version(library))]

@@ -1,0 +1,211 @@
+"""HIPS autograd. Loops are Python's; reverse mode by make_vjp, forward mode by make_jvp, higher orders by nesting them.
+
+An op is autograd's own function wherever it has one. What has no derivative rule there raises NotImplementedError, which is
+*unsupported*; complex numbers are not asked about.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import version
+
+import autograd
+import autograd.numpy as anp
+import autograd.numpy.linalg as linalg
+import autograd.scipy.linalg
+import autograd.scipy.special
+import kit
+import numpy as np
+from autograd.builtins import tuple as atuple
+from autograd.core import make_jvp, make_vjp, vspace
+
+__all__ = ["Eager"]
+
+
+def index_key(pattern, indices):
+    rest = iter(indices)
+    return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
+
+
+def index_update(x, value, *indices, pattern):
+    """autograd has no assignment: the rows around the place, and the place, are put together again."""
+    if not pattern:
+        return value
+    key, rest = index_key(pattern, indices)[0], pattern[1:]
+    if pattern[0] == "at":
+        key %= len(x)
+        row = index_update(x[key], value, *indices[1:], pattern=rest)
+        return anp.concatenate((x[:key], anp.reshape(row, (1, *row.shape)), x[key + 1 :]))
+    rows = [index_update(x[key.start + k], value[k], *indices, pattern=rest) for k in range(key.stop - key.start)]
+    return anp.concatenate((x[: key.start], anp.stack(rows), x[key.stop :])) if rows else x
+
+
+def flip(x, axis):
+    return x[(*[slice(None)] * (axis % x.ndim), slice(None, None, -1))]
+
+
+def take(x, indices, axis):
+    return x[(*[slice(None)] * (axis % x.ndim), indices)]
+
+
+def symmetric(x):
+    return (x + anp.swapaxes(x, -1, -2)) / 2
+
+
+def cholesky(x, upper):
+    lower = linalg.cholesky(symmetric(x))
+    return anp.swapaxes(lower, -1, -2) if upper else lower
+
+
+def svd(x, full_matrices, part):
+    if full_matrices:
+        raise kit.Unsupported("autograd documents no derivative of a full svd")
+    return linalg.svd(x, full_matrices=False)[part]
+
+
+def matrices_only(function):
+    """`function` of matrices; stacks of them it does not take."""
+
+    def call(*arrays, **params):
+        if any(a.ndim != 2 for a in arrays):
+            raise kit.Unsupported("autograd has this for matrices only, not for stacks of them")
+        return function(*arrays, **params)
+
+    return call
+
+
+def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+    if unit_diagonal or not left:
+        raise kit.Unsupported("autograd's solve_triangular has no unit diagonal and no right side")
+    return autograd.scipy.linalg.solve_triangular(a, b, trans=int(transposed), lower=lower)
+
+
+def matrix_norm(x, ord, keepdims):
+    if ord not in ("fro", "nuc"):
+        raise kit.Unsupported(f"autograd has no derivative of the matrix norm {ord}")
+    norm = linalg.norm(x, ord, axis=(-2, -1))
+    return anp.reshape(norm, (*norm.shape, 1, 1)) if keepdims else norm
+
+
+def vector_norm(x, ord, axis, keepdims):
+    if axis is not None and not isinstance(axis, int):
+        raise kit.Unsupported("autograd's norm takes one axis or none")
+    ord = {"inf": np.inf, "-inf": -np.inf}.get(ord, ord)
+    norm = linalg.norm(anp.ravel(x) if axis is None else x, ord, axis=axis)
+    if not keepdims:
+        return norm
+    return anp.reshape(norm, [1 if axis is None or k == axis % x.ndim else n for k, n in enumerate(x.shape)])
+
+
+def logsumexp(x, axis, keepdims):
+    return autograd.scipy.special.logsumexp(x, axis=axis, keepdims=keepdims)
+
+
+SAME = "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where less"
+SAME += " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder sum mean prod all any"
+SAME += " argmax argmin reshape broadcast_to matmul outer clip tril triu"
+"""Ops that are functions of autograd.numpy by the same name, with the same parameters."""
+
+OPS = {
+    **{op: getattr(anp, op) for op in SAME.split()},
+    "amax": anp.max,
+    "amin": anp.min,
+    "argsort": lambda x, axis: anp.argsort(x, axis, kind="stable"),
+    "astype": lambda x, dtype: x.astype(dtype),
+    "cholesky": cholesky,
+    "concat": lambda *arrays, axis: anp.concatenate(arrays, axis),
+    "cumulative_sum": anp.cumsum,
+    "det": linalg.det,
+    "diagonal": lambda x, offset: anp.diagonal(x, offset, -1, -2),
+    "eigh": lambda x, part: linalg.eigh(symmetric(x))[part],
+    "eigvalsh": lambda x: linalg.eigh(symmetric(x))[0],
+    "einsum": lambda *arrays, subscripts: anp.einsum(subscripts, *arrays),
+    "flip": flip,
+    "index": lambda x, *indices, pattern: x[index_key(pattern, indices)],
+    "index_update": index_update,
+    "integer_pow": lambda x, n: x**n,
+    "inv": linalg.inv,
+    "kron": matrices_only(anp.kron),
+    "logsumexp": logsumexp,
+    "matrix_norm": matrix_norm,
+    "permute_dims": anp.transpose,
+    "pinv": linalg.pinv,
+    "pow": anp.power,
+    "slogdet": lambda x, part: linalg.slogdet(x)[part],
+    "solve": linalg.solve,
+    "sort": anp.sort,
+    "stack": lambda *arrays, axis: anp.stack(arrays, axis),
+    "svd": svd,
+    "svdvals": lambda x: linalg.svd(x, full_matrices=False)[1],
+    "take": take,
+    "trace": matrices_only(lambda x, offset: anp.trace(x, offset)),
+    "triangular_solve": matrices_only(triangular_solve),
+    "vector_norm": vector_norm,
+}
+
+
+def gradient(g, xs):
+    """The gradient of a scalar function of a tuple."""
+    vjp, value = make_vjp(g, xs)
+    return vjp(vspace(value).ones())
+
+
+def slope(g, xs, directions):
+    """The derivative of a scalar function of a tuple along a direction."""
+    return make_jvp(g, xs)(directions)[1]
+
+
+class Eager(kit.Way):
+    """autograd as it is: programs run in Python, on numbers that record."""
+
+    name = "eager"
+    ops = OPS
+    modes = ("rev", "fwd")
+    orders = (0, 1, 2, 3)
+
+    def array(self, dtype, shape, entries):
+        return np.array(entries, dtype).reshape(shape)[()]
+
+    def entries(self, value):
+        array = np.asarray(value)
+        return array.dtype.name, array.shape, array.ravel().tolist()
+
+    def differentiate(self, f, xs, weights, directions, modes):
+        outputs = f(*xs)
+        if not modes:
+            return outputs, []
+        vs, xs = atuple(directions), atuple(xs)
+
+        def objective(xs):
+            terms = [anp.sum(y * w) for y, w in zip(f(*xs), weights) if w is not None]
+            return sum(terms[1:], terms[0]) if terms else 0.0
+
+        def along(g, mode):
+            if mode == "fwd":
+                return lambda xs: slope(g, xs, vs)
+            return lambda xs: sum([anp.sum(s * v) for s, v in zip(gradient(g, xs), vs)])
+
+        g = objective
+        for mode in modes[:-1]:
+            g = along(g, mode)
+        return outputs, gradient(g, xs) if modes[-1] == "rev" else self.each_direction(g, xs)
+
+    def each_direction(self, g, xs):
+        """The gradient by forward mode, entry by entry."""
+        slopes = []
+        for k, x in enumerate(xs):
+            found = []
+            for place in np.ndindex(np.shape(x)):
+                units = [np.zeros_like(y) for y in xs]
+                units[k][place] = 1
+                found.append(slope(g, xs, atuple([u[()] for u in units])))
+            slopes.append(np.array(found).reshape(np.shape(x)) if found else np.zeros_like(x))
+        return slopes
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    kit.serve("autograd", version("autograd"), [Eager()])

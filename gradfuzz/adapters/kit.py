@@ -1,0 +1,508 @@
+"""The protocol for adapters in Python: copy this file beside yours, or leave both where gradfuzz ships them. Python 3.8 or newer, nothing else.
+
+An adapter describes each way into its library by a class, and serves them:
+
+    import kit
+
+    class Eager(kit.Way):
+        name = "eager"
+        ops = {"add": mylib.add, ...}                       # op of a program -> function(*operands, **params)
+
+        def array(self, dtype, shape, entries): ...         # row-major numbers -> a tensor of the library
+        def entries(self, value): ...                       # a tensor -> (dtype, shape, row-major numbers)
+        def differentiate(self, f, xs, weights, directions, modes): ...   # -> outputs, gradients
+
+    kit.serve("mylib", mylib.__version__, [Eager()])
+
+Programs are walked here: loops and branches are Python's, ints and bools that are scalars are Python's, ops on them are computed here. What
+an op function gets are tensors of the dtype it works in, and static parameters by name. An exception is the library's answer; raise
+`Unsupported` for what it cannot do, `NonFinite` for what it refuses to return.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import operator
+import os
+import struct
+import sys
+
+__all__ = ["BadRequest", "NonFinite", "Program", "Unsupported", "Way", "decode_tensor", "encode_tensor", "serve"]
+
+VERSION = 1
+
+_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0.0": -0.0}
+_CODES = {"float64": "d", "float32": "f", "float16": "e", "complex128": "d", "complex64": "f", "bool": "?"}
+_CODES.update({"int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint64": "Q", "uint32": "I", "uint16": "H", "uint8": "B"})
+_SHORT = 24
+"""Entries that are written as numbers; longer tensors are written as base64."""
+
+
+class Unsupported(Exception):
+    """The library has no way to do this."""
+
+
+class NonFinite(Exception):
+    """The library refuses to return a result that is not finite."""
+
+
+class BadRequest(Exception):
+    """The request is no good."""
+
+
+class Way:
+    """One way into a library. Several modes and orders mean every sequence of them."""
+
+    name = ""
+    ops = {}
+    dtypes = ("float64", "float32")
+    modes = ("rev",)
+    orders = (0, 1)
+    loops = ("for", "while", "repeat")
+    features = ("branches", "break", "continue", "nested", "runtime_trips")
+    hints = {}
+    """Further fields of a way in the protocol: stride, by_shape, variant, together."""
+
+    def array(self, dtype, shape, entries):
+        """A tensor of the library with these entries, in row-major order. Special floats are floats here."""
+        raise NotImplementedError
+
+    def entries(self, value):
+        """(dtype, shape, entries) of a tensor of the library, as it is. Complex entries are Python's complex numbers."""
+        raise NotImplementedError
+
+    def decide(self, value):
+        """The truth of a bool scalar of the library."""
+        return bool(value)
+
+    def differentiate(self, f, xs, weights, directions, modes):
+        """The outputs of `f(*xs)`, a list, and one derivative of F = sum of <weight, output> for each of `xs`.
+
+        A weight is None for an output that takes no part. `modes` are the derivatives from the innermost to the outermost; every one but
+        the last is taken along `directions`, one for each of `xs`. With no modes, the outputs are all that is asked for.
+        """
+        raise NotImplementedError
+
+    def describe(self):
+        """The way as hello says it."""
+        lists = ("dtypes", "modes", "orders", "loops", "features")
+        described = {"name": self.name, "ops": sorted(self.ops)}
+        described.update({name: list(getattr(self, name)) for name in lists})
+        described.update(self.hints)
+        return described
+
+
+# Tensors ---------------------------------------------------------------------------------------------------------------
+
+
+def decode_tensor(tensor):
+    """(dtype, shape, entries) of a tensor in a message."""
+    try:
+        dtype, shape = tensor["dtype"], tuple(tensor["shape"])
+        size = math.prod(shape)
+        if "base64" in tensor:
+            entries = _unpacked(base64.b64decode(tensor["base64"], validate=True), dtype)
+        else:
+            entries = [_SPECIAL[v] if isinstance(v, str) else v for v in tensor["data"]]
+            if dtype.startswith(("float", "bfloat")):
+                entries = [float(v) for v in entries]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadRequest(f"a tensor cannot be read: {type(error).__name__}: {error}") from None
+    if len(entries) != size:
+        raise BadRequest(f"{len(entries)} entries do not fill the shape {list(shape)}")
+    return dtype, shape, entries
+
+
+def _unpacked(data, dtype):
+    if dtype == "bfloat16":  # the upper half of a float32
+        halves = struct.unpack(f"<{len(data) // 2}H", data)
+        return list(struct.unpack(f"<{len(halves)}f", struct.pack(f"<{len(halves)}I", *[h << 16 for h in halves])))
+    code = _CODES[dtype]
+    return list(struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data))
+
+
+def encode_tensor(dtype, shape, entries):
+    """A tensor for a message."""
+    tensor = {"dtype": dtype, "shape": [int(n) for n in shape]}
+    if dtype.startswith("complex"):
+        entries = [part for z in entries for part in (z.real, z.imag)]
+    if len(entries) > _SHORT and dtype in _CODES:
+        tensor["base64"] = base64.b64encode(struct.pack(f"<{len(entries)}{_CODES[dtype]}", *entries)).decode("ascii")
+    elif dtype == "bool" or "int" in dtype:
+        tensor["data"] = entries
+    else:
+        tensor["data"] = [v if v - v == 0 and v != 0 else _special(v) for v in entries]
+    return tensor
+
+
+def _special(v):
+    if v != v:
+        return "NaN"
+    if v in (math.inf, -math.inf):
+        return "Infinity" if v > 0 else "-Infinity"
+    return "-0.0" if math.copysign(1.0, v) < 0 else 0.0
+
+
+# Programs --------------------------------------------------------------------------------------------------------------
+
+_NORMAL, _BREAK, _CONTINUE = range(3)
+
+_ON_SCALARS = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "negative": operator.neg,
+    "remainder": operator.mod,
+    "abs": abs,
+    "sign": lambda a: (a > 0) - (a < 0),
+    "maximum": max,
+    "minimum": min,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "logical_and": lambda a, b: a and b,
+    "logical_or": lambda a, b: a or b,
+    "logical_not": operator.not_,
+    "where": lambda c, a, b: a if c else b,
+}
+"""Ops on ints and bools that are scalars."""
+
+
+class Program:
+    """A program that was defined, as a function of tensors. Making one looks at every op; running it executes closures."""
+
+    def __init__(self, form, way, dtype, trip_limit):
+        self._way = way
+        self._dtype = dtype
+        self._limit = trip_limit
+        self.params = [(name, _type(text)) for name, text in form["params"]]
+        self._types = {name: _type(text) for name, text in form["variables"].items()}
+        self._body = self._block(form["body"][:-1])
+        self._outputs = [self._expression(e) for e in form["body"][-1]["return"]]
+
+    def __call__(self, inputs):
+        """The outputs, at inputs by name: tensors, and Python's ints and bools where they are scalars."""
+        env = dict(inputs)
+        self._body(env)
+        return [read(env) for read in self._outputs]
+
+    def tensor(self, dtype, shape, entries):
+        """A value of a program: a tensor, or a Python int or bool."""
+        if not shape and dtype in ("int64", "bool"):
+            return entries[0]
+        return self._way.array(dtype, shape, entries)
+
+    # Expressions
+
+    def _type_of(self, e):
+        if isinstance(e, str):
+            return self._types[e]
+        if "op" in e:
+            return _type(e["type"])
+        if "array" in e:
+            return e["array"], tuple(e["shape"])
+        return next(iter(e)), ()
+
+    def _constant(self, dtype, shape, values):
+        values = [_SPECIAL[v] if isinstance(v, str) else v for v in values]
+        name = {"float": self._dtype, "int": "int64", "bool": "bool"}[dtype]
+        value = self.tensor(name, shape, [float(v) for v in values] if dtype == "float" else values)
+        return lambda env: value
+
+    def _expression(self, e):
+        if isinstance(e, str):
+            return operator.itemgetter(e)
+        if "op" in e:
+            return self._call(e)
+        if "array" in e:
+            return self._constant(e["array"], tuple(e["shape"]), e["values"])
+        ((dtype, value),) = e.items()
+        return self._constant(dtype, (), [value])
+
+    def _call(self, e):
+        op, params = e["op"], {name: _tuples(value) for name, value in e["params"].items()}
+        reads = [self._expression(a) for a in e["args"]]
+        types = [self._type_of(a) for a in e["args"]]
+        own = all(dtype in ("int", "bool") and not shape for dtype, shape in [_type(e["type"]), *types])
+        if own and op in _ON_SCALARS:
+            function, params = _ON_SCALARS[op], {}
+        elif op == "astype" and not types[0][1]:
+            return self._cast(types[0][0], params["dtype"], reads[0])
+        elif op in self._way.ops:
+            function = self._way.ops[op]
+            if op == "astype":
+                params["dtype"] = {"int": "int64", "float": self._dtype}.get(params["dtype"], params["dtype"])
+        else:
+            raise Unsupported(f"there is no op {op} here")
+        return lambda env: function(*[read(env) for read in reads], **params)
+
+    def _cast(self, own, wanted, read):
+        """A scalar as another dtype."""
+        if wanted == "bool":
+            return lambda env: read(env) != 0
+        if wanted == "int":
+            return lambda env: int(read(env))
+        if own in ("int", "bool") and wanted == "float":
+            return lambda env: self._way.array(self._dtype, (), [float(read(env))])
+        if "astype" not in self._way.ops:
+            raise Unsupported(f"there is no conversion to {wanted} here")
+        return lambda env: self._way.ops["astype"](read(env), dtype=wanted)
+
+    # Statements
+
+    def _block(self, statements):
+        run = [self._statement(s) for s in statements]
+
+        def block(env):
+            for statement in run:
+                ended = statement(env)
+                if ended:
+                    return ended
+            return _NORMAL
+
+        return block
+
+    def _statement(self, s):
+        if s == "break":
+            return lambda env: _BREAK
+        if s == "continue":
+            return lambda env: _CONTINUE
+        if "assign" in s:
+            return self._assign(s["assign"], self._expression(s["value"]))
+        if "if" in s:
+            return self._if(self._condition(s["if"]), self._block(s["then"]), self._block(s["else"]))
+        if "for" in s:
+            return self._for(s["for"], self._expression(s["count"]), self._block(s["body"]))
+        if "repeat" in s:
+            return self._while(self._condition(s["while"]), self._block(s["repeat"]), False)
+        if "while" in s:
+            return self._while(self._condition(s["while"]), self._block(s["body"]), True)
+        raise BadRequest("a statement with {} is none".format(", ".join(map(repr, s))))
+
+    def _condition(self, e):
+        read, decide = self._expression(e), self._way.decide
+
+        def holds(env):
+            value = read(env)
+            return value if isinstance(value, bool) else decide(value)
+
+        return holds
+
+    def _assign(self, name, read):
+        def run(env):
+            env[name] = read(env)
+
+        return run
+
+    def _if(self, condition, then, otherwise):
+        return lambda env: then(env) if condition(env) else otherwise(env)
+
+    def _while(self, condition, body, first):
+        def run(env):
+            trips, test = 0, first
+            while not test or condition(env):
+                test, trips = True, self._trip(trips)
+                if body(env) == _BREAK:
+                    break
+
+        return run
+
+    def _for(self, name, count, body):
+        def run(env):
+            for trip in range(count(env)):
+                self._trip(trip)
+                env[name] = trip
+                if body(env) == _BREAK:
+                    break
+
+        return run
+
+    def _trip(self, trips):
+        if trips == self._limit:
+            raise RuntimeError(f"a loop is still running after {trips} trips")
+        return trips + 1
+
+
+def _type(text):
+    """("float", (3, 2)) of "float[3, 2]"."""
+    dtype, _, sizes = text.partition("[")
+    return dtype, tuple(int(n) for n in sizes.rstrip("]").split(",")) if sizes else ()
+
+
+def _tuples(value):
+    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
+
+
+# Conversation ----------------------------------------------------------------------------------------------------------
+
+
+def serve(name, version, ways, language=None):
+    """Answers requests until bye, or until nobody is there any more. What is printed meanwhile goes to stderr."""
+    reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # what a library starts must not read what is meant for us
+    os.dup2(2, 1)  # and what it prints must not be taken for a reply
+    language = language or "Python " + sys.version.split()[0]
+    server = _Server({"name": name, "version": version, "language": language}, ways)
+    for line in reader:
+        reply, goes_on = server.reply(line)
+        writer.write(json.dumps(reply, allow_nan=False, separators=(",", ":")).encode() + b"\n")
+        writer.flush()
+        if not goes_on:
+            break
+
+
+def _no_constant(text):
+    raise ValueError(f"{text} is no JSON")
+
+
+class _Server:
+    def __init__(self, about, ways):
+        self._about = about
+        self._ways = {way.name: way for way in ways}
+        self._forms = {}
+        self._programs = {}
+        self._answers = {"hello": self._hello, "define": self._define, "eval": self._eval, "bye": lambda request: {}}
+
+    def reply(self, line):
+        """The reply to a line, and whether the conversation goes on."""
+        number, kind = 0, None
+        try:
+            try:
+                request = json.loads(line.decode("utf-8"), parse_constant=_no_constant)
+                number, kind = int(request["id"]), request["do"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise BadRequest(f"no request: {type(error).__name__}: {error}") from None
+            if kind not in self._answers:
+                raise Unsupported(f"there is no {kind} here")
+            return {"id": number, "ok": self._answers[kind](request)}, kind != "bye"
+        except Exception as error:
+            arm = _arm(error)
+            if isinstance(error, (KeyError, TypeError, AttributeError)):
+                arm = {"error": {"kind": "bad_request", "message": f"{type(error).__name__}: {error}"}}
+            return dict(arm, id=number), True
+
+    def _hello(self, request):
+        return dict(self._about, protocol=VERSION, ways=[way.describe() for way in self._ways.values()], features=["base64"])
+
+    def _define(self, request):
+        for name in request["forget"]:
+            self._forms.pop(name, None)
+            for key in [key for key in self._programs if key[0] == name]:
+                del self._programs[key]
+        form, name = request["form"], request["program"]
+        self._forms[name] = form, int(request["trip_limit"])
+        for way in self._ways.values():  # so that what is wrong with it is said now
+            try:
+                self._program(name, way, way.dtypes[0])
+                break
+            except Unsupported as error:
+                refusal = error
+        else:
+            raise refusal
+        return {}
+
+    def _program(self, name, way, dtype):
+        key = (name, way.name, dtype)
+        if key not in self._programs:
+            if name not in self._forms:
+                raise BadRequest(f"the program {name} was never defined")
+            form, trip_limit = self._forms[name]
+            self._programs[key] = Program(form, way, dtype, trip_limit)
+        return self._programs[key]
+
+    def _eval(self, request):
+        if request["way"] not in self._ways:
+            raise BadRequest("there is no way {!r} here".format(request["way"]))
+        way, dtype, count = self._ways[request["way"]], request["dtype"], request["count"]
+        if dtype not in way.dtypes:
+            raise Unsupported(f"{dtype} is no dtype of this way")
+        program = self._program(request["program"], way, dtype)
+        inputs = {name: decode_tensor(tensor) for name, tensor in request["inputs"].items()}
+        for name, (_, shape) in program.params:
+            if name not in inputs or inputs[name][1] != (count, *shape):
+                raise BadRequest(f"the input {name} has not the shape {[count, *shape]}")
+        unknown = [n for n in request["wrt"] if n not in inputs]
+        if unknown:
+            raise BadRequest(f"there is no input {unknown[0]}")
+        asked = [way, program, request, inputs]
+        results = [_point(*asked, k) for k in range(count)]
+        return _together(results) or {"results": [_written(r) for r in results]}
+
+
+def _point(way, program, request, inputs, k):
+    """What the library says at one point: {"ok": (values, gradient)}, decoded, or another arm of a reply."""
+    try:
+        here = {}
+        for name, (dtype, shape, entries) in inputs.items():
+            size = math.prod(shape[1:])
+            here[name] = program.tensor(dtype, shape[1:], entries[k * size : (k + 1) * size])
+        wrt = request["wrt"]
+        weights = [None if w is None else way.array(*decode_tensor(w)) for w in request["weights"]]
+        directions = [way.array(*decode_tensor(request["directions"][n])) for n in wrt] if request["directions"] else []
+
+        def f(*xs):
+            return program(dict(here, **dict(zip(wrt, xs))))
+
+        outputs, gradient = way.differentiate(f, [here[n] for n in wrt], weights, directions, tuple(request["modes"]))
+        values = [_entries(way, y) for y in outputs]
+        return {"ok": (values, {n: _entries(way, g) for n, g in zip(wrt, gradient)} if request["modes"] else {})}
+    except BadRequest:
+        raise
+    except (Exception, SystemExit) as error:  # whatever the library raises is its answer
+        return _arm(error)
+
+
+def _entries(way, value):
+    if isinstance(value, bool):
+        return "bool", (), [value]
+    if isinstance(value, int):
+        return "int64", (), [value]
+    dtype, shape, entries = way.entries(value)
+    return dtype, tuple(shape), entries
+
+
+def _arm(error):
+    if isinstance(error, (Unsupported, NotImplementedError)):
+        return {"unsupported": str(error) or type(error).__name__}
+    kinds = ((NonFinite, "non_finite"), (BadRequest, "bad_request"), (MemoryError, "out_of_memory"))
+    kind = next((kind for types, kind in kinds if isinstance(error, types)), "exception")
+    first = str(error).strip().partition("\n")[0][:300]
+    message = first if kind in ("non_finite", "bad_request") else f"{type(error).__name__}: {first}"
+    return {"error": {"kind": kind, "message": message}}
+
+
+def _written(result):
+    if "ok" not in result:
+        return result
+    values, gradient = result["ok"]
+    return {
+        "ok": {"values": [encode_tensor(*v) for v in values], "gradient": {n: encode_tensor(*g) for n, g in gradient.items()}}
+    }
+
+
+def _together(results):
+    """All results as tensors with a leading axis, where every one went well and they are alike; None where not."""
+    if len(results) < 2 or not all("ok" in r for r in results):
+        return None
+    kinds = {
+        (tuple((v[0], v[1]) for v in values), tuple((n, g[0], g[1]) for n, g in gradient.items()))
+        for values, gradient in (r["ok"] for r in results)
+    }
+    if len(kinds) != 1:
+        return None
+
+    def joined(parts):
+        dtype, shape, _ = parts[0]
+        return encode_tensor(dtype, (len(parts), *shape), [entry for part in parts for entry in part[2]])
+
+    values = [joined(column) for column in zip(*(r["ok"][0] for r in results))]
+    names = results[0]["ok"][1]
+    return {"stacked": {"values": values, "gradient": {n: joined([r["ok"][1][n] for r in results]) for n in names}}}
