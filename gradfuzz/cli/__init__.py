@@ -10,17 +10,22 @@ A command is a module of this package and a name in COMMANDS.
 
 from __future__ import annotations
 
+from gradfuzz.cli.baseline import baseline
 from gradfuzz.cli.check import check
+from gradfuzz.cli.diff import diff
 from gradfuzz.cli.probe import probe
+from gradfuzz.cli.replay import replay
+from gradfuzz.cli.report import report
 from gradfuzz.cli.selftest import selftest
 from gradfuzz.cli.settings import read_settings
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, Commands, click
+from gradfuzz.cli.show import show
 from gradfuzz.cli.sweep import sweep
 from gradfuzz.cli.targets import targets
 
 __all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "main"]
 
-COMMANDS = (check, probe, selftest, sweep, targets)
+COMMANDS = (baseline, check, diff, probe, replay, report, selftest, show, sweep, targets)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

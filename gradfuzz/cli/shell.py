@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gradfuzz.errors import GradfuzzError
+from gradfuzz.errors import GradfuzzError, StoreError
 
 if TYPE_CHECKING or not sys.stdout.isatty():
     import click  # plain help where nobody sees colours: it starts in half the time
@@ -18,11 +19,20 @@ __all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "Commands"
 
 CLEAN, FINDINGS, USAGE, INCOMPLETE, INTERRUPTED = 0, 1, 2, 3, 130
 
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+"""What a disk does not allow; other errors of the system are nobody's fault but gradfuzz's."""
+
 
 class Failure(click.ClickException):
     """An error of gradfuzz, told in one paragraph."""
 
     exit_code = USAGE
+
+
+class Unwritten(Failure):
+    """What was to be kept cannot be: the work is not complete."""
+
+    exit_code = INCOMPLETE
 
 
 class Commands(Group):
@@ -38,7 +48,13 @@ class Commands(Group):
         try:
             return super().invoke(ctx)
         except GradfuzzError as error:
-            raise Failure(" ".join(str(error).split())) from error
+            failure = Unwritten if isinstance(error, StoreError) else Failure
+            raise failure(" ".join(str(error).split())) from error
+        except OSError as error:
+            if error.errno not in _DISK:
+                raise
+            what = f"{error.filename}: " if error.filename else "output cannot be written: "
+            raise Unwritten(f"{what}{error.strerror}") from error
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from gradfuzz.cli.arguments import names_in, whole
-from gradfuzz.cli.output import FORMAT, console, print_json, print_page
+from gradfuzz.cli.output import console
+from gradfuzz.cli.reporting import REPORTS, STDOUT, Streams, outputs, report
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
-from gradfuzz.errors import UsageError
+from gradfuzz.cli.storage import BASELINE, STORE
+from gradfuzz.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from gradfuzz.fuzzer.events import SweepFinished
+    from gradfuzz.fuzzer.recorder import Recorder
+    from gradfuzz.fuzzer.review import Baseline, Review
+    from gradfuzz.fuzzer.sweep import SweepConfig
 
 __all__ = ["sweep"]
 
@@ -33,26 +40,45 @@ __all__ = ["sweep"]
 @click.option("--max-time", type=float, metavar="SECONDS", help="Begin nothing new after so many seconds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs.")
 @click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
-@click.option(
-    "--report", "reports", multiple=True, metavar="FORMAT[=PATH]", help="Write terminal or json to PATH, too. May be repeated."
-)
+@REPORTS
 @click.option("--show-scripts", is_flag=True, help="Print the script of each finding in full.")
-@FORMAT
+@STORE
+@click.option("--no-store", is_flag=True, help="Keep nothing: no findings, no scripts, nothing to resume.")
+@click.option("--resume", is_flag=True, help="Go on with the last sweep of these settings that did not end.")
+@BASELINE
+@STDOUT
 @click.pass_context
 def sweep(
-    ctx: click.Context, /, targets: tuple[str, ...], reports: tuple[str, ...], form: str, show_scripts: bool, **flags: Any
+    ctx: click.Context,
+    /,
+    targets: tuple[str, ...],
+    reports: tuple[str, ...],
+    form: str,
+    show_scripts: bool,
+    store: Path,
+    no_store: bool,
+    resume: bool,
+    accepted: Path,
+    **flags: Any,
 ) -> None:
     """Draw programs and judge what each TARGET says about them; all installed targets if none is named.
 
-    Exit code 1 with findings, 3 where a time limit left it incomplete, 130 after Ctrl-C, which keeps what was found.
+    What is found is kept in .gradfuzz, where `gradfuzz show`, `replay`, `diff` and `report` find it again. Exit code 1 with findings that
+    the baseline does not accept, 3 where a time limit left it incomplete, 130 after Ctrl-C, which keeps what was found.
     """
+    from gradfuzz.fuzzer import baseline
     from gradfuzz.fuzzer.events import SweepFinished
+    from gradfuzz.fuzzer.reviewing import counted
     from gradfuzz.fuzzer.sweep import SweepConfig
     from gradfuzz.fuzzer.sweep import sweep as run
     from gradfuzz.oracles import registry
+    from gradfuzz.reports.formats import STREAM
     from gradfuzz.reports.live import listener
 
-    form, files = _outputs(reports, form)
+    if resume and no_store:
+        raise UsageError("--resume needs the store, and --no-store leaves it away; give one of them")
+    files = outputs(reports)
+    known = baseline.read(accepted)
     config = SweepConfig(
         targets=targets or tuple(registry.installed()),
         families=names_in(flags["family"]),
@@ -64,56 +90,61 @@ def sweep(
         checks=names_in(flags["checks"]),
         jobs=flags["jobs"],
     )
-    with listener(console(sys.stderr)) as heard:
-        for event in run(config):
-            heard.handle(event)
-    assert isinstance(event, SweepFinished), "a sweep ends so, whatever happens"
-    _report_sweep(event, form, files, show_scripts=show_scripts)
-    ctx.exit(_exit_code(event))
+    with ExitStack() as stack:
+        recorder = None if no_store else _recorder(stack, store, config, resume=resume)
+        streams = stack.enter_context(Streams(file for file in files if file.name == STREAM))
+        with listener(console(sys.stderr)) as heard:
+            for event in run(config, recorder):
+                if recorder is not None:
+                    recorder.handle(event)
+                streams.handle(event)
+                heard.handle(event)
+        assert isinstance(event, SweepFinished), "a sweep ends so, whatever happens"
+        review = _review(event, known, recorder)
+        streams.handle(review)
+        scripts = {} if recorder is None else _scripts(event, recorder.store.path.parent / "scripts")
+    report(event, review, form, [f for f in files if f.name != STREAM], scripts=scripts, show_scripts=show_scripts)
+    ctx.exit(_exit_code(event, len(counted(event, review))))
 
 
-def _outputs(reports: tuple[str, ...], form: str) -> tuple[str, list[tuple[str, Path]]]:
-    """The format of stdout, and those of files with their paths."""
-    files: list[tuple[str, Path]] = []
-    for text in reports:
-        name, sign, path = text.partition("=")
-        if name not in ("terminal", "json"):
-            raise UsageError(
-                f"--report {text!r}: {name!r} is no format; there is terminal and json, as in --report json=sweep.json"
-            )
-        if not sign:
-            form = name
-        elif not Path(path).parent.is_dir():
-            raise UsageError(f"--report {text!r}: the folder {str(Path(path).parent)!r} does not exist; make it first")
-        else:
-            files.append((name, Path(path)))
-    return form, files
+def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool) -> Recorder:
+    from gradfuzz.fuzzer.recorder import Recorder
+    from gradfuzz.fuzzer.store import Store
+
+    return Recorder(stack.enter_context(Store(path, write=True)), config, resume=resume)
 
 
-def _report_sweep(finished: SweepFinished, form: str, files: list[tuple[str, Path]], *, show_scripts: bool) -> None:
-    from gradfuzz.reports import json as documents
-    from gradfuzz.reports import terminal
-    from gradfuzz.reports.scripts import FOLDER, write_scripts
+def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None) -> Review:
+    """What became of earlier findings, recorded too. Ctrl-C leaves away what takes time."""
+    from gradfuzz.fuzzer.reviewing import review
 
-    scripts = write_scripts(finished.findings)
-    if scripts:
-        click.echo(f"Scripts that show the findings without gradfuzz are in {FOLDER}.", err=True)
-
-    def write(name: str, file: IO[str] | None = None) -> None:
-        if name == "json":
-            print_json(documents.sweep_document(finished), file)
-        else:
-            print_page(terminal.sweep(finished, scripts, show_scripts=show_scripts), file)
-
-    for name, path in files:
-        with path.open("w", encoding="utf-8") as file:
-            write(name, file)
-    write(form)
+    store, run = (recorder.store, recorder.run) if recorder else (None, 0)
+    try:
+        result = review(finished, known, store, run, tell=lambda words: click.echo(words, err=True))
+    except KeyboardInterrupt:
+        result = review(replace(finished, interrupted=True), known, store, run)
+    if recorder is not None:
+        recorder.store.review(recorder.run, result)
+        click.echo(f"This is run {recorder.run} of {recorder.store.path}.", err=True)
+    return result
 
 
-def _exit_code(finished: SweepFinished) -> int:
+def _scripts(finished: SweepFinished, folder: Path) -> dict[str, Path]:
+    """The findings' scripts as files; the paths by id."""
+    from gradfuzz.reports import scripts
+
+    try:
+        paths = scripts.write_scripts(finished.findings, folder)
+    except OSError as error:
+        raise StoreError(f"{folder}: the scripts cannot be written: {error.strerror or error}") from error
+    if paths:
+        click.echo(f"Scripts that show the findings without gradfuzz are in {folder}.", err=True)
+    return paths
+
+
+def _exit_code(finished: SweepFinished, findings: int) -> int:
     if finished.interrupted:
         return INTERRUPTED
-    if finished.findings:
+    if findings:
         return FINDINGS
     return CLEAN if finished.complete else INCOMPLETE

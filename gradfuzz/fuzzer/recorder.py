@@ -28,7 +28,7 @@ class Recorder:
     """Of one sweep. With `resume` it goes on with the last unfinished run of the same settings; `UsageError` where there is none."""
 
     def __init__(self, store: Store, config: SweepConfig, *, resume: bool = False) -> None:
-        self._store = store
+        self.store = store
         self._config = config
         self._resume = resume
         self._run: int | None = None
@@ -45,15 +45,15 @@ class Recorder:
         """Writes down what the event says."""
         if isinstance(event, SweepStarted):
             settings = _settings(self._config, event)
-            self._run = self._unfinished(settings).number if self._resume else self._store.begin(event, settings)
+            self._run = self._unfinished(settings).number if self._resume else self.store.begin(event, settings)
         elif isinstance(event, FindingFound):
-            self._store.found(self.run, event.finding)
+            self.store.found(self.run, event.finding)
         elif isinstance(event, Progress):
             if time.monotonic() >= self._said + _PAUSE:
                 self._said = time.monotonic()
-                self._store.progress(self.run, event)
+                self.store.progress(self.run, event)
         elif isinstance(event, SweepFinished):
-            self._store.finish(self.run, event)
+            self.store.finish(self.run, event)
 
     # Memo
 
@@ -62,7 +62,7 @@ class Recorder:
         if not self._resume:
             return None
         name = key(work)
-        data = self._store.work(self.run, name)
+        data = self.store.work(self.run, name)
         if data is None:
             return None
         self._known.add(name)
@@ -72,15 +72,15 @@ class Recorder:
         """For a later part of the sweep."""
         name = key(work)
         if name not in self._known:
-            self._store.keep(self.run, name, pack(result))
+            self.store.keep(self.run, name, pack(result))
 
     # Which run
 
     def _unfinished(self, settings: Mapping[str, Json]) -> Run:
         """The last one of the same settings."""
-        runs = [run for run in reversed(self._store.runs()) if not run.complete]
+        runs = [run for run in reversed(self.store.runs()) if not run.complete]
         if not runs:
-            raise UsageError(f"there is nothing to resume: {self._store.path} has no unfinished sweep; leave --resume away")
+            raise UsageError(f"there is nothing to resume: {self.store.path} has no unfinished sweep; leave --resume away")
         same = next((run for run in runs if not _differences(run.settings, settings)), None)
         if same is not None:
             return same

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from dataclasses import replace
 
 from gradfuzz.fuzzer.baseline import accepts
 from gradfuzz.fuzzer.events import SweepFinished
@@ -34,7 +35,7 @@ def review(
     """The review of a sweep, which is the store's run of this number. `tell` hears how many are asked again. After Ctrl-C none is."""
     today = today or datetime.datetime.now(datetime.UTC).date()
     found = {signature_of(finding): finding.id for finding in finished.findings}
-    up = [item.entry for item in baseline.accepted if item.entry.signature in found]
+    up = [replace(item.entry, id=found[item.entry.signature]) for item in baseline.accepted if item.entry.signature in found]
     asked = {summary.name for summary in finished.summaries}
     recorded = store.recorded() if store else []
     waiting: dict[str, Finding] = {item.entry.signature: item.finding for item in baseline.accepted}

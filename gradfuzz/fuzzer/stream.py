@@ -1,24 +1,18 @@
-"""A sweep as a stream of JSON documents, one event a line, written as it happens, and read again when it is over or was cut short."""
+"""An event stream, as `reports.ndjson` writes it, read again when the sweep is over or was cut short."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.codec import Json
-from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.events import FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.finding import Finding
-from gradfuzz.fuzzer.records import from_document, loads, read_text, to_document
+from gradfuzz.fuzzer.records import from_document, loads, read_text
 from gradfuzz.fuzzer.review import Review
 from gradfuzz.fuzzer.store import cut_short
 
-__all__ = ["line", "read"]
-
-
-def line(event: Event | Review) -> str:
-    """A line that ends with a line break."""
-    return json.dumps(to_document(event), allow_nan=False) + "\n"
+__all__ = ["read"]
 
 
 def read(path: Path) -> tuple[SweepFinished, Review | None]:

@@ -1,20 +1,21 @@
 """The JSON documents: stable contracts, fields may be added and are never renamed.
 
     check   {program, points: [{inputs, truth, answers}]}
-    sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested, conventions, environment}
+    sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested, conventions, environment, review}
     probe   {target, suite, tables: [{title, columns, rows}], cells: [{number, word, ways, op, use, column, by, text, references, script}]}
     targets {targets: [{name, version, installed, ...}]}
     targets conventions {conventions: [{name, ops, why, nan, source, examples: [{expression, at, slopes, answers, forward}]}]}
 
 A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity", "-0.0"; an array
-is nested lists; what belongs to inputs is an object with their names. A ratio is null where the expected entry is zero.
+is nested lists; what belongs to inputs is an object with their names. A ratio is null where the expected entry is zero. A finding has its `record`
+beside (`fuzzer.records`), from which it can be replayed.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,25 @@ import numpy as np
 from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.evidence import Adjoints, Curve, Differences, Evidence, Variant
 from gradfuzz.fuzzer.finding import Case, Cause, Finding, FindingPoint
+from gradfuzz.fuzzer.records import to_document
 from gradfuzz.fuzzer.report_card import ProbeReport
+from gradfuzz.fuzzer.review import BaselineEntry, Review
 from gradfuzz.oracles.base import Array, Truth
 from gradfuzz.programs.json_form import encode_float
 from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.printer import to_text
 from gradfuzz.reports.summary import group
 
-__all__ = ["check_document", "conventions_document", "dumps", "probe_document", "sweep_document", "targets_document"]
+__all__ = [
+    "baseline_document",
+    "check_document",
+    "conventions_document",
+    "dumps",
+    "probe_document",
+    "render",
+    "sweep_document",
+    "targets_document",
+]
 
 Json = Any
 """What `json.dumps` takes."""
@@ -49,7 +61,12 @@ def check_document(program: str, cases: Sequence[tuple[str, Case]], versions: Ma
     return {"program": program, "points": [_checked_point(at, versions) for at in points.values()]}
 
 
-def sweep_document(finished: SweepFinished) -> dict[str, Json]:
+def render(finished: SweepFinished, review: Review | None) -> str:
+    """The result of a sweep as text."""
+    return dumps(sweep_document(finished, review)) + "\n"
+
+
+def sweep_document(finished: SweepFinished, review: Review | None = None) -> dict[str, Json]:
     """The result of a sweep, also of one that was cut short."""
     return {
         "seed": finished.seed,
@@ -69,6 +86,7 @@ def sweep_document(finished: SweepFinished) -> dict[str, Json]:
         "tested": {kind: dict(counts) for kind, counts in finished.tested.items()},
         "conventions": dict(finished.conventions),
         "environment": dict(finished.environment),
+        "review": None if review is None else _review(review),
     }
 
 
@@ -101,6 +119,11 @@ def targets_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
 def conventions_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
     """The ledger of conventions; one object per row. An answer that is an error is the string "raises"."""
     return {"conventions": [_encoded(row) for row in rows]}
+
+
+def baseline_document(entries: Iterable[BaselineEntry]) -> dict[str, Json]:
+    """What is accepted; one object per entry."""
+    return {"baseline": [_accepted(entry) for entry in entries]}
 
 
 def _encoded(value: Json) -> Json:
@@ -230,7 +253,23 @@ def _finding(finding: Finding) -> dict[str, Json]:
         "script": finding.script,
         "ports": dict(finding.ports),
         "evidence": _evidence(finding.evidence),
+        "record": to_document(replace(finding, script="", ports={}, evidence=None)),
     }
+
+
+def _review(review: Review) -> dict[str, Json]:
+    return {
+        "known": [_accepted(entry) for entry in review.known],
+        "expired": [_accepted(entry) for entry in review.expired],
+        "stale": [_accepted(entry) for entry in review.stale],
+        "fixed": [{"id": finding.id, "target": finding.target, "version": finding.version} for finding in review.fixed],
+        "first_seen": dict(review.first_seen),
+    }
+
+
+def _accepted(entry: BaselineEntry) -> dict[str, Json]:
+    expires = None if entry.expires is None else entry.expires.isoformat()
+    return {"id": entry.id, "target": entry.target, "reason": entry.reason, "link": entry.link or None, "expires": expires}
 
 
 def _cause(cause: Cause | None) -> Json:

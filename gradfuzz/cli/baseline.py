@@ -1,0 +1,72 @@
+"""The command `gradfuzz baseline`."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from gradfuzz.cli.output import FORMAT, print_json
+from gradfuzz.cli.shell import click
+from gradfuzz.cli.storage import BASELINE, STORE
+from gradfuzz.errors import UsageError
+
+__all__ = ["baseline"]
+
+
+@click.command(short_help="Accept findings for now, with a reason.")
+@click.argument("action", type=click.Choice(["list", "add", "remove"]), default="list", metavar="[list|add|remove]")
+@click.argument("id", required=False)
+@click.option("--reason", metavar="TEXT", help="Why the finding is accepted.")
+@click.option("--link", default="", metavar="URL", help="Where it is reported.")
+@click.option("--expires", metavar="DATE", help="The first day on which it counts again: 2027-03-01.")
+@STORE
+@BASELINE
+@FORMAT
+def baseline(
+    action: str, id: str | None, reason: str | None, link: str, expires: str | None, store: Path, accepted: Path, form: str
+) -> None:
+    """List the accepted findings, add a recorded one, or remove one.
+
+    They stand in gradfuzz-baseline.json, which is made to be committed. A sweep still shows them, but they are no reason for exit code 1; an entry
+    that has expired accepts nothing, and one whose finding is fixed is reported as stale.
+    """
+    from gradfuzz.fuzzer import baseline as file
+    from gradfuzz.fuzzer import lookup
+    from gradfuzz.fuzzer.store import Store
+    from gradfuzz.reports import json as documents
+    from gradfuzz.reports import plain
+
+    known = file.read(accepted)
+    if action == "list":
+        entries = [item.entry for item in known.accepted]
+        if form == "json":
+            print_json(documents.baseline_document(entries))
+        for entry in entries if form == "terminal" else []:
+            until = f"; until {entry.expires}" if entry.expires else ""
+            link = f"; {entry.link}" if entry.link else ""
+            click.echo(plain.line(f"{entry.id} {entry.target}: {entry.reason}{link}{until}"))
+        return
+    if id is None:
+        raise UsageError(f"`gradfuzz baseline {action}` needs the id of a finding: gradfuzz baseline {action} GF-7c1e")
+    if action == "add":
+        if reason is None:
+            raise UsageError("a baseline entry needs a reason: --reason 'reported, see the link'")
+        with Store(store) as opened:
+            finding = lookup.recorded(opened, id)
+        entry = file.entry_of(finding, reason, link, _day(expires))
+        file.write(file.added(known, finding, entry), accepted)
+        click.echo(f"{entry.id} is accepted in {accepted}.", err=True)
+    else:
+        by_id = {item.entry.id: item.entry for item in known.accepted}
+        entry = by_id[lookup.chosen(id, list(by_id), str(accepted))]
+        file.write(file.removed(known, entry), accepted)
+        click.echo(f"{entry.id} is no longer accepted in {accepted}.", err=True)
+
+
+def _day(text: str | None) -> datetime.date | None:
+    if text is None:
+        return None
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--expires {text!r} is no date; write it as 2027-03-01") from None

@@ -1,0 +1,63 @@
+"""The command `gradfuzz replay`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradfuzz.cli.output import FORMAT, print_json
+from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
+from gradfuzz.cli.storage import STORE
+
+if TYPE_CHECKING:
+    from gradfuzz.fuzzer.finding import Finding
+
+__all__ = ["replay"]
+
+
+@click.command(short_help="Ask again about recorded findings.")
+@click.argument("sources", nargs=-1, metavar="[ID|FILE|DIR]...")
+@STORE
+@FORMAT
+@click.pass_context
+def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: str) -> None:
+    """Ask the targets again about recorded findings, all if none is named, and say FIXED, FAILED or ERROR for each.
+
+    A FILE is what `gradfuzz show ID --format json` prints, or the JSON document of a sweep; a DIR holds such files. Exit code 0 if all are fixed,
+    1 if one is not, 3 if one cannot be told.
+    """
+    from gradfuzz.fuzzer.replaying import Status, replay_all
+    from gradfuzz.reports import plain
+
+    findings = _findings(sources, store)
+    statuses = []
+    rows = []
+    for outcome in replay_all(findings):
+        finding, status = outcome.finding, outcome.status
+        statuses.append(status)
+        rows.append({"id": finding.id, "target": finding.target, "status": status.value, "message": outcome.message})
+        if form == "terminal":
+            click.echo(plain.line(f"{status.value:<6} {finding.id} {finding.target} {finding.check}: {outcome.message}"))
+    if form == "json":
+        print_json({"replayed": rows, **{status.value.lower(): statuses.count(status) for status in Status}})
+    elif not findings:
+        click.echo("No finding is recorded.", err=True)
+    ctx.exit(FINDINGS if Status.FAILED in statuses else INCOMPLETE if Status.ERROR in statuses else CLEAN)
+
+
+def _findings(sources: tuple[str, ...], path: Path) -> list[Finding]:
+    """What the arguments mean, each finding once."""
+    from gradfuzz.fuzzer import lookup
+    from gradfuzz.fuzzer.store import Store
+
+    if not sources:
+        with Store(path) as store:
+            return [record.finding for record in store.recorded()]
+    found: list[Finding] = []
+    for source in sources:
+        if lookup.is_path(source):
+            found += lookup.findings_in(Path(source))
+        else:
+            with Store(path) as store:
+                found.append(lookup.recorded(store, source))
+    return found

@@ -1,0 +1,136 @@
+"""`--report FORMAT[=PATH]` and `--format`: where the end of a sweep is written to, and how."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Self
+
+from gradfuzz.cli.output import print_page
+from gradfuzz.cli.shell import click
+from gradfuzz.errors import StoreError, UsageError
+
+if TYPE_CHECKING:
+    from gradfuzz.fuzzer.events import Event, SweepFinished
+    from gradfuzz.fuzzer.review import Review
+
+__all__ = ["NAMES", "REPORTS", "STDOUT", "Output", "Streams", "outputs", "report"]
+
+NAMES = ("terminal", "concise", "json", "html", "junit", "sarif", "github", "markdown", "ndjson")
+"""The names of `reports.formats.FORMATS`, which help does not load."""
+
+REPORTS = click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    metavar="FORMAT[=PATH]",
+    help=f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-... May be repeated.",
+)
+
+STDOUT = click.option(
+    "--format", "form", type=click.Choice(NAMES[:-1]), default="terminal", show_default=True, help="What stdout gets."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A format and the file it goes to."""
+
+    name: str
+    path: Path
+
+
+def outputs(reports: Iterable[str]) -> list[Output]:
+    """What --report asks for. `UsageError` or `StoreError` where it cannot be written: known before hours of work, not after."""
+    from gradfuzz.reports.formats import FORMATS
+
+    found = []
+    for text in reports:
+        name, sign, path = text.partition("=")
+        if name not in FORMATS:
+            raise UsageError(
+                f"--report {text!r}: {name!r} is no format; there is {', '.join(FORMATS)}, as in --report html=sweep.html"
+            )
+        file = Path(path) if sign else Path(FORMATS[name].file)
+        if not file.parent.is_dir():
+            raise UsageError(f"--report {text!r}: the folder {str(file.parent)!r} does not exist; make it first")
+        if file.is_dir():
+            raise UsageError(f"--report {text!r}: {str(file)!r} is a folder; name a file in it")
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise StoreError(f"--report {text!r}: {str(file)!r} may not be written; give another path")
+        found.append(Output(name, file))
+    return found
+
+
+class Streams(AbstractContextManager["Streams", None]):
+    """The files that are written as a sweep runs. An event is in all of them before anybody else hears of it."""
+
+    def __init__(self, wanted: Iterable[Output]) -> None:
+        self._files: list[tuple[Path, IO[str]]] = []
+        for output in wanted:
+            try:
+                self._files.append((output.path, output.path.open("w", encoding="utf-8")))
+            except OSError as error:
+                raise _unwritten(output.path, error) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for path, file in self._files:
+            try:
+                file.close()
+            except OSError as failure:
+                raise _unwritten(path, failure) from failure
+
+    def handle(self, event: Event | Review) -> None:
+        """Writes a line to each."""
+        if not self._files:
+            return
+        from gradfuzz.reports.ndjson import line
+
+        text = line(event)
+        for path, file in self._files:
+            try:
+                file.write(text)
+                file.flush()
+            except OSError as error:
+                raise _unwritten(path, error) from error
+
+
+def report(
+    finished: SweepFinished,
+    review: Review | None,
+    form: str,
+    files: Iterable[Output],
+    *,
+    scripts: dict[str, Path] | None = None,
+    show_scripts: bool = False,
+) -> None:
+    """Prints the end of a sweep, and then writes it to files."""
+    from gradfuzz.reports import terminal
+    from gradfuzz.reports.formats import FORMATS
+
+    if form == "terminal":
+        print_page(terminal.sweep(finished, scripts or {}, show_scripts=show_scripts, review=review))
+    else:
+        click.echo(FORMATS[form].render(finished, review), nl=False)
+    sys.stdout.flush()
+    for output in files:
+        text = FORMATS[output.name].render(finished, review)
+        try:
+            output.path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise _unwritten(output.path, error) from error
+        click.echo(f"The {output.name} report is in {output.path}.", err=True)
+
+
+def _unwritten(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{path}: the report cannot be written: {error.strerror or error}; give another path with --report FORMAT=PATH"
+    )

@@ -1,0 +1,58 @@
+"""The command `gradfuzz show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradfuzz.cli.output import FORMAT, print_json, print_page
+from gradfuzz.cli.shell import click
+from gradfuzz.cli.storage import STORE
+from gradfuzz.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradfuzz.fuzzer.finding import Finding
+
+__all__ = ["show"]
+
+DIALECTS = ("python", "native", "pytest", "json", "jax", "torch", "autograd", "nx", "swift", "tfjs")
+
+
+@click.command(short_help="Show a recorded finding, or a script of it.")
+@click.argument("id")
+@click.option(
+    "--as",
+    "dialect",
+    type=click.Choice(DIALECTS),
+    help="Print this and nothing else: the target's own script (native, or python where it is one), the same question to another system, "
+    "a test for pytest, or the record for `gradfuzz replay`.",
+)
+@STORE
+@FORMAT
+def show(id: str, dialect: str | None, store: Path, form: str) -> None:
+    """Show the recorded finding with this ID, of which the first digits are enough."""
+    from gradfuzz.fuzzer import lookup
+    from gradfuzz.fuzzer.records import to_document
+    from gradfuzz.fuzzer.store import Store
+
+    with Store(store) as opened:
+        finding = lookup.recorded(opened, id)
+    if dialect == "json" or (dialect is None and form == "json"):
+        print_json(to_document(finding))
+    elif dialect is not None:
+        click.echo(_text(finding, dialect), nl=False)
+    else:
+        from gradfuzz.reports import terminal
+
+        print_page(terminal.finding(finding, show_script=True))
+
+
+def _text(finding: Finding, dialect: str) -> str:
+    """What --as prints. `UsageError` where the finding has none, with what it has."""
+    scripts = {"native": finding.script, **finding.ports}
+    scripts.setdefault("python", finding.script or finding.ports.get("jax", ""))
+    text = scripts.get(dialect)
+    if not text:
+        there = ", ".join(name for name, script in scripts.items() if script)
+        raise UsageError(f"{finding.id} has no {dialect} script; it has {there or 'none at all'}, and --as json")
+    return text if text.endswith("\n") else f"{text}\n"

@@ -1,0 +1,53 @@
+"""The formats that a sweep's end is written in: a row each.
+
+A renderer gets the end of a sweep and its review, and returns the whole text. It is loaded when it is asked for. `ndjson` is a stream besides: while a
+sweep runs, its events are written line by line (`fuzzer.stream`).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from gradfuzz.fuzzer.events import SweepFinished
+from gradfuzz.fuzzer.review import Review
+
+__all__ = ["FORMATS", "STREAM", "Format"]
+
+Renderer = Callable[[SweepFinished, Review | None], str]
+
+STREAM = "ndjson"
+"""The format that is written as a sweep runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """`file` is where it is written to if nobody says where, `module` the one of this room whose `render` writes it."""
+
+    name: str
+    file: str
+    module: str
+
+    def render(self, finished: SweepFinished, review: Review | None) -> str:
+        """The whole text."""
+        module = importlib.import_module(f"gradfuzz.reports.{self.module}")
+        return cast(Renderer, module.render)(finished, review)
+
+
+FORMATS: dict[str, Format] = {
+    row.name: row
+    for row in (
+        Format("terminal", "gradfuzz-report.txt", "terminal"),
+        Format("concise", "gradfuzz-findings.txt", "concise"),
+        Format("json", "gradfuzz-report.json", "json"),
+        Format("html", "gradfuzz-report.html", "html"),
+        Format("junit", "gradfuzz-junit.xml", "junit"),
+        Format("sarif", "gradfuzz.sarif", "sarif"),
+        Format("github", "gradfuzz-github.txt", "github"),
+        Format("markdown", "gradfuzz-report.md", "markdown"),
+        Format(STREAM, "gradfuzz-events.ndjson", "ndjson"),
+    )
+}
+"""By name."""
