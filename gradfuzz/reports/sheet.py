@@ -60,7 +60,7 @@ class Sheet:
         for names, rows in ((self.columns, self.rows), shorter):
             widths = self._least_widths(names, rows)
             if sum(widths) + _GAP * (len(widths) - 1) <= options.max_width:
-                yield self._table(names, rows, widths)
+                yield self._table(names, rows, self._widths(names, rows, widths, options.max_width))
                 break
         else:
             widths = widths[self.heads :]
@@ -82,12 +82,20 @@ class Sheet:
             widths.append(max(map(cell_len, units), default=1))
         return widths
 
+    def _widths(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], least: Sequence[int], available: int) -> list[int]:
+        """As wide as the cells, but for the widest, which fold where all together are wider than `available`; none gets narrower than `least`."""
+        widths = [max(cell_len(name), *(cell_len(str(row[k])) for row in rows), 1) for k, name in enumerate(names)]
+        for _ in range(sum(widths) + _GAP * (len(widths) - 1) - available):
+            widest = max((k for k in range(len(widths)) if widths[k] > least[k]), key=lambda k: widths[k])
+            widths[widest] -= 1
+        return widths
+
     def _table(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]) -> Table:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, _GAP - 1, 0, 0))
         for name, column, width in zip(names, self.columns, widths, strict=True):
             number = column in self.numeric
             table.add_column(
-                Text(name), justify="right" if number else "left", overflow="fold", no_wrap=self._whole(column), min_width=width
+                Text(name), justify="right" if number else "left", overflow="fold", no_wrap=self._whole(column), width=width
             )
         for row in rows:
             table.add_row(*map(_text, row))

@@ -5,98 +5,58 @@ Each function returns something that rich can print. Nothing is said by colour a
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
 from rich.rule import Rule
-from rich.syntax import Syntax
 from rich.text import Text
 
-from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.finding import Case, Class, Cluster, Finding, FindingPoint, Reason, Verdict
+from gradfuzz.fuzzer.events import SweepFinished
+from gradfuzz.fuzzer.finding import Case, Class, Cluster, Verdict
 from gradfuzz.fuzzer.report_card import Label, ProbeReport, ProbeTable
+from gradfuzz.fuzzer.review import Review
 from gradfuzz.oracles.base import Array
-from gradfuzz.programs.printer import to_text
-from gradfuzz.reports import numbers, words
+from gradfuzz.reports import account, numbers, plain, words
+from gradfuzz.reports.block import finding
+from gradfuzz.reports.pieces import STYLES, UNSIZED, console, paragraph, program, show
 from gradfuzz.reports.sheet import Sheet
+from gradfuzz.reports.standing import Standings
 
-__all__ = ["check", "console", "conventions", "finding", "probe", "program", "show", "sweep", "targets"]
-
-_UNSIZED = 110
-"""The width of text that goes to a file or a pipe, where nobody says how wide a line may be."""
-
-_STYLES: dict[str, str] = {
-    "disagree": "bold red",
-    "differs": "bold red",
-    "agree": "green",
-    "agrees": "green",
-    "agrees by coincidence": "yellow",
-    "crashed": "magenta",
-    "wrong": "bold red",
-    "error": "magenta",
-    "ok": "green",
-    "inconclusive": "yellow",
-    "vacuous": "dim",
-    "unsupported": "dim",
-}
-
-
-def console(file: IO[str], *, width: int | None = None) -> Console:
-    """A console on `file`; NO_COLOR, TERM and COLUMNS are obeyed by rich."""
-    result = Console(file=file, width=width, highlight=False, soft_wrap=False)
-    if width is None and not result.is_terminal and "COLUMNS" not in result._environ:  # noqa: SLF001 - what rich itself has read
-        result = Console(file=file, width=_UNSIZED, highlight=False)
-    return result
-
-
-def show(to: Console, what: RenderableType) -> None:
-    """Print `what`; where nobody looks at the page as a page, without the blanks that fill its lines."""
-    if to.is_terminal:
-        to.print(what)
-        return
-    with to.capture() as captured:
-        to.print(what)
-    to.file.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
-
-
-def program(text: str) -> RenderableType:
-    """A program, or a script, highlighted where colours are shown; the background stays the terminal's."""
-    return Padding(Syntax(text.rstrip(), "python", theme="ansi_dark", background_color="default", word_wrap=True), (0, 2))
-
+__all__ = ["check", "console", "conventions", "finding", "probe", "program", "render", "show", "sweep", "targets"]
 
 # Sweep -----------------------------------------------------------------------------------------------------------------
 
 
-def finding(item: Finding, script: Path | None = None, *, show_script: bool = False) -> RenderableType:
-    """One finding: title, program, the three points, the verdict in words, where it shows, the script."""
-    parts: list[RenderableType] = [Text(words.title(item), style="bold"), program(to_text(item.program)), _points(item)]
-    parts += [_paragraph(words.verdict(item)), _paragraph(words.cause(item)), _paragraph(words.judged(item), style="dim")]
-    if item.note:
-        parts.append(_paragraph(f"Where it shows: {item.note}"))
-    if show_script and item.script:
-        parts += [_paragraph("A script that shows it without gradfuzz:"), program(item.script)]
-    elif script is not None:
-        parts.append(Padding(Text(f"Script: {script}", overflow="fold"), (0, 2)))
-    return Group(*parts)
+def render(finished: SweepFinished, review: Review | None) -> str:
+    """The end of a sweep as text without colours, for files."""
+    file = io.StringIO()
+    show(Console(file=file, width=UNSIZED, highlight=False, color_system=None), sweep(finished, {}, review=review))
+    return file.getvalue()
 
 
-def sweep(finished: SweepFinished, scripts: Mapping[str, Path], *, show_scripts: bool = False) -> RenderableType:
-    """The end of a sweep: findings, summary matrix, reasons, coverage, seed and rerun command."""
+def sweep(
+    finished: SweepFinished, scripts: Mapping[str, Path], *, show_scripts: bool = False, review: Review | None = None
+) -> RenderableType:
+    """The end of a sweep: findings, summary matrix, reasons, what was tested, what is remembered, seed and rerun command."""
+    files = [scripts.get(item.id) for item in finished.findings]
+    finished, review = plain.inert(finished), plain.inert(review)
+    standings = Standings(review)
     parts: list[RenderableType] = []
-    for item in finished.findings:
-        parts += [finding(item, scripts.get(item.id), show_script=show_scripts), Rule(style="dim")]
+    for item, file in zip(finished.findings, files, strict=True):
+        parts += [finding(item, file, show_script=show_scripts, standing=standings.of(item)), Rule(style="dim")]
     if len(finished.findings) > 1:
         parts.append(_clusters(finished.clusters))
     if finished.summaries:
         parts.append(_matrix(finished))
-    parts += _reasons(finished.summaries)
-    parts += _coverage(finished.coverage)
-    parts.append(Text(_outcome(finished), style="bold"))
+    parts += _reasons(finished)
+    parts += _tested(finished)
+    for heading, lines in account.remembered(review):
+        parts += [Text(f"{heading}:"), *(Text(f"  {line}", overflow="fold") for line in lines)]
+    parts.append(Text(account.outcome(finished), style="bold"))
     parts.append(Text(f"Seed {finished.seed}. Again: {finished.rerun}", overflow="fold"))
     return Group(*parts)
 
@@ -106,35 +66,6 @@ def _clusters(clusters: Sequence[Cluster]) -> RenderableType:
     lines = [Text("Findings by cause, as far as can be told:")]
     lines += [Text(f"  {c.label}: {', '.join(c.findings)}", overflow="fold") for c in clusters]
     return Group(*lines, Text(""))
-
-
-def _outcome(finished: SweepFinished) -> str:
-    found = numbers.count(len(finished.findings), "finding") if finished.findings else "No findings"
-    work = f"{numbers.count(finished.programs, 'program')}, {numbers.count(finished.checks, 'check')}, {finished.seconds:.0f} s"
-    if finished.interrupted:
-        return f"{found} in {work}. Interrupted: this is the part that was done."
-    return f"{found} in {work}." if finished.complete else f"{found} in {work}. Incomplete: it ended before all was asked."
-
-
-def _points(item: Finding) -> RenderableType:
-    table = Sheet("point", "input", "expected", "", "got", "ratio", numeric={"expected", "got", "ratio"})
-    kinds = {"smallest": item.smallest, "clearest": item.clearest, "worst": item.worst}
-    merged: dict[tuple[str, ...], list[str]] = {}
-    for kind, point in kinds.items():
-        merged.setdefault(_point_row(point), []).append(kind)
-    for row, names in merged.items():
-        table.add_row("all three" if len(names) == 3 else " and ".join(names), *row)
-    return Padding(table, (0, 0, 0, 1))
-
-
-def _point_row(point: FindingPoint) -> tuple[str, ...]:
-    name, index = point.entry
-    expected, got = numbers.pair(point.entry_expected, point.entry_got)
-    if math.isnan(point.entry_got) and not point.got:
-        got = "nothing"
-    bound = float(point.bound[name][index]) if name in point.bound else 0.0
-    by = f"  by {numbers.where(name, index)}" if len(point.expected) > 1 or index else ""
-    return numbers.inputs(point.inputs) + by, expected, numbers.bound(bound), got, numbers.times(point.ratio)
 
 
 def _matrix(finished: SweepFinished) -> Sheet:
@@ -167,28 +98,18 @@ def _matrix(finished: SweepFinished) -> Sheet:
     return table
 
 
-def _reasons(summaries: Iterable[TargetSummary]) -> list[RenderableType]:
-    totals: dict[Reason, int] = {}
-    for summary in summaries:
-        for reason, n in summary.inconclusive.items():
-            totals[reason] = totals.get(reason, 0) + n
-    if not totals:
+def _reasons(finished: SweepFinished) -> list[RenderableType]:
+    reasons = account.inconclusive(finished)
+    if not reasons:
         return []
-    lines = [f"{n:>8,}  {reason.value}" for reason, n in sorted(totals.items(), key=lambda item: -item[1])]
+    lines = [f"{n:>8,}  {reason.value}" for n, reason in reasons]
     return [Text("Inconclusive, and why:"), *(Text(line, overflow="fold") for line in lines), Text("")]
 
 
-def _coverage(coverage: Mapping[str, int]) -> list[RenderableType]:
-    if not coverage:
-        return []
-    missing = [name for name, n in coverage.items() if n == 0]
-    rare = sorted((n, name) for name, n in coverage.items() if n)[:3]
-    line = f"Coverage: {len(coverage) - len(missing)} of {len(coverage)} triggers drawn"
-    if rare:
-        line += f"; rarest {', '.join(f'{name} ({n})' for n, name in rare)}"
-    if missing:
-        line += f"; never {', '.join(missing)}"
-    return [Text(f"{line}.", overflow="fold")]
+def _tested(finished: SweepFinished) -> list[RenderableType]:
+    told = [("Coverage", account.coverage(finished)), *((f"Tested by {what}", tally) for what, tally in account.tested(finished))]
+    told += [("Conventions met", account.met(finished)), ("Ran on", account.environment(finished))]
+    return [Text(f"{what}: {text}", overflow="fold") for what, text in told if text]
 
 
 # Check -----------------------------------------------------------------------------------------------------------------
@@ -196,7 +117,8 @@ def _coverage(coverage: Mapping[str, int]) -> list[RenderableType]:
 
 def check(text: str, cases: Sequence[tuple[str, Case]]) -> RenderableType:
     """The answers to one program: per point the truth and a row per oracle and loop form. Arrays take a row per entry."""
-    parts: list[RenderableType] = [program(text), Text("")]
+    cases = plain.inert(cases)
+    parts: list[RenderableType] = [program(plain.block(text)), Text("")]
     for at in _by_point(cases):
         parts += _checked_point(at)
     return Group(*parts)
@@ -215,14 +137,14 @@ def _checked_point(at: Sequence[tuple[str, Case]]) -> list[RenderableType]:
     if first.truth is not None and first.truth.status == "ok":
         by = f", {_say(first.references)}" if first.references else ""
         values = ", ".join(numbers.array(value) for value in first.truth.values)
-        parts.append(_paragraph(f"The value is {values}{by}."))
+        parts.append(paragraph(f"The value is {values}{by}."))
     forms = any(loop for loop, _ in at)
     columns = ["oracle", *(["loop"] if forms else []), "asked", "by", "expected", "", "got", "ratio", "verdict"]
     table = Sheet(*columns, numeric={"expected", "got", "ratio"})
     remarks: dict[str, None] = {}
     for loop, case in at:
         head = [case.oracle, *([loop] if forms else []), words.check_name(case)]
-        verdict = Text(case.verdict.value, style=_STYLES.get(case.verdict.value, ""))
+        verdict = Text(case.verdict.value, style=STYLES.get(case.verdict.value, ""))
         if case.kind is not None:
             verdict.append(f" {case.kind.value}")
         for k, row in enumerate(_entries(case)):
@@ -232,7 +154,7 @@ def _checked_point(at: Sequence[tuple[str, Case]]) -> list[RenderableType]:
             known = f" (see `gradfuzz targets conventions`: {', '.join(case.conventions)})" if case.conventions else ""
             remarks.setdefault(f"{case.oracle}: {remark}{known}")
     parts.append(table)
-    parts += [_paragraph(remark, style="dim") for remark in remarks]
+    parts += [paragraph(remark, style="dim") for remark in remarks]
     return [*parts, Text("")]
 
 
@@ -279,16 +201,17 @@ def _array_entries(name: str, expected: Array, bound: Array, got: Array | None, 
 
 def probe(report: ProbeReport, folder: Path | None = None) -> RenderableType:
     """A report card: its tables, the summary, and where the scripts are: in `folder`, or how to get them."""
+    report = plain.inert(report)
     parts: list[RenderableType] = [Text(f"{report.target} {report.version}: {report.suite}", style="bold"), Text("")]
     for table in report.tables:
         parts.append(_probe_table(table))
-        parts += [_paragraph(note) for note in table.notes]
+        parts += [paragraph(note) for note in table.notes]
         parts.append(Text(""))
-    parts += [_paragraph(sentence, style="bold") for sentence in report.summary]
+    parts += [paragraph(sentence, style="bold") for sentence in report.summary]
     if report.cells and folder is not None:
-        parts.append(_paragraph(f"The scripts of the numbered cells are in {folder}; each exits with 1 while the cell is wrong."))
+        parts.append(paragraph(f"The scripts of the numbered cells are in {folder}; each exits with 1 while the cell is wrong."))
     elif report.cells:
-        parts.append(_paragraph(f"A script for each number: {report.rerun} --scripts FOLDER, or --script N to print one."))
+        parts.append(paragraph(f"A script for each number: {report.rerun} --scripts FOLDER, or --script N to print one."))
     return Group(*parts)
 
 
@@ -306,7 +229,7 @@ def _probe_table(source: ProbeTable) -> Sheet:
             if isinstance(expected, float) and isinstance(got, float):
                 cells[place["expected"]], cells[place["got"]] = numbers.pair(expected, got, agree=agree)
             cells[place["ratio"]] = numbers.times(ratio if isinstance(ratio, float) else None, agree=agree)
-        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
+        table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in cells))
     return table
 
 
@@ -314,7 +237,7 @@ def _status_table(source: ProbeTable) -> Sheet:
     """A word per cell; the label would only repeat the worst of them."""
     table = Sheet(*source.columns[:-1], title=source.title, heads=source.heads)
     for row in source.rows:
-        table.add_row(*(Text(str(cell), style=_STYLES.get(str(cell), "")) for cell in row[:-1]))
+        table.add_row(*(Text(str(cell), style=STYLES.get(str(cell), "")) for cell in row[:-1]))
     return table
 
 
@@ -331,6 +254,7 @@ def targets(rows: Sequence[Mapping[str, object]]) -> RenderableType:
     """What can be asked here. The columns are those of the first row."""
     if not rows:
         return Text("No oracles.")
+    rows = plain.inert(rows)
     table = Sheet(*rows[0])
     for row in rows:
         table.add_row(*map(_told, row.values()))
@@ -360,7 +284,7 @@ def conventions(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
                 others = _told_by(systems, {**example["answers"], **example["forward"]})
                 table.add_row(*map(Text, ("  in forward mode", "", "", "", *others)))
         source = f" ({row['source']})" if row["source"] else ""
-        parts += [Text(f"{row['name']}: {', '.join(row['ops'])}", style="bold"), _paragraph(f"{row['why']}.{source}")]
+        parts += [Text(f"{row['name']}: {', '.join(row['ops'])}", style="bold"), paragraph(f"{row['why']}.{source}")]
         parts += [table, Text("")]
     return Group(*parts)
 
@@ -379,8 +303,4 @@ def _entries_of(value: Any) -> str:
 
 
 def _marked(n: int, style: str) -> Text:
-    return Text(f"{n:,}", style=_STYLES[style] if n else "")
-
-
-def _paragraph(text: str, style: str = "") -> RenderableType:
-    return Padding(Text(text, style=style, overflow="fold"), (0, 2))
+    return Text(f"{n:,}", style=STYLES[style] if n else "")
