@@ -1,4 +1,4 @@
-"""The command `gradfuzz targets`."""
+"""The command `gradfuzz targets`. Its actions for those who write an adapter are in `adapters.py`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,32 @@ from dataclasses import asdict
 
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
+from gradfuzz.errors import UsageError
 
 __all__ = ["targets"]
 
 
-@click.command(short_help="List who can be asked here, and the conventions.")
-@click.argument("action", type=click.Choice(["list", "conventions"]), default="list", metavar="[list|conventions]")
+@click.command(short_help="List who can be asked here, and the conventions; check an adapter.")
+@click.argument(
+    "action", type=click.Choice(["list", "conventions", "check", "new"]), default="list", metavar="[list|conventions|check|new]"
+)
+@click.argument("what", required=False, metavar="[CMD|FOLDER]")
+@click.option("--lang", default="python", type=click.Choice(["python"]), help="The language of a new adapter.")
 @click.option("--ways", is_flag=True, help="Load the libraries, and list every way into them with what it can.")
 @FORMAT
-def targets(action: str, form: str, ways: bool) -> None:
+@click.pass_context
+def targets(ctx: click.Context, /, action: str, what: str | None, lang: str, form: str, ways: bool) -> None:
     """List who can be asked here, with versions, and what would have to be installed for the rest.
 
     `targets conventions` prints what the engine, JAX and Torch answer where a derivative does not exist: kinks, ties, ends of domains.
+    `targets check CMD` checks an adapter by the protocol: exit code 1 where it is broken. `targets new [FOLDER]` writes one to begin with.
     """
+    if action in ("check", "new"):
+        from gradfuzz.cli import adapters
+
+        ctx.exit(adapters.check(what, form) if action == "check" else adapters.new(what, lang))
+    if what is not None:
+        raise UsageError(f"targets {action} takes nothing more, but there is {what!r}")
     from gradfuzz.reports import json as documents
     from gradfuzz.reports import terminal
 

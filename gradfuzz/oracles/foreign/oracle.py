@@ -19,7 +19,7 @@ from gradfuzz.errors import ProtocolError, TargetProcessError, UnknownTargetErro
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
 from gradfuzz.oracles.foreign.protocol import Eval, EvalOk, Failure, Feature, LoopForm, Result, Tensor, Way
 from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
-from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker
+from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
 from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.recent import Recent
 from gradfuzz.programs.syntax import Break, Const, Continue, For, If, Program, Repeat, While, walk
@@ -76,7 +76,7 @@ class ForeignOracle(Oracle):
             return self._asked(question)
         except TargetProcessError as fault:
             if len(question.points) == 1 or self.together:
-                return [Answer("error", message=_words(fault))] * len(question.points)
+                return [Answer("error", message=in_words(fault))] * len(question.points)
         return self._one_by_one(question)
 
     def _one_by_one(self, question: Question) -> list[Answer]:
@@ -91,7 +91,7 @@ class ForeignOracle(Oracle):
                 answers += self._asked(replace(question, points=(point,)))
                 in_a_row = 0
             except TargetProcessError as fault:
-                answers.append(Answer("error", message=_words(fault)))
+                answers.append(Answer("error", message=in_words(fault)))
                 in_a_row += 1
         return answers
 
@@ -178,11 +178,6 @@ def _not_a_number(question: Question) -> Answer:
     return Answer("ok", values, {name: np.full(shapes[name], np.nan, dtype) for name in wanted})
 
 
-def _words(fault: TargetProcessError) -> str:
-    lines = [line.strip() for line in fault.stderr.splitlines() if line.strip()]
-    return f"{fault}; its stderr ends with: {lines[-1][:200]}" if lines and "stderr" not in str(fault) else str(fault)
-
-
 # What a program needs --------------------------------------------------------------------------------------------------
 
 
@@ -254,7 +249,7 @@ def named_ways(target: str, command: str, separator: str = "#") -> list[Oracle]:
     try:
         hello = asked.hello
     except TargetProcessError as fault:
-        raise UnknownTargetError(f"{target!r} does not answer: {_words(fault)}") from fault
+        raise UnknownTargetError(f"{target!r} does not answer: {in_words(fault)}") from fault
     return [
         ForeignOracle(
             f"{target}{separator}{way.name}" if way.name else target,

@@ -60,10 +60,13 @@ def from_tensor(tensor: Tensor) -> Array:
     if not _fits(tensor.data, dtype):
         raise ProtocolError(f"an entry of {tensor.data[:8]} is no {tensor.dtype}")
     try:
+        if dtype.kind in "iub":
+            return np.array(tensor.data, dtype).reshape(tensor.shape)
+        numbers = np.array(tensor.data, np.float64)
         if dtype.kind == "c":
-            parts = np.array(tensor.data, np.float64).reshape(-1, 2)
-            return _paired(parts, dtype, tensor.shape)
-        return np.array(tensor.data, dtype).reshape(tensor.shape)
+            return _paired(numbers.reshape(-1, 2), dtype, tensor.shape)
+        with np.errstate(over="ignore"):
+            return numbers.astype(dtype, copy=False).reshape(tensor.shape)
     except (ValueError, OverflowError) as error:
         raise ProtocolError(f"an entry of {tensor.data[:8]} is no {tensor.dtype}: {error}") from error
 

@@ -46,7 +46,7 @@ from gradfuzz.oracles.foreign.wire import to_wire
 from gradfuzz.programs.interpret import TRIP_LIMIT
 from gradfuzz.programs.syntax import Program
 
-__all__ = ["Defined", "Refused", "Worker"]
+__all__ = ["Defined", "Refused", "Worker", "in_words", "last_words"]
 
 P = TypeVar("P")
 
@@ -222,7 +222,7 @@ class Worker:
             raise self._ended(fault) from error
         except TargetProcessError as error:
             process.close()
-            fault = TargetProcessError(error.kind, f"{error}, before it said hello{_last(error.stderr)}", error.stderr)
+            fault = TargetProcessError(error.kind, f"{error}, before it said hello{last_words(error.stderr)}", error.stderr)
             raise self._ended(fault) from None
         if self._hello is not None and hello != self._hello:
             process.close()
@@ -288,7 +288,13 @@ class Worker:
         return fault
 
 
-def _last(stderr: str) -> str:
-    """The last line of what it wrote to stderr, for a message."""
+def last_words(stderr: str) -> str:
+    """The last line of what a process wrote to stderr, to end a message with."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return f": {lines[-1][:300]}" if lines else ""
+    return f"; its stderr ends with: {lines[-1][:300]}" if lines else ""
+
+
+def in_words(fault: TargetProcessError) -> str:
+    """The fault as a message."""
+    text = str(fault)
+    return text if "its stderr ends with" in text else f"{text}{last_words(fault.stderr)}"

@@ -1,0 +1,119 @@
+"""An adapter to begin with: replace the toy by your library, and every line that says "yours".
+
+The toy is forward mode on scalars by dual numbers. Try it, then check yours in the same way:
+
+    gradfuzz targets check 'python toy_adapter.py'
+    gradfuzz sweep 'cmd:python toy_adapter.py'
+
+`kit.py` lies beside this file; it speaks the protocol, walks the programs, and turns exceptions into answers.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+import operator
+
+import kit
+
+__all__ = ["Toy"]
+
+
+class Dual:
+    """A number and its slope along one direction. Yours: delete it, and import your library."""
+
+    def __init__(self, value, slope=0.0):
+        self.value = value
+        self.slope = slope
+
+    def __add__(self, other):
+        other = dual(other)
+        return Dual(self.value + other.value, self.slope + other.slope)
+
+    def __sub__(self, other):
+        other = dual(other)
+        return Dual(self.value - other.value, self.slope - other.slope)
+
+    def __mul__(self, other):
+        other = dual(other)
+        return Dual(self.value * other.value, self.slope * other.value + self.value * other.slope)
+
+    def __neg__(self):
+        return Dual(-self.value, -self.slope)
+
+    def __lt__(self, other):
+        return self.value < dual(other).value
+
+    def __le__(self, other):
+        return self.value <= dual(other).value
+
+
+def dual(x):
+    return x if isinstance(x, Dual) else Dual(x)
+
+
+def sin(x):
+    return Dual(math.sin(x.value), math.cos(x.value) * x.slope)
+
+
+def cos(x):
+    return Dual(math.cos(x.value), -math.sin(x.value) * x.slope)
+
+
+class Toy(kit.Way):
+    """One way into the library; write a class for each, and give all of them to `serve`."""
+
+    name = ""  # what follows "mylib:" in the target's name; "" where there is one way only
+
+    # Yours: op of a program -> function(*operands, **static parameters). Ops that are not here are unsupported. The operands
+    # have the dtype that the op works in; docs/targets.md says what each op is given.
+    ops = {
+        "add": operator.add,
+        "subtract": operator.sub,
+        "multiply": operator.mul,
+        "negative": operator.neg,
+        "sin": sin,
+        "cos": cos,
+        "less": operator.lt,
+        "less_equal": operator.le,
+    }
+
+    # Yours: what it can. Several orders and modes mean every sequence of them, from the innermost derivative to the outermost.
+    dtypes = ("float64",)  # of float64, float32, bfloat16, float16
+    modes = ("fwd",)  # of rev, fwd
+    orders = (0, 1)  # 0 is the outputs alone
+    loops = ("for", "while", "repeat")
+    features = ("branches", "break", "continue", "nested", "runtime_trips")
+
+    def array(self, dtype, shape, entries):
+        """Yours: a tensor of the library with these entries, in row-major order. Every float input and constant is made here."""
+        if shape:
+            raise kit.Unsupported("the toy has no arrays")
+        return Dual(entries[0])
+
+    def entries(self, value):
+        """Yours: (dtype, shape, entries) of a tensor of the library, as it is: a wrong dtype or shape is for gradfuzz to see."""
+        return "float64", (), [value.value]
+
+    def decide(self, value):
+        """Yours: the truth of a bool of the library, where a program branches on it."""
+        return bool(value)
+
+    def differentiate(self, f, xs, weights, directions, modes):
+        """Yours: the outputs of `f(*xs)`, and a derivative of F = sum of <weight, output> for each of `xs`.
+
+        A weight is None for an output that takes no part. Every mode of `modes` but the last contracts with `directions`, one for each of
+        `xs`; the last one gives the gradient. Here there is one at most, and the toy has it by a run for each input.
+        """
+        outputs = f(*xs)
+        gradient = []
+        for k in range(len(xs) if modes else 0):
+            duals = [Dual(x.value, float(j == k)) for j, x in enumerate(xs)]
+            terms = [dual(y).slope * w.value for y, w in zip(f(*duals), weights) if w is not None]
+            gradient.append(Dual(sum(terms)))
+        return outputs, gradient
+
+
+if __name__ == "__main__":
+    kit.serve("toy", "1.0", [Toy()])  # yours: the library's name and its version

@@ -1,0 +1,63 @@
+"""`gradfuzz targets check` and `gradfuzz targets new`: for those who write an adapter."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+from gradfuzz.cli.output import print_json, print_page
+from gradfuzz.cli.shell import CLEAN, FINDINGS, click
+from gradfuzz.errors import UsageError
+
+__all__ = ["check", "new"]
+
+_FILES = ("kit.py", "toy_adapter.py")
+"""What a new adapter begins with: the kit, and an example that works."""
+
+
+def check(command: str | None, form: str) -> int:
+    """Checks the adapter that `command` starts, and prints what was seen. The exit code."""
+    from rich.text import Text
+
+    from gradfuzz.oracles.foreign.conformance import conformance
+
+    if not command:
+        raise UsageError("targets check needs a command, as in: gradfuzz targets check 'python my_adapter.py'")
+    command = command.removeprefix("cmd:")
+    found = []
+    for row in conformance(command):
+        found.append(row)
+        if form != "json":
+            print_page(Text(f"{row.name:<18}{'ok' if row.passed else 'FAILED':<8}{row.words}"))
+    failed = [row.name for row in found if not row.passed]
+    if form == "json":
+        print_json({"command": command, "passed": not failed, "checks": [asdict(row) for row in found]})
+    else:
+        print_page(Text(_verdict(failed)))
+    return FINDINGS if failed else CLEAN
+
+
+def _verdict(failed: list[str]) -> str:
+    if not failed:
+        return "\nThe adapter keeps to the protocol. What a sweep finds with it is the target's."
+    return f"\nThe adapter is broken: {', '.join(failed)}. What a sweep finds with it proves nothing yet."
+
+
+def new(folder: str | None, lang: str) -> int:
+    """Writes an adapter to begin with into `folder`, or here. Nothing is overwritten."""
+    import gradfuzz
+
+    source, target = Path(gradfuzz.__file__).with_name("adapters"), Path(folder or ".")
+    there = [name for name in _FILES if (target / name).exists()]
+    if there:
+        raise UsageError(f"{target / there[0]} exists already, and nothing is overwritten; name another folder")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for name in _FILES:
+            shutil.copyfile(source / name, target / name)
+    except OSError as error:
+        raise UsageError(f"the folder {str(target)!r} cannot be written: {error}") from error
+    script = target / _FILES[-1]
+    click.echo(f"Wrote {', '.join(str(target / name) for name in _FILES)}. Now: gradfuzz targets check 'python {script}'")
+    return CLEAN

@@ -1,0 +1,89 @@
+"""What the conformance checks ask and compare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.oracles.base import Mode, Point, Precision, Question
+from gradfuzz.programs.precision import FORMATS
+from gradfuzz.programs.syntax import Program
+from gradfuzz.programs.typecheck import typecheck
+
+__all__ = ["Failed", "question", "same_bits", "same_values", "special"]
+
+
+class Failed(Exception):  # noqa: N818 - an outcome
+    """A check that did not pass, and why."""
+
+
+def question(
+    program: Program,
+    inputs: Sequence[dict[str, Any]],
+    modes: tuple[Mode, ...] = (),
+    *,
+    precision: Precision = "float64",
+    wrt: tuple[str, ...] | None = None,
+    weights: tuple[Any, ...] | None = None,
+) -> Question:
+    """A question with weights and directions of ones where none are given."""
+    floats = [p for p in program.params if p.type.is_float]
+    dtype = FORMATS[precision].dtype
+    with np.errstate(over="ignore"):
+        points = tuple(
+            Point(
+                {p.name: np.asarray(at[p.name]).astype(dtype) if p in floats else np.asarray(at[p.name]) for p in program.params}
+            )
+            for at in inputs
+        )
+    ones = tuple(np.ones(t.sizes) if t.is_float else None for t in typecheck(program).outputs)
+    names = wrt or tuple(p.name for p in floats)
+    shapes = {p.name: p.type.sizes for p in program.params}
+    return Question(program, points, precision, names, modes, weights or ones, {n: np.ones(shapes[n]) for n in names})
+
+
+def special(precision: Precision) -> Any:
+    """Floats of every kind."""
+    own = FORMATS[precision]
+    tiny = np.nextafter(own.dtype.type(0), own.dtype.type(1))
+    values = [
+        math.nan,
+        math.inf,
+        -math.inf,
+        -0.0,
+        0.0,
+        1.0,
+        -1.0,
+        1 / 3,
+        own.largest,
+        -own.largest,
+        own.normal,
+        float(tiny),
+        -float(tiny),
+        1 + own.eps,
+    ]
+    return np.array(values, np.float64).astype(own.dtype)
+
+
+def same_bits(got: Any, true: Any, where: str) -> None:
+    """Equal in dtype, shape and every bit; NaN is NaN, whatever it carries."""
+    got, true = np.asarray(got), np.asarray(true)
+    if got.dtype != true.dtype:
+        raise Failed(f"{where}: {got.dtype} came back for {true.dtype}")
+    if got.shape != true.shape:
+        raise Failed(f"{where}: the shape {got.shape} came back for {true.shape}")
+    for a, b in zip(got.ravel(), true.ravel(), strict=True):
+        if a.tobytes() != b.tobytes() and not (a != a and b != b):
+            raise Failed(f"{where}: {a!r} came back for {b!r}")
+
+
+def same_values(got: Any, true: Any, where: str) -> None:
+    """Equal in dtype, shape and value; a zero may have either sign."""
+    got, true = np.asarray(got), np.asarray(true)
+    if got.dtype != true.dtype or got.shape != true.shape or not np.array_equal(got, true):
+        raise Failed(
+            f"{where}: got {got.dtype} {got.shape} {got.ravel()[:4].tolist()}, expected {true.dtype} {true.shape} {true.ravel()[:4].tolist()}"
+        )

@@ -1,0 +1,401 @@
+"""What tells a broken adapter from a wrong target: a fixed list of checks, each with a name, an outcome and words.
+
+None of them needs to know the library. Programs that return what they get show whether numbers survive the way there and back; what a
+loop of additions or a product has for a derivative is known to everybody, and judged exactly.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gradfuzz.errors import GradfuzzError, TargetProcessError
+from gradfuzz.oracles.base import Answer, Mode, Oracle, Precision
+from gradfuzz.oracles.foreign.comparing import Failed, question, same_bits, same_values, special
+from gradfuzz.oracles.foreign.oracle import ForeignOracle
+from gradfuzz.oracles.foreign.protocol import Define, DefineOk, Eval, EvalOk
+from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
+from gradfuzz.programs.interpret import TRIP_LIMIT
+from gradfuzz.programs.ops import OPS
+from gradfuzz.programs.parse import parse
+from gradfuzz.programs.precision import FORMATS
+
+__all__ = ["Check", "conformance"]
+
+_CALLS = 1000
+_LONG = 1_000_000
+"""Bytes of a line that every adapter has to read and to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: its name, whether the adapter passed, and what was seen."""
+
+    name: str
+    passed: bool
+    words: str
+
+
+_MODES: tuple[tuple[Mode, ...], ...] = (
+    (),
+    ("rev",),
+    ("fwd",),
+    ("rev", "fwd"),
+    ("fwd", "rev"),
+    ("rev", "rev"),
+    ("fwd", "fwd"),
+)
+
+_INTEREST = (
+    "def f(x):\n    return x\n",
+    [{"x": np.asarray(0.3)}],
+)
+"""A program that every adapter has."""
+
+
+def conformance(command: str, calls: int = _CALLS) -> Iterator[Check]:
+    """The checks of an adapter, one by one; after a failed handshake there are no others."""
+    adapter = _Adapter(command)
+    try:
+        for name, check in _checks(adapter, calls):
+            try:
+                words = check()
+                passed = True
+            except Failed as failed:
+                words, passed = str(failed), False
+            except TargetProcessError as fault:
+                words, passed = in_words(fault), False
+            except (GradfuzzError, Refused) as error:
+                words, passed = str(error), False
+            yield Check(name, passed, words)
+            if not passed and name == "handshake":
+                return
+    finally:
+        adapter.worker.close()
+
+
+def _checks(adapter: _Adapter, calls: int) -> list[tuple[str, Callable[[], str]]]:
+    return [
+        ("handshake", adapter.handshake),
+        ("ops known", adapter.ops_known),
+        ("special floats", adapter.special_floats),
+        ("shapes", adapter.shapes),
+        ("ints and bools", adapter.ints_and_bools),
+        ("many points", adapter.many_points),
+        ("derivatives", adapter.derivatives),
+        ("loops", adapter.loops),
+        ("unknown op", adapter.unknown_op),
+        ("bad requests", adapter.bad_requests),
+        ("exceptions", adapter.exceptions),
+        ("long line", adapter.long_line),
+        ("same answer", adapter.same_answer),
+        (f"{calls:,} calls", lambda: adapter.calls(calls)),
+        ("quiet stdout", adapter.quiet_stdout),
+        ("kill and restart", adapter.kill_and_restart),
+    ]
+
+
+class _Adapter:
+    """An adapter under check, with a worker of its own."""
+
+    def __init__(self, command: str) -> None:
+        self.worker = Worker(command)
+        self.oracles: list[ForeignOracle] = []
+
+    # Questions
+
+    def ask(
+        self, oracle: Oracle, text: str, inputs: Sequence[dict[str, Any]], modes: tuple[Mode, ...] = (), **more: Any
+    ) -> list[Answer]:
+        return oracle.answer(question(parse(text), inputs, modes, **more))
+
+    def supported(
+        self, text: str, inputs: Sequence[dict[str, Any]], modes: tuple[Mode, ...] = ()
+    ) -> list[tuple[ForeignOracle, Precision]]:
+        """Every way and precision in which a question can be asked."""
+        program = parse(text)
+        pairs = itertools.product(self.oracles, FORMATS)
+        return [(o, p) for o, p in pairs if o.supports(question(program, inputs, modes, precision=p)) is None]
+
+    def answered(
+        self, oracle: ForeignOracle, text: str, inputs: Sequence[dict[str, Any]], modes: tuple[Mode, ...] = (), **more: Any
+    ) -> list[Answer]:
+        """The answers, all of which have to be ok."""
+        answers = self.ask(oracle, text, inputs, modes, **more)
+        for answer in answers:
+            if answer.status != "ok":
+                raise Failed(f"{oracle.name} says {answer.status} to {text.splitlines()[-1].strip()!r}: {answer.message}")
+        return answers
+
+    # Checks
+
+    def handshake(self) -> str:
+        hello = self.worker.hello
+        ways = [
+            ForeignOracle(way.name or hello.name, self.worker, way, hello.version, binary="base64" in hello.features)
+            for way in hello.ways
+        ]
+        self.oracles = ways
+        for oracle, way in zip(ways, hello.ways, strict=True):
+            if 0 not in way.orders:
+                raise Failed(f"{oracle.name} does not list order 0, the outputs alone, which every way has")
+            if not way.dtypes:
+                raise Failed(f"{oracle.name} lists no dtype")
+        banners = f"; {len(self.worker.banners)} lines before its hello" if self.worker.banners else ""
+        names = ", ".join(o.name for o in ways)
+        return f"{hello.name} {hello.version} in {hello.language}; ways: {names}{banners}"
+
+    def ops_known(self) -> str:
+        unknown = sorted({op for way in self.worker.hello.ways for op in way.ops} - set(OPS))
+        if unknown:
+            raise Failed(f"hello lists ops that the language has not: {', '.join(unknown)}")
+        counts = {len(way.ops) for way in self.worker.hello.ways}
+        return f"{' or '.join(map(str, sorted(counts)))} of {len(OPS)} ops"
+
+    def special_floats(self) -> str:
+        text, count = "def f(x):\n    return x\n", 0
+        for oracle, precision in self.supported(text, [{"x": 0.5}]):
+            values = special(precision)
+            answers = self.answered(oracle, text, [{"x": value} for value in values], precision=precision)
+            for answer, value in zip(answers, values, strict=True):
+                same_bits(answer.values[0], value, f"{oracle.name} in {precision}")
+            vector = f'def f(x: "float[{len(values)}]"):\n    return x\n'
+            (answer,) = self.ask(oracle, vector, [{"x": values}], precision=precision)
+            if answer.status != "unsupported":
+                same_bits(answer.values[0], values, f"{oracle.name} in {precision}, an array")
+            count += len(values)
+        return f"{count} values of every kind came back bit for bit"
+
+    def shapes(self) -> str:
+        shapes = ((), (0,), (1,), (3,), (2, 3), (0, 2), (2, 1, 3), (40,))
+        refused = set()
+        for oracle in self.oracles:
+            for shape in shapes:
+                x = np.arange(math.prod(shape), dtype=np.float64).reshape(shape) - 1.5
+                text = f'def f(x: "float{list(shape) or ""}"):\n    return x\n'
+                (answer,) = self.ask(oracle, text, [{"x": x}])
+                if answer.status == "unsupported":
+                    refused.add(shape)
+                    continue
+                (answer,) = self.answered(oracle, text, [{"x": x}])
+                same_bits(answer.values[0], x, f"{oracle.name}, shape {shape}")
+        if () in refused:
+            raise Failed("scalars are unsupported")
+        return f"shapes {', '.join(str(s) for s in shapes if s not in refused)} came back" + (
+            f"; unsupported: {', '.join(map(str, sorted(refused)))}" if refused else ""
+        )
+
+    def ints_and_bools(self) -> str:
+        text = 'def f(x, n: "int", b: "bool"):\n    return x, n, b\n'
+        for oracle in self.oracles:
+            inputs = {"x": np.asarray(0.5), "n": np.asarray(-(2**53) - 1), "b": np.asarray(True)}
+            (answer,) = self.answered(oracle, text, [inputs])
+            for got, name in zip(answer.values, ("x", "n", "b"), strict=True):
+                same_bits(got, inputs[name], f"{oracle.name}, input {name}")
+        return "an int beyond 2^53 and a bool came back beside a float"
+
+    def many_points(self) -> str:
+        for oracle in self.oracles:
+            points = [{"x": np.asarray(-k - 0.5)} for k in range(64)]
+            answers = self.answered(oracle, "def f(x):\n    return x\n", points)
+            for point, answer in zip(points, answers, strict=True):
+                same_bits(answer.values[0], point["x"], oracle.name)
+        return "64 points in one request came back in their order"
+
+    def derivatives(self) -> str:
+        """The identity has the weights for a gradient, and zeros for every derivative after it."""
+        count = sum(self._identities(text, weight) for text, weight in (("x", 2.0), ('x: "float[2]"', np.array([2.0, -0.5]))))
+        if not count:
+            raise Failed("it differentiates nothing, not even the identity")
+        return f"{count} derivatives of the identity are what they are"
+
+    def _identities(self, parameter: str, weight: Any) -> int:
+        """How many derivatives of the identity of a parameter, beside another one, are right."""
+        text, count = f"def f({parameter}, y):\n    return x, y\n", 0
+        inputs = [{"x": np.full(np.shape(weight), 0.5), "y": np.asarray(3.0)}]
+        weights = {"x": np.asarray(weight), "y": np.asarray(4.0)}
+        for modes in _MODES:
+            for oracle, precision in self.supported(text, inputs, modes):
+                for wrt in (("x", "y"), ("y",)):
+                    more = {"precision": precision, "wrt": wrt, "weights": tuple(weights.values())}
+                    (answer,) = self.ask(oracle, text, inputs, modes, **more)
+                    if answer.status == "unsupported":
+                        continue
+                    where = f"{oracle.name}, {precision}, {'-'.join(modes) or 'outputs'}, with respect to {', '.join(wrt)}"
+                    if answer.status != "ok":
+                        raise Failed(f"{where}: {answer.message}")
+                    if set(answer.gradient) != set(wrt if modes else ()):
+                        raise Failed(f"{where}: it has the names {sorted(answer.gradient)}")
+                    for name in answer.gradient:
+                        true = weights[name] * (len(modes) == 1)
+                        same_values(answer.gradient[name], true.astype(FORMATS[precision].dtype), where)
+                    count += len(modes) > 0
+        return count
+
+    def loops(self) -> str:
+        """d/dx of n x is n, whichever loop adds it up."""
+        bodies = {
+            "for": "    for i in range(n):\n        acc = acc + x\n",
+            "while": "    k = 0\n    while k < n:\n        acc = acc + x\n        k = k + 1\n",
+            "repeat": "    k = 0\n    while True:\n        acc = acc + x\n        k = k + 1\n        if not k < n:\n            break\n",
+        }
+        seen = set()
+        modes: tuple[Mode, ...]
+        for form, body in bodies.items():
+            text = f'def f(x, n: "int"):\n    acc = 0.0\n{body}    return acc\n'
+            for trips in (0, 1, 3) if form != "repeat" else (1, 3):
+                inputs = [{"x": np.asarray(0.5), "n": np.asarray(trips)}]
+                for modes in (("rev",), ("fwd",)):
+                    for oracle, precision in self.supported(text, inputs, modes):
+                        (answer,) = self.ask(oracle, text, inputs, modes, precision=precision)
+                        if answer.status == "unsupported":
+                            continue
+                        where = f"{oracle.name}, {precision}, {modes[0]}, {form} with {trips} trips"
+                        if answer.status != "ok":
+                            raise Failed(f"{where}: {answer.message}")
+                        dtype = FORMATS[precision].dtype
+                        same_values(answer.values[0], np.asarray(0.5 * trips, dtype), f"{where}, value")
+                        same_values(answer.gradient["x"], np.asarray(trips, dtype), f"{where}, gradient")
+                        seen.add(form)
+        return f"sums by {', '.join(sorted(seen))} and their gradients are right" if seen else "it has no loops over additions"
+
+    def unknown_op(self) -> str:
+        """A program with an op that nobody has."""
+        form: dict[str, Any] = dict(Defined.of(parse("def f(x):\n    return sin(x)\n")).form)
+        form["body"] = [{"return": [{"op": "no_such_op", "args": ["x"], "params": {}, "type": "float"}]}]
+        try:
+            self.worker.ask(Define(900_001, "unknown", form, [], TRIP_LIMIT), DefineOk)
+            self.worker.ask(self._identity_request(900_002, "unknown"), EvalOk)
+        except Refused as refused:
+            if refused.failure is not None and refused.failure.kind != "bad_request":
+                raise Failed(f"an unknown op is unsupported, not {refused.failure.kind}: {refused.message}") from None
+            return f"refused: {refused.message}"
+        finally:
+            self._alive()
+        raise Failed("a program with an op that nobody has was defined and evaluated")
+
+    def bad_requests(self) -> str:
+        """Requests about what is not there."""
+        cases = {
+            "a program that was never defined": self._identity_request(900_010, "never defined"),
+            "a way that does not exist": msgspec.structs.replace(self._identity_request(900_011, self._identity()), way="no way"),
+        }
+        for what, request in cases.items():
+            try:
+                self.worker.ask(request, EvalOk)
+            except Refused as refused:
+                if refused.failure is None or refused.failure.kind == "bad_request":
+                    continue
+                raise Failed(f"{what} is a bad_request, not {refused.failure.kind}: {refused.message}") from None
+            raise Failed(f"{what} was answered with ok")
+        self._alive()
+        return f"refused: {', '.join(cases)}"
+
+    def exceptions(self) -> str:
+        """A loop beyond the trip limit, where it has loops: an error, and the next question is answered."""
+        text = "def f(x):\n    acc = x\n    while acc < acc + 1.0:\n        acc = acc\n    return acc\n"
+        inputs = [{"x": np.asarray(0.5)}]
+        for oracle, precision in self.supported(text, inputs)[:1]:
+            (answer,) = self.ask(oracle, text, inputs, precision=precision)
+            if answer.status == "ok":
+                raise Failed("a loop that never ends was answered with ok")
+            self._alive()
+            return f"an endless loop: {answer.status}: {answer.message}; the next question was answered"
+        self._alive()
+        return "nothing to raise an exception with"
+
+    def long_line(self) -> str:
+        size = _LONG // 8
+        for oracle in self.oracles:
+            x = np.linspace(-1.0, 1.0, size)
+            text = f'def f(x: "float[{size}]"):\n    return x\n'
+            (answer,) = self.ask(oracle, text, [{"x": x}])
+            if answer.status == "unsupported":
+                return f"unsupported: {answer.message}"
+            (answer,) = self.answered(oracle, text, [{"x": x}])
+            same_bits(answer.values[0], x, oracle.name)
+        return f"{size:,} numbers in a line of more than {_LONG:,} bytes came back bit for bit"
+
+    def same_answer(self) -> str:
+        text, inputs = _INTEREST
+        modes: tuple[Mode, ...]
+        for modes in (("rev",), ("fwd",), ()):
+            for oracle, precision in self.supported(text, inputs, modes):
+                first = self.ask(oracle, text, inputs, modes, precision=precision)
+                again = self.ask(oracle, text, inputs, modes, precision=precision)
+                for a, b in zip(first, again, strict=True):
+                    if (a.status, a.message) != (b.status, b.message):
+                        raise Failed(f"{oracle.name}: first {a.status} {a.message}, then {b.status} {b.message}")
+                    for x, y in zip((*a.values, *a.gradient.values()), (*b.values, *b.gradient.values()), strict=True):
+                        same_bits(y, x, f"{oracle.name}, asked the same again")
+        return "the same question has the same answer, bit for bit"
+
+    def calls(self, count: int) -> str:
+        """How fast it answers a small question."""
+        text, inputs = _INTEREST
+        modes: tuple[Mode, ...]
+        for modes in (("rev",), ("fwd",), ()):
+            found = self.supported(text, inputs, modes)
+            if found:
+                break
+        else:
+            raise Failed("there is no way that evaluates the identity")
+        oracle, precision = found[0]
+        asked = question(parse(text), inputs, modes, precision=precision)
+        started = time.perf_counter()
+        for _ in range(count):
+            (answer,) = oracle.answer(asked)
+            if answer.status == "error":
+                raise Failed(f"{oracle.name}: {answer.message}")
+        seconds = time.perf_counter() - started
+        return f"{count / seconds:,.0f} per second, {'value and derivative' if modes else 'value'} by {oracle.name}"
+
+    def quiet_stdout(self) -> str:
+        """That nothing came between the replies was seen all along: it would have ended the process."""
+        self._alive()
+        if self.worker.starts > 1:
+            raise Failed(f"the process had to be started {self.worker.starts} times: {dict(self.worker.faults)}")
+        return "nothing but replies since its hello, and one process all along"
+
+    def kill_and_restart(self) -> str:
+        before = self.worker.starts
+        self._alive()
+        self.worker.kill()
+        try:
+            self._alive()
+        except TargetProcessError as fault:
+            if fault.kind not in ("signal", "exit"):
+                raise
+        self._alive()
+        if self.worker.starts != before + 1:
+            raise Failed("the killed process was not noticed")
+        return "killed, started again, and it answers"
+
+    # Requests by hand
+
+    def _identity(self) -> str:
+        defined = Defined.of(parse("def f(x):\n    return x\n"))
+        self.worker.define(defined)
+        return defined.name
+
+    def _identity_request(self, number: int, program: str) -> Eval:
+        request = self.oracles[0].request(
+            question(parse("def f(x):\n    return x\n"), [{"x": np.asarray(0.5)}], (), precision=self._precision())
+        )
+        request.id, request.program = number, program
+        return request
+
+    def _precision(self) -> Precision:
+        return self.worker.hello.ways[0].dtypes[0]
+
+    def _alive(self) -> None:
+        """The simplest question there is."""
+        request = self._identity_request(900_100, self._identity())
+        self.worker.ask(request, EvalOk)
