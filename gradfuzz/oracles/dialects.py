@@ -24,6 +24,7 @@ DIALECTS: Mapping[str, str] = MappingProxyType(
         "jax": "gradfuzz.oracles.jax_port",
         "torch": "gradfuzz.oracles.torch_port",
         "autograd": "gradfuzz.oracles.autograd_script",
+        "nx": "gradfuzz.oracles.nx_script",
     }
 )
 """Dialect -> its module. The module is imported where a script is written; it imports no library of a target."""

@@ -1,0 +1,254 @@
+"""A question put to Nx, as an Elixir script: loops as `while`, with everything that a body reads in the carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.dialect_limits import Limits, refusal
+from gradfuzz.oracles.dialects import Exhibit
+from gradfuzz.oracles.emit import Piece, nested_list
+from gradfuzz.oracles.emit_graph import GraphWriter, Scope
+from gradfuzz.oracles.foreign_numbers import comment, decimal, entries, flat, header, listed, unshown
+from gradfuzz.oracles.nx_emit import LACKS, NxEmitter
+from gradfuzz.programs.graph import Branch, Equation, Graph, Loop, Var
+from gradfuzz.programs.lower import lower
+from gradfuzz.programs.syntax import ArrayConst, Call, walk
+from gradfuzz.programs.types import DType, Type
+
+__all__ = ["NxWriter", "port", "unsupported"]
+
+LIMITS = Limits(
+    "Nx",
+    LACKS,
+    precisions=("float64", "float32", "bfloat16", "float16"),
+    complex="complex numbers are not asked about in Nx: its convention for their gradients is another one",
+)
+
+
+def unsupported(exhibit: Exhibit) -> str | None:
+    """Why Nx cannot be asked; None where it can."""
+    for node in walk(exhibit.question.program):
+        if isinstance(node, ArrayConst) and not node.values:
+            return "Nx has no arrays without entries"
+        if isinstance(node, Call) and any(_is_empty(value) for _, value in node.params):
+            return "Nx has no arrays without entries"
+    return refusal(LIMITS, exhibit) or unshown(exhibit)
+
+
+def _is_empty(pattern: object) -> bool:
+    return isinstance(pattern, tuple) and any(isinstance(e, tuple) and e[:1] == ("slice",) and e[1] == e[2] for e in pattern)
+
+
+class NxWriter(GraphWriter):
+    """Writes a graph as a `defn`."""
+
+    emitter: NxEmitter
+
+    def function(self, graph: Graph, name: str) -> str:
+        scope = Scope("    ", {*self.emitter.reserved}, [], {})
+        params = [self.new(scope, v) for v in graph.inputs]
+        self.nodes(scope, graph)
+        scope.add(self.tuple([self.strong(scope, a) for a in graph.outputs]))
+        return "\n".join([f"  defn {name}({', '.join(params)}) do", *scope.lines, "  end"]) + "\n"
+
+    @staticmethod
+    def tuple(texts: Sequence[str]) -> str:
+        """One value, or a tuple of several."""
+        return texts[0] if len(texts) == 1 else "{" + ", ".join(texts) + "}"
+
+    def strong(self, scope: Scope, atom: object) -> str:
+        """A value that has a type of its own."""
+        return self.emitter.value(self.piece(scope, atom)).text  # type: ignore[arg-type]
+
+    def branch(self, scope: Scope, node: Branch) -> None:
+        predicate = self.piece(scope, node.predicate).text
+        sides = []
+        for graph in (node.then, node.otherwise):
+            inner = self.inner(scope, graph.inputs, node.operands)
+            inner.taken |= scope.taken
+            self.nodes(inner, graph)
+            sides.append([*inner.lines, inner.indent + self.tuple([self.strong(inner, a) for a in graph.outputs])])
+        scope.add(f"{self.tuple([self.new(scope, v) for v in node.outputs])} =")
+        scope.lines += [f"{scope.indent}  if {predicate} do", *(f"{line}" for line in sides[0])]
+        scope.lines += [f"{scope.indent}  else", *(f"{line}" for line in sides[1]), f"{scope.indent}  end"]
+
+    def loop(self, scope: Scope, node: Loop) -> None:
+        assert not node.stacks, "a program's own loops read no stacks"
+        assert not node.written, "a program's own loops write no stacks"
+        inner = Scope(f"{scope.indent}    ", {*self.emitter.reserved}, [], {})
+        carried: list[tuple[str, str]] = []
+        constants, body = node.constants, node.body
+        names = list(body.inputs[: len(constants)])
+        carries = body.inputs[len(constants) : len(constants) + len(node.initial)]
+        for var, atom in zip(carries, node.initial, strict=True):
+            carried.append((self.new(inner, var), self.strong(scope, atom)))
+        count = counter = again = ""
+        if node.form == "for":
+            assert node.count is not None, "a program's own counted loops have a count"
+            counter = self.new(inner, body.inputs[-1])
+            self.emitter.counters.add(counter)
+            limit = self.piece(scope, node.count)
+            count = limit.text
+            if limit.literal is None:
+                count = inner.name("count")
+                carried.append((count, limit.text))
+            carried.append((counter, "Nx.tensor(0, type: :s64)"))
+        elif node.form == "repeat":
+            again = inner.name("again")
+            carried.insert(0, (again, "Nx.tensor(1, type: :u8)"))
+        shared: dict[str, str] = {}
+        for var, atom in zip(names, constants, strict=True):
+            outer = self.piece(scope, atom)
+            if not isinstance(atom, Var):
+                inner.values[var] = outer
+            elif outer.text in shared:
+                inner.values[var] = Piece(shared[outer.text], var.type)
+            else:
+                shared[outer.text] = self.new(inner, var)
+                carried.append((shared[outer.text], outer.text))
+        test = again or (f"{counter} < {count}" if counter else self._condition(inner, node, [inner.values[v] for v in carries]))
+        self.nodes(inner, body)
+        results = [self.strong(inner, a) for a in body.outputs]
+        if again:
+            named = []
+            for var, text in zip(carries, results, strict=True):
+                name = text if text.isidentifier() else inner.name(self.emitter.name(var.name.rstrip("?")))
+                if name != text:
+                    inner.add(f"{name} = {text}")
+                named.append(Piece(name, var.type))
+            results = [self._condition(inner, node, named), *(p.text for p in named)]
+        elif counter:
+            results += [*([count] if count.isidentifier() else []), f"{counter} + 1"]
+        kept = {*shared.values()}
+        results += [name for name, _ in carried if name in kept]
+        places = {name: self.new(scope, v) for (name, _), v in zip(carried[1:] if again else carried, node.outputs, strict=False)}
+        start = ", ".join(name if name == text else f"{name} = {text}" for name, text in carried)
+        left = "{" + ", ".join(places.get(name, "_") for name, _ in carried) + "}"
+        scope.add(f"{left} =")
+        scope.add(f"  while {{{start}}}, {test} do")
+        scope.lines += [*inner.lines, f"{inner.indent}{{{', '.join(results)}}}", f"{scope.indent}  end"]
+
+    def _condition(self, scope: Scope, node: Loop, carries: Sequence[Piece]) -> str:
+        """The condition of a loop as one expression of its constants, which `scope` knows, and of `carries`."""
+        assert node.condition is not None, "a loop without a count has a condition"
+        n = len(node.constants)
+        known = {v: scope.values[c] for v, c in zip(node.condition.inputs[:n], node.body.inputs[:n], strict=True)}
+        return self._inline(node.condition, {**known, **dict(zip(node.condition.inputs[n:], carries, strict=True))})[0]
+
+    def _inline(self, graph: Graph, known: dict[Var, Piece]) -> list[str]:
+        """The outputs of a graph without loops as expressions of its inputs."""
+        scope = Scope("", set(), [], known)
+        for node in graph.nodes:
+            if isinstance(node, Equation):
+                pieces = [self.piece(scope, a) for a in node.inputs]
+                scope.values[node.output] = self.emitter.apply(node.op, pieces, dict(node.params))
+                continue
+            assert isinstance(node, Branch), "a condition has no loops"
+            predicate, operands = self.piece(scope, node.predicate).text, [self.piece(scope, a) for a in node.operands]
+            yes, no = (self._inline(g, dict(zip(g.inputs, operands, strict=True))) for g in (node.then, node.otherwise))
+            for var, a, b in zip(node.outputs, yes, no, strict=True):
+                scope.values[var] = Piece(f"(if {predicate}, do: {a}, else: {b})", var.type)
+        return [self.strong(scope, a) for a in graph.outputs]
+
+
+def port(exhibit: Exhibit) -> str:
+    """The script."""
+    question, emitter = exhibit.question, NxEmitter(exhibit.question.precision)
+    told = (
+        "Written against the documentation of Nx. Derivatives are asked for by Nx.Defn.grad, which is reverse mode."
+        if question.modes
+        else "Written against the documentation of Nx."
+    )
+    lines = header(
+        exhibit, "The same question to Nx (https://github.com/elixir-nx/nx).", told, "Elixir; run it with: elixir FILE"
+    )
+    program = NxWriter(emitter).function(lower(question.program), "f")
+    names = {p.name: emitter.name(p.name) for p in question.program.params}
+    module = ["defmodule Program do", "  import Nx.Defn", "", *program.rstrip().splitlines()]
+    if question.modes:
+        module += ["", *_objective(exhibit, emitter, names)]
+    parts = [
+        comment(lines, "#"),
+        'Mix.install([{:nx, "~> 0.10"}])\n',
+        "\n".join([*module, "end"]) + "\n",
+        "".join(f"{names[p.name]} = {_tensor(exhibit.inputs[p.name], p.type, emitter)}\n" for p in question.program.params),
+        _asked(exhibit, emitter, names),
+        _VERDICT.replace("ROWS", _rows(exhibit)),
+    ]
+    return "\n".join(parts)
+
+
+def _tensor(array: Array, of: Type, emitter: NxEmitter) -> str:
+    dtype: DType = of.dtype
+    texts = [decimal(v) for v in flat(array)] if dtype == "float" else [str(int(v)) for v in np.ravel(array).tolist()]
+    return f"Nx.tensor({nested_list(texts, np.shape(array))}, type: {emitter.dtype(dtype)})"
+
+
+def _objective(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> list[str]:
+    """The function that is differentiated: the sum of weight * output."""
+    question = exhibit.question
+    weights, arguments = question.weights, ", ".join(names.values())
+    outputs = [f"y{k}" if w is not None else "_" for k, w in enumerate(weights)]
+    terms = [
+        f"Nx.sum(y{k} * {_tensor(w, Type('float'), emitter)})" if np.ndim(w) else f"y{k} * {_tensor(w, Type('float'), emitter)}"
+        for k, w in enumerate(weights)
+        if w is not None
+    ]
+    lines = ["  # What is differentiated: the sum of weight * output.", f"  defn objective({arguments}) do"]
+    return [*lines, f"    {NxWriter.tuple(outputs)} = f({arguments})", f"    {' + '.join(terms)}", "  end"]
+
+
+def _asked(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
+    """`got`: a tuple of what is compared."""
+    question = exhibit.question
+    arguments = ", ".join(names.values())
+    if not question.modes:
+        single = len(question.program.result.values) == 1
+        return f"got = {f'{{Program.f({arguments})}}' if single else f'Program.f({arguments})'}\n"
+    variables = "{" + ", ".join(names[n] for n in question.wrt) + "}"
+    function = f"fn {variables} -> Program.objective({arguments}) end"
+    lines = []
+    if question.order > 1:
+        along = [f"d_{names[n]}" for n in question.wrt]
+        types = {p.name: p.type for p in question.program.params}
+        lines += ["# Every derivative but the last is taken along these."]
+        lines += [f"{d} = {_tensor(question.directions[n], types[n], emitter)}" for d, n in zip(along, question.wrt, strict=True)]
+    for k in range(question.order - 1):
+        slopes = [f"s_{names[n]}" for n in question.wrt]
+        terms = " |> Nx.add(".join(f"Nx.sum(Nx.multiply({s}, {d}))" for s, d in zip(slopes, along, strict=True))
+        terms += ")" * (len(slopes) - 1)
+        lines += [
+            f"slope{k} = fn {variables} ->",
+            f"  {{{', '.join(slopes)}}} = Nx.Defn.grad({variables}, {function})",
+            f"  {terms}",
+            "end",
+        ]
+        function = f"slope{k}"
+    return "\n".join([*lines, f"got = Nx.Defn.grad({variables}, {function})"]) + "\n"
+
+
+def _rows(exhibit: Exhibit) -> str:
+    return "\n".join(
+        f'  {{"{n}", "{f" at {at}" if at else ""}", {listed(e)}, {listed(a)}}},' for n, at, e, a in entries(exhibit)
+    ).rstrip(",")
+
+
+_VERDICT = """\
+# Name, input, expected, allowed.
+rows = [
+ROWS
+]
+
+wrong =
+  for {{name, at, expected, allowed}, answer} <- Enum.zip(rows, Tuple.to_list(got)),
+      {right, most, number} <- Enum.zip([expected, allowed, Nx.to_flat_list(answer)]) do
+    IO.puts("#{name}#{at}: expected #{right}, got #{number}")
+    not (is_number(number) and abs(number - right) <= most)
+  end
+
+IO.puts(if Enum.any?(wrong), do: "wrong", else: "right")
+System.halt(if Enum.any?(wrong), do: 1, else: 0)
+"""
