@@ -45,6 +45,7 @@ def values(own: float) -> list[float]:
 
 def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve | None:
     """The entry of the derivative along itself, or along the first input's first entry where it is no input's. None without such an entry.
+    Where nothing is said of an entry, it is that of the input.
 
     Points at which nobody can judge, or at which a loop does not soon end, are inconclusive, and the target is not asked there.
     """
@@ -52,6 +53,7 @@ def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve
     if varied is None:
         return None
     name, index = varied
+    entry = entry if entry[0] else varied
     own = float(specimen.inputs[name][index])
     step = (_COSTLY_TOGETHER_STEP if target.together else _COSTLY_STEP) if is_costly(target) else 1
     dtype = specimen.inputs[name].dtype

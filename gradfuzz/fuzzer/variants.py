@@ -99,5 +99,5 @@ def _label(found: Outcome, target: Oracle, jury: Jury) -> Label:
 
 def _is_zero(truth: Truth) -> bool:
     """Whether a derivative was asked for and all of it is zero, as far as its bound tells."""
-    slopes = [(slope, truth.bounds[name]) for name, slope in truth.gradient.items()]
+    slopes = [(slope, truth.bounds[name]) for name, slope in truth.gradient.items() if slope.size]
     return bool(slopes) and all(bool((abs(slope) <= bound).all()) for slope, bound in slopes)
