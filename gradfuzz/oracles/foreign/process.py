@@ -47,10 +47,10 @@ class Limits:
     """The longest line, and the most that may come where no line was asked for."""
     stderr: int = 16 << 10
     """How much of the end of stderr is kept."""
-    restarts: int = 1000
-    """How often a process is started again."""
-    in_a_row: int = 5
-    """How often without an answer in between."""
+    restarts: int = 2000
+    """How often a process is started again: shrinking a crash takes hundreds of crashes."""
+    silent_starts: int = 3
+    """How often in a row it may end before it says hello."""
 
 
 _CHUNK = 1 << 16

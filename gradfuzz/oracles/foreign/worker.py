@@ -104,7 +104,7 @@ class Worker:
         self._hello: HelloOk | None = None
         self._defined: OrderedDict[str, None] = OrderedDict()
         self._id = 0
-        self._in_a_row = 0
+        self._silent = 0
         self.starts = 0
         self.faults: Counter[str] = Counter()
         """How often it went wrong, by kind."""
@@ -165,7 +165,6 @@ class Worker:
                 process.close()
                 self._process = None
                 raise
-            self._in_a_row = 0
         if found is not None:
             return found
         if isinstance(reply.error, Failure):
@@ -206,9 +205,11 @@ class Worker:
         if self._process is not None:
             return self._process
         limits = self.limits
-        if self.starts > limits.restarts or self._in_a_row >= limits.in_a_row:
-            times = f"{self._in_a_row} times in a row" if self._in_a_row >= limits.in_a_row else f"{self.starts:,} times"
-            raise TargetProcessError("gone", f"gone: {self.command} failed {times}, and is not started again")
+        if self.starts > limits.restarts or self._silent >= limits.silent_starts:
+            words = (
+                f"ended before its hello {self._silent} times in a row" if self._silent else f"was started {self.starts:,} times"
+            )
+            raise TargetProcessError("gone", f"gone: {self.command} {words}, and is not started again")
         self.starts += 1
         try:
             process = Process(self._arguments, limits, self._environment)
@@ -227,7 +228,7 @@ class Worker:
         if self._hello is not None and hello != self._hello:
             process.close()
             raise self._ended(TargetProcessError("protocol", "protocol: it says another hello than the first time"))
-        self._hello, self._process = hello, process
+        self._hello, self._process, self._silent = hello, process, 0
         return process
 
     def _greet(self, process: Process) -> HelloOk:
@@ -279,11 +280,12 @@ class Worker:
 
     def _ended(self, fault: TargetProcessError) -> TargetProcessError:
         """The fault, after the process is gone and the books are kept."""
-        if self._process is not None:
+        if self._process is None:
+            self._silent += 1
+        else:
             self._process.close()
             self._process = None
         self._defined.clear()
-        self._in_a_row += 1
         self.faults[fault.kind] += 1
         return fault
 
