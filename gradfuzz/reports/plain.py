@@ -12,6 +12,7 @@ import functools
 import operator
 import re
 from collections.abc import Mapping
+from enum import Enum
 from typing import TypeVar, cast
 
 from gradfuzz.programs.printer import to_text
@@ -65,10 +66,8 @@ def inert(value: T) -> T:
 def _inert(value: object, *, blocks: bool) -> object:
     if isinstance(value, str):
         return block(value) if blocks else line(value)
-    if isinstance(value, (float, int, Program)):
+    if value is None or isinstance(value, (float, int, Enum, Program)):
         return value
-    if isinstance(value, Mapping):
-        return {_inert(key, blocks=False): _inert(item, blocks=blocks) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         items = [_inert(item, blocks=blocks) for item in value]
         return value if all(map(operator.is_, items, value)) else type(value)(items)
@@ -80,6 +79,8 @@ def _inert(value: object, *, blocks: bool) -> object:
             if after is not before:
                 changes[name] = after
         return dataclasses.replace(value, **changes) if changes else value
+    if isinstance(value, Mapping):
+        return {_inert(key, blocks=False): _inert(item, blocks=blocks) for key, item in value.items()}
     return value
 
 
