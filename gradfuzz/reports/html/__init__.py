@@ -7,6 +7,7 @@ the file's own style and script, by their hashes, and nothing besides.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import functools
 import hashlib
 from importlib.resources import files
@@ -20,7 +21,7 @@ from gradfuzz.fuzzer.review import Review
 from gradfuzz.reports import headline, plain, words
 from gradfuzz.reports.html import page
 from gradfuzz.reports.html.article import anchor, article
-from gradfuzz.reports.html.budget import BYTES, Fitted, fit
+from gradfuzz.reports.html.budget import BYTES, MOST, Fitted, fit
 from gradfuzz.reports.standing import Standings
 
 __all__ = ["render"]
@@ -28,7 +29,7 @@ __all__ = ["render"]
 
 def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTES) -> str:
     """The report of a sweep, as the text of a file in UTF-8. `budget` is how many bytes rows and articles may take."""
-    finished = plain.inert(finished)
+    finished = _inert(finished)
     review = None if review is None else plain.inert(review)
     templates = _environment()
     style, script = _asset("report.css"), _asset("report.js")
@@ -62,6 +63,14 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
     )
 
 
+def _inert(finished: SweepFinished) -> SweepFinished:
+    """All text inert; of findings that are only counted, what they are counted by."""
+    first, others = finished.findings[:MOST], finished.findings[MOST:]
+    counted = tuple(dataclasses.replace(f, target=plain.line(f.target), family=plain.line(f.family)) for f in others)
+    shown = plain.inert(dataclasses.replace(finished, findings=first))
+    return dataclasses.replace(shown, findings=(*shown.findings, *counted))
+
+
 def _issue(finding: Finding) -> str:
     return ""
 
@@ -72,7 +81,7 @@ def _fitted(templates: Environment, finished: SweepFinished, review: Review | No
     standing = review is not None or any(map(words.flaky, finished.findings))
     rows = [
         Markup(of_row.render(row=row, rank=k, standing=standing))  # noqa: S704 - a template with autoescape on
-        for k, row in enumerate(page.rows(finished.findings, standings), 1)
+        for k, row in enumerate(page.rows(finished.findings[:MOST], standings), 1)
     ]
 
     def made(k: int, *, short: bool) -> Markup:
@@ -80,7 +89,7 @@ def _fitted(templates: Environment, finished: SweepFinished, review: Review | No
         view = article(finding, standings.of(finding), _issue(finding), short=short)
         return Markup(of_article.render(a=view, rank=k + 1))  # noqa: S704 - a template with autoescape on
 
-    return fit(rows, functools.partial(made, short=False), functools.partial(made, short=True), budget)
+    return fit(rows, functools.partial(made, short=False), functools.partial(made, short=True), len(finished.findings), budget)
 
 
 @functools.cache

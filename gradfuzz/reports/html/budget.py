@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-__all__ = ["BYTES", "Fitted", "fit"]
+__all__ = ["BYTES", "MOST", "Fitted", "fit"]
 
-BYTES = 4_600_000
-"""Of rows and articles together, so that the whole file stays under 5 MB."""
+BYTES = 3_400_000
+"""Of rows and articles together. A browser opens so much in less than a second; the whole file stays far below 5 MB."""
+
+MOST = 500
+"""Findings that have a row. A table is laid out as a whole, so its length is what an opening page waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,33 +31,38 @@ class Fitted:
     """How many have neither."""
 
 
-def fit(rows: Sequence[Markup], full: Callable[[int], Markup], short: Callable[[int], Markup], budget: int = BYTES) -> Fitted:
-    """`full(k)` and `short(k)` make the articles of the k-th finding, and are asked only where there may be room."""
-    there = list(_taken(rows, budget // 3))
-    left = budget - sum(map(size, there))
-    briefs = list(_taken((short(k) for k in range(len(there))), left))
-    left -= sum(map(size, briefs))
-    articles = list(briefs)
-    whole = 0
-    for k, brief in enumerate(briefs):
+def fit(
+    rows: Sequence[Markup], full: Callable[[int], Markup], short: Callable[[int], Markup], total: int, budget: int = BYTES
+) -> Fitted:
+    """`full(k)` and `short(k)` make the articles of the k-th of `total` findings, and are asked only where there may be room.
+
+    Full articles take what short ones of all findings would leave, and a third of what there is where that is more.
+    """
+    there = list(_taken(rows, budget // 4))
+    left = budget - sum(map(_size, there))
+    briefs = list(_taken(map(short, range(len(there))), left))
+    spare = max(left - sum(map(_size, briefs)) if len(briefs) == len(there) else 0, left // 3)
+    articles: list[Markup] = []
+    for k in range(len(there)):
         text = full(k)
-        if size(text) - size(brief) > left:
+        spare -= _size(text) - (_size(briefs[k]) if k < len(briefs) else 0)
+        if spare < 0:
             break
-        articles[k] = text
-        left -= size(text) - size(brief)
-        whole += 1
-    return Fitted(tuple(there), tuple(articles), whole, len(articles) - whole, len(there) - len(articles), len(rows) - len(there))
+        articles.append(text)
+    whole = len(articles)
+    articles += _taken(briefs[whole:], left - sum(map(_size, articles)))
+    return Fitted(tuple(there), tuple(articles), whole, len(articles) - whole, len(there) - len(articles), total - len(there))
 
 
-def _taken(pieces: Iterator[Markup] | Sequence[Markup], budget: int) -> Iterator[Markup]:
+def _taken(pieces: Iterable[Markup], budget: int) -> Iterator[Markup]:
     """Pieces from the first on, until one does not fit."""
     for piece in pieces:
-        budget -= size(piece)
+        budget -= _size(piece)
         if budget < 0:
             return
         yield piece
 
 
-def size(text: str) -> int:
+def _size(text: str) -> int:
     """Its bytes in the file."""
     return len(text.encode())

@@ -29,23 +29,32 @@
     getSelection().removeAllRanges();
     getSelection().addRange(range);
   };
-  for (const pre of all("pre[data-copy]")) {
-    const box = document.createElement("div");
-    box.className = "copied";
-    pre.replaceWith(box);
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "copy";
-    button.textContent = "Copy";
-    box.append(pre, button);
-    button.addEventListener("click", async () => {
-      const done = await copied(pre.textContent);
-      if (!done) select(pre);
-      button.textContent = done ? "Copied" : "Selected";
-      say(done ? "Copied" : "Selected; press Ctrl+C");
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
-    });
-  }
+  const addCopyButtons = (within) => {
+    for (const pre of all("pre[data-copy]", within)) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "copy";
+      button.textContent = "Copy";
+      pre.after(button);
+      button.addEventListener("click", async () => {
+        const done = await copied(pre.textContent);
+        if (!done) select(pre);
+        button.textContent = done ? "Copied" : "Selected";
+        say(done ? "Copied" : "Selected; press Ctrl+C");
+        setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      });
+    }
+  };
+  addCopyButtons($("environment"));
+  const near = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (isIntersecting) {
+        near.unobserve(target);
+        addCopyButtons(target);
+      }
+    }
+  }, { rootMargin: "50%" });
+  for (const article of all("article")) near.observe(article);
 
   const table = $("table");
   if (!table) return;
