@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.questions import CHECKS, by_references, questions
-from gradfuzz.fuzzer.tested import Tested, added, tested
+from gradfuzz.fuzzer.tested import Tested, added, counted
 from gradfuzz.fuzzer.twin_checks import peer_cases, twin_cases
 from gradfuzz.oracles.base import Answer, Oracle, Point, Precision, Question
 from gradfuzz.oracles.registry import resolve
@@ -148,7 +148,7 @@ def run(order: Order) -> Batch:
         index = order.first + k
         about = questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
         asked += [(index, question) for question in about]
-        parts.append(tested(about))
+        parts.append(counted(about))
         coverage.update(FAMILIES[order.family].reached(draw))
     counts: dict[str, Counts] = {}
     raws: list[Raw] = []

@@ -16,7 +16,7 @@ from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import Call, For, Program, Repeat, While, walk
 
-__all__ = ["Tested", "added", "ordered", "tested"]
+__all__ = ["Tested", "added", "counted", "ordered"]
 
 Tested = Mapping[str, Mapping[str, int]]
 """Of every kind of thing, how many programs had each: those of sizes count points."""
@@ -43,7 +43,7 @@ _KINDS: Mapping[str, tuple[str, ...] | None] = {
 """Kinds in the order in which they are told, and what there is of each; None: in the order of the alphabet."""
 
 
-def tested(questions: Sequence[Question]) -> Tested:
+def counted(questions: Sequence[Question]) -> Tested:
     """What one program counts, which the questions are about: whatever it has counts once. They have the same points, all of them.
 
     Trips are counted where the program runs, in the questions' precision.

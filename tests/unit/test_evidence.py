@@ -39,7 +39,7 @@ U = 2.0**-53
 
 
 def specimen(
-    program: Program, *, modes: tuple[Mode, ...] = ("rev",), precision: Precision = "float64", **inputs: float | Sequence[float]
+    program: Program, *, modes: tuple[Mode, ...] = ("rev",), precision: Precision = "float64", **inputs: Any
 ) -> Specimen:
     arrays = {name: np.asarray(value, precision) for name, value in inputs.items()}
     ones = {name: np.ones(a.shape) for name, a in arrays.items()}
