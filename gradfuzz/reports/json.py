@@ -48,8 +48,14 @@ Json = Any
 
 
 def dumps(document: Mapping[str, Json]) -> str:
-    """One document as text. Strict JSON: a float that JSON cannot carry must have been encoded before."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    """One document as text. Strict JSON: a float that JSON cannot carry must have been encoded before. What cannot be seen, or encoded, is escaped."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return "\n".join(line if line.isprintable() else "".join(map(_visible, line)) for line in text.split("\n"))
+
+
+def _visible(character: str) -> str:
+    """In a string of JSON; outside of strings there is nothing but ASCII."""
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def check_document(program: str, cases: Sequence[tuple[str, Case]], versions: Mapping[str, str]) -> dict[str, Json]:
@@ -230,6 +236,7 @@ def _counts(ways: Sequence[TargetSummary]) -> dict[str, Json]:
 def _finding(finding: Finding) -> dict[str, Json]:
     return {
         "id": finding.id,
+        "signature": finding.signature or None,
         "target": finding.target,
         "version": finding.version,
         "check": finding.check,

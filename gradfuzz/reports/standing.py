@@ -49,10 +49,15 @@ def _accepted(word: str, entry: BaselineEntry, since: str, flaky: bool) -> Stand
     return Standing(word, since, entry.reason, safe_link(entry.link), flaky)
 
 
+_NEVER = frozenset(' <>"\\^`{|}')
+"""Characters that no address holds (RFC 3986, appendix A)."""
+
+
 def safe_link(link: str) -> str:
     """The link where it leads to a page of the web; empty otherwise."""
     try:
         parts = urlsplit(link)
     except ValueError:
         return ""
-    return link if parts.scheme in ("http", "https") and parts.hostname and link.isprintable() and " " not in link else ""
+    good = parts.scheme in ("http", "https") and parts.hostname and link.isprintable() and not _NEVER & set(link)
+    return link if good else ""
