@@ -25,6 +25,8 @@ DIALECTS: Mapping[str, str] = MappingProxyType(
         "torch": "gradfuzz.oracles.torch_port",
         "autograd": "gradfuzz.oracles.autograd_script",
         "nx": "gradfuzz.oracles.nx_script",
+        "swift": "gradfuzz.oracles.swift_script",
+        "tfjs": "gradfuzz.oracles.tfjs_script",
     }
 )
 """Dialect -> its module. The module is imported where a script is written; it imports no library of a target."""

@@ -43,6 +43,7 @@ from gradfuzz.programs.types import DType, Type, inexact, promote
 __all__ = [
     "AND",
     "ATOM",
+    "INFIX",
     "LOOSEST",
     "NOT",
     "OR",
@@ -60,7 +61,7 @@ __all__ = [
 LOOSEST, OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
 """Python's precedence, loosest first."""
 
-_INFIX: dict[str, tuple[str, int, int, int]] = {
+INFIX: dict[str, tuple[str, int, int, int]] = {
     "add": ("+", SUM, SUM, PRODUCT),
     "subtract": ("-", SUM, SUM, PRODUCT),
     "multiply": ("*", PRODUCT, PRODUCT, UNARY),
@@ -124,10 +125,11 @@ def nested_list(entries: Sequence[str], shape: tuple[int, ...]) -> str:
 class Emitter(abc.ABC):
     """Writes programs in one dialect.
 
-    `reserved` are the names that the emitted code uses itself: a variable of such a name gets an underscore.
+    `reserved` are the names that the emitted code uses itself: a variable of such a name gets an underscore. `infix` are the ops that are operators.
     """
 
     reserved: frozenset[str] = frozenset()
+    infix: Mapping[str, tuple[str, int, int, int]] = INFIX
 
     def __init__(self, precision: Precision, *, bare: bool = True) -> None:
         self.precision = precision
@@ -257,8 +259,8 @@ class Emitter(abc.ABC):
             return Piece(f"{together or self.several(op, args, full)}[{full['part']}]", result)
         if op == "negative":
             return Piece(f"-{self.value(args[0]).at(POWER)}", result, UNARY, host=self.is_host(result))
-        if op in _INFIX:
-            sign, own, left, right = _INFIX[op]
+        if op in self.infix:
+            sign, own, left, right = self.infix[op]
             a, b = self.operands(op, args, result)
             host = a.host and b.host and self.is_host(result)
             return Piece(f"{a.at(left)} {sign} {b.at(right)}", result, own, host=host)
