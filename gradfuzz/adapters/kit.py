@@ -387,7 +387,7 @@ class _Server:
             arm = _arm(error)
             if isinstance(error, (KeyError, TypeError, AttributeError)):
                 arm = {"error": {"kind": "bad_request", "message": f"{type(error).__name__}: {error}"}}
-            return dict(arm, id=number), True
+            return {"id": number, **arm}, True
 
     def _hello(self, request):
         return dict(self._about, protocol=VERSION, ways=[way.describe() for way in self._ways.values()], features=["base64"])

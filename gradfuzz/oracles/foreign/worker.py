@@ -115,9 +115,10 @@ class Worker:
 
     @property
     def hello(self) -> HelloOk:
-        """Who is there. Starts the process where there is none."""
+        """Who is there. Starts the process the first time."""
         with self._lock:
-            self._running()
+            if self._hello is None:
+                self._running()
             assert self._hello is not None, "a process that runs has said hello"
             return self._hello
 

@@ -1,0 +1,131 @@
+"""The protocol as a JSON Schema: what the types of `protocol` say, and the grammar of programs in messages.
+
+The published file is `protocol-1.schema.json`; `python -m gradfuzz.oracles.foreign.schema` writes it anew. A line from gradfuzz is valid against
+`#/$defs/Request`, one from an adapter against `#/$defs/Reply`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+from gradfuzz.oracles.foreign import protocol
+from gradfuzz.programs.ops import OPS
+
+__all__ = ["PUBLISHED", "document"]
+
+PUBLISHED = Path(__file__).with_name(f"protocol-{protocol.VERSION}.schema.json")
+
+_REF = "#/$defs/{name}"
+_ARMS = ("ok", "unsupported", "error")
+_OK = (protocol.HelloOk, protocol.DefineOk, protocol.EvalOk, protocol.EmitOk, protocol.ByeOk)
+
+
+def document() -> dict[str, Any]:
+    """The schema."""
+    types = [*get_args(protocol.Request), protocol.Failure, *_OK]
+    _, found = msgspec.json.schema_components(types, ref_template=_REF)
+    definitions: dict[str, Any] = {**found, **_PROGRAM}
+    definitions["Define"]["properties"]["form"] = _ref("Program")
+    for name, arms in (("PointReply", _ARMS), ("EvalOk", ("results", "stacked")), ("Tensor", ("data", "base64"))):
+        definitions[name]["oneOf"] = [{"required": [arm]} for arm in arms]
+    definitions["Request"] = {"oneOf": [_ref(t.__name__) for t in get_args(protocol.Request)]}
+    definitions["Reply"] = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer", "minimum": 0},
+            "ok": {"anyOf": [_ref(t.__name__) for t in _OK]},
+            "unsupported": {"type": "string"},
+            "error": _ref("Failure"),
+        },
+        "required": ["id"],
+        "additionalProperties": False,
+        "oneOf": [{"required": [arm]} for arm in _ARMS],
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"gradfuzz protocol {protocol.VERSION}",
+        "description": "One line each: a request from gradfuzz, a reply from an adapter.",
+        "anyOf": [_ref("Request"), _ref("Reply")],
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": _REF.format(name=name)}
+
+
+def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {**required, **optional}, "required": list(required), "additionalProperties": False}
+
+
+_NAME = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
+_TYPE = {"type": "string", "pattern": r"^(float|complex|int|bool)(\[[0-9]+(, [0-9]+)*\])?$"}
+_NAMES = {"type": "array", "items": _NAME}
+_BLOCK = {"type": "array", "items": _ref("Statement")}
+_SHAPE = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+_FLOAT = {"anyOf": [{"type": "number"}, {"enum": list(get_args(protocol.Special))}]}
+_INT, _BOOL = {"type": "integer"}, {"type": "boolean"}
+_EXPRESSION = _ref("Expression")
+_OF_LOOPS = {"carries": _NAMES, "captures": _NAMES, "results": _NAMES}
+
+_PROGRAM: dict[str, Any] = {
+    "Program": _object(
+        {
+            "gradfuzz": {"const": 1},
+            "name": _NAME,
+            "params": {"type": "array", "items": {"type": "array", "prefixItems": [_NAME, _TYPE], "minItems": 2, "maxItems": 2}},
+            "body": _BLOCK,
+            "variables": {"type": "object", "additionalProperties": _TYPE},
+            "outputs": {"type": "array", "items": _TYPE, "minItems": 1},
+        }
+    ),
+    "Statement": {
+        "oneOf": [
+            {"enum": ["break", "continue"]},
+            _object({"assign": _NAME, "value": _EXPRESSION}),
+            _object({"while": _EXPRESSION, "body": _BLOCK, **_OF_LOOPS}),
+            _object({"repeat": _BLOCK, "while": _EXPRESSION, **_OF_LOOPS}),
+            _object({"for": _NAME, "count": _EXPRESSION, "body": _BLOCK, **_OF_LOOPS}),
+            _object({"if": _EXPRESSION, "then": _BLOCK, "else": _BLOCK, "assigns": _NAMES, "captures": _NAMES}),
+            _object({"return": {"type": "array", "items": _EXPRESSION, "minItems": 1}}),
+        ]
+    },
+    "Expression": {
+        "oneOf": [
+            _NAME,
+            _object({"float": _FLOAT}),
+            _object({"int": _INT}),
+            _object({"bool": _BOOL}),
+            _object({"array": {"const": "float"}, "shape": _SHAPE, "values": {"type": "array", "items": _FLOAT}}),
+            _object({"array": {"const": "int"}, "shape": _SHAPE, "values": {"type": "array", "items": _INT}}),
+            _object({"array": {"const": "bool"}, "shape": _SHAPE, "values": {"type": "array", "items": _BOOL}}),
+            _object(
+                {
+                    "op": {"enum": sorted(OPS)},
+                    "args": {"type": "array", "items": _EXPRESSION},
+                    "params": {"type": "object", "additionalProperties": _ref("Parameter")},
+                    "type": _TYPE,
+                }
+            ),
+        ]
+    },
+    "Parameter": {
+        "anyOf": [
+            {"type": ["integer", "boolean", "string", "null"]},
+            {"type": "array", "items": _ref("Parameter")},
+        ]
+    },
+}
+
+
+def text() -> str:
+    """The published file."""
+    return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    PUBLISHED.write_text(text(), encoding="utf-8")
