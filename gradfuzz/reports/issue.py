@@ -20,16 +20,11 @@ def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str
     finding, environment = plain.inert(finding), plain.inert(environment or {})
     text = _text(finding, environment, fenced(finding.script, "python"))
     if len(text) > _LONGEST:
-        text = _text(
-            finding,
-            environment,
-            f"The script is too long to be shown; {code(f'gradfuzz show {finding.id} --as native')} prints it.",
-        )
-    return (
-        text
-        if len(text) <= _LONGEST
-        else f"{text[:_LONGEST].rpartition(chr(10))[0]}\n\nCut off: the text is too long for an issue.\n"
-    )
+        instead = f"The script is too long to be shown; {code(f'gradfuzz show {finding.id} --as native')} prints it."
+        text = _text(finding, environment, instead)
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_LONGEST].rpartition(chr(10))[0]}\n\nCut off: the text is too long for an issue.\n"
 
 
 def title(finding: Finding) -> str:
