@@ -29,7 +29,8 @@ REPORTS = click.option(
     "reports",
     multiple=True,
     metavar="FORMAT[=PATH]",
-    help=f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-... May be repeated.",
+    help=f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-..., and github goes to stdout and to the summary "
+    "of the step. May be repeated.",
 )
 
 STDOUT = click.option(
@@ -39,10 +40,10 @@ STDOUT = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A format and the file it goes to."""
+    """A format and the file it goes to; None: stdout."""
 
     name: str
-    path: Path
+    path: Path | None
 
 
 def outputs(reports: Iterable[str]) -> list[Output]:
@@ -56,6 +57,9 @@ def outputs(reports: Iterable[str]) -> list[Output]:
             raise UsageError(
                 f"--report {text!r}: {name!r} is no format; there is {', '.join(FORMATS)}, as in --report html=sweep.html"
             )
+        if not sign and not FORMATS[name].file:
+            found.append(Output(name, None))
+            continue
         file = Path(path) if sign else Path(FORMATS[name].file)
         if not file.parent.is_dir():
             raise UsageError(f"--report {text!r}: the folder {str(file.parent)!r} does not exist; make it first")
@@ -72,11 +76,11 @@ class Streams(AbstractContextManager["Streams", None]):
 
     def __init__(self, wanted: Iterable[Output]) -> None:
         self._files: list[tuple[Path, IO[str]]] = []
-        for output in wanted:
+        for path in (output.path for output in wanted if output.path is not None):
             try:
-                self._files.append((output.path, output.path.open("w", encoding="utf-8")))
+                self._files.append((path, path.open("w", encoding="utf-8")))
             except OSError as error:
-                raise _unwritten(output.path, error) from error
+                raise _unwritten(path, error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -115,6 +119,7 @@ def report(
     """Prints the end of a sweep, and then writes it to files."""
     from gradfuzz.reports import terminal
     from gradfuzz.reports.formats import FORMATS
+    from gradfuzz.reports.github import write_step_summary
 
     if form == "terminal":
         print_page(terminal.sweep(finished, scripts or {}, show_scripts=show_scripts, review=review))
@@ -124,13 +129,19 @@ def report(
     for output in files:
         text = FORMATS[output.name].render(finished, review)
         try:
-            output.path.write_text(text, encoding="utf-8")
+            if output.name == "github":
+                write_step_summary(finished, review)
+            if output.path is not None:
+                output.path.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise _unwritten(output.path, error) from error
-        click.echo(f"The {output.name} report is in {output.path}.", err=True)
+            raise _unwritten(error.filename or str(output.path), error) from error
+        if output.path is None:
+            click.echo(text, nl=False)
+        else:
+            click.echo(f"The {output.name} report is in {output.path}.", err=True)
 
 
-def _unwritten(path: Path, error: OSError) -> StoreError:
+def _unwritten(path: Path | str, error: OSError) -> StoreError:
     return StoreError(
         f"{path}: the report cannot be written: {error.strerror or error}; give another path with --report FORMAT=PATH"
     )

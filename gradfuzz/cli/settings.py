@@ -34,6 +34,7 @@ def _defaults(group: Group, table: Mapping[str, Any]) -> Iterator[tuple[str, dic
     _refuse_unknown({key: value for key, value in table.items() if isinstance(value, dict)}, "tool.gradfuzz", set(flags))
     for name, own in flags.items():
         here = table.get(name, {})
+        here = here if isinstance(here, dict) else {}  # `report` is a flag, too
         _refuse_unknown(here, f"tool.gradfuzz.{name}", set(own))
         values = {key: value for key, value in everywhere.items() if key in own} | here
         yield name, {str(own[key].name): _joined(own[key], value) for key, value in values.items()}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["show"]
 
-DIALECTS = ("python", "native", "pytest", "json", "jax", "torch", "autograd", "nx", "swift", "tfjs")
+DIALECTS = ("python", "native", "pytest", "issue", "json", "jax", "torch", "autograd", "nx", "swift", "tfjs")
 
 
 @click.command(short_help="Show a recorded finding, or a script of it.")
@@ -25,7 +25,7 @@ DIALECTS = ("python", "native", "pytest", "json", "jax", "torch", "autograd", "n
     "dialect",
     type=click.Choice(DIALECTS),
     help="Print this and nothing else: the target's own script (native, or python where it is one), the same question to another system, "
-    "a test for pytest, or the record for `gradfuzz replay`.",
+    "a test for pytest, the text of an issue, or the record for `gradfuzz replay`.",
 )
 @STORE
 @FORMAT
@@ -49,10 +49,14 @@ def show(id: str, dialect: str | None, store: Path, form: str) -> None:
 
 def _text(finding: Finding, dialect: str) -> str:
     """What --as prints. `UsageError` where the finding has none, with what it has."""
+    if dialect == "issue":
+        from gradfuzz.reports.issue import issue
+
+        return issue(finding)
     scripts = {"native": finding.script, **finding.ports}
     scripts.setdefault("python", finding.script or finding.ports.get("jax", ""))
     text = scripts.get(dialect)
     if not text:
         there = ", ".join(name for name, script in scripts.items() if script)
-        raise UsageError(f"{finding.id} has no {dialect} script; it has {there or 'none at all'}, and --as json")
+        raise UsageError(f"{finding.id} has no {dialect} script; it has {there or 'none at all'}, and --as issue and json")
     return text if text.endswith("\n") else f"{text}\n"

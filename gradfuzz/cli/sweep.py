@@ -67,7 +67,7 @@ def sweep(
     the baseline does not accept, 3 where a time limit left it incomplete, 130 after Ctrl-C, which keeps what was found.
     """
     from gradfuzz.fuzzer import baseline
-    from gradfuzz.fuzzer.events import SweepFinished
+    from gradfuzz.fuzzer.events import SweepFinished, SweepStarted
     from gradfuzz.fuzzer.reviewing import counted
     from gradfuzz.fuzzer.sweep import SweepConfig
     from gradfuzz.fuzzer.sweep import sweep as run
@@ -97,6 +97,11 @@ def sweep(
             for event in run(config, recorder):
                 if recorder is not None:
                     recorder.handle(event)
+                    if isinstance(event, SweepStarted) and recorder.unfinished:
+                        click.echo(
+                            f"This sweep was begun before and did not end; --resume goes on with run {recorder.unfinished}.",
+                            err=True,
+                        )
                 streams.handle(event)
                 heard.handle(event)
         assert isinstance(event, SweepFinished), "a sweep ends so, whatever happens"
@@ -125,7 +130,8 @@ def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None)
         result = review(replace(finished, interrupted=True), known, store, run)
     if recorder is not None:
         recorder.store.review(recorder.run, result)
-        click.echo(f"This is run {recorder.run} of {recorder.store.path}.", err=True)
+        later = "" if finished.complete else " The same command with --resume goes on with it."
+        click.echo(f"This is run {recorder.run} of {recorder.store.path}.{later}", err=True)
     return result
 
 

@@ -72,7 +72,7 @@ def _of_sweep(item: object, source: str) -> Finding:
 
 def sweep_of(text: str, store: Path) -> tuple[SweepFinished, Review | None]:
     """The end of a sweep: a run's number in `store`, a store (its last run), or an event stream."""
-    if is_path(text) and Path(text).suffix in _STREAM:
+    if is_path(text) and _is_stream(Path(text)):
         return read_stream(Path(text))
     number = None if is_path(text) else _number(text)
     with Store(Path(text) if is_path(text) else store) as opened:
@@ -80,6 +80,14 @@ def sweep_of(text: str, store: Path) -> tuple[SweepFinished, Review | None]:
         if not runs:
             raise UsageError(f"{opened.path} has no run yet; a sweep makes one")
         return opened.finished(runs[-1].number if number is None else number)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is text, and no database; by its name where it is not there."""
+    if not path.is_file():
+        return path.suffix in _STREAM
+    with path.open("rb") as file:
+        return file.read(1) == b"{"
 
 
 def _number(text: str) -> int:

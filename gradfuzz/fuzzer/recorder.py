@@ -34,6 +34,8 @@ class Recorder:
         self._run: int | None = None
         self._said = float("-inf")
         self._known: set[str] = set()
+        self.unfinished: int | None = None
+        """The last run of the same settings, where it did not end and is not resumed."""
 
     @property
     def run(self) -> int:
@@ -45,7 +47,12 @@ class Recorder:
         """Writes down what the event says."""
         if isinstance(event, SweepStarted):
             settings = _settings(self._config, event)
-            self._run = self._unfinished(settings).number if self._resume else self.store.begin(event, settings)
+            if self._resume:
+                self._run = self._last_unfinished(settings).number
+            else:
+                last = next((run for run in reversed(self.store.runs()) if not _differences(run.settings, settings)), None)
+                self.unfinished = last.number if last and not last.complete else None
+                self._run = self.store.begin(event, settings)
         elif isinstance(event, FindingFound):
             self.store.found(self.run, event.finding)
         elif isinstance(event, Progress):
@@ -76,7 +83,7 @@ class Recorder:
 
     # Which run
 
-    def _unfinished(self, settings: Mapping[str, Json]) -> Run:
+    def _last_unfinished(self, settings: Mapping[str, Json]) -> Run:
         """The last one of the same settings."""
         runs = [run for run in reversed(self.store.runs()) if not run.complete]
         if not runs:

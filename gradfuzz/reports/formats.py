@@ -24,7 +24,7 @@ STREAM = "ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`file` is where it is written to if nobody says where, `module` the one of this room whose `render` writes it."""
+    """`file` is where it is written to if nobody says where, stdout if it is empty; `module` the one of this room whose `render` writes it."""
 
     name: str
     file: str
@@ -45,7 +45,7 @@ FORMATS: dict[str, Format] = {
         Format("html", "gradfuzz-report.html", "html"),
         Format("junit", "gradfuzz-junit.xml", "junit"),
         Format("sarif", "gradfuzz.sarif", "sarif"),
-        Format("github", "gradfuzz-github.txt", "github"),
+        Format("github", "", "github"),
         Format("markdown", "gradfuzz-report.md", "markdown"),
         Format(STREAM, "gradfuzz-events.ndjson", "ndjson"),
     )
