@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import subprocess
@@ -26,7 +27,8 @@ def begun(group: int) -> None:
 def ended(group: int) -> None:
     """The group has ended; its number may be given to others."""
     with _lock:
-        if os.getpid() in _guardians:
+        guardian = _guardians.get(os.getpid())
+        if guardian is not None and guardian.poll() is None:
             _tell(f"-{group}\n")
 
 
@@ -40,7 +42,17 @@ def _tell(line: str) -> None:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+        atexit.register(_dismissed, os.getpid())
     assert guardian.stdin is not None, "it is a pipe"
     with contextlib.suppress(OSError):  # it was killed this moment; the next line starts another one
         guardian.stdin.write(line.encode())
         guardian.stdin.flush()
+
+
+def _dismissed(owner: int) -> None:
+    """At the end of the process: what is left is killed, and the guardian goes."""
+    with _lock:
+        guardian = _guardians.pop(owner, None) if os.getpid() == owner else None
+        if guardian is not None and guardian.stdin is not None:
+            guardian.stdin.close()
+            guardian.wait()

@@ -16,6 +16,7 @@ wrong is a `TargetProcessError` of one of these kinds:
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import shlex
@@ -53,7 +54,10 @@ class Limits:
     """How often in a row it may end before it says hello."""
 
 
-_CHUNK = 1 << 16
+_CHUNK = _PIPE = 1 << 18
+"""How much a pipe holds where the system allows it: a long line costs fewer changes between the processes."""
+_LONG = 1 << 20
+"""A line of which so much had come when time was up is no half of one."""
 _WATCH = 0.05
 """Seconds between two looks at the memory of a process that is waited for."""
 _SELDOM = 1.0
@@ -89,6 +93,9 @@ class Process:
         self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe is not None)
         for fd in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(fd, False)
+            if hasattr(fcntl, "F_SETPIPE_SZ"):
+                with contextlib.suppress(OSError):
+                    fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE)
         self._poll = select.poll()
         self._poll.register(self._stdout, select.POLLIN)
         self._poll.register(self._stderr, select.POLLIN)
@@ -219,6 +226,9 @@ class Process:
             raise self._fault("memory", f"out of memory: it took more than the {_size(self.limits.memory)} it may")
 
     def _late(self, seconds: float) -> TargetProcessError:
+        size = len(self._buffer)
+        if size > _LONG:
+            return self._fault("flood", f"flood: {size:,} bytes, and no end of the line within {seconds:g} seconds")
         if self._buffer:
             return self._fault(
                 "half_line", f"half a line: {quoted(bytes(self._buffer[:300]))}, and no end of it within {seconds:g} seconds"
