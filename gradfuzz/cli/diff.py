@@ -27,6 +27,7 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
     A and B are numbers of runs in the store, JSON documents of sweeps, event streams, or folders of findings. Exit code 1 if one is new.
     """
     from gradfuzz.fuzzer.difference import difference
+    from gradfuzz.reports import plain
     from gradfuzz.reports.concise import line
 
     result = difference(_findings(before, store), _findings(after, store))
@@ -37,7 +38,7 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
         for name, findings in parts.items():
             click.echo(f"{name}: {len(findings)}")
             for finding in findings:
-                click.echo(f"  {line(finding)}")
+                click.echo(f"  {line(plain.inert(finding))}")
     ctx.exit(FINDINGS if result.new else CLEAN)
 
 

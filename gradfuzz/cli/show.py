@@ -42,9 +42,9 @@ def show(id: str, dialect: str | None, store: Path, form: str) -> None:
     elif dialect is not None:
         click.echo(_text(finding, dialect), nl=False)
     else:
-        from gradfuzz.reports import terminal
+        from gradfuzz.reports import plain, terminal
 
-        print_page(terminal.finding(finding, show_script=True))
+        print_page(terminal.finding(plain.inert(finding), show_script=True))
 
 
 def _text(finding: Finding, dialect: str) -> str:
