@@ -126,8 +126,8 @@ def _allowed(case: Case, entry: Entry, tolerance: Tolerance, expected: float, bo
 
 
 def _with_neighbours(labels: Sequence[Label], cases: Sequence[Case | None], entry: Entry) -> list[Label]:
-    """Of the samples that agree: vacuous where the truth is zero there and next to it, a coincidence where all next to it that tell something
-    differ.
+    """Of the samples that agree: vacuous where the truth is zero there and next to it, a coincidence where both next to it that tell
+    something differ.
     """
     result = list(labels)
     for k, (label, case) in enumerate(zip(labels, cases, strict=True)):
@@ -136,9 +136,10 @@ def _with_neighbours(labels: Sequence[Label], cases: Sequence[Case | None], entr
         near = [c.truth for c in cases[max(0, k - 1) : k + 2] if c is not None and c.truth is not None and c.truth.status == "ok"]
         if entry[0] in case.question.wrt and is_vacuous(near, entry):
             result[k] = Label.VACUOUS
-        below = next((other for other in labels[:k][::-1] if other in _TELLING), None)
-        above = next((other for other in labels[k + 1 :] if other in _TELLING), None)
-        beside = [other for other in (below, above) if other is not None]
-        if beside and Label.AGREES not in beside:
+        below = [other for other in labels[:k][::-1] if other in _TELLING][:2]
+        above = [other for other in labels[k + 1 :] if other in _TELLING][:2]
+        # At an end of the curve, two on the one side.
+        beside = [*below[:1], *above[:1]] if below and above else [*below, *above]
+        if len(beside) == 2 and Label.AGREES not in beside:
             result[k] = Label.COINCIDENCE
     return result
