@@ -116,12 +116,15 @@ def judged(cases: int, jobs: int, seconds: float = SECONDS) -> None:
     assert sum(expected.values()) <= starts <= sum(expected.values()) + jobs  # nobody is started after a last fault
     assert marked(mark) == []
     took = time.monotonic() - started
-    growth = (memory[-1] - memory[1]) / (1 << 20)
+    early = memory[len(memory) // 3]  # after every kind of fault has been met
+    growth = (memory[-1] - early) / (1 << 20)
     print(
         f"{cases:,} cases, {sum(faults.values())} faults {dict(faults)}, {starts} processes, {took:.0f} s with {jobs} workers, "
-        f"memory {memory[1] / (1 << 20):.0f} MiB early and {memory[-1] / (1 << 20):.0f} MiB in the end"
+        f"memory {early / (1 << 20):.0f} MiB early and {memory[-1] / (1 << 20):.0f} MiB in the end"
     )
-    assert growth < 30.0
+    assert growth < (
+        30.0 if cases > 1000 else 2.0 * jobs * LIMITS.line / (1 << 20)
+    )  # a few buffers of the size of a flood come and go
 
 
 def test_two_hundred_cases() -> None:

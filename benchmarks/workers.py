@@ -1,0 +1,71 @@
+"""What a process of its own costs: the same question asked of an oracle here, and in a supervised worker by the protocol.
+
+    python benchmarks/workers.py [TARGET] [--seconds S]
+
+TARGET is the engine where none is named, or a mutant, or a way into a library ("torch:eager"). A question is about one point or 64, of a program that is
+tiny (a loop of five trips) or small (one of two hundred). The two are asked in turns, and the
+fastest tenth of the answers is compared: a machine with other work makes a process wait for its turn twice in each request, and that is no cost of the worker's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from gradfuzz.fuzzer.questions import plain_question
+from gradfuzz.oracles.base import Oracle, Point, Question
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs import loop_program
+
+POINTS = (1, 64)
+TRIPS = (5, 200)
+
+
+def question(trips: int, count: int) -> Question:
+    program = loop_program("acc*x + sin(acc)", loop="for", trips=trips)
+    points = [Point({"x": np.asarray(0.25 + k / 256)}) for k in range(count)]
+    return plain_question(program, points, "float64", ("x",), ("rev",))
+
+
+def timed(f: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    f()
+    return time.perf_counter() - started
+
+
+def fastest(here: Oracle, there: Oracle, asked: Question, seconds: float) -> tuple[float, float]:
+    """Seconds of an answer here and there, in turns: the tenth percentile of each."""
+    for oracle in (here, there):
+        for _ in range(20):
+            oracle.answer(asked)
+    times: tuple[list[float], list[float]] = ([], [])
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for oracle, found in zip((here, there), times, strict=True):
+            found.append(timed(lambda oracle=oracle: oracle.answer(asked)))  # type: ignore[misc]
+    return statistics.quantiles(times[0], n=10)[0], statistics.quantiles(times[1], n=10)[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("target", nargs="?", default="engine")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of measuring for each row")
+    arguments = parser.parse_args()
+    here = resolve(arguments.target)[0]
+    (there, *_) = resolve(f"cmd:{sys.executable} -m gradfuzz.adapters.own {arguments.target}")
+    print(f"{'trips':>6}{'points':>8}{'here':>12}{'worker':>12}{'more':>12}{'a point':>12}{'more':>9}")
+    for trips in TRIPS:
+        for count in POINTS:
+            a, b = fastest(here, there, question(trips, count), arguments.seconds)
+            more = b - a
+            micro = [f"{t * 1e6:,.0f} us" for t in (a, b, more, more / count)]
+            print(f"{trips:>6}{count:>8}{micro[0]:>12}{micro[1]:>12}{micro[2]:>12}{micro[3]:>12}{more / a:>9.0%}")
+
+
+if __name__ == "__main__":
+    main()
