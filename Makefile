@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all lint bench comparators tolerance clean
+.PHONY: help sweep test test-all lint bench comparators tolerance pictures clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
@@ -15,6 +15,7 @@ help:
 	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, in loops and linear algebra, its memory in long loops, and programs drawn and checked per second'
 	@echo 'make comparators  docs/comparators.md: what gradfuzz and other checks of gradients miss and accuse wrongly (a few minutes)'
 	@echo 'make tolerance    docs/tolerance.md: how far right answers stay within what is allowed (a few minutes)'
+	@echo 'make pictures     docs/pictures: what the reports of real sweeps look like (a few minutes; needs Chromium)'
 	@echo 'make clean     remove the virtual environment, build outputs and caches'
 
 # Exit code 1 says that there are findings, which is what a sweep is for.
@@ -40,6 +41,10 @@ bench: $(VENV)/bench
 
 comparators tolerance: $(VENV)/bench
 	$(BIN)/python -m benchmarks.$@
+
+pictures: $(READY)
+	$(BIN)/python -m benchmarks.pictures
+	$(BIN)/python -m benchmarks.html_pictures
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

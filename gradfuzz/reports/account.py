@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gradfuzz.fuzzer.events import SweepFinished
 from gradfuzz.fuzzer.finding import Reason
@@ -45,7 +45,7 @@ def coverage(finished: SweepFinished) -> str:
     if rare:
         line += f"; rarest {', '.join(f'{name} ({n})' for n, name in rare)}"
     if missing:
-        line += f"; never {', '.join(missing)}"
+        line += f"; never {_some(missing)}"
     return f"{line}."
 
 
@@ -56,11 +56,17 @@ def tested(finished: SweepFinished) -> list[tuple[str, str]]:
 
 def _tally(counts: Mapping[str, int]) -> str:
     most = sorted(counts, key=lambda name: -counts[name])[:_MOST]
-    named = ", ".join(f"{name} ({counts[name]:,})" for name in counts if counts[name] and name in most)
+    parts = [", ".join(f"{name} ({counts[name]:,})" for name in counts if counts[name] and name in most)]
     others, never = sum(bool(n) for n in counts.values()) - _MOST, [name for name, n in counts.items() if not n]
-    return "; ".join(
-        filter(None, [named, f"{others} others" if others > 0 else "", f"never {', '.join(never)}" if never else ""])
-    )
+    parts += [f"{others} others"] if others > 0 else []
+    parts += [f"never {_some(never)}"] if never else []
+    return "; ".join(filter(None, parts))
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of them, and how many more."""
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"{', '.join(names[:_MOST])}{more}"
 
 
 def met(finished: SweepFinished) -> str:

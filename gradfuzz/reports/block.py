@@ -56,7 +56,10 @@ def _points(item: Finding) -> RenderableType:
 
 def _evidence(evidence: Evidence) -> list[RenderableType]:
     """The tables of variants, and what differences and adjoints say, in a sentence each."""
-    parts: list[RenderableType] = [Padding(_variants(table), _MARGIN) for table in tables.tables(evidence.variants)]
+    parts: list[RenderableType] = []
+    for table in tables.tables(evidence.variants):
+        parts += [Text(""), Padding(_variants(table), _MARGIN)]
+    parts += [Text("")] if parts else []
     if evidence.differences is not None and (told := tables.differences(evidence.differences)):
         parts.append(paragraph(told))
     if evidence.adjoints is not None and (rows := tables.adjoints(evidence.adjoints)):
