@@ -111,7 +111,8 @@ class NxWriter(GraphWriter):
                 carried.append((shared[outer.text], outer.text))
         test = again or (f"{counter} < {count}" if counter else self._condition(inner, node, [inner.values[v] for v in carries]))
         self.nodes(inner, body)
-        results = [self.strong(inner, a) for a in body.outputs]
+        known = {name for name, _ in carried}
+        results = [self._carried(self.strong(inner, a), v.type, known) for a, v in zip(body.outputs, carries, strict=True)]
         if again:
             named = []
             for var, text in zip(carries, results, strict=True):
@@ -119,7 +120,7 @@ class NxWriter(GraphWriter):
                 if name != text:
                     inner.add(f"{name} = {text}")
                 named.append(Piece(name, var.type))
-            results = [self._condition(inner, node, named), *(p.text for p in named)]
+            results = [f"stop_grad({self._condition(inner, node, named)})", *(p.text for p in named)]
         elif counter:
             results += [*([count] if count.isidentifier() else []), f"{counter} + 1"]
         kept = {*shared.values()}
@@ -130,6 +131,13 @@ class NxWriter(GraphWriter):
         scope.add(f"{left} =")
         scope.add(f"  while {{{start}}}, {test} do")
         scope.lines += [*inner.lines, f"{inner.indent}{{{', '.join(results)}}}", f"{scope.indent}  end"]
+
+    @staticmethod
+    def _carried(text: str, of: Type, known: set[str]) -> str:
+        """What goes into the next trip. Nx differentiates ints and bools, too, and has no derivatives of comparisons."""
+        first, sign, _ = text.partition(" + ")
+        plain = first in known and (not sign or text.removeprefix(f"{first} + ").isdigit())
+        return text if of.is_inexact or plain or text.startswith("Nx.tensor(") else f"stop_grad({text})"
 
     def _condition(self, scope: Scope, node: Loop, carries: Sequence[Piece]) -> str:
         """The condition of a loop as one expression of its constants, which `scope` knows, and of `carries`."""

@@ -64,7 +64,7 @@ function replaced(x, starts, sizes, value) {
 
 _WORDS = (
     "arguments await boolean const debugger default delete do double enum eval export extends f false function got instanceof interface let modulo "
-    "new null package private protected public read replaced require rows static super switch tf this throw true try typeof undefined var void wrong"
+    "new null outputs package private protected public read replaced require rows slopes static super switch tf this throw true try typeof undefined var void wrong"
 )
 _NAMES = {
     "add": "add",

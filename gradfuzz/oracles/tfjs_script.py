@@ -93,7 +93,7 @@ def _asked(exhibit: Exhibit, names: dict[str, str]) -> str:
     xs = ", ".join(names[n] for n in question.wrt)
     reached = [f"tf.mul(0, tf.sum({names[n]}))" for n in question.wrt]
     terms = [
-        f"tf.sum(tf.mul(y[{k}], {_value(w, Type('float', np.shape(w)))}))"
+        f"tf.sum(tf.mul(outputs[{k}], {_value(w, Type('float', np.shape(w)))}))"
         for k, w in enumerate(question.weights)
         if w is not None
     ]
@@ -101,12 +101,16 @@ def _asked(exhibit: Exhibit, names: dict[str, str]) -> str:
         "// What is differentiated: the sum of weight * output. The terms with 0 make it depend on every input.",
         "const function_0 = (" + xs + ") => {",
     ]
-    lines += [f"  const y = f({arguments});", f"  return tf.addN([{', '.join([*terms, *reached])}]);", "};"]
+    lines += [f"  const outputs = f({arguments});", f"  return tf.addN([{', '.join([*terms, *reached])}]);", "};"]
     types = {p.name: p.type for p in question.program.params}
     for k in range(question.order - 1):
-        along = [f"tf.sum(tf.mul(s[{j}], {_value(question.directions[n], types[n])}))" for j, n in enumerate(question.wrt)]
+        along = [f"tf.sum(tf.mul(slopes[{j}], {_value(question.directions[n], types[n])}))" for j, n in enumerate(question.wrt)]
         lines += [f"// Its derivative along a direction.\nconst function_{k + 1} = ({xs}) => {{"]
-        lines += [f"  const s = tf.grads(function_{k})([{xs}]);", f"  return tf.addN([{', '.join([*along, *reached])}]);", "};"]
+        lines += [
+            f"  const slopes = tf.grads(function_{k})([{xs}]);",
+            f"  return tf.addN([{', '.join([*along, *reached])}]);",
+            "};",
+        ]
     return "\n".join([*lines, f"const got = tf.grads(function_{question.order - 1})([{xs}]);"]) + "\n"
 
 
