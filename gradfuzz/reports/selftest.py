@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from gradfuzz.fuzzer.score import Group, MutantScore, OracleScore, Score, SelftestProgress
-from gradfuzz.reports import numbers
+from gradfuzz.reports import numbers, plain
 from gradfuzz.reports.sheet import Sheet
 
 __all__ = ["heartbeat", "selftest", "selftest_document"]
@@ -21,11 +21,12 @@ _HARDEST = 8
 
 def heartbeat(progress: SelftestProgress) -> str:
     """One line while it runs."""
-    return f"{progress.seconds:4.0f} s  {progress.killed:,} of {progress.total:,} killed  {progress.doing}"
+    return f"{progress.seconds:4.0f} s  {progress.killed:,} of {progress.total:,} killed  {plain.line(progress.doing)}"
 
 
 def selftest(score: Score) -> RenderableType:
     """Kill rates by group, the hardest mutants, the survivors with the reason, the correct oracles, the outcome."""
+    score = plain.inert(score)
     parts: list[RenderableType] = [_groups(score.groups), Text("")]
     for table in (_hardest(score.mutants), _survivors(score.survivors), _correct(score.correct)):
         if table.rows:

@@ -273,7 +273,7 @@ def conventions(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     Where forward mode says otherwise an example has a second line.
     """
     parts: list[RenderableType] = []
-    for row in rows:
+    for row in plain.inert(rows):
         systems = list(dict.fromkeys(name for example in row["examples"] for name in example["answers"]))
         table = Sheet("example", "at", "left", "right", *systems)
         for example in row["examples"]:

@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from gradfuzz.fuzzer.events import FindingFound, Progress, SweepStarted
+from gradfuzz.fuzzer.report_card import ProbeReport, ProbeTable
 from gradfuzz.reports import concise, live, pieces, terminal
 from gradfuzz.reports.block import finding as block
 from gradfuzz.reports.sheet import Sheet
@@ -98,6 +99,16 @@ def test_hostile_text_does_nothing_on_a_terminal(width: int) -> None:
     letters = re.sub(r"\s", "", shown)
     assert re.sub(r"\s", "", r"\x1b[31mred\x1b[0m") in letters
     assert "[bold]b[/bold]:smile:" in letters
+
+
+def test_hostile_text_does_nothing_in_a_report_card() -> None:
+    table = ProbeTable("Near zero", ("x", "note", "label"), ((0.001, "a [red]b[/red]", "differs"),), ("Tried: 1 point.",))
+    card = spoiled(ProbeReport("jax", "0.10", "loops", (table,), ("1 of 1 rows differ.",), (), "gradfuzz probe jax"))
+    row = {"name": "cmd:x" + HOSTILE, "version": None, "ways": ["a" + HOSTILE]}
+    for page in (terminal.probe(card), terminal.targets([row])):
+        shown = printed(page, 100)
+        assert all(character == "\n" or character.isprintable() for character in shown)
+        assert "[bold]b[/bold]:smile:" in re.sub(r"\s", "", shown)
 
 
 def test_hostile_text_does_nothing_while_it_runs() -> None:
