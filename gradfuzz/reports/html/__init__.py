@@ -16,12 +16,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gradfuzz.fuzzer.events import SweepFinished
-from gradfuzz.fuzzer.finding import Finding
 from gradfuzz.fuzzer.review import Review
 from gradfuzz.reports import headline, plain, words
 from gradfuzz.reports.html import page
 from gradfuzz.reports.html.article import anchor, article
 from gradfuzz.reports.html.budget import BYTES, MOST, Fitted, fit
+from gradfuzz.reports.issue import issue
 from gradfuzz.reports.standing import Standings
 
 __all__ = ["render"]
@@ -71,10 +71,6 @@ def _inert(finished: SweepFinished) -> SweepFinished:
     return dataclasses.replace(shown, findings=(*shown.findings, *counted))
 
 
-def _issue(finding: Finding) -> str:
-    return ""
-
-
 def _fitted(templates: Environment, finished: SweepFinished, review: Review | None, budget: int) -> Fitted:
     standings = Standings(review)
     of_row, of_article = templates.get_template("row.html.j2"), templates.get_template("article.html.j2")
@@ -86,7 +82,7 @@ def _fitted(templates: Environment, finished: SweepFinished, review: Review | No
 
     def made(k: int, *, short: bool) -> Markup:
         finding = finished.findings[k]
-        view = article(finding, standings.of(finding), _issue(finding), short=short)
+        view = article(finding, standings.of(finding), "" if short else issue(finding, finished.environment), short=short)
         return Markup(of_article.render(a=view, rank=k + 1))  # noqa: S704 - a template with autoescape on
 
     return fit(rows, functools.partial(made, short=False), functools.partial(made, short=True), len(finished.findings), budget)

@@ -29,11 +29,12 @@ class Dialect:
     title: str
     file: str
     run: str
+    says: str = "it exits with 0 where this system is right, with 1 where it is wrong, too"
 
 
 _DIALECTS: tuple[Dialect, ...] = (
-    Dialect("python", "Python", "{}.py", "python {}.py"),
-    Dialect("pytest", "pytest", "test_{}.py", "pytest test_{}.py"),
+    Dialect("python", "Python", "{}.py", "python {}.py", "it exits with 1 while the bug is there, with 0 when it is fixed"),
+    Dialect("pytest", "pytest", "test_{}.py", "pytest test_{}.py", "it fails while the bug is there"),
     Dialect("jax", "JAX", "{}_jax.py", "python {}_jax.py"),
     Dialect("torch", "PyTorch", "{}_torch.py", "python {}_torch.py"),
     Dialect("autograd", "autograd", "{}_autograd.py", "python {}_autograd.py"),
@@ -52,6 +53,7 @@ class Reproducer:
     title: str
     file: str
     run: str
+    says: str
     text: str
 
 
@@ -138,14 +140,14 @@ def _weights(finding: Finding) -> str:
 def _reproducers(finding: Finding, issue: str) -> tuple[Reproducer, ...]:
     texts: Mapping[str, str] = {"python": finding.script, **finding.ports, "issue": issue}
     known = [d for d in _DIALECTS if texts.get(d.name)]
-    others = [Dialect(name, name, f"{{}}.{anchor(name)}", "") for name in texts if name not in {d.name for d in _DIALECTS}]
+    others = [Dialect(name, name, f"{{}}-{anchor(name)}.txt", "") for name in texts if name not in {d.name for d in _DIALECTS}]
     return tuple(_reproducer(d, finding.id, texts[d.name]) for d in (*known, *others))
 
 
 def _reproducer(dialect: Dialect, name: str, text: str) -> Reproducer:
     file = anchor(name).replace("-", "_") if dialect.name == "pytest" else anchor(name)
     shown = text if len(text) <= _LONGEST else ""
-    return Reproducer(dialect.name, dialect.title, dialect.file.format(file), dialect.run.format(file), shown)
+    return Reproducer(dialect.name, dialect.title, dialect.file.format(file), dialect.run.format(file), dialect.says, shown)
 
 
 def _left_out(scripts: tuple[Reproducer, ...]) -> str:

@@ -55,11 +55,12 @@ def entries(point: FindingPoint, name: str) -> tuple[str, Markup] | None:
     rows, cell, height = _layout(tiles)
     canvas = Canvas(name, "Where the derivative is wrong", f"{wrong} of {total} entries: {listed}", height=height)
     titled = wrong <= _MOST_TITLES
-    y = 4.0
+    y, drawn = 4.0, 0
     for row in rows:
         x = 6.0
         for tile in row:
-            _draw(canvas, tile, x, y + 14, cell, titled=titled)
+            drawn += 1
+            _draw(canvas, tile, x, y + 14, cell, f"{name}-{drawn}", titled=titled)
             x += tile.expected.shape[1] * cell + _GAP
         y += max(tile.expected.shape[0] for tile in row) * cell + 24
     return (
@@ -100,28 +101,38 @@ def _layout(tiles: list[_Tile]) -> tuple[list[list[_Tile]], float, int]:
     return rows, cell, math.ceil(height)
 
 
-def _draw(canvas: Canvas, tile: _Tile, left: float, top: float, cell: float, *, titled: bool) -> None:
+def _draw(canvas: Canvas, tile: _Tile, left: float, top: float, cell: float, name: str, *, titled: bool) -> None:
+    """A box, runs of wrong entries filled with a pattern of crosses, and lines between all entries."""
     rows, columns = tile.expected.shape
     canvas.text(left, top - 5, tile.title, "start")
-    box, pad = f"h{cell:g}v{cell:g}h-{cell:g}z", cell * 0.3
-    right: list[str] = []
-    wrong: list[str] = []
-    crosses: list[str] = []
-    for row in range(rows):
-        for column in range(columns):
-            x, y = left + column * cell, top + row * cell
-            (wrong if tile.wrong[row, column] else right).append(f"M{x:g} {y:g}{box}")
-            if tile.wrong[row, column]:
-                side = cell - 2 * pad
-                crosses.append(f"M{x + pad:.4g} {y + pad:.4g}l{side:.4g} {side:.4g}m0-{side:.4g}l-{side:.4g} {side:.4g}")
-    canvas.path("right", "".join(right))
-    canvas.path("wrong", "".join(wrong))
-    canvas.path("mark", "".join(crosses))
+    wide, high, pad = columns * cell, rows * cell, cell * 0.3
+    canvas.path("right", f"M{left:g} {top:g}h{wide:g}v{high:g}h-{wide:g}z")
+    runs = "".join(
+        f"M{left + first * cell:g} {top + row * cell:g}h{n * cell:g}v{cell:g}h-{n * cell:g}z"
+        for row in range(rows)
+        for first, n in _runs(tile.wrong[row])
+    )
+    if runs:
+        cross = f"M{pad:.3g} {pad:.3g}L{cell - pad:.3g} {cell - pad:.3g}M{cell - pad:.3g} {pad:.3g}L{pad:.3g} {cell - pad:.3g}"
+        size = f'width="{cell:g}" height="{cell:g}"'
+        inside = f'<rect class="tint" {size}/><path class="mark" d="{cross}"/>'
+        canvas.raw(
+            f'<pattern id="{escape(name)}" patternUnits="userSpaceOnUse" x="{left:g}" y="{top:g}" {size}>{inside}</pattern>'
+        )
+        canvas.raw(f'<path class="wrong" fill="url(#{escape(name)})" d="{runs}"/>')
+    between = "".join(f"M{left + k * cell:g} {top:g}v{high:g}" for k in range(1, columns))
+    canvas.path("right", between + "".join(f"M{left:g} {top + k * cell:g}h{wide:g}" for k in range(1, rows)))
     if titled:
         for row, column in np.argwhere(tile.wrong).tolist():
             x, y = left + column * cell, top + row * cell
             told = f"<title>{escape(_told(tile, row, column))}</title>"
             canvas.raw(f'<rect class="hit" x="{x:g}" y="{y:g}" width="{cell:g}" height="{cell:g}">{told}</rect>')
+
+
+def _runs(wrong: Array) -> Iterator[tuple[int, int]]:
+    """(first, length) of the runs of entries that are wrong."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], wrong, [False]]).astype(int)))
+    yield from zip(edges[::2].tolist(), (edges[1::2] - edges[::2]).tolist(), strict=True)
 
 
 def _told(tile: _Tile, row: int, column: int) -> str:

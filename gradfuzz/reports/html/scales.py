@@ -107,9 +107,9 @@ def _both(sizes: Sequence[float]) -> list[float]:
 
 def _round_steps(low: float, high: float) -> list[float]:
     """Multiples of 1, 2 or 5 times a power of ten, about four of them."""
-    if not high > low:
+    rough = high / 4 - low / 4
+    if not 1e-300 < rough < 1e300:
         return [low]
-    rough = (high - low) / 4
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(m * size for m in (1.0, 2.0, 5.0, 10.0) if m * size >= rough)
     first = math.ceil(low / step)

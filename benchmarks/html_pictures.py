@@ -1,0 +1,87 @@
+"""The pictures of the HTML report in docs/report.md: a real sweep of planted bugs, opened in Chromium and photographed.
+
+    python -m benchmarks.html_pictures
+
+The sweep is small and has a fixed seed. Needs Chromium, playwright (extra dev) and Pillow (extra bench); pictures have a palette, so that they stay small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.pictures import swept
+from gradfuzz.fuzzer.review import Review
+from gradfuzz.fuzzer.sweep import SweepConfig
+from gradfuzz.reports.html import render
+
+FOLDER = Path("docs/pictures")
+CONFIG = SweepConfig(
+    targets=("mutant:nx-1747", "mutant:swift-78264", "mutant:lu-batch"), families=("loops", "linalg"), max_examples=16, jobs=1
+)
+_COLOURS = 48
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def photographs(report: Path) -> Iterator[tuple[str, bytes]]:
+    """(name, PNG) of the head of the report and of its first article, light and dark, and of the head on a telephone."""
+    program = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if program is None:
+        raise SystemExit("html_pictures: there is no Chromium on this machine")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for scheme in ("light", "dark"):
+            context = browser.new_context(viewport={"width": 1200, "height": 1240}, color_scheme=scheme)
+            page = context.new_page()
+            page.goto(report.as_uri())
+            yield f"report-{scheme}", page.screenshot()
+            yield f"article-{scheme}", _article(page)
+            context.close()
+        context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="light", device_scale_factor=1.5)
+        page = context.new_page()
+        page.goto(report.as_uri())
+        yield "report-narrow", page.screenshot()
+        browser.close()
+
+
+def _article(page: Page) -> bytes:
+    article = page.locator("article").first
+    article.scroll_into_view_if_needed()
+    page.evaluate("document.activeElement.blur()")
+    return article.screenshot()
+
+
+def small(png: bytes) -> bytes:
+    """The same picture with a palette."""
+    out = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as picture:
+        picture.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def main() -> None:
+    """Sweeps, writes the report, and photographs it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--to", type=Path, default=FOLDER)
+    parser.add_argument("--report", type=Path, help="a report that is there already, instead of a sweep")
+    arguments = parser.parse_args()
+    arguments.to.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        report = arguments.report or Path(folder) / "gradfuzz-report.html"
+        if arguments.report is None:
+            report.write_text(render(swept(CONFIG), Review()), encoding="utf-8")
+        for name, png in photographs(report.resolve()):
+            path = arguments.to / f"{name}.png"
+            path.write_bytes(small(png))
+            print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

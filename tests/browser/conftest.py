@@ -1,0 +1,89 @@
+"""One Chromium for the session, pages that keep what they said and asked for, and reports to open."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradfuzz.reports.html import render
+from tests.report_data import finished, review
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test here is of the browser, and on one worker."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    if importlib.util.find_spec("playwright") is None:
+        pytest.skip("playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Opened:
+    """A page, and what it said and asked for besides itself."""
+
+    page: Any
+    console: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Any]:
+    """`open_page(path, **context)` opens a file as a person does, from disk."""
+    contexts: list[Any] = []
+
+    def opened(path: Path, **options: Any) -> Opened:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        contexts.append(context)
+        context.set_default_timeout(60_000)
+        made = Opened(context.new_page())
+        made.page.on("console", lambda message: made.console.append(message.text))
+        made.page.on("pageerror", lambda error: made.console.append(str(error)))
+        made.page.on("request", lambda request: made.requests.append(request.url))
+        made.page.goto(path.as_uri())
+        assert made.requests.pop(0) == path.as_uri()
+        made.requests = [url for url in made.requests if not url.startswith("data:image/svg+xml,")]
+        return made
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten findings of all classes, with everything that a report can show."""
+    sweep = finished(11)
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render(sweep, review(sweep)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with hostile text in every place."""
+    sweep = finished(11, hostile=True)
+    path = tmp_path_factory.mktemp("hostile") / "report.html"
+    path.write_text(render(sweep, review(sweep, hostile=True)), encoding="utf-8")
+    return path
