@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import shutil
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from gradfuzz.reports.html import render
-from tests.report_data import finished, review
+from tests.report_data import finding, finished, review
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -76,6 +77,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten findings of all classes, with everything that a report can show."""
     sweep = finished(11)
     path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render(sweep, review(sweep)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def short_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three findings: of a loop, of matrices with a grid of entries, and a flaky one; whoever looks at every element has less to do."""
+    grid = finding(4)
+    point = dataclasses.replace(grid.clearest, allowed={name: 1e-9 + 0 * bound for name, bound in grid.clearest.bound.items()})
+    sweep = finished([finding(0), dataclasses.replace(grid, clearest=point), finding(10)])
+    path = tmp_path_factory.mktemp("short") / "report.html"
     path.write_text(render(sweep, review(sweep)), encoding="utf-8")
     return path
 
