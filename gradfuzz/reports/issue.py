@@ -72,7 +72,7 @@ def _properties(finding: Finding) -> list[str]:
 
 def _versions(finding: Finding, environment: Mapping[str, str]) -> list[str]:
     told = {finding.target: finding.version, "gradfuzz": __version__, **environment}
-    return [f"{markdown(name)} {code(text)}" for name, text in told.items()]
+    return [f"{markdown(name)} {code(text)}" for name, text in told.items() if name != "started"]
 
 
 def _judged(finding: Finding) -> str:

@@ -30,6 +30,9 @@ Json = Any
 
 _FINGERPRINT = "gradfuzzSignature/v1"
 
+_LONG = frozenset({"evidence", "ports"})
+"""What the properties of a result lack: collectors take a few megabytes in all."""
+
 _HELP: dict[Class, str] = {
     Class.SIGN_FLIP: "Whoever follows this derivative goes away from the optimum.",
     Class.RATIO_BLOWUP: "Steps along this derivative are far too long; near points where the true one vanishes they go in a direction that means nothing.",
@@ -49,8 +52,8 @@ _JUDGED = (
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
-    """The log as text. It is ASCII."""
-    return json.dumps(sarif_document(finished, review), indent=2, allow_nan=False) + "\n"
+    """The log as text: ASCII, and without blanks, which would be most of it."""
+    return json.dumps(sarif_document(finished, review), separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def sarif_document(finished: SweepFinished, review: Review | None) -> dict[str, Json]:
@@ -66,7 +69,9 @@ def sarif_document(finished: SweepFinished, review: Review | None) -> dict[str, 
         "invocations": [_invocation(finished, review)],
         "results": results,
         "columnKind": "unicodeCodePoints",
-        "properties": {key: value for key, value in sweep_document(finished).items() if key not in ("findings", "clusters")},
+        "properties": {
+            key: value for key, value in sweep_document(finished).items() if key not in ("findings", "clusters", "review")
+        },
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -165,11 +170,11 @@ def _place(finding: Finding) -> Json:
 
 
 def _properties(finding: Finding) -> Mapping[str, Json]:
-    """All that the JSON document says of it."""
+    """What the JSON document says of it, but for what is long and only for people."""
     document = sweep_document(SweepFinished(0, 0.0, 0, 0, (), (finding,), complete=True, interrupted=False, rerun=""))
     (found,) = document["findings"]
     found |= {"program": plain.program(finding.program), "original": plain.program(finding.original)}
-    return {key: value for key, value in found.items() if value not in (None, "", [], {})}
+    return {key: value for key, value in found.items() if key not in _LONG and value not in (None, "", [], {})}
 
 
 def _sentence(text: str) -> str:

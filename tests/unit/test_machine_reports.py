@@ -204,6 +204,12 @@ def test_sarif_says_how_it_ran() -> None:
     assert not stopped["invocations"][0]["executionSuccessful"]
 
 
+def test_sarif_stays_small() -> None:
+    """GitHub takes 10 MB: a thousand findings."""
+    many = finished([finding(k % 12, id=f"GF-{k:04x}", signature=f"{k:064x}") for k in range(100)])
+    assert len(sarif.render(many, None)) < 100 * 10_000
+
+
 def test_fingerprints_are_those_of_the_bug() -> None:
     """The same library wrong about programs built alike is one bug, whatever the names, constants, points and versions; others are others."""
     first = finding(0)
@@ -365,7 +371,8 @@ def test_scripts_can_be_copied_out_of_markdown() -> None:
 
 
 def test_an_issue_has_what_a_maintainer_needs() -> None:
-    text = issue(finding(0), {"python": "3.11.9"})
+    text = issue(finding(0), {"python": "3.11.9", "started": "2026-03-01T12:00:00Z"})
+    assert "2026" not in text, "when it was is no version"
     sections = [line for line in text.splitlines() if line.startswith("#") and not line.startswith("###")]
     assert sections == [
         "# mutant:nx-1747 0.1.0: the derivative is far too large (vjp, float64)",
