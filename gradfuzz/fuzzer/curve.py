@@ -29,6 +29,9 @@ _ROUND = (0.5, 1.5, 2.0)
 _COSTLY_STEP, _COSTLY_TOGETHER_STEP = 3, 6
 """Of these values a target that answers slowly is asked every third, or every sixth where each takes a call of its own."""
 
+_MANY_DIRECTIONS = 64
+"""A truth that takes more of them, entries to the power of the order, takes time, too."""
+
 _TELLING = (Label.AGREES, Label.DIFFERS, Label.CRASHED)
 
 
@@ -55,7 +58,7 @@ def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve
     name, index = varied
     entry = entry if entry[0] else varied
     own = float(specimen.inputs[name][index])
-    step = (_COSTLY_TOGETHER_STEP if target.together else _COSTLY_STEP) if is_costly(target) else 1
+    step = _step(specimen, target)
     dtype = specimen.inputs[name].dtype
     xs = sorted({float(dtype.type(x)) for x in (*values(own)[::step], own)})
     specimens = [_at(specimen, name, index, x) for x in xs]
@@ -63,6 +66,13 @@ def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve
     labels = _with_neighbours([label for label, *_ in labelled], [case for *_, case in labelled], entry)
     samples = [Sample(x, *numbers, label) for x, (_, numbers, _), label in zip(xs, labelled, labels, strict=True)]
     return Curve(varied, entry, tuple(samples))
+
+
+def _step(specimen: Specimen, target: Oracle) -> int:
+    if is_costly(target) and target.together:
+        return _COSTLY_TOGETHER_STEP
+    entries = sum(specimen.inputs[name].size for name in specimen.wrt)
+    return _COSTLY_STEP if is_costly(target) or entries ** len(specimen.modes) > _MANY_DIRECTIONS else 1
 
 
 def _varied(specimen: Specimen, entry: Entry) -> Entry | None:

@@ -56,7 +56,9 @@ class Aspect(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The target asked something else in one respect. Numbers are of the worst entry; None where there is none."""
+    """The target asked something else in one respect. Numbers are of the worst entry, and of the finding's where nothing differs; None where there
+    is none.
+    """
 
     aspect: Aspect
     name: str
