@@ -34,7 +34,7 @@ def port(exhibit: Exhibit) -> str:
     if "log_sum_exp(" not in function:
         imports = imports.replace("from autograd.tracer import getval\n", "")
     parts = [
-        heading(question, "The same question to autograd (https://github.com/HIPS/autograd).", "autograd", imports)
+        heading(question, exhibit.title("autograd (https://github.com/HIPS/autograd)"), "autograd", imports)
         + inputs_source(question, exhibit.place),
         *(text for name, text in HELPERS.items() if f"{name}(" in function),
         function,

@@ -38,7 +38,7 @@ class Exhibit:
 
     `expected` and `bound` are the truth and its error, `allowed` is the largest acceptable error of an answer, by input (or by output, where
     nothing is differentiated); `references` says where the truth comes from. `across` is given at a kink; see `script_verdict`. Where the
-    points were answered in one vectorized call all of them are in the question, and `together` is true.
+    points were answered in one vectorized call all of them are in the question, and `together` is true; most scripts ask about the one.
     """
 
     question: Question
@@ -54,6 +54,11 @@ class Exhibit:
     def inputs(self) -> Mapping[str, Array]:
         """The inputs of the point."""
         return self.question.points[self.place].inputs
+
+    def title(self, system: str, *, vectorized: bool = False) -> str:
+        """The first line of a script; `vectorized` where it asks about all points in one call, as the target was asked."""
+        alone = f" One of {len(self.question.points)} points that were answered in one call is asked alone."
+        return f"The same question to {system}.{alone if self.together and not vectorized else ''}"
 
 
 class Dialect(Protocol):

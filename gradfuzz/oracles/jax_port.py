@@ -19,5 +19,5 @@ def unsupported(exhibit: Exhibit) -> str | None:
 
 def port(exhibit: Exhibit) -> str:
     """The script."""
-    title = "The same question to JAX."
+    title = exhibit.title("JAX")
     return source(exhibit.question, exhibit.place, "jax:unrolled", exhibit.expected, exhibit.allowed, exhibit.across, title)

@@ -14,6 +14,7 @@ from gradfuzz.oracles.emit_graph import GraphWriter, Scope
 from gradfuzz.oracles.foreign_numbers import comment, decimal, entries, flat, header, listed, unshown
 from gradfuzz.oracles.nx_emit import LACKS, NxEmitter
 from gradfuzz.programs.graph import Branch, Equation, Graph, Loop, Var
+from gradfuzz.programs.layout import layout_of
 from gradfuzz.programs.lower import lower
 from gradfuzz.programs.syntax import ArrayConst, Call, walk
 from gradfuzz.programs.types import DType, Type
@@ -171,7 +172,7 @@ def port(exhibit: Exhibit) -> str:
         else "Written against the documentation of Nx."
     )
     lines = header(
-        exhibit, "The same question to Nx (https://github.com/elixir-nx/nx).", told, "Elixir; run it with: elixir FILE"
+        exhibit, exhibit.title("Nx (https://github.com/elixir-nx/nx)", vectorized=True), told, "Elixir; run it with: elixir FILE"
     )
     program = NxWriter(emitter).function(lower(question.program), "f")
     names = {p.name: emitter.name(p.name) for p in question.program.params}
@@ -182,11 +183,39 @@ def port(exhibit: Exhibit) -> str:
         comment(lines, "#"),
         'Mix.install([{:nx, "~> 0.10"}])\n',
         "\n".join([*module, "end"]) + "\n",
-        "".join(f"{names[p.name]} = {_tensor(exhibit.inputs[p.name], p.type, emitter)}\n" for p in question.program.params),
-        _asked(exhibit, emitter, names),
+        _inputs(exhibit, emitter, names),
+        _asked(exhibit, emitter, names) + _instance(exhibit),
         _VERDICT.replace("ROWS", _rows(exhibit)),
     ]
     return "\n".join(parts)
+
+
+def _inputs(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
+    """The inputs; where all points were answered in one call, the inputs at all of them with named axes in front."""
+    params = exhibit.question.program.params
+    if not exhibit.together:
+        return "".join(f"{names[p.name]} = {_tensor(exhibit.inputs[p.name], p.type, emitter)}\n" for p in params)
+    points = [point.inputs for point in exhibit.question.points]
+    layout, lines = layout_of(points), []
+    for p in params:
+        axes = "".join(f" |> Nx.vectorize(:{axis})" for axis in layout.axes[p.name])
+        lines.append(f"{names[p.name]} = {_tensor(layout.column(points, p.name), p.type, emitter)}{axes}\n")
+    return "".join(lines)
+
+
+def _instance(exhibit: Exhibit) -> str:
+    """Reads off what is said at the one point."""
+    if not exhibit.together:
+        return ""
+    layout = layout_of([point.inputs for point in exhibit.question.points])
+    place = ", ".join(f"{axis}: {k}" for axis, k in zip(layout.sizes, layout.instance(exhibit.place), strict=True))
+    return f"\n# The instance that is looked at.\nplace = %{{{place}}}\n{_PICKED}"
+
+
+_PICKED = """\
+pick = fn t -> Enum.reduce(t.vectorized_axes, Nx.devectorize(t), fn {axis, _}, t -> t[place[axis]] end) end
+got = got |> Tuple.to_list() |> Enum.map(pick) |> List.to_tuple()
+"""
 
 
 def _tensor(array: Array, of: Type, emitter: NxEmitter) -> str:
@@ -215,7 +244,7 @@ def _asked(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
     arguments = ", ".join(names.values())
     if not question.modes:
         single = len(question.program.result.values) == 1
-        return f"got = {f'{{Program.f({arguments})}}' if single else f'Program.f({arguments})'}\n"
+        return _guarded([], f"{{Program.f({arguments})}}" if single else f"Program.f({arguments})")
     variables = "{" + ", ".join(names[n] for n in question.wrt) + "}"
     function = f"fn {variables} -> Program.objective({arguments}) end"
     lines = []
@@ -227,15 +256,21 @@ def _asked(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
     for k in range(question.order - 1):
         slopes = [f"s_{names[n]}" for n in question.wrt]
         terms = " |> Nx.add(".join(f"Nx.sum(Nx.multiply({s}, {d}))" for s, d in zip(slopes, along, strict=True))
-        terms += ")" * (len(slopes) - 1)
-        lines += [
-            f"slope{k} = fn {variables} ->",
-            f"  {{{', '.join(slopes)}}} = Nx.Defn.grad({variables}, {function})",
-            f"  {terms}",
-            "end",
-        ]
+        lines += [f"slope{k} = fn {variables} ->", f"  {{{', '.join(slopes)}}} = Nx.Defn.grad({variables}, {function})"]
+        lines += [f"  {terms}{')' * (len(slopes) - 1)}", "end"]
         function = f"slope{k}"
-    return "\n".join([*lines, f"got = Nx.Defn.grad({variables}, {function})"]) + "\n"
+    return _guarded(lines, f"Nx.Defn.grad({variables}, {function})")
+
+
+def _guarded(lines: Sequence[str], call: str) -> str:
+    """`got`, or an exit where Nx raises: that is no wrong number."""
+    rescue = [
+        "rescue",
+        "  error ->",
+        '    IO.puts(:stderr, "Nx cannot answer: #{Exception.message(error)}")',
+        "    System.halt(125)",
+    ]
+    return "\n".join([*lines, "got =", "  try do", f"    {call}", *(f"  {line}" for line in rescue), "  end"]) + "\n"
 
 
 def _rows(exhibit: Exhibit) -> str:

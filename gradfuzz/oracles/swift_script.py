@@ -62,7 +62,7 @@ def port(exhibit: Exhibit) -> str:
         comment(
             header(
                 exhibit,
-                "The same question to Swift (https://github.com/swiftlang/swift).",
+                exhibit.title("Swift (https://github.com/swiftlang/swift)"),
                 told,
                 "Swift; run it with: swift FILE",
             ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from gradfuzz.oracles.base import Array
@@ -46,7 +48,7 @@ def port(exhibit: Exhibit) -> str:
     told += ["The derivative is asked for by tf.grads, which is reverse mode."] if question.modes else []
     parts = [
         comment(
-            header(exhibit, "The same question to TensorFlow.js (https://github.com/tensorflow/tfjs).", " ".join(told), _NEEDS),
+            header(exhibit, exhibit.title("TensorFlow.js (https://github.com/tensorflow/tfjs)"), " ".join(told), _NEEDS),
             "//",
         ),
         _REQUIRE,
@@ -89,7 +91,7 @@ def _asked(exhibit: Exhibit, names: dict[str, str]) -> str:
     question = exhibit.question
     arguments = ", ".join(names.values())
     if not question.modes:
-        return f"const got = f({arguments});\n"
+        return _guarded([], f"f({arguments})")
     xs = ", ".join(names[n] for n in question.wrt)
     reached = [f"tf.mul(0, tf.sum({names[n]}))" for n in question.wrt]
     terms = [
@@ -111,7 +113,18 @@ def _asked(exhibit: Exhibit, names: dict[str, str]) -> str:
             f"  return tf.addN([{', '.join([*along, *reached])}]);",
             "};",
         ]
-    return "\n".join([*lines, f"const got = tf.grads(function_{question.order - 1})([{xs}]);"]) + "\n"
+    return _guarded(lines, f"tf.grads(function_{question.order - 1})([{xs}])")
+
+
+def _guarded(lines: Sequence[str], call: str) -> str:
+    """`got`, or an exit where TensorFlow.js raises: that is no wrong number."""
+    caught = [
+        "} catch (error) {",
+        "  console.error(`TensorFlow.js cannot answer: ${error.message}`);",
+        "  process.exit(125);",
+        "}",
+    ]
+    return "\n".join([*lines, "let got;", "try {", f"  got = {call};", *caught]) + "\n"
 
 
 def _rows(exhibit: Exhibit) -> str:

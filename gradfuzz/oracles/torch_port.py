@@ -19,5 +19,5 @@ def unsupported(exhibit: Exhibit) -> str | None:
 
 def port(exhibit: Exhibit) -> str:
     """The script."""
-    title = "The same question to torch."
+    title = exhibit.title("torch")
     return source(exhibit.question, exhibit.place, "torch:eager", exhibit.expected, exhibit.allowed, exhibit.across, title)
