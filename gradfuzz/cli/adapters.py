@@ -46,9 +46,7 @@ def _verdict(failed: list[str]) -> str:
 
 def new(folder: str | None, lang: str) -> int:
     """Writes an adapter to begin with into `folder`, or here. Nothing is overwritten."""
-    import gradfuzz
-
-    source, target = Path(gradfuzz.__file__).with_name("adapters"), Path(folder or ".")
+    source, target = Path(__file__).parents[1] / "adapters", Path(folder or ".")
     there = [name for name in _FILES if (target / name).exists()]
     if there:
         raise UsageError(f"{target / there[0]} exists already, and nothing is overwritten; name another folder")

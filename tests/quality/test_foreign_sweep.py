@@ -1,0 +1,57 @@
+"""Sweeps of targets in processes of their own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradfuzz.fuzzer.events import SweepFinished
+from gradfuzz.fuzzer.finding import Class
+from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.programs import interpret
+from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.syntax import Call, walk
+
+CRASHING = Path(__file__).parents[1] / "targets" / "crashing.py"
+
+
+def finished(target: str, examples: int) -> SweepFinished:
+    *_, last = sweep(SweepConfig((target,), max_examples=examples, jobs=1))
+    assert isinstance(last, SweepFinished)
+    return last
+
+
+@pytest.mark.slow
+def test_a_crash_is_a_finding_and_the_sweep_goes_on() -> None:
+    """The finding is shrunk to a program with the sine, of a number beyond 1, that ended the process."""
+    end = finished(f"cmd:{sys.executable} {CRASHING}", 24)
+    assert end.complete
+    assert end.programs == 24
+    (finding,) = [f for f in end.findings if f.kind is Class.ERROR]
+    assert "SIGSEGV: the process was killed by signal 11" in finding.note
+    assert finding.reproduced == (5, 5)
+    assert any(isinstance(n, Call) and n.op == "sin" for n in walk(finding.program))
+
+    class Seen(NumpyNamespace):
+        largest = 0.0
+
+        def sin(self, x):
+            self.largest = max(self.largest, float(x))
+            return np.sin(x)
+
+    seen = Seen()
+    interpret(finding.program, {name: np.float64(v) for name, v in finding.smallest.inputs.items()}, seen)
+    assert seen.largest > 1
+
+
+@pytest.mark.slow
+def test_autograd_is_right_about_loops_of_plain_arithmetic() -> None:
+    pytest.importorskip("autograd")
+    end = finished("autograd", 16)
+    assert end.findings == ()
+    (summary,) = end.summaries
+    assert summary.name == "autograd:eager"
+    assert summary.checks > 300
