@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
 from rich.text import Text
 
 __all__ = ["Sheet"]
@@ -60,7 +58,7 @@ class Sheet:
         for names, rows in ((self.columns, self.rows), shorter):
             widths = self._least_widths(names, rows)
             if sum(widths) + _GAP * (len(widths) - 1) <= options.max_width:
-                yield self._table(names, rows, self._widths(names, rows, widths, options.max_width))
+                yield from self._table(console, names, rows, self._widths(names, rows, widths, options.max_width))
                 break
         else:
             widths = widths[self.heads :]
@@ -90,16 +88,26 @@ class Sheet:
             widths[widest] -= 1
         return widths
 
-    def _table(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]) -> Table:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, _GAP - 1, 0, 0))
-        for name, column, width in zip(names, self.columns, widths, strict=True):
-            number = column in self.numeric
-            table.add_column(
-                Text(name), justify="right" if number else "left", overflow="fold", no_wrap=self._whole(column), width=width
-            )
+    def _table(
+        self, console: Console, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]
+    ) -> Iterable[Text]:
+        yield from self._row(console, names, widths, "dim")
+        yield Text("─" * (sum(widths) + _GAP * (len(widths) - 1)))
         for row in rows:
-            table.add_row(*map(_text, row))
-        return table
+            yield from self._row(console, row, widths)
+
+    def _row(self, console: Console, cells: Sequence[Cell], widths: Sequence[int], style: str = "") -> Iterable[Text]:
+        """The lines of a row, whose cells fold where they are wider than their column."""
+        columns = [_folded(console, _text(cell), width) for cell, width in zip(cells, widths, strict=True)]
+        for k in range(max(map(len, columns), default=0)):
+            line = Text(style=style)
+            for name, lines, width in zip(self.columns, columns, widths, strict=True):
+                part = lines[k] if k < len(lines) else Text()
+                blanks = " " * (width - part.cell_len)
+                gap = " " * _GAP if len(line) else ""
+                line.append(gap).append_text(Text.assemble(blanks, part) if name in self.numeric else Text.assemble(part, blanks))
+            line.rstrip()
+            yield line
 
     def _headed(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]) -> Iterable[Text]:
         """Two lines for a row: its first cells, and the others below each other."""
@@ -127,6 +135,10 @@ class Sheet:
 
 def _text(cell: Cell) -> Text:
     return cell if isinstance(cell, Text) else Text(cell)
+
+
+def _folded(console: Console, cell: Text, width: int) -> Sequence[Text]:
+    return [cell] if cell.cell_len <= width and "\n" not in cell.plain else list(cell.wrap(console, width, overflow="fold"))
 
 
 def _shortened(cell: Cell) -> Cell:
