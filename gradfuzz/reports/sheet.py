@@ -82,7 +82,7 @@ class Sheet:
 
     def _widths(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], least: Sequence[int], available: int) -> list[int]:
         """As wide as the cells, but for the widest, which fold where all together are wider than `available`; none gets narrower than `least`."""
-        widths = [max(cell_len(name), *(cell_len(str(row[k])) for row in rows), 1) for k, name in enumerate(names)]
+        widths = [max([cell_len(name), *(cell_len(str(row[k])) for row in rows)]) for k, name in enumerate(names)]
         for _ in range(sum(widths) + _GAP * (len(widths) - 1) - available):
             widest = max((k for k in range(len(widths)) if widths[k] > least[k]), key=lambda k: widths[k])
             widths[widest] -= 1
@@ -101,10 +101,10 @@ class Sheet:
         columns = [_folded(console, _text(cell), width) for cell, width in zip(cells, widths, strict=True)]
         for k in range(max(map(len, columns), default=0)):
             line = Text(style=style)
-            for name, lines, width in zip(self.columns, columns, widths, strict=True):
+            for place, (name, lines, width) in enumerate(zip(self.columns, columns, widths, strict=True)):
                 part = lines[k] if k < len(lines) else Text()
                 blanks = " " * (width - part.cell_len)
-                gap = " " * _GAP if len(line) else ""
+                gap = " " * _GAP if place else ""
                 line.append(gap).append_text(Text.assemble(blanks, part) if name in self.numeric else Text.assemble(part, blanks))
             line.rstrip()
             yield line

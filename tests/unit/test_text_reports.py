@@ -78,6 +78,13 @@ def test_a_table_folds_words_before_it_breaks_them(seed: int) -> None:
         assert {word for word in words if len(word) <= 20} <= whole, shown
 
 
+def test_a_table_may_be_empty() -> None:
+    assert printed(Sheet("a", "b"), 40).splitlines() == ["a  b", "────"]
+    blank = Sheet("a", "", "b", numeric={"b"})
+    blank.add_row("", "", "1")
+    assert printed(blank, 40).splitlines()[-1].strip() == "1"
+
+
 def test_a_cell_is_no_markup() -> None:
     sheet = Sheet("[bold]x[/bold]", "value")
     sheet.add_row("[nan, 1]", ":smile: [red]r[/red]")
