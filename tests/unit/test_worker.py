@@ -57,7 +57,7 @@ def adapter(tmp_path: Path):
 
 def oracle(worker: Worker) -> ForeignOracle:
     hello = worker.hello
-    return ForeignOracle("t", worker, hello.ways[0], hello.version, binary="base64" in hello.features)
+    return ForeignOracle("t", worker, hello.ways[0], hello.version, features=hello.features)
 
 
 def question(*points: float, modes: tuple = ("fwd",)) -> Question:
@@ -221,3 +221,13 @@ def test_a_command_that_cannot_be_started() -> None:
         Worker(" ")
     with pytest.raises(UsageError, match="cannot be read: No closing quotation"):
         Worker("python 'x")
+
+
+def test_a_script_comes_from_those_that_emit_one(adapter) -> None:
+    plain = oracle(adapter("serve()"))
+    assert plain.script(question(3.0)) == ""
+    code = (
+        "server._answers['emit'] = lambda r: {'language': 'toy', 'source': f\"f({r['inputs']['x']['data'][0]})\"}\n"
+        "hello = server._answers['hello']\nserver._answers['hello'] = lambda r: dict(hello(r), features=['emit'])\nserve()"
+    )
+    assert oracle(adapter(code)).script(question(3.0)) == "f(3.0)"

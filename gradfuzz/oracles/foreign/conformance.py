@@ -20,7 +20,7 @@ from gradfuzz.errors import GradfuzzError, TargetProcessError
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Precision
 from gradfuzz.oracles.foreign.comparing import Failed, question, same_bits, same_values, special
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
-from gradfuzz.oracles.foreign.protocol import Define, DefineOk, Eval, EvalOk
+from gradfuzz.oracles.foreign.protocol import Define, DefineOk, Eval, EvalOk, Tensor
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
 from gradfuzz.programs.interpret import TRIP_LIMIT
 from gradfuzz.programs.ops import OPS
@@ -139,8 +139,7 @@ class _Adapter:
     def handshake(self) -> str:
         hello = self.worker.hello
         ways = [
-            ForeignOracle(way.name or hello.name, self.worker, way, hello.version, binary="base64" in hello.features)
-            for way in hello.ways
+            ForeignOracle(way.name or hello.name, self.worker, way, hello.version, features=hello.features) for way in hello.ways
         ]
         self.oracles = ways
         for oracle, way in zip(ways, hello.ways, strict=True):
@@ -282,8 +281,11 @@ class _Adapter:
         raise Failed("a program with an op that nobody has was defined and evaluated")
 
     def bad_requests(self) -> str:
-        """Requests about what is not there."""
+        """Requests about what is not there, and one that contradicts itself."""
+        short = self._identity_request(900_012, self._identity())
+        short.inputs = {"x": Tensor(self._precision(), [1], data=[])}
         cases = {
+            "entries that do not fill their shape": short,
             "a program that was never defined": self._identity_request(900_010, "never defined"),
             "a way that does not exist": msgspec.structs.replace(self._identity_request(900_011, self._identity()), way="no way"),
         }

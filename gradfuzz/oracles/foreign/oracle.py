@@ -8,16 +8,17 @@ other points of the question are asked about again, each alone.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec import UnsetType
 
 from gradfuzz.errors import ProtocolError, TargetProcessError, UnknownTargetError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
-from gradfuzz.oracles.foreign.protocol import Eval, EvalOk, Failure, Feature, LoopForm, Result, Tensor, Way
+from gradfuzz.oracles.foreign.protocol import Emit, Eval, EvalOk, Failure, Feature, LoopForm, Result, Tensor, Way
 from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
 from gradfuzz.programs.precision import FORMATS
@@ -34,7 +35,7 @@ _HARD = 2
 class ForeignOracle(Oracle):
     """One of the ways that an adapter lists in its hello."""
 
-    def __init__(self, name: str, worker: Worker, way: Way, version: str, *, binary: bool = False) -> None:
+    def __init__(self, name: str, worker: Worker, way: Way, version: str, features: Collection[str] = ()) -> None:
         self.name = name
         self.version = version
         self.stride = way.stride
@@ -44,7 +45,8 @@ class ForeignOracle(Oracle):
         self.worker = worker
         self._way = way
         self._ops = frozenset(way.ops)
-        self._binary = binary
+        self._binary = "base64" in features
+        self._emits = "emit" in features
 
     def supports(self, question: Question) -> str | None:
         way, who = self._way, self.name
@@ -78,6 +80,16 @@ class ForeignOracle(Oracle):
             if len(question.points) == 1 or self.together:
                 return [Answer("error", message=in_words(fault))] * len(question.points)
         return self._one_by_one(question)
+
+    def script(self, question: Question) -> str:
+        """The question as a program in the target's language that asks it without gradfuzz; empty where the adapter writes none."""
+        if not self._emits:
+            return ""
+        asked = self.request(question)
+        try:
+            return self.worker.emit(_defined.get(question.program), Emit(**msgspec.structs.asdict(asked))).source
+        except (Refused, TargetProcessError):
+            return ""
 
     def _one_by_one(self, question: Question) -> list[Answer]:
         """The answers to a question that ended the process: which of the points did it?"""
@@ -256,7 +268,7 @@ def named_ways(target: str, command: str, separator: str = "#") -> list[Oracle]:
             asked,
             way,
             hello.version,
-            binary="base64" in hello.features,
+            hello.features,
         )
         for way in hello.ways
     ]
