@@ -4,7 +4,7 @@ Every flag is also a key of `[tool.gradfuzz]` in the pyproject.toml of the curre
 `[tool.gradfuzz.sweep]` for one), and a variable GRADFUZZ_FLAG or GRADFUZZ_COMMAND_FLAG. The command line wins over the variable,
 the variable over the file. Results go to stdout, everything else to stderr.
 
-Exit codes: 0 clean, 1 findings, 2 usage error and nothing ran, 3 incomplete, 130 interrupted (with what there was).
+Exit codes: 0 clean, 1 findings, 2 usage error and nothing ran, 3 incomplete or not to be written, 130 interrupted (with what there was).
 A command is a module of this package and a name in COMMANDS.
 """
 

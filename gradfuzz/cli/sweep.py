@@ -64,7 +64,8 @@ def sweep(
     """Draw programs and judge what each TARGET says about them; all installed targets if none is named.
 
     What is found is kept in .gradfuzz, where `gradfuzz show`, `replay`, `diff` and `report` find it again. Exit code 1 with findings that
-    the baseline does not accept, 3 where a time limit left it incomplete, 130 after Ctrl-C, which keeps what was found.
+    the baseline does not accept, 3 where a time limit left it incomplete or the disk takes nothing,
+    130 after Ctrl-C, which keeps what was found.
     """
     from gradfuzz.fuzzer import baseline
     from gradfuzz.fuzzer.events import SweepFinished, SweepStarted

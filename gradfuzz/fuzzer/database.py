@@ -123,7 +123,9 @@ class Database:
         try:
             connection = _connected(self.path, "ro")
             connection.execute("SELECT count(*) FROM sqlite_schema")
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & _PRIMARY not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                raise
             connection = _connected(self.path, "ro", more="&immutable=1")
             connection.execute("SELECT count(*) FROM sqlite_schema")
         return connection

@@ -10,11 +10,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gradfuzz.fuzzer import sweep as sweeping
 from gradfuzz.fuzzer.events import Event, FindingFound, SweepFinished
 from gradfuzz.fuzzer.recorder import Recorder
 from gradfuzz.fuzzer.store import Store
@@ -56,15 +58,25 @@ def document(events: list[Event]) -> dict[str, Any]:
     return untimed(sweep_document(events[-1]))
 
 
-def test_a_sweep_that_was_left_again_and_again_ends_as_one_that_was_not(tmp_path: Path) -> None:
+def test_a_sweep_that_was_left_again_and_again_ends_as_one_that_was_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+
+    def counting(work: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: done.append(given) or work(*given)  # type: ignore[func-returns-value]
+
+    for name in ("run_batch", "prove"):
+        monkeypatch.setattr(sweeping, name, counting(getattr(sweeping, name)))
     whole = list(sweep(CONFIG))
+    needed = len(done)
     assert any(isinstance(event, FindingFound) for event in whole)
     path = tmp_path / "store.sqlite"
-    for number, stop in enumerate((2, 4, 5, 6)):
+    stops = (2, 4, 5, 6)
+    for number, stop in enumerate(stops):
         events = part(path, stop, resume=number > 0)
         with Store(path) as store:
             assert {e.finding.id for e in events if isinstance(e, FindingFound)} <= {f.id for f in store.findings(1)}
     assert document(part(path, resume=True)) == document(whole)
+    assert len(done) - needed <= needed + len(stops), "what was done is not done again, but for what was under way"
     with Store(path) as store:
         assert document([store.finished(1)[0]]) == document(whole), "the record says the same"
         assert [run.complete for run in store.runs()] == [True]
@@ -72,9 +84,8 @@ def test_a_sweep_that_was_left_again_and_again_ends_as_one_that_was_not(tmp_path
 
 # With a signal ---------------------------------------------------------------------------------------------------------
 
-TARGETS = (MUTANT, "mutant:swift-78264")
-COMMAND = [
-    *("sweep", *TARGETS, "--max-examples", "6", "--orders", "1", "--dtypes", "float64", "--checks", "vjp"),
+FLAGS = [
+    *("--max-examples", "6", "--orders", "1", "--dtypes", "float64", "--checks", "vjp"),
     *("--jobs", "2", "--format", "json"),
 ]
 
@@ -82,7 +93,7 @@ COMMAND = [
 def start(folder: Path, *more: str) -> subprocess.Popen[bytes]:
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         return subprocess.Popen(
-            [sys.executable, "-m", "gradfuzz", *COMMAND, *more],
+            [sys.executable, "-m", "gradfuzz", "sweep", MUTANT, *FLAGS, *more],
             stdout=out,
             stderr=err,
             cwd=folder,
@@ -110,11 +121,11 @@ def unfinished(folder: Path) -> bool:
         return any(not run.complete for run in runs)
 
 
-def kills(tmp_path: Path, number: int, rng: random.Random) -> None:
-    """So many sweeps, killed at random moments and resumed; each that comes to its end ends as one that nobody killed."""
+def kills(tmp_path: Path, number: int, rng: random.Random, *more: str) -> None:
+    """So many sweeps, of `more` targets, too, killed at random moments and resumed; each that comes to its end ends as one that nobody killed."""
     (tmp_path / "whole").mkdir()
     begun = time.monotonic()
-    whole = finish(tmp_path / "whole")
+    whole = finish(tmp_path / "whole", *more)
     seconds = time.monotonic() - begun
     assert whole["findings"]
     killed = ended = 0
@@ -122,7 +133,7 @@ def kills(tmp_path: Path, number: int, rng: random.Random) -> None:
     folder.mkdir()
     resume: list[str] = []
     while killed < number:
-        process = start(folder, *resume)
+        process = start(folder, *more, *resume)
         try:
             process.wait(rng.uniform(0.0, seconds))
         except subprocess.TimeoutExpired:
@@ -137,7 +148,7 @@ def kills(tmp_path: Path, number: int, rng: random.Random) -> None:
             folder = tmp_path / str(ended)
             folder.mkdir()
             resume = []
-    assert finish(folder, *resume) == whole
+    assert finish(folder, *more, *resume) == whole
     assert not unfinished(folder)
     print(f"\n{killed} kills, {ended + 1} sweeps that came to their end, all equal to the one that was not killed")
 
@@ -150,7 +161,7 @@ def test_three_kills(tmp_path: Path, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 def test_fifty_kills(tmp_path: Path, seed: int) -> None:
-    kills(tmp_path, 50, random.Random(seed + 1))
+    kills(tmp_path, 50, random.Random(seed + 1), "mutant:swift-78264")
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
