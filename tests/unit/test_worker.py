@@ -126,6 +126,14 @@ def test_a_hang_ends_at_its_deadline(adapter) -> None:
     assert asked(worker)[0].message.startswith("half a line: '{', and no end of it")
 
 
+@pytest.mark.parametrize(("fd", "words"), [(2, "timed out: "), (1, "half a line: ")])
+def test_who_writes_without_end_is_late_all_the_same(adapter, fd: int, words: str) -> None:
+    code = f"def write(r):\n    while r['do'] == 'eval':\n        os.write({fd}, b'x' * 100)\n        time.sleep(0.001)\nserve(write)"
+    worker = adapter(code, Limits(start=60.0, request=0.5))
+    (answer,) = asked(worker)
+    assert answer.message.startswith(words), answer.message
+
+
 def test_stderr_is_kept_bounded_and_its_end_shown(adapter) -> None:
     code = "def die(r):\n    if r['do'] == 'eval':\n        sys.stderr.write('x' * 200000 + '\\nfatal: no device\\n')\n        sys.stderr.flush()\n        os._exit(1)\nserve(die)"
     worker = adapter(code)

@@ -125,7 +125,7 @@ class Process:
                 raise self._fault(
                     "flood", f"flood: {searched:,} bytes without an end of line: {quoted(bytes(self._buffer[:300]))}"
                 )
-            if not self._wait(deadline):
+            if not self._wait(deadline) or (time.monotonic() > deadline and b"\n" not in self._buffer):
                 raise self._late(seconds)
 
     def stray(self) -> int:
@@ -196,6 +196,8 @@ class Process:
                 return True
             if self._stdin in ready:
                 return True
+            if time.monotonic() >= deadline:  # stderr alone keeps nobody waiting
+                return False
 
     def _read_output(self) -> None:
         try:
