@@ -24,6 +24,9 @@ def test_findings_come_with_exit_code_1_reports_and_scripts(tmp_path: Path, monk
     assert result.exit_code == FINDINGS, result.output
     document = json.loads(Path("sweep.json").read_text())
     assert document["findings"]
+    assert all(finding["evidence"]["curve"]["samples"] for finding in document["findings"])
+    assert document["tested"]["order"] == {"1": document["programs"]}
+    assert document["environment"]["started"].endswith("Z")
     assert document["rerun"].startswith(f"gradfuzz sweep {MUTANT} --seed 0 --max-examples 2")
     assert "Scripts that show the findings" in result.stderr
     results = json.loads(Path("sweep.sarif").read_text())["runs"][0]["results"]
