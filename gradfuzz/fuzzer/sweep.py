@@ -7,6 +7,7 @@ limit or Ctrl-C makes two sweeps differ, and then the end says that it is not co
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import os
 import shlex
@@ -26,6 +27,7 @@ from gradfuzz.fuzzer.batch import Batch, Order, Raw, drawn, is_slow
 from gradfuzz.fuzzer.batch import run as run_batch
 from gradfuzz.fuzzer.clusters import clusters
 from gradfuzz.fuzzer.docket import Docket, Queue
+from gradfuzz.fuzzer.environment import environment
 from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.ledger import Ledger
 from gradfuzz.fuzzer.memo import Forgetful, Memo, Work
@@ -143,6 +145,7 @@ class _Sweep:
         self._oracles = [(o.name, o.version) for o in oracles]
         self._ledger = Ledger(self._oracles, config.families)
         self._docket = Docket({o.name for o in oracles if is_slow(o)})
+        self._environment = environment(datetime.datetime.now(datetime.UTC))
         self._started = time.monotonic()
         self._beat = self._started
         self._latest = ""
@@ -338,6 +341,9 @@ class _Sweep:
             rerun=rerun_command(self._config),
             coverage=ledger.coverage,
             clusters=clusters(findings),
+            tested=ledger.tested,
+            conventions=ledger.conventions,
+            environment=self._environment,
         )
 
 
