@@ -91,16 +91,19 @@ class Sheet:
     def _table(
         self, console: Console, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]
     ) -> Iterable[Text]:
-        yield from self._row(console, names, widths, "dim")
+        yield from self._row(console, names, widths, heading=True)
         yield Text("─" * (sum(widths) + _GAP * (len(widths) - 1)))
         for row in rows:
             yield from self._row(console, row, widths)
 
-    def _row(self, console: Console, cells: Sequence[Cell], widths: Sequence[int], style: str = "") -> Iterable[Text]:
-        """The lines of a row, whose cells fold where they are wider than their column."""
+    def _row(self, console: Console, cells: Sequence[Cell], widths: Sequence[int], *, heading: bool = False) -> Iterable[Text]:
+        """The lines of a row, whose cells fold where they are wider than their column; those of a heading end on one line."""
         columns = [_folded(console, _text(cell), width) for cell, width in zip(cells, widths, strict=True)]
-        for k in range(max(map(len, columns), default=0)):
-            line = Text(style=style)
+        height = max(map(len, columns), default=0)
+        if heading:
+            columns = [[Text()] * (height - len(lines)) + lines for lines in columns]
+        for k in range(height):
+            line = Text(style="dim" if heading else "")
             for place, (name, lines, width) in enumerate(zip(self.columns, columns, widths, strict=True)):
                 part = lines[k] if k < len(lines) else Text()
                 blanks = " " * (width - part.cell_len)
@@ -137,7 +140,7 @@ def _text(cell: Cell) -> Text:
     return cell if isinstance(cell, Text) else Text(cell)
 
 
-def _folded(console: Console, cell: Text, width: int) -> Sequence[Text]:
+def _folded(console: Console, cell: Text, width: int) -> list[Text]:
     return [cell] if cell.cell_len <= width and "\n" not in cell.plain else list(cell.wrap(console, width, overflow="fold"))
 
 
