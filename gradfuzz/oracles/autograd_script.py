@@ -64,6 +64,6 @@ def _gradient(question: Question) -> str:
         lines += [f"    for _ in range({question.order - 1}):"]
         lines += ["        function = slope_along(function, [directions[name] for name in wrt])"]
     lines += ["    try:", "        slopes = grad(function, tuple(range(len(wrt))))(*[point[name] for name in wrt])"]
-    lines += ["    except NotImplementedError as error:", '        print(f"autograd cannot answer: {error}", file=sys.stderr)']
-    lines += ["        sys.exit(125)", "    return {name: np.asarray(s) for name, s in zip(wrt, slopes)}"]
+    lines += ["    except NotImplementedError as error:", '        print(f"autograd cannot answer: {error}")']
+    lines += ["        raise SystemExit(125) from error", "    return {name: np.asarray(s) for name, s in zip(wrt, slopes)}"]
     return "\n".join(lines) + "\n"

@@ -49,6 +49,12 @@ LACKS: Mapping[str, str] = {
 }
 
 HELPERS = {
+    "detached": """\
+// The same numbers as a constant: TensorFlow.js looks for the derivative of a comparison, too.
+function detached(t) {
+  return tf.tensor(t.dataSync(), t.shape, t.dtype);
+}
+""",
     "modulo": "function modulo(a, b) {\n  return ((a % b) + b) % b;\n}\n",
     "read": "// The number that a tensor holds.\nfunction read(t) {\n  return t.dataSync()[0];\n}\n",
     "replaced": """\
@@ -63,7 +69,7 @@ function replaced(x, starts, sizes, value) {
 """Functions that emitted code may call, by name."""
 
 _WORDS = (
-    "arguments await boolean const debugger default delete do double enum eval export extends f false function got instanceof interface let modulo "
+    "arguments await boolean const debugger default delete detached do double enum eval export extends f false function got instanceof interface let modulo "
     "new null outputs package private protected public read replaced require rows slopes static super switch tf this throw true try typeof undefined var void wrong"
 )
 _NAMES = {
@@ -198,7 +204,7 @@ class TfjsEmitter(BraceEmitter):
             case "clip":
                 return Piece(f"tf.minimum(tf.maximum({x.text}, {texts[1]}), {texts[2]})", result)
             case "where":
-                return Piece(f"tf.where({', '.join(texts)})", result)
+                return Piece(f"tf.where({', '.join([self._detached(x), *texts[1:]])})", result)
             case "softmax" | "log_softmax":
                 text = f"tf.sub({x.text}, tf.logSumExp({x.text}, {axis}, true))"
                 return Piece(f"tf.exp({text})" if op == "softmax" else text, result)
@@ -233,11 +239,17 @@ class TfjsEmitter(BraceEmitter):
                 starts, sizes = self._region(params["pattern"], args[2:], x.type.sizes)
                 return Piece(f"replaced({x.text}, {starts}, {sizes}, {texts[1]})", result)
             case "take":
-                return Piece(f"tf.gather({x.text}, {args[1].text}, {axis})", result)
+                return Piece(f"tf.gather({x.text}, {self._detached(args[1])}, {axis})", result)
             case "tril" | "triu":
                 mask = getattr(np, op)(np.ones(x.type.sizes[-2:], int), params["k"])
                 return Piece(f"tf.mul({x.text}, tf.tensor({mask.tolist()}))", result)
         raise AssertionError(f"no form of {op} in TensorFlow.js; {op} belongs in LACKS")
+
+    @staticmethod
+    def _detached(piece: Piece) -> str:
+        """A condition or index, from which no derivative flows."""
+        constant = piece.host or piece.text.startswith(("tf.tensor(", "tf.scalar("))
+        return piece.text if constant else f"detached({piece.text})"
 
     def _reduction(self, op: str, x: Piece, params: Mapping[str, ParamValue], result: Type) -> Piece:
         axes = normalize_axes(params["axis"], x.type.rank, op)

@@ -76,10 +76,10 @@ INNER = (
     "    acc = x\n"
     "    for i in range(n):\n"
     "        k = (i * 2) % 3\n"
-    "        flip = acc > 1\n"
+    "        jump = acc > 1\n"
     "        while acc < 3:\n"
     "            acc = acc + x * k + 0.25\n"
-    "            if flip:\n"
+    "            if jump:\n"
     "                continue\n"
     "            k = k + 1\n"
     "        acc = acc * x\n"
@@ -216,9 +216,8 @@ def test_a_script_as_a_test(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
     assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
-    assert re.search(
-        r"FAILED test_wrong\.py::test_gf_1 - AssertionError: mutant:nx-1747: disagree, expected 0\.75, got 1\.3125", done.stdout
-    )
+    assert "FAILED test_wrong.py::test_gf_1" in done.stdout
+    assert "AssertionError: mutant:nx-1747: disagree, expected 0.75, got 1.3125" in done.stdout
     assert "this script needs numpy, mpmath and autograd" in done.stdout
 
 
