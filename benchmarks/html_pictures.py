@@ -27,6 +27,8 @@ CONFIG = SweepConfig(
     targets=("mutant:nx-1747", "mutant:swift-78264", "mutant:lu-batch"), families=("loops", "linalg"), max_examples=16, jobs=1
 )
 _COLOURS = 48
+_ARTICLE = 1760
+"""So much of an article is shown, in pixels: all but its reproducers."""
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -36,7 +38,7 @@ def photographs(report: Path) -> Iterator[tuple[str, bytes]]:
     if program is None:
         raise SystemExit("html_pictures: there is no Chromium on this machine")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
         for scheme in ("light", "dark"):
             context = browser.new_context(viewport={"width": 1200, "height": 1240}, color_scheme=scheme)
             page = context.new_page()
@@ -55,7 +57,11 @@ def _article(page: Page) -> bytes:
     article = page.locator("article").first
     article.scroll_into_view_if_needed()
     page.evaluate("document.activeElement.blur()")
-    return article.screenshot()
+    box = article.bounding_box()
+    assert box is not None, "it is there"
+    down = page.evaluate("scrollY")
+    height = min(box["height"], _ARTICLE)
+    return page.screenshot(full_page=True, clip={"x": 0, "y": box["y"] + down, "width": 1200, "height": height})
 
 
 def small(png: bytes) -> bytes:

@@ -20,16 +20,31 @@ _LONGEST = 80
 
 def headline(finished: SweepFinished) -> str:
     """What was found in whom."""
-    targets = {name: {way.name for way in ways} for name, ways in group(finished.summaries).items()}
-    found = {name: sum(f.target in ways for f in finished.findings) for name, ways in targets.items()}
+    found = _found(finished)
     wrong = [name for name, n in found.items() if n]
-    right = [plain.line(name, _LONGEST) for name, n in found.items() if not n]
+    open_ = _unsettled(finished)
+    right = [plain.line(name, _LONGEST) for name, n in found.items() if not n and name not in open_]
+    more = f"Disagreements in {listed([plain.line(name, _LONGEST) for name in open_])} were not followed up." if open_ else ""
     if not finished.findings:
-        return f"Nothing wrong was found in {listed(right)}." if right else "Nothing was asked."
+        nothing = f"Nothing wrong was found in {listed(right)}." if right else "" if more else "Nothing was asked."
+        return f"{nothing} {more}".strip()
     what = _what(finished.findings)
     told = [plain.line(name, _LONGEST) + (f" ({found[name]})" if len(wrong) > 1 else "") for name in wrong]
     sentence = f"{count(len(finished.findings), what).capitalize()} in {listed(told) or 'targets that are not listed'}"
-    return f"{sentence}; none in {listed(right)}." if right else f"{sentence}."
+    rest = f"; none in {listed(right)}." if right else "."
+    return f"{sentence}{rest} {more}".strip()
+
+
+def _found(finished: SweepFinished) -> dict[str, int]:
+    """How many findings each target has."""
+    targets = {name: {way.name for way in ways} for name, ways in group(finished.summaries).items()}
+    return {name: sum(f.target in ways for f in finished.findings) for name, ways in targets.items()}
+
+
+def _unsettled(finished: SweepFinished) -> list[str]:
+    """Targets that disagreed and have no finding: the sweep ended before anybody looked into it."""
+    found = _found(finished)
+    return [name for name, ways in group(finished.summaries).items() if not found[name] and any(way.disagree for way in ways)]
 
 
 def _what(findings: Sequence[Finding]) -> str:
@@ -63,7 +78,7 @@ def silence(finished: SweepFinished) -> str:
     )
     return (
         f"{told:,} of {count(checks, 'check')} were judged against a derivative known to a proved bound{left}. "
-        "Where nothing was found, every judged check agreed up to rounding; that is no proof for programs that were not drawn."
+        "Where nothing was wrong, every judged check agreed up to rounding; that is no proof for programs that were not drawn."
     )
 
 

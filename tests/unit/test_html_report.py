@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.events import TargetSummary
 from gradfuzz.fuzzer.evidence import Adjoints, Curve, Differences, Evidence, Sample, Step
 from gradfuzz.fuzzer.finding import Class, FindingPoint
 from gradfuzz.fuzzer.report_card import Label
@@ -196,6 +197,14 @@ def test_the_headline_counts_by_library() -> None:
     assert headline.headline(finished(())) == "Nothing wrong was found in engine and jax:while_loop."
     assert headline.headline(finished([finding(1, kind=Class.ERROR)])).startswith("1 error in torch:eager;")
     assert headline.headline(finished([finding(0, kind=Class.WRONG_SHAPE)])).startswith("1 finding in mutant:nx-1747;")
+
+
+def test_disagreements_that_nobody_looked_into_are_told() -> None:
+    summaries = (TargetSummary("torch:eager", "2.13.0", "loops", checks=5, agree=4, disagree=1),)
+    sweep = finished((), summaries=summaries, clusters=())
+    assert headline.headline(sweep) == "Disagreements in torch:eager were not followed up."
+    assert "1 check disagree" in render(sweep, None)
+    assert "Nothing wrong" not in render(sweep, None)
 
 
 def test_silence_is_no_agreement() -> None:

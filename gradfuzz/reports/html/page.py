@@ -72,7 +72,9 @@ def _cell(summary: TargetSummary | None, found: int) -> Cell:
     if found:
         return Cell(numbers.count(found, "finding"), share, "found")
     if summary.disagree:
-        return Cell(f"{summary.disagree:,} unproved", share, "unproved")
+        return Cell(
+            f"{numbers.count(summary.disagree, 'check')} disagree", f"{share}; see other findings of this target", "found"
+        )
     return Cell("agrees", share, "agrees") if told else Cell("nothing judged", share, "silent")
 
 
