@@ -113,8 +113,8 @@ def _question(request: Asked, program: Program) -> Question:
         request.dtype,
         tuple(request.wrt),
         cast("tuple[Mode, ...]", tuple(request.modes)),
-        tuple(None if w is None else from_tensor(w).astype(np.float64) for w in request.weights),
-        {name: from_tensor(t).astype(np.float64) for name, t in request.directions.items()},
+        tuple(None if w is None else from_tensor(w).astype(np.float64, copy=False) for w in request.weights),
+        {name: from_tensor(t).astype(np.float64, copy=False) for name, t in request.directions.items()},
     )
 
 

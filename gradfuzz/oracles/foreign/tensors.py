@@ -65,8 +65,10 @@ def from_tensor(tensor: Tensor) -> Array:
         numbers = np.array(tensor.data, np.float64)
         if dtype.kind == "c":
             return _paired(numbers.reshape(-1, 2), dtype, tensor.shape)
+        if dtype == np.float64:
+            return numbers.reshape(tensor.shape)
         with np.errstate(over="ignore"):
-            return numbers.astype(dtype, copy=False).reshape(tensor.shape)
+            return numbers.astype(dtype).reshape(tensor.shape)
     except (ValueError, OverflowError) as error:
         raise ProtocolError(f"an entry of {tensor.data[:8]} is no {tensor.dtype}: {error}") from error
 
