@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradfuzz.errors import GradfuzzError, RecordError
+from gradfuzz.errors import GradfuzzError, RecordError, UnknownTargetError
 from gradfuzz.fuzzer.batch import jury
 from gradfuzz.fuzzer.finding import Case, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.specimen import Specimen
@@ -75,6 +75,8 @@ def replay(finding: Finding) -> Outcome:
         target = _target(finding)
         _check(finding)
         cases = list(_cases(finding, target))
+    except UnknownTargetError:
+        return Outcome(finding, Status.ERROR, f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are")
     except GradfuzzError as error:
         return Outcome(finding, Status.ERROR, " ".join(str(error).split()))
     wrong = [case for case in cases if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
