@@ -40,6 +40,33 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
+WIDTHS = (375, 768, 1440)
+_ALL_OF_IT = "article { content-visibility: visible !important }"
+"""So that axe looks at what lies below the window, too."""
+
+
+def violations(page: Any) -> list[str]:
+    """What axe finds wrong, at every width."""
+    if importlib.util.find_spec("axe_playwright_python") is None:
+        pytest.skip("axe-playwright-python is not installed")
+    from axe_playwright_python import base
+
+    page.evaluate((Path(base.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+    page.evaluate("css => { const s = new CSSStyleSheet(); s.replaceSync(css); document.adoptedStyleSheets = [s]; }", _ALL_OF_IT)
+    told = []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        result = page.evaluate("axe.run({ resultTypes: ['violations'] })")
+        assert len(result["passes"]) > 20, "axe has looked at the page"
+        told += [f"{width} px, {rule['id']}: {node['html'][:200]}" for rule in result["violations"] for node in rule["nodes"]]
+    return told
+
+
+@pytest.fixture(name="violations")
+def _violations() -> Any:
+    return violations
+
+
 @dataclass
 class Opened:
     """A page, and what it said and asked for besides itself."""

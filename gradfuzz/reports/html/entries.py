@@ -106,7 +106,6 @@ def _draw(canvas: Canvas, tile: _Tile, left: float, top: float, cell: float, nam
     rows, columns = tile.expected.shape
     canvas.text(left, top - 5, tile.title, "start")
     wide, high, pad = columns * cell, rows * cell, cell * 0.3
-    canvas.path("right", f"M{left:g} {top:g}h{wide:g}v{high:g}h-{wide:g}z")
     runs = "".join(
         f"M{left + first * cell:g} {top + row * cell:g}h{n * cell:g}v{cell:g}h-{n * cell:g}z"
         for row in range(rows)
@@ -121,7 +120,8 @@ def _draw(canvas: Canvas, tile: _Tile, left: float, top: float, cell: float, nam
         )
         canvas.raw(f'<path class="wrong" fill="url(#{escape(name)})" d="{runs}"/>')
     between = "".join(f"M{left + k * cell:g} {top:g}v{high:g}" for k in range(1, columns))
-    canvas.path("right", between + "".join(f"M{left:g} {top + k * cell:g}h{wide:g}" for k in range(1, rows)))
+    canvas.path("grid", between + "".join(f"M{left:g} {top + k * cell:g}h{wide:g}" for k in range(1, rows)))
+    canvas.path("box", f"M{left:g} {top:g}h{wide:g}v{high:g}h-{wide:g}z")
     if titled:
         for row, column in np.argwhere(tile.wrong).tolist():
             x, y = left + column * cell, top + row * cell
