@@ -105,7 +105,7 @@ def logsumexp(x, axis, keepdims):
 
 SAME = "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where less"
 SAME += " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder sum mean prod all any"
-SAME += " argmax argmin reshape broadcast_to matmul outer clip tril triu"
+SAME += " argmax argmin matmul outer clip tril triu"
 """Ops that are functions of autograd.numpy by the same name, with the same parameters."""
 
 OPS = {
@@ -114,6 +114,7 @@ OPS = {
     "amin": anp.min,
     "argsort": lambda x, axis: anp.argsort(x, axis, kind="stable"),
     "astype": lambda x, dtype: x.astype(dtype),
+    "broadcast_to": lambda x, shape: anp.broadcast_to(x, shape),  # its rule takes no keyword
     "cholesky": cholesky,
     "concat": lambda *arrays, axis: anp.concatenate(arrays, axis),
     "cumulative_sum": anp.cumsum,
@@ -133,6 +134,7 @@ OPS = {
     "permute_dims": anp.transpose,
     "pinv": linalg.pinv,
     "pow": anp.power,
+    "reshape": lambda x, shape: anp.reshape(x, shape),
     "slogdet": lambda x, part: linalg.slogdet(x)[part],
     "solve": linalg.solve,
     "sort": anp.sort,
