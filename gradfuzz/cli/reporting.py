@@ -72,21 +72,17 @@ def outputs(reports: Iterable[str]) -> list[Output]:
 
 
 class Streams(AbstractContextManager["Streams", None]):
-    """The files that are written as a sweep runs. An event is in all of them before anybody else hears of it."""
+    """The files that are written as a sweep runs, made when it has begun. An event is in all of them before anybody else hears of it."""
 
     def __init__(self, wanted: Iterable[Output]) -> None:
-        self._files: list[tuple[Path, IO[str]]] = []
-        for path in (output.path for output in wanted if output.path is not None):
-            try:
-                self._files.append((path, path.open("w", encoding="utf-8")))
-            except OSError as error:
-                raise _unwritten(path, error) from error
+        self._paths = [output.path for output in wanted if output.path is not None]
+        self._files: dict[Path, IO[str]] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for path, file in self._files:
+        for path, file in self._files.items():
             try:
                 file.close()
             except OSError as failure:
@@ -94,15 +90,17 @@ class Streams(AbstractContextManager["Streams", None]):
 
     def handle(self, event: Event | Review) -> None:
         """Writes a line to each."""
-        if not self._files:
+        if not self._paths:
             return
         from gradfuzz.reports.ndjson import line
 
         text = line(event)
-        for path, file in self._files:
+        for path in self._paths:
             try:
-                file.write(text)
-                file.flush()
+                if path not in self._files:
+                    self._files[path] = path.open("w", encoding="utf-8")
+                self._files[path].write(text)
+                self._files[path].flush()
             except OSError as error:
                 raise _unwritten(path, error) from error
 

@@ -293,7 +293,10 @@ def test_the_settings_file_knows_flags_and_commands_of_one_name(monkeypatch: pyt
 
 
 def test_resume_finds_no_sweep() -> None:
-    assert "there is nothing to resume" in run("sweep", "engine", "--resume", exit_code=USAGE).stderr
+    Path("events.ndjson").write_text("of an earlier sweep")
+    arguments = ("sweep", "engine", "--resume", "--report", "ndjson=events.ndjson")
+    assert "there is nothing to resume" in run(*arguments, exit_code=USAGE).stderr
+    assert Path("events.ndjson").read_text() == "of an earlier sweep"
 
 
 def test_an_interrupted_sweep_can_be_resumed_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
