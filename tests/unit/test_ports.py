@@ -10,7 +10,7 @@ import runpy
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -224,13 +224,20 @@ def test_a_script_as_a_test(tmp_path: Path) -> None:
 # What a dialect cannot say -----------------------------------------------------------------------------------------------
 
 
-def expressions() -> Mapping[str, Sequence[str]]:
-    """The expressions of every op on which emitted source is compared with NumPy."""
-    spec = importlib.util.spec_from_file_location("emitted_source", Path(__file__).with_name("test_emitted_source.py"))
+def neighbour(name: str) -> Any:
+    """Another test module of this folder."""
+    spec = importlib.util.spec_from_file_location(f"of_{name}", Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def expressions() -> Mapping[str, Any]:
+    """The programs of every op on which emitted source is compared with NumPy."""
+    pytest.importorskip("torch")
+    module = neighbour("test_emitted_source")
     return {expression: module.program_of(expression) for _, expression in module.CASES}
 
 
@@ -324,6 +331,17 @@ def test_recorded_loops_can_be_said_in_nx_swift_and_tensorflow_js() -> None:
         for system in FOREIGN:
             assert dialect(system).unsupported(exhibit) is None
             assert "acc" in dialect(system).port(exhibit)
+
+
+def test_recorded_linear_algebra_can_be_said_in_nx() -> None:
+    recorded = neighbour("test_linalg_nx")
+    for case in recorded.CASES:
+        point = Point({"a": np.array(case["input"], "float32").reshape(case["in_shape"])})
+        question = plain_question(recorded.program_of(case), [point], "float32", None, ("rev",))
+        zeros = {"a": np.zeros(case["in_shape"])}
+        exhibit = Exhibit(question, 0, zeros, zeros)
+        assert dialect("nx").unsupported(exhibit) is None, case["case"]
+        assert "Nx." in dialect("nx").port(exhibit)
 
 
 @pytest.mark.skipif(shutil.which("elixir") is None, reason="elixir is not installed")
