@@ -7,7 +7,7 @@ from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.dialect_limits import Limits, refusal
 from gradfuzz.oracles.dialects import Exhibit
 from gradfuzz.oracles.script import heading, inputs_source
-from gradfuzz.oracles.script_verdict import truth_source
+from gradfuzz.oracles.script_verdict import as_port, truth_source
 
 __all__ = ["port", "unsupported"]
 
@@ -42,7 +42,7 @@ def port(exhibit: Exhibit) -> str:
         _gradient(question),
         truth_source(question, exhibit.place, exhibit.expected, exhibit.allowed, exhibit.across),
     ]
-    return "\n\n".join(parts)
+    return as_port("\n\n".join(parts))
 
 
 def _gradient(question: Question) -> str:
@@ -63,7 +63,6 @@ def _gradient(question: Question) -> str:
     if question.order > 1:
         lines += [f"    for _ in range({question.order - 1}):"]
         lines += ["        function = slope_along(function, [directions[name] for name in wrt])"]
-    lines += ["    try:", "        slopes = grad(function, tuple(range(len(wrt))))(*[point[name] for name in wrt])"]
-    lines += ["    except NotImplementedError as error:", '        print(f"autograd cannot answer: {error}")']
-    lines += ["        raise SystemExit(125) from error", "    return {name: np.asarray(s) for name, s in zip(wrt, slopes)}"]
+    lines += ["    slopes = grad(function, tuple(range(len(wrt))))(*[point[name] for name in wrt])"]
+    lines += ["    return {name: np.asarray(s) for name, s in zip(wrt, slopes)}"]
     return "\n".join(lines) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradfuzz.oracles.dialect_limits import Limits, refusal
 from gradfuzz.oracles.dialects import Exhibit
 from gradfuzz.oracles.jax_script import source
+from gradfuzz.oracles.script_verdict import as_port
 from gradfuzz.programs.half_numpy import refused_op
 
 __all__ = ["port", "unsupported"]
@@ -20,4 +21,6 @@ def unsupported(exhibit: Exhibit) -> str | None:
 def port(exhibit: Exhibit) -> str:
     """The script."""
     title = exhibit.title("JAX")
-    return source(exhibit.question, exhibit.place, "jax:unrolled", exhibit.expected, exhibit.allowed, exhibit.across, title)
+    return as_port(
+        source(exhibit.question, exhibit.place, "jax:unrolled", exhibit.expected, exhibit.allowed, exhibit.across, title)
+    )

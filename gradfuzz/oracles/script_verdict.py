@@ -3,7 +3,7 @@
     if the derivative exists   each entry of it, computed by mpmath, within what is allowed
     at a kink                  the slope of the answer along each input entry and some lines, between the slopes on both sides
 
-`as_pytest` makes a test of a script.
+`as_pytest` makes a test of a script, `as_port` a script that asks another library than the one on trial.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradfuzz.oracles.emit import number_text
 from gradfuzz.oracles.script import OUTCOME, array_text, kink_source, reference_source
 from gradfuzz.programs.precision import FORMATS
 
-__all__ = ["ENDING", "Across", "allowed_errors", "as_pytest", "compared", "truth_source"]
+__all__ = ["ENDING", "Across", "allowed_errors", "as_port", "as_pytest", "compared", "truth_source"]
 
 Across = Sequence[Mapping[str, Array]]
 """Directions, by input."""
@@ -31,6 +31,25 @@ if __name__ == "__main__":
     print("\\n".join(lines))
     sys.exit(1 if wrong else 0)
 """
+
+
+_PORT_ENDING = """\
+if __name__ == "__main__":
+    try:
+        lines, wrong = comparison()
+    except Exception as error:  # what raises gives no wrong number
+        print(f"no answer: {type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(125)
+    print("\\n".join(lines))
+    sys.exit(1 if wrong else 0)
+"""
+
+
+def as_port(script: str) -> str:
+    """`script` as it asks a library that is not on trial: where that raises, it exits with 125."""
+    body, ending, _ = script.rpartition(ENDING)
+    assert ending, "a script ends with its verdict"
+    return body + _PORT_ENDING
 
 
 def compared(question: Question) -> list[str]:

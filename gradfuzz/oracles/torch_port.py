@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradfuzz.oracles.dialect_limits import Limits, refusal
 from gradfuzz.oracles.dialects import Exhibit
+from gradfuzz.oracles.script_verdict import as_port
 from gradfuzz.oracles.torch_script import source
 from gradfuzz.programs.half_numpy import refused_op
 
@@ -20,4 +21,6 @@ def unsupported(exhibit: Exhibit) -> str | None:
 def port(exhibit: Exhibit) -> str:
     """The script."""
     title = exhibit.title("torch")
-    return source(exhibit.question, exhibit.place, "torch:eager", exhibit.expected, exhibit.allowed, exhibit.across, title)
+    return as_port(
+        source(exhibit.question, exhibit.place, "torch:eager", exhibit.expected, exhibit.allowed, exhibit.across, title)
+    )

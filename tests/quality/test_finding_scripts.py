@@ -33,6 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWa
 ROOT = Path(__file__).parents[2]
 PYTHON = ("jax", "torch", "autograd")
 CANNOT = 125
+"""The exit code where a library that is right raises: autograd lacks derivatives, and torch has no reverse over forward of some ops."""
 
 POWER = "def f(x):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * x\n    return acc\n"
 REPEAT = (
@@ -78,7 +79,7 @@ def check(script: str, others: Mapping[str, str], target: str, folder: Path) -> 
     for system in PYTHON:
         if system in others:
             code, printed = run(others[system], path)
-            assert code == 0 or (system == "autograd" and code == CANNOT), f"{target} in {system}:\n{others[system]}\n{printed}"
+            assert code == 0 or (code == CANNOT and "no answer" in printed), f"{target} in {system}:\n{others[system]}\n{printed}"
     path.unlink()
     name = others["pytest"].partition("def test_gf_")[2].partition("(")[0]
     (folder / f"test_{name}_{len(list(folder.iterdir()))}.py").write_text(others["pytest"], encoding="utf-8")

@@ -24,7 +24,7 @@ from gradfuzz.oracles.arb import ArbReference
 from gradfuzz.oracles.base import Mode, Point, Precision
 from gradfuzz.oracles.dialect_limits import Limits
 from gradfuzz.oracles.dialects import DIALECTS, Exhibit, dialect
-from gradfuzz.oracles.script_verdict import as_pytest
+from gradfuzz.oracles.script_verdict import _PORT_ENDING, ENDING, as_pytest
 from gradfuzz.programs import FLOAT, loop_program, parse
 from gradfuzz.programs.ops import OPS
 
@@ -150,6 +150,18 @@ def test_a_planted_wrong_rule_is_wrong(tmp_path: Path, monkeypatch: pytest.Monke
     assert printed.endswith("wrong\n")
 
 
+def test_a_library_that_raises_is_not_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    anp = pytest.importorskip("autograd.numpy")
+    from autograd import core
+
+    text = dialect("autograd").port(shown(*QUESTIONS["power"]))
+    monkeypatch.delitem(core.primitive_vjps, anp.multiply)
+    assert run(text, tmp_path / "port.py")[0] == 125
+    assert capsys.readouterr().err.startswith("no answer: ")
+
+
 TIE = "def f(x, y):\n    return minimum(x, y)\n"
 
 
@@ -204,7 +216,7 @@ def test_a_script_as_a_test(tmp_path: Path) -> None:
     """One that fails, through gradfuzz itself; one that passes; one that is skipped, for its library is not there."""
     pytest.importorskip("autograd")
     exhibit = shown(*QUESTIONS["power"])
-    right = dialect("autograd").port(exhibit)
+    right = dialect("autograd").port(exhibit).replace(_PORT_ENDING, ENDING)
     texts = {
         "wrong": as_pytest(own_script(exhibit.question, "mutant:nx-1747"), "test_gf_1"),
         "right": as_pytest(right, "test_gf_2"),
