@@ -4,26 +4,32 @@
 
 TARGET is the engine where none is named, or a mutant, or a way into a library ("torch:eager"). A question is about one point or 64, of a program that is
 tiny (a loop of five trips) or small (one of two hundred). The two are asked in turns, and the
-fastest tenth of the answers is compared: a machine with other work makes a process wait for its turn twice in each request, and that is no cost of the worker's.
+fastest tenth of the answers is compared: a machine with other work makes a process wait for its turn twice in each request, and that is no cost of the worker's. The
+last column is what an answer costs more in processor time of both processes.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 from gradfuzz.fuzzer.questions import plain_question
 from gradfuzz.oracles.base import Oracle, Point, Question
+from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import loop_program
 
 POINTS = (1, 64)
 TRIPS = (5, 200)
+LEAST = 10
+"""Answers that are timed at least."""
 
 
 def question(trips: int, count: int) -> Question:
@@ -41,14 +47,29 @@ def timed(f: Callable[[], object]) -> float:
 def fastest(here: Oracle, there: Oracle, asked: Question, seconds: float) -> tuple[float, float]:
     """Seconds of an answer here and there, in turns: the tenth percentile of each."""
     for oracle in (here, there):
-        for _ in range(20):
-            oracle.answer(asked)
+        oracle.answer(asked)
     times: tuple[list[float], list[float]] = ([], [])
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
+    while time.perf_counter() < end or len(times[1]) < LEAST:
         for oracle, found in zip((here, there), times, strict=True):
             found.append(timed(lambda oracle=oracle: oracle.answer(asked)))  # type: ignore[misc]
     return statistics.quantiles(times[0], n=10)[0], statistics.quantiles(times[1], n=10)[0]
+
+
+def processor(oracle: Oracle, asked: Question, count: int) -> float:
+    """Seconds of processor time that an answer takes, in this process and in the worker's."""
+
+    def used() -> float:
+        own = time.process_time()
+        if not isinstance(oracle, ForeignOracle) or oracle.worker.pid is None:
+            return own
+        fields = Path(f"/proc/{oracle.worker.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return own + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    before = used()
+    for _ in range(count):
+        oracle.answer(asked)
+    return (used() - before) / count
 
 
 def main() -> None:
@@ -58,13 +79,18 @@ def main() -> None:
     arguments = parser.parse_args()
     here = resolve(arguments.target)[0]
     (there, *_) = resolve(f"cmd:{sys.executable} -m gradfuzz.adapters.own {arguments.target}")
-    print(f"{'trips':>6}{'points':>8}{'here':>12}{'worker':>12}{'more':>12}{'a point':>12}{'more':>9}")
+    print(f"{'trips':>6}{'points':>8}{'here':>12}{'worker':>12}{'more':>12}{'a point':>12}{'more':>9}{'processor':>14}")
     for trips in TRIPS:
         for count in POINTS:
-            a, b = fastest(here, there, question(trips, count), arguments.seconds)
+            asked = question(trips, count)
+            a, b = fastest(here, there, asked, arguments.seconds)
             more = b - a
+            turns = max(LEAST, int(arguments.seconds / b / 2))
+            cpu = processor(there, asked, turns) - processor(here, asked, turns)
             micro = [f"{t * 1e6:,.0f} us" for t in (a, b, more, more / count)]
-            print(f"{trips:>6}{count:>8}{micro[0]:>12}{micro[1]:>12}{micro[2]:>12}{micro[3]:>12}{more / a:>9.0%}")
+            print(
+                f"{trips:>6}{count:>8}{micro[0]:>12}{micro[1]:>12}{micro[2]:>12}{micro[3]:>12}{more / a:>9.0%}{cpu * 1e6:>11,.0f} us"
+            )
 
 
 if __name__ == "__main__":
