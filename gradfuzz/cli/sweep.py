@@ -109,7 +109,9 @@ def sweep(
         review = _review(event, known, recorder)
         streams.handle(review)
         scripts = {} if recorder is None else _scripts(event, recorder.store.path.parent / "scripts")
-    report(event, review, form, [f for f in files if f.name != STREAM], scripts=scripts, show_scripts=show_scripts)
+        report(event, review, form, [f for f in files if f.name != STREAM], scripts=scripts, show_scripts=show_scripts)
+        if recorder is not None:
+            recorder.store.review(recorder.run, review, complete=event.complete)
     ctx.exit(_exit_code(event, len(counted(event, review))))
 
 
@@ -121,7 +123,7 @@ def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool
 
 
 def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None) -> Review:
-    """What became of earlier findings, recorded too. Ctrl-C leaves away what takes time."""
+    """What became of earlier findings. Ctrl-C leaves away what takes time."""
     from gradfuzz.fuzzer.reviewing import review
 
     store, run = (recorder.store, recorder.run) if recorder else (None, 0)
@@ -130,7 +132,6 @@ def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None)
     except KeyboardInterrupt:
         result = review(replace(finished, interrupted=True), known, store, run)
     if recorder is not None:
-        recorder.store.review(recorder.run, result)
         later = "" if finished.complete else " The same command with --resume goes on with it."
         click.echo(f"This is run {recorder.run} of {recorder.store.path}.{later}", err=True)
     return result

@@ -108,24 +108,25 @@ class Store:
             self._database.execute("UPDATE runs SET progress = ? WHERE number = ?", _text(to_document(progress)), run)
 
     def finish(self, run: int, finished: SweepFinished) -> None:
-        """The end of a run. Where all was asked, the work that led to it is forgotten."""
+        """The end of a run. It can still be resumed, and then ends so again: until `review` says that everybody has been told."""
         bare = replace(finished, findings=())
         database = self._database
         with database.transaction():
             database.execute("DELETE FROM findings WHERE run = ?", run)
             self._insert(run, finished.findings)
-            database.execute(
-                "UPDATE runs SET finished = ?, complete = ? WHERE number = ?", _text(to_document(bare)), finished.complete, run
-            )
-            if finished.complete:
-                database.execute("DELETE FROM work WHERE run = ?", run)
+            database.execute("UPDATE runs SET finished = ? WHERE number = ?", _text(to_document(bare)), run)
 
-    def review(self, run: int, review: Review) -> None:
-        """What became of earlier findings. Those that are fixed are recorded no more."""
-        with self._database.transaction():
-            self._database.execute("UPDATE runs SET review = ? WHERE number = ?", _text(to_document(review)), run)
+    def review(self, run: int, review: Review, *, complete: bool) -> None:
+        """What became of earlier findings; those that are fixed are recorded no more. Of a complete run the work that led to it is forgotten."""
+        database = self._database
+        with database.transaction():
+            database.execute(
+                "UPDATE runs SET review = ?, complete = ? WHERE number = ?", _text(to_document(review)), complete, run
+            )
             for finding in review.fixed:
-                self._database.execute("INSERT OR REPLACE INTO fixed VALUES (?, ?)", signature_of(finding), run)
+                database.execute("INSERT OR REPLACE INTO fixed VALUES (?, ?)", signature_of(finding), run)
+            if complete:
+                database.execute("DELETE FROM work WHERE run = ?", run)
 
     def finished(self, run: int) -> tuple[SweepFinished, Review | None]:
         """The end of a run and its review; of one that was killed what was known of it."""

@@ -19,6 +19,7 @@ import pytest
 from gradfuzz.fuzzer import sweep as sweeping
 from gradfuzz.fuzzer.events import Event, FindingFound, SweepFinished
 from gradfuzz.fuzzer.recorder import Recorder
+from gradfuzz.fuzzer.review import Review
 from gradfuzz.fuzzer.store import Store
 from gradfuzz.fuzzer.sweep import SweepConfig, sweep
 from gradfuzz.reports.json import sweep_document
@@ -49,6 +50,8 @@ def part(path: Path, stop: int | None = None, *, resume: bool) -> list[Event]:
             events.append(event)
             if len(events) == stop:
                 break
+        if isinstance(events[-1], SweepFinished):
+            store.review(recorder.run, Review(), complete=True)
         stream.close()  # type: ignore[attr-defined]  # it is a generator
     return events
 
@@ -122,7 +125,10 @@ def unfinished(folder: Path) -> bool:
 
 
 def kills(tmp_path: Path, number: int, rng: random.Random, *more: str) -> None:
-    """So many sweeps, of `more` targets, too, killed at random moments and resumed; each that comes to its end ends as one that nobody killed."""
+    """So many sweeps, of `more` targets, too, killed at random moments and resumed; each that comes to its end ends as one that nobody killed.
+
+    One that is killed when it has been told, in its last milliseconds, has nothing to resume: the next one is in a folder of its own.
+    """
     (tmp_path / "whole").mkdir()
     begun = time.monotonic()
     whole = finish(tmp_path / "whole", *more)
@@ -141,6 +147,11 @@ def kills(tmp_path: Path, number: int, rng: random.Random, *more: str) -> None:
             process.wait()
             killed += 1
             resume = ["--resume"] if unfinished(folder) else []
+            if not resume and (folder / "out").stat().st_size:
+                assert untimed(json.loads((folder / "out").read_text())) == whole
+                ended += 1
+                folder = tmp_path / str(ended)
+                folder.mkdir()
         else:
             assert process.returncode == 1, (folder / "err").read_text()
             assert untimed(json.loads((folder / "out").read_text())) == whole

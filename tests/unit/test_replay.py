@@ -339,7 +339,7 @@ def test_a_finding_that_is_fixed_drops_out(store: Store) -> None:
     result = review(end, Baseline(), store, run, tell=said.append)
     assert [f.id for f in result.fixed] == ["GF-aaaa"]
     assert said == ["Asking again about 2 earlier findings that did not come up."]
-    store.review(run, result)
+    store.review(run, result, complete=True)
     assert [r.finding.id for r in store.recorded()] == ["GF-bbbb", "GF-cccc"]
     assert review(end, Baseline(), store, run).fixed == ()
 

@@ -49,7 +49,7 @@ def record(path: Path, *findings: Finding, complete: bool = True, fixed: tuple[F
     with Store(path, write=True) as store:
         run = store.begin(STARTED, {})
         store.finish(run, finished(*findings, complete=complete))
-        store.review(run, Review(fixed=fixed))
+        store.review(run, Review(fixed=fixed), complete=complete)
     return run
 
 
@@ -132,8 +132,11 @@ def test_work_is_kept_until_the_run_is_complete(path: Path) -> None:
         assert store.work(run, "batch:1") == b"one"
         assert store.work(run, "batch:2") is None
         store.finish(run, finished(complete=False))
+        store.review(run, Review(), complete=False)
         assert store.work(run, "batch:1") == b"one"
         store.finish(run, finished())
+        assert store.work(run, "batch:1") == b"one", "nobody has been told yet"
+        store.review(run, Review(), complete=True)
         assert store.work(run, "batch:1") is None
 
 
