@@ -25,6 +25,7 @@ from gradfuzz.oracles.jax_eval import StepByStep
 from gradfuzz.oracles.jax_loops import Style
 from gradfuzz.oracles.jax_structured import function_of, plan_of
 from gradfuzz.oracles.linalg_source import missing_op
+from gradfuzz.oracles.summed import of_a_sum
 from gradfuzz.programs.layout import Layout, layout_of
 
 __all__ = ["Vmap", "style_of"]
@@ -95,7 +96,8 @@ class Vmap(Oracle):
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
             return [jax_answers.failure(error) for _ in points]
         places = [_layout(question).instance(k) for k in points]
-        return [jax_answers.answer(question, [y[at] for y in outputs], [g[at] for g in gradient]) for at in places]
+        answers = [jax_answers.answer(question, [y[at] for y in outputs], [g[at] for g in gradient]) for at in places]
+        return answers if self.kind == "vmap" else of_a_sum(answers)
 
     def _whole(self, question: Question, bound: int, compiling: Compiling) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """The outputs and the gradient with all axes in front."""

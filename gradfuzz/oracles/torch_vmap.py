@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from gradfuzz.oracles.base import Answer, Point, Question
+from gradfuzz.oracles.summed import of_a_sum
 from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_autograd, by_func, by_reverse
 from gradfuzz.oracles.torch_namespace import TorchNamespace
 from gradfuzz.oracles.torch_unrolled import TorchOracle, argument, nested_forward
@@ -115,6 +116,9 @@ class GradOfVmap(_Batched):
     """What is mapped, differentiated: inputs that are differentiated have all axes, so their gradients are those of the instances."""
 
     name = "torch:grad_of_vmap"
+
+    def answers(self, question: Question) -> list[Answer]:
+        return of_a_sum(super().answers(question))
 
     def supports(self, question: Question) -> str | None:
         return nested_forward(question) or super().supports(question)

@@ -206,3 +206,16 @@ def test_whole_jacobians_are_refused_where_they_are_too_large(name: str) -> None
     assert oracle.supports(weighted_question(program, [point], "float64", ("rev", "fwd"))) is None
     refusal = oracle.supports(weighted_question(program, [point], "float64", ("rev", "fwd", "rev")))
     assert refusal == "whole Jacobians of order 3 have more than 10,000 entries here"
+
+
+@pytest.mark.parametrize("mode", ["rev", "fwd"])
+@pytest.mark.parametrize("way", LIBRARIES)
+def test_a_point_that_overflows_says_nothing_about_the_others(way: str, mode: Mode) -> None:
+    """Forward mode of a sum of 1/x multiplies the other point's infinite slope by 0: NaN at 0.5, where the slope is -4."""
+    q = question(parse("def f(x):\n    return 1.0 / x\n"), points({"x": 0.5}, {"x": 5e-324}), (mode,))
+    (oracle,) = resolve(way)
+    here, beyond = oracle.answer(q)
+    assert np.isinf(beyond.values[0])
+    assert here.status == "inconclusive" or here.gradient["x"] == -4.0
+    if "grad_of" not in way or mode == "rev":
+        assert here.status == "ok"

@@ -23,7 +23,15 @@ LAW: dict[str, tuple[str, ...]] = {
     "fuzzer": ("errors", "programs", "engine", "strategies", "oracles"),
     "reports": (
         *("errors", "programs", "oracles.base"),
-        *("fuzzer.finding", "fuzzer.evidence", "fuzzer.events", "fuzzer.records", "fuzzer.report_card", "fuzzer.review", "fuzzer.score"),
+        *(
+            "fuzzer.finding",
+            "fuzzer.evidence",
+            "fuzzer.events",
+            "fuzzer.records",
+            "fuzzer.report_card",
+            "fuzzer.review",
+            "fuzzer.score",
+        ),
     ),
     "cli": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "reports"),
 }
