@@ -139,6 +139,7 @@ def kills(tmp_path: Path, number: int, rng: random.Random, *more: str) -> None:
     folder.mkdir()
     resume: list[str] = []
     while killed < number:
+        begun = time.monotonic()
         process = start(folder, *more, *resume)
         try:
             process.wait(rng.uniform(0.0, seconds))
@@ -146,6 +147,7 @@ def kills(tmp_path: Path, number: int, rng: random.Random, *more: str) -> None:
             process.send_signal(signal.SIGKILL)
             process.wait()
             killed += 1
+            print(f"kill {killed}", flush=True)
             resume = ["--resume"] if unfinished(folder) else []
             if not resume and (folder / "out").stat().st_size:
                 assert untimed(json.loads((folder / "out").read_text())) == whole
@@ -154,6 +156,7 @@ def kills(tmp_path: Path, number: int, rng: random.Random, *more: str) -> None:
                 folder.mkdir()
         else:
             assert process.returncode == 1, (folder / "err").read_text()
+            seconds = min(seconds, time.monotonic() - begun)
             assert untimed(json.loads((folder / "out").read_text())) == whole
             ended += 1
             folder = tmp_path / str(ended)
