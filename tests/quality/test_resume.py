@@ -105,8 +105,8 @@ def start(folder: Path, *more: str) -> subprocess.Popen[bytes]:
 
 
 def finish(folder: Path, *more: str) -> dict[str, Any]:
-    process = start(folder, *more)
-    assert process.wait(300) == 1, (folder / "err").read_text()
+    with start(folder, *more) as process:
+        assert process.wait() == 1, (folder / "err").read_text()
     return untimed(json.loads((folder / "out").read_text()))
 
 
