@@ -353,7 +353,7 @@ def run_script(source: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
 def exit_code(source: str) -> Any:
     """What a script exits with, run here: importing a library takes seconds."""
     with mpmath.workdps(15), pytest.raises(SystemExit) as exited:  # a script sets its own precision
-        exec(compile(source, "reproducer", "exec"), {"__name__": "reproducer"})
+        exec(compile(source, "reproducer", "exec"), {"__name__": "__main__"})
     return exited.value.code
 
 
