@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradfuzz.errors import GradfuzzError, StoreError
@@ -46,7 +49,10 @@ class Commands(Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                _flush()
         except GradfuzzError as error:
             failure = Unwritten if isinstance(error, StoreError) else Failure
             raise failure(" ".join(str(error).split())) from error
@@ -58,6 +64,16 @@ class Commands(Group):
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
+
+
+def _flush() -> None:
+    """What is written is written now: where it cannot be, the command says so, and not the interpreter as it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError), Path(os.devnull).open("w") as nowhere:  # what is left in the buffer goes there
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        raise
 
 
 def flags_of(command: click.Command) -> dict[str, click.Option]:
