@@ -180,6 +180,7 @@ def test_tab_goes_through_what_is_shown(report: Path, open_page: Open) -> None:
         assert shown
 
 
+@pytest.mark.slow  # it measures time
 def test_five_hundred_findings_open_quickly(tmp_path: Path, open_page: Open) -> None:
     sweep = finished(500)
     path = tmp_path / "report.html"
