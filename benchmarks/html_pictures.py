@@ -24,7 +24,7 @@ from gradfuzz.reports.html import render
 
 FOLDER = Path("docs/pictures")
 CONFIG = SweepConfig(
-    targets=("mutant:nx-1747", "mutant:swift-78264", "mutant:lu-batch"), families=("loops", "linalg"), max_examples=16, jobs=1
+    targets=("mutant:nx-1747", "mutant:swift-78264", "mutant:lu-batch"), families=("loops", "linalg"), max_examples=40, jobs=1
 )
 _COLOURS = 48
 _ARTICLE = 1760
