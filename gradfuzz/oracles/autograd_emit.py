@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, SUM, UNARY, Emitter, Piece, number_text
+from gradfuzz.oracles.emit import ATOM, POWER, SUM, UNARY, Piece, number_text
+from gradfuzz.oracles.emit_host import HostEmitter
 from gradfuzz.oracles.linalg_source import Params, Shape, is_linalg
 from gradfuzz.oracles.script import RESERVED
 from gradfuzz.programs.syntax import ArrayConst, ParamValue
@@ -69,7 +70,7 @@ _IDENTITY_ON_SCALARS = frozenset({"amax", "amin", "broadcast_to", "index", "mean
 _COMPLEX = {"float64": "complex128", "float32": "complex64"}
 
 
-class AutogradEmitter(Emitter):
+class AutogradEmitter(HostEmitter):
     """Floats and arrays are what `autograd.numpy` takes."""
 
     reserved = RESERVED | {"anp", "getval", "grad", *HELPERS}
@@ -90,39 +91,6 @@ class AutogradEmitter(Emitter):
 
     def to_complex(self, piece: Piece) -> str:
         return f"({piece.at(SUM)} + 0j)"
-
-    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
-        if self.is_host(result):
-            if all(self.is_host(a.type) for a in args):
-                return self.plain(op, args, result)
-            return Piece(f"{result.dtype}({self.on_arrays(op, args, params, result).text})", result)
-        return self.on_arrays(op, args, params, result)
-
-    def plain(self, op: str, args: Sequence[Piece], result: Type) -> Piece:
-        """An op on plain ints and bools."""
-        x, texts = args[0], [a.text for a in args]
-        match op:
-            case "abs":
-                return Piece(f"abs({x.text})", result)
-            case "sign":
-                return Piece(f"({x.text} > 0) - ({x.text} < 0)", result, SUM)
-            case "maximum" | "minimum":
-                return Piece(f"{op[:3]}({', '.join(texts)})", result)
-            case "clip":
-                return Piece(f"min(max({x.text}, {texts[1]}), {texts[2]})", result)
-            case "where":
-                return Piece(f"({texts[1]} if {texts[0]} else {texts[2]})", result)
-            case "logical_and":
-                return Piece(f"{x.at(AND)} and {args[1].at(NOT)}", result, AND)
-            case "logical_or":
-                return Piece(f"{x.at(OR)} or {args[1].at(AND)}", result, OR)
-            case "logical_not":
-                return Piece(f"not {x.at(NOT)}", result, NOT)
-            case "astype" if result.dtype != x.type.dtype:
-                return Piece(f"{result.dtype}({x.text})", result)
-            case "index_update":
-                return args[1]
-        return replace(x, type=result)
 
     def on_arrays(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
         """An op of which at least one argument or the result is no plain number."""

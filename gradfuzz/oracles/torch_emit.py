@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gradfuzz.oracles import torch_tensors_source
-from gradfuzz.oracles.emit import AND, ATOM, NOT, OR, POWER, SUM, Emitter, Piece, number_text
+from gradfuzz.oracles.emit import ATOM, POWER, Piece, number_text
+from gradfuzz.oracles.emit_host import HostEmitter
 from gradfuzz.oracles.linalg_source import is_linalg
 from gradfuzz.oracles.plain_source import plain_source_in
 from gradfuzz.oracles.tensor_source import is_tensor_op
@@ -42,7 +43,7 @@ _COMPLEX = {"float64": "torch.complex128", "float32": "torch.complex64"}
 _DTYPES = {"float": "dtype", "int": "torch.int64", "bool": "torch.bool"}
 
 
-class TorchEmitter(Emitter):
+class TorchEmitter(HostEmitter):
     """Floats and arrays are tensors, int and bool scalars plain Python. The code reads the globals `torch` and `dtype`."""
 
     reserved = frozenset({"cond", "dtype", "scan", "torch", "while_loop", *HELPERS})
@@ -77,38 +78,7 @@ class TorchEmitter(Emitter):
         first = self.converted(args[0], inexact([args[0].type.dtype])) if op == "divide" else args[0]
         return super().operands(op, [first, *args[1:]], result)
 
-    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
-        if self.is_host(result):
-            if all(self.is_host(a.type) for a in args):
-                return self.plain(op, args, result)
-            return Piece(f"{result.dtype}({self.on_tensors(op, args, params, result).text})", result)
-        return self.on_tensors(op, args, params, result)
-
-    def plain(self, op: str, args: Sequence[Piece], result: Type) -> Piece:
-        """An op on plain ints and bools."""
-        x, texts = args[0], [a.text for a in args]
-        match op:
-            case "abs":
-                return Piece(f"abs({x.text})", result)
-            case "sign":
-                return Piece(f"({x.text} > 0) - ({x.text} < 0)", result, SUM)
-            case "maximum" | "minimum":
-                return Piece(f"{op[:3]}({', '.join(texts)})", result)
-            case "where":
-                return Piece(f"({texts[1]} if {texts[0]} else {texts[2]})", result)
-            case "logical_and":
-                return Piece(f"{x.at(AND)} and {args[1].at(NOT)}", result, AND)
-            case "logical_or":
-                return Piece(f"{x.at(OR)} or {args[1].at(AND)}", result, OR)
-            case "logical_not":
-                return Piece(f"not {x.at(NOT)}", result, NOT)
-            case "astype" if result.dtype != x.type.dtype:
-                return Piece(f"{result.dtype}({x.text})", result)
-            case "index_update":
-                return args[1]
-        return replace(x, type=result)
-
-    def on_tensors(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def on_arrays(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
         """An op of which at least one argument or the result is a tensor."""
         x, texts = args[0], [self.tensor(a) for a in args]
         match op:
