@@ -114,6 +114,12 @@
   keys.checked = stored("gradfuzz-keys") !== "off";
   keys.addEventListener("change", () => store("gradfuzz-keys", keys.checked ? "on" : "off"));
   const link = (row) => row.querySelector("a");
+  // At once: where a browser follows a link, the focus comes a frame later, and may take keys from what was opened since.
+  const go = (hash) => {
+    history.pushState(null, "", hash);
+    $(hash.slice(1)).scrollIntoView();
+    $(hash.slice(1)).focus({ preventScroll: true });
+  };
   const move = (step) => {
     const links = visible().map(link).filter(Boolean);
     const here = document.activeElement.closest("article, tr");
@@ -121,8 +127,7 @@
     const to = links[Math.min(links.length - 1, Math.max(0, at < 0 ? 0 : at + step))];
     if (!to) return;
     if (here?.matches("article")) {
-      location.hash = to.hash;
-      $(to.hash.slice(1)).focus();
+      go(to.hash);
     } else {
       to.focus();
     }
@@ -145,6 +150,8 @@
   });
   table.addEventListener("click", (event) => {
     const a = event.target.closest("tbody a");
-    if (a) setTimeout(() => $(a.hash.slice(1))?.focus({ preventScroll: true }));
+    if (!a || !$(a.hash.slice(1)) || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(a.hash);
   });
 })();
