@@ -17,6 +17,9 @@ An adapter describes each way into its library by a class, and serves them:
 Programs are walked here: loops and branches are Python's, ints and bools that are scalars are Python's, ops on them are computed here. What
 an op function gets are tensors of the dtype it works in, and static parameters by name. An exception is the library's answer; raise
 `Unsupported` for what it cannot do, `NonFinite` for what it refuses to return.
+
+A library with loops of its own has `structured = True` and says how they are written (`while_loop`, `for_loop`, `branch`): then ints and bools are
+tensors, too. One that programs are written for as source overrides `answer`, and reads `program.form`.
 """
 
 # mypy: ignore-errors
@@ -31,7 +34,7 @@ import os
 import struct
 import sys
 
-__all__ = ["BadRequest", "NonFinite", "Program", "Unsupported", "Way", "decode_tensor", "encode_tensor", "serve"]
+__all__ = ["BadRequest", "NonFinite", "Program", "Unsupported", "Way", "arm_of", "decode_tensor", "encode_tensor", "serve"]
 
 VERSION = 1
 
@@ -66,6 +69,8 @@ class Way:
     features = ("branches", "break", "continue", "nested", "runtime_trips")
     hints = {}
     """Further fields of a way in the protocol: stride, by_shape, variant, together."""
+    structured = False
+    """Whether loops and branches are made by the three methods below, and every int and bool is a tensor."""
 
     def array(self, dtype, shape, entries):
         """A tensor of the library with these entries, in row-major order. Special floats are floats here."""
@@ -86,6 +91,34 @@ class Way:
         the last is taken along `directions`, one for each of `xs`. With no modes, the outputs are all that is asked for.
         """
         raise NotImplementedError
+
+    def while_loop(self, condition, body, carries, captures):
+        """The carries after the loop, tensors. `condition(carries, captures)` is a bool tensor, `body(carries, captures)` the next carries."""
+        raise NotImplementedError
+
+    def for_loop(self, count, body, carries, captures):
+        """The same, `body(i, carries, captures)` for i = 0, ..., count - 1. `count` is a Python int where the program says a number."""
+        if isinstance(count, int):
+            count = self.array("int64", (), [count])
+        less, add, one = self.ops["less"], self.ops["add"], self.array("int64", (), [1])
+        start = [self.array("int64", (), [0]), *carries]
+        return self.while_loop(
+            lambda cs, xs: less(cs[0], xs[0]),
+            lambda cs, xs: [add(cs[0], one), *body(cs[0], list(cs[1:]), list(xs[1:]))],
+            start,
+            [count, *captures],
+        )[1:]
+
+    def branch(self, predicate, then, otherwise, captures):
+        """The tensors of one of two: `then(captures)` or `otherwise(captures)`, lists of the same length and types."""
+        raise NotImplementedError
+
+    def answer(self, program, request, inputs):
+        """One result per point: `{"ok": (outputs, {name: derivative})}` of (dtype, shape, entries), or another arm of a reply (`arm_of`).
+
+        `inputs` are (dtype, shape, entries) with a leading axis over the points; `request` is the eval as it came.
+        """
+        return [_point(self, program, request, inputs, k) for k in range(request["count"])]
 
     def describe(self):
         """The way as hello says it."""
@@ -179,8 +212,9 @@ class Program:
     """A program that was defined, as a function of tensors. Making one looks at every op; running it executes closures."""
 
     def __init__(self, form, way, dtype, trip_limit):
+        self.form = form
+        self.dtype = dtype
         self._way = way
-        self._dtype = dtype
         self._limit = trip_limit
         self.params = [(name, _type(text)) for name, text in form["params"]]
         self._types = {name: _type(text) for name, text in form["variables"].items()}
@@ -195,7 +229,7 @@ class Program:
 
     def tensor(self, dtype, shape, entries):
         """A value of a program: a tensor, or a Python int or bool."""
-        if not shape and dtype in ("int64", "bool"):
+        if not shape and dtype in ("int64", "bool") and not self._way.structured:
             return entries[0]
         return self._way.array(dtype, shape, entries)
 
@@ -212,7 +246,7 @@ class Program:
 
     def _constant(self, dtype, shape, values):
         values = [_SPECIAL[v] if isinstance(v, str) else v for v in values]
-        name = {"float": self._dtype, "int": "int64", "bool": "bool"}[dtype]
+        name = {"float": self.dtype, "int": "int64", "bool": "bool"}[dtype]
         value = self.tensor(name, shape, [float(v) for v in values] if dtype == "float" else values)
         return lambda env: value
 
@@ -230,15 +264,17 @@ class Program:
         op, params = e["op"], {name: _tuples(value) for name, value in e["params"].items()}
         reads = [self._expression(a) for a in e["args"]]
         types = [self._type_of(a) for a in e["args"]]
-        own = all(dtype in ("int", "bool") and not shape for dtype, shape in [_type(e["type"]), *types])
+        own = not self._way.structured and all(
+            dtype in ("int", "bool") and not shape for dtype, shape in [_type(e["type"]), *types]
+        )
         if own and op in _ON_SCALARS:
             function, params = _ON_SCALARS[op], {}
-        elif op == "astype" and not types[0][1]:
+        elif op == "astype" and not types[0][1] and not self._way.structured:
             return self._cast(types[0][0], params["dtype"], reads[0])
         elif op in self._way.ops:
             function = self._way.ops[op]
             if op == "astype":
-                params["dtype"] = {"int": "int64", "float": self._dtype}.get(params["dtype"], params["dtype"])
+                params["dtype"] = {"int": "int64", "float": self.dtype}.get(params["dtype"], params["dtype"])
         else:
             raise Unsupported(f"there is no op {op} here")
         return lambda env: function(*[read(env) for read in reads], **params)
@@ -250,7 +286,7 @@ class Program:
         if wanted == "int":
             return lambda env: int(read(env))
         if own in ("int", "bool") and wanted == "float":
-            return lambda env: self._way.array(self._dtype, (), [float(read(env))])
+            return lambda env: self._way.array(self.dtype, (), [float(read(env))])
         if "astype" not in self._way.ops:
             raise Unsupported(f"there is no conversion to {wanted} here")
         return lambda env: self._way.ops["astype"](read(env), dtype=wanted)
@@ -330,6 +366,173 @@ class Program:
         return trips + 1
 
 
+class StructuredProgram(Program):
+    """A program whose loops and branches the library makes. Who breaks or continues sets a flag, and what follows is a branch on it."""
+
+    def _block(self, statements):
+        run = []
+        for k, s in enumerate(statements):
+            run.append(self._statement(s))
+            if _exits(s) and statements[k + 1 :]:
+                rest = statements[k + 1 :]
+                run.append(self._statement({"if": _ALIVE, "then": rest, "else": [], "assigns": sorted(_assigned(rest))}))
+                break
+
+        def block(env):
+            for statement in run:
+                statement(env)
+
+        return block
+
+    def _statement(self, s):
+        if s in ("break", "continue"):
+            flags = {_ALIVE: False, _BROKEN: True} if s == "break" else {_ALIVE: False}
+            return lambda env: env.update({name: self._flag(value) for name, value in flags.items()})
+        if "if" in s:
+            return self._branch(s)
+        if "for" in s:
+            return self._counted(s)
+        if "while" in s:
+            return self._repeated(s)
+        return super()._statement(s)
+
+    def _flag(self, value):
+        return self._way.array("bool", (), [value])
+
+    def _read(self, env, name):
+        """The value of a name; zeros where a branch that was left early gave it none, as nobody reads it then."""
+        if name in env:
+            return env[name]
+        dtype, shape = self._types[name]
+        zero = {"float": 0.0, "int": 0, "bool": False}[dtype]
+        return self._way.array({"float": self.dtype, "int": "int64", "bool": "bool"}[dtype], shape, [zero] * math.prod(shape))
+
+    def _branch(self, s):
+        read, then, otherwise = self._expression(s["if"]), self._block(s["then"]), self._block(s["else"])
+        assigned = [*s["assigns"], *sorted(_flags(s))]
+        captured = sorted(_names([s["then"], s["else"]]).union(assigned))
+
+        def run(env):
+            names = [n for n in captured if n in env]
+
+            def side(block):
+                def chosen(values):
+                    inner = dict(zip(names, values))
+                    block(inner)
+                    return [self._read(inner, n) for n in assigned]
+
+                return chosen
+
+            if assigned:
+                found = self._way.branch(read(env), side(then), side(otherwise), [env[n] for n in names])
+                env.update(zip(assigned, found))
+
+        return run
+
+    def _trip_of(self, s):
+        """The block of a loop as a function from carries, captures and more to the carries of the next trip."""
+        block, breaks = self._block(s["body"] if "body" in s else s["repeat"]), _BROKEN in _flags({"then": _body(s)})
+        carries = [*s["carries"], *s["results"], *([_BROKEN] if breaks else [])]
+
+        def trip(values, captures, **more):
+            env = dict(zip(s["captures"], captures), **dict(zip(carries, values)), **more)
+            env[_ALIVE] = self._flag(True)
+            block(env)
+            return [self._read(env, n) for n in carries]
+
+        return carries, breaks, trip
+
+    def _repeated(self, s):
+        carries, breaks, trip = self._trip_of(s)
+        test = self._expression(s["while"])
+
+        def goes_on(values, captures):
+            env = dict(zip(s["captures"], captures), **dict(zip(carries, values)))
+            if not breaks:
+                return test(env)
+            return self._way.ops["logical_and"](self._way.ops["logical_not"](env[_BROKEN]), test(env))
+
+        def run(env):
+            captures = [env[n] for n in s["captures"]]
+            start = [self._flag(False) if n == _BROKEN else self._read(env, n) for n in carries]
+            if "repeat" in s:  # the first trip is not tested
+                start = trip(start, captures)
+            found = self._way.while_loop(goes_on, trip, start, captures)
+            env.update((n, value) for n, value in zip(carries, found) if n != _BROKEN)
+
+        return run
+
+    def _counted(self, s):
+        carries, breaks, trip = self._trip_of(s)
+        literal = isinstance(s["count"], dict) and "int" in s["count"]
+        count, variable = (lambda env: s["count"]["int"]) if literal else self._expression(s["count"]), s["for"]
+
+        def body(i, values, captures):
+            if not breaks:
+                return trip(values, captures, **{variable: i})
+            n = len(carries)
+            return self._way.branch(
+                values[-1],
+                lambda xs: list(xs[:n]),
+                lambda xs: trip(xs[:n], xs[n + 1 :], **{variable: xs[n]}),
+                [*values, i, *captures],
+            )
+
+        def run(env):
+            captures = [env[n] for n in s["captures"]]
+            start = [self._flag(False) if n == _BROKEN else self._read(env, n) for n in carries]
+            found = self._way.for_loop(count(env), body, start, captures)
+            env.update((n, value) for n, value in zip(carries, found) if n != _BROKEN)
+
+        return run
+
+
+_ALIVE, _BROKEN = "@alive", "@broken"
+"""Whether this trip goes on, and whether the loop was left."""
+
+
+def _body(s):
+    return s["body"] if "body" in s else s["repeat"]
+
+
+def _flags(s):
+    """The flags that a branch may set."""
+    found = set()
+    for inner in [*s["then"], *s.get("else", [])]:
+        if inner in ("break", "continue"):
+            found |= {_ALIVE, _BROKEN} if inner == "break" else {_ALIVE}
+        elif "if" in inner:
+            found |= _flags(inner)
+    return found
+
+
+def _exits(s):
+    return s in ("break", "continue") or ("if" in s and bool(_flags(s)))
+
+
+def _assigned(statements):
+    """The names that these assign, the flags among them."""
+    found = set()
+    for s in statements:
+        if s in ("break", "continue"):
+            continue
+        if "assign" in s:
+            found.add(s["assign"])
+        elif "if" in s:
+            found |= _assigned(s["then"]) | _assigned(s["else"])
+        else:
+            found |= _assigned(_body(s))
+    return found
+
+
+def _names(data):
+    """Every string of a form: the names that it reads are among them."""
+    if isinstance(data, str):
+        return {data}
+    inside = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return set().union(*(_names(entry) for entry in inside))
+
+
 def _type(text):
     """("float", (3, 2)) of "float[3, 2]"."""
     dtype, _, sizes = text.partition("[")
@@ -384,7 +587,7 @@ class _Server:
                 raise Unsupported(f"there is no {kind} here")
             return {"id": number, "ok": self._answers[kind](request)}, kind != "bye"
         except Exception as error:
-            arm = _arm(error)
+            arm = arm_of(error)
             if isinstance(error, (KeyError, TypeError, AttributeError)):
                 arm = {"error": {"kind": "bad_request", "message": f"{type(error).__name__}: {error}"}}
             return {"id": number, **arm}, True
@@ -415,7 +618,7 @@ class _Server:
             if name not in self._forms:
                 raise BadRequest(f"the program {name} was never defined")
             form, trip_limit = self._forms[name]
-            self._programs[key] = Program(form, way, dtype, trip_limit)
+            self._programs[key] = (StructuredProgram if way.structured else Program)(form, way, dtype, trip_limit)
         return self._programs[key]
 
     def _eval(self, request):
@@ -432,8 +635,12 @@ class _Server:
         unknown = [n for n in request["wrt"] if n not in inputs]
         if unknown:
             raise BadRequest(f"there is no input {unknown[0]}")
-        asked = [way, program, request, inputs]
-        results = [_point(*asked, k) for k in range(count)]
+        try:
+            results = way.answer(program, request, inputs)
+        except BadRequest:
+            raise
+        except (Exception, SystemExit) as error:
+            results = [arm_of(error)] * count
         return _together(results) or {"results": [_written(r) for r in results]}
 
 
@@ -457,7 +664,7 @@ def _point(way, program, request, inputs, k):
     except BadRequest:
         raise
     except (Exception, SystemExit) as error:  # whatever the library raises is its answer
-        return _arm(error)
+        return arm_of(error)
 
 
 def _entries(way, value):
@@ -469,7 +676,8 @@ def _entries(way, value):
     return dtype, tuple(shape), entries
 
 
-def _arm(error):
+def arm_of(error):
+    """What the library raised, as an arm of a reply."""
     if isinstance(error, (Unsupported, NotImplementedError)):
         return {"unsupported": str(error) or type(error).__name__}
     kinds = ((NonFinite, "non_finite"), (BadRequest, "bad_request"), (MemoryError, "out_of_memory"))

@@ -12,19 +12,15 @@ from pathlib import Path
 
 from gradfuzz.errors import MissingExtraError, UnknownTargetError
 from gradfuzz.oracles.base import Oracle, Reference
+from gradfuzz.oracles.foreign.shipped import ADAPTERS
 
-__all__ = ["ADAPTERS", "LIBRARIES", "Available", "available", "installed", "names", "references", "resolve"]
+__all__ = ["LIBRARIES", "Available", "available", "installed", "names", "references", "resolve"]
 
 LIBRARIES: dict[str, str] = {
     "jax": "gradfuzz.oracles.jax",
     "torch": "gradfuzz.oracles.torch",
 }
 """Library -> the module whose `ways()` lists the oracles that use it. The name is also the extra to install."""
-
-ADAPTERS: dict[str, str] = {
-    "autograd": "autograd_adapter.py",
-}
-"""Library -> the script of `gradfuzz/adapters` that speaks the protocol for it, in a process of its own. The name is the distribution's, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +111,13 @@ def _ways(library: str) -> list[Oracle]:
 def _adapter(library: str) -> list[Oracle]:
     from gradfuzz.oracles.foreign.oracle import named_ways
 
-    if _version(library) is None:
-        raise MissingExtraError(f"the target {library} needs the package {library}; install it with: pip install {library}")
-    script = Path(__file__).parents[1] / "adapters" / ADAPTERS[library]
+    adapter = ADAPTERS[library]
+    if _version(adapter.distribution) is None:
+        wanted = " ".join((adapter.distribution, *adapter.requires))
+        raise MissingExtraError(
+            f"the target {library} needs the package {adapter.distribution}; install it with: pip install {wanted}"
+        )
+    script = Path(__file__).parents[1] / "adapters" / adapter.script
     return named_ways(library, shlex.join([sys.executable, str(script)]), separator=":")
 
 
@@ -149,9 +149,11 @@ def available() -> list[Available]:
     for library in LIBRARIES:
         version = _version(library)
         rows.append(Available(library, "target", version, "" if version else f"not installed: pip install 'gradfuzz[{library}]'"))
-    for library in ADAPTERS:
-        version = _version(library)
-        rows.append(Available(library, "target", version, "" if version else f"not installed: pip install {library}"))
+    for library, adapter in ADAPTERS.items():
+        version = _version(adapter.distribution)
+        rows.append(
+            Available(library, "target", version, "" if version else f"not installed: pip install {adapter.distribution}")
+        )
     rows += [Available(f"mutant:{m.alias}", "mutant", __version__, f"{m.id}: {m.summary} ({m.reported})") for m in MUTANTS]
     return rows
 

@@ -23,12 +23,13 @@ from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.oracles.foreign.conformance import conformance
 from gradfuzz.oracles.foreign.oracle import ForeignOracle, _refusal, worker
 from gradfuzz.oracles.foreign.protocol import Failure, Way
+from gradfuzz.oracles.foreign.shipped import ADAPTERS, Adapter
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import loop_program, parse
 from gradfuzz.strategies import FAMILIES, draw_many
 
-ADAPTERS = Path(__file__).parents[2] / "gradfuzz" / "adapters"
-TOY = shlex.join([sys.executable, str(ADAPTERS / "toy_adapter.py")])
+SCRIPTS = Path(__file__).parents[2] / "gradfuzz" / "adapters"
+TOY = shlex.join([sys.executable, str(SCRIPTS / "toy_adapter.py")])
 OWN = f"{shlex.quote(sys.executable)} -m gradfuzz.adapters.own"
 
 
@@ -55,7 +56,7 @@ def test_a_command_is_a_target() -> None:
 def test_the_ways_of_a_command_have_names_of_their_own(tmp_path: Path) -> None:
     script = tmp_path / "two.py"
     script.write_text(
-        f"import sys\nsys.path.insert(0, {str(ADAPTERS)!r})\nimport kit\nfrom toy_adapter import Toy\n"
+        f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\nimport kit\nfrom toy_adapter import Toy\n"
         "class Slow(Toy):\n    name, hints = 'slow', {'stride': 8, 'together': True}\n"
         "class Fast(Toy):\n    name = 'fast'\nkit.serve('two', '1', [Fast(), Slow()])\n",
         encoding="utf-8",
@@ -74,7 +75,7 @@ def test_a_command_that_says_nothing_is_no_target() -> None:
 
 
 def test_a_shipped_adapter_wants_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.ADAPTERS, "no-such-library", "toy_adapter.py")
+    monkeypatch.setitem(ADAPTERS, "no-such-library", Adapter("toy_adapter.py", "no-such-library"))
     with pytest.raises(MissingExtraError, match="pip install no-such-library"):
         resolve("no-such-library")
     assert "not installed" in next(row.note for row in registry.available() if row.name == "no-such-library")
@@ -210,9 +211,9 @@ def test_autograd_lacks_what_it_lacks(autograd: Oracle) -> None:
     assert (answer.status, answer.message) == ("unsupported", "JVP of inv wrt argnums (0,) not defined")
 
 
-@pytest.mark.parametrize("name", ["kit.py", "toy_adapter.py", "autograd_adapter.py"])
+@pytest.mark.parametrize("name", ["kit.py", *sorted(path.name for path in SCRIPTS.glob("*_adapter.py"))])
 def test_adapters_are_python_3_8_and_need_no_gradfuzz(name: str) -> None:
-    tree = ast.parse((ADAPTERS / name).read_text(encoding="utf-8"), feature_version=(3, 8))
+    tree = ast.parse((SCRIPTS / name).read_text(encoding="utf-8"), feature_version=(3, 8))
     imported = [a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names]
     imported += [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
     assert not [m for m in imported if m.partition(".")[0] == "gradfuzz"]
@@ -223,7 +224,7 @@ def test_adapters_are_python_3_8_and_need_no_gradfuzz(name: str) -> None:
 def test_what_a_library_prints_is_not_taken_for_a_reply(tmp_path: Path) -> None:
     script = tmp_path / "loud.py"
     script.write_text(
-        f"import os, sys\nsys.path.insert(0, {str(ADAPTERS)!r})\nimport kit\nfrom toy_adapter import Toy\n"
+        f"import os, sys\nsys.path.insert(0, {str(SCRIPTS)!r})\nimport kit\nfrom toy_adapter import Toy\n"
         "class Loud(Toy):\n    def differentiate(self, *args):\n        print('progress')\n        os.system('echo from a child')\n"
         "        os.write(1, b'from C\\n')\n        return super().differentiate(*args)\n"
         "kit.serve('loud', '1', [Loud()])\n",
@@ -264,7 +265,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_adapter_fails_the_check_of_that_name(name: str, tmp_path: Path) -> None:
     script = tmp_path / "broken.py"
-    head = f"import sys\nsys.path.insert(0, {str(ADAPTERS)!r})\nimport kit\nfrom toy_adapter import Dual, Toy, sin\n"
+    head = f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\nimport kit\nfrom toy_adapter import Dual, Toy, sin\n"
     body = f"class Broken(Toy):\n    {BROKEN[name]}\nkit.serve('broken', '1', [Broken()])\n"
     if name == "loops":  # the toy compares with Python's bools, which nobody asks about
         body = body.replace(

@@ -1,0 +1,27 @@
+"""The adapters that gradfuzz ships. A script in `gradfuzz/adapters` and a row here are all it takes to add one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ADAPTERS", "Adapter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """A script that speaks the protocol for a library, in a process of its own."""
+
+    script: str
+    """Its file in `gradfuzz/adapters`."""
+    distribution: str
+    """What is installed, and whose version counts: the name in the registry of its language."""
+    requires: tuple[str, ...] = ()
+    """What has to be installed beside it, as requirements ("numpy<2")."""
+    language: str = "python"
+    """Which program runs the script."""
+
+
+ADAPTERS: dict[str, Adapter] = {
+    "autograd": Adapter("autograd_adapter.py", "autograd"),
+}
+"""Targets by name."""
