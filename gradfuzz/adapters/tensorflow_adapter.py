@@ -1,0 +1,497 @@
+"""TensorFlow on the CPU. Five ways: op by op, in a graph with loops of its own, that graph by XLA, differentiated from outside, and vectorized.
+
+Reverse mode is GradientTape, forward mode ForwardAccumulator, which transposes the gradient functions; higher orders nest the two. An op is TensorFlow's own
+function wherever it has one. An op without a registered gradient, and what the documentation of one excludes, is *unsupported*; complex numbers are not asked about.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import os
+
+os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1", TF_ENABLE_ONEDNN_OPTS="0")
+
+import kit
+import numpy as np
+import tensorflow as tf
+import tensorflow.experimental.numpy as tnp
+
+__all__ = ["Eager", "Function", "Vectorized", "WhileLoop", "Xla"]
+
+# Ops -------------------------------------------------------------------------------------------------------------------
+
+
+def swapped(x):
+    return tf.linalg.matrix_transpose(x)
+
+
+def symmetric(x):
+    return (x + swapped(x)) / 2
+
+
+def spread(a, b):
+    """Two stacks of matrices with the same batch axes: these functions of TensorFlow broadcast none."""
+    batch = tf.broadcast_static_shape(a.shape[:-2], b.shape[:-2])
+    return tf.broadcast_to(a, batch + a.shape[-2:]), tf.broadcast_to(b, batch + b.shape[-2:])
+
+
+def with_columns(function):
+    """`function(a, b)` of matrices, for right sides that may be a vector."""
+
+    def call(a, b):
+        if len(b.shape) == 1:
+            return tf.squeeze(function(a, b[:, None]), -1)
+        return function(*spread(a, b))
+
+    return call
+
+
+def integer_pow(x, n):
+    return tf.pow(x, tf.constant(n, x.dtype))
+
+
+def clip(x, lower, upper):
+    low, high = tf.get_static_value(lower), tf.get_static_value(upper)
+    if low is None or high is None or np.any(low > high):
+        raise kit.Unsupported("tf.clip_by_value wants a lower bound that is not above the upper one")
+    if tf.broadcast_static_shape(tf.broadcast_static_shape(x.shape, lower.shape), upper.shape) != x.shape:
+        raise kit.Unsupported("tf.clip_by_value broadcasts the bounds alone")
+    return tf.clip_by_value(x, lower, upper)
+
+
+def argextreme(function):
+    def call(x, axis, keepdims):
+        rank = len(x.shape)
+        found = function(tf.reshape(x, [-1]), 0) if axis is None else function(x, axis)
+        if not keepdims:
+            return found
+        return tf.reshape(found, [1] * rank) if axis is None else tf.expand_dims(found, axis)
+
+    return call
+
+
+def index(x, *indices, pattern):
+    rest = iter(indices)
+    return x[tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)]
+
+
+def index_update(x, value, *indices, pattern):
+    """The place as a list of entries."""
+    if not pattern:
+        return value
+    rest, axes = iter(indices), []
+    sizes = [1 if entry == "at" else entry[2] - entry[1] for entry in pattern]
+    for axis, (entry, n) in enumerate(zip(pattern, x.shape)):
+        along = next(rest) % n if entry == "at" else tf.range(entry[1], entry[2], dtype=tf.int64)
+        shape = [size if k == axis else 1 for k, size in enumerate(sizes)]
+        axes.append(tf.broadcast_to(tf.reshape(tf.cast(along, tf.int64), shape), sizes))
+    return tf.tensor_scatter_nd_update(x, tf.stack(axes, -1), tf.reshape(value, sizes))
+
+
+def scatter_add(x, indices, updates, axis):
+    """TensorFlow scatters along the first axes."""
+    indices = tf.convert_to_tensor(indices)
+    count, rank = len(indices.shape), len(x.shape)
+    axis %= rank
+    front = [axis, *[k for k in range(rank) if k != axis]]
+    moved = list(range(axis, axis + count)) + [k for k in range(rank - 1 + count) if not axis <= k < axis + count]
+    added = tf.tensor_scatter_nd_add(tf.transpose(x, front), indices[..., None], tf.transpose(updates, moved))
+    return tf.transpose(added, np.argsort(front))
+
+
+def matmul(a, b):
+    if len(a.shape) == 1 and len(b.shape) == 1:
+        return tf.tensordot(a, b, 1)
+    if len(b.shape) == 1:
+        return tf.linalg.matvec(a, b)
+    if len(a.shape) == 1:
+        return tf.linalg.matvec(b, a, transpose_a=True)
+    return tf.linalg.matmul(a, b)
+
+
+def conv(x, kernel, strides, padding):
+    """In the layout that the CPU has: channels last, the kernel as (window..., channels, outputs)."""
+    count = len(x.shape) - 2
+    strides, padding = strides or (1,) * count, padding or ((0, 0),) * count
+    x = tf.transpose(x, [0, *range(2, count + 2), 1])
+    kernel = tf.transpose(kernel, [*range(2, count + 2), 1, 0])
+    if count == 2:
+        y = tf.nn.conv2d(x, kernel, strides, [[0, 0], *map(list, padding), [0, 0]])
+    else:
+        y = tf.nn.conv1d(tf.pad(x, [[0, 0], *padding, [0, 0]]) if any(padding[0]) else x, kernel, strides[0], "VALID")
+    return tf.transpose(y, [0, count + 1, *range(1, count + 1)])
+
+
+def tril(x, k):
+    return tf.linalg.band_part(x, -1, k) if k >= 0 else tnp.tril(x, k)
+
+
+def triu(x, k):
+    return tf.linalg.band_part(x, -k, -1) if k <= 0 else tnp.triu(x, k)
+
+
+def kron(a, b):
+    if len(a.shape) != 2 or len(b.shape) != 2:
+        raise kit.Unsupported("TensorFlow has kron of matrices, not of stacks of them")
+    return tnp.kron(a, b)
+
+
+def diagonal(x, offset):
+    if not -x.shape[-2] < offset < x.shape[-1]:
+        raise kit.Unsupported("tf.linalg.diag_part has no empty diagonals")
+    return tf.linalg.diag_part(x, k=offset)
+
+
+def trace(x, offset):
+    return tf.linalg.trace(x) if offset == 0 else tf.reduce_sum(diagonal(x, offset), -1)
+
+
+def cholesky(x, upper):
+    lower = tf.linalg.cholesky(symmetric(x))
+    return swapped(lower) if upper else lower
+
+
+def svd(x, full_matrices, part):
+    s, u, v = tf.linalg.svd(x, full_matrices=full_matrices)
+    return (u, s, swapped(v))[part]
+
+
+def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+    if unit_diagonal or not left:
+        raise kit.Unsupported("tf.linalg.triangular_solve has no unit diagonal and no right side")
+    return tf.linalg.triangular_solve(a, b, lower=lower, adjoint=transposed)
+
+
+def matrix_norm(x, ord, keepdims):
+    if ord not in ("fro", 1, 2, "inf"):
+        raise kit.Unsupported(f"tf.norm has no matrix norm {ord}")
+    return tf.norm(x, np.inf if ord == "inf" else ord, axis=[-2, -1], keepdims=keepdims)
+
+
+def vector_norm(x, ord, axis, keepdims):
+    if ord not in ("inf", 1, 2) and (isinstance(ord, str) or ord <= 0):
+        raise kit.Unsupported(f"tf.norm has no vector norm {ord}")
+    if axis is None:
+        norm = tf.norm(tf.reshape(x, [-1]), np.inf if ord == "inf" else ord)
+        return tf.reshape(norm, [1] * len(x.shape)) if keepdims else norm
+    return tf.norm(x, np.inf if ord == "inf" else ord, axis=axis, keepdims=keepdims)
+
+
+SAME = (
+    "add subtract multiply divide negative pow sin cos tan tanh exp sqrt abs sign maximum minimum where less less_equal greater"
+)
+SAME += " greater_equal equal not_equal logical_and logical_or logical_not reshape broadcast_to concat stack"
+"""Ops that are functions of tf by the same name."""
+
+OPS = {
+    **{op: getattr(tf, op) for op in SAME.split() if op not in ("concat", "stack")},
+    "all": tf.reduce_all,
+    "amax": tf.reduce_max,
+    "amin": tf.reduce_min,
+    "any": tf.reduce_any,
+    "argmax": argextreme(tf.argmax),
+    "argmin": argextreme(tf.argmin),
+    "argsort": lambda x, axis: tf.cast(tf.argsort(x, axis, stable=True), tf.int64),
+    "astype": lambda x, dtype: tf.cast(x, dtype),
+    "cholesky": cholesky,
+    "clip": clip,
+    "concat": lambda *arrays, axis: tf.concat(arrays, axis),
+    "conv": conv,
+    "cumulative_prod": tf.math.cumprod,
+    "cumulative_sum": tf.math.cumsum,
+    "det": tf.linalg.det,
+    "diagonal": diagonal,
+    "eigh": lambda x, part: tf.linalg.eigh(symmetric(x))[part],
+    "eigvalsh": lambda x: tf.linalg.eigvalsh(symmetric(x)),
+    "einsum": lambda *arrays, subscripts: tf.einsum(subscripts, *arrays),
+    "expm": tf.linalg.expm,
+    "expm1": tf.math.expm1,
+    "flip": lambda x, axis: tf.reverse(x, [axis]),
+    "index": index,
+    "index_update": index_update,
+    "integer_pow": integer_pow,
+    "inv": tf.linalg.inv,
+    "kron": kron,
+    "log": tf.math.log,
+    "log1p": tf.math.log1p,
+    "log_softmax": tf.nn.log_softmax,
+    "logsumexp": tf.reduce_logsumexp,
+    "lstsq": with_columns(tf.linalg.lstsq),
+    "matmul": matmul,
+    "matrix_norm": matrix_norm,
+    "mean": tf.reduce_mean,
+    "outer": lambda a, b: tf.tensordot(a, b, 0),
+    "permute_dims": lambda x, axes: tf.transpose(x, axes),
+    "pinv": tf.linalg.pinv,
+    "prod": tf.reduce_prod,
+    "qr": lambda x, mode, part: tf.linalg.qr(x, full_matrices=mode == "complete")[part],
+    "remainder": tf.math.floormod,
+    "scatter_add": scatter_add,
+    "slogdet": lambda x, part: tf.linalg.slogdet(x)[part],
+    "softmax": tf.nn.softmax,
+    "solve": with_columns(tf.linalg.solve),
+    "sort": tf.sort,
+    "stack": lambda *arrays, axis: tf.stack(arrays, axis),
+    "sum": tf.reduce_sum,
+    "svd": svd,
+    "svdvals": lambda x: tf.linalg.svd(x, compute_uv=False),
+    "take": lambda x, indices, axis: tf.gather(x, indices, axis=axis),
+    "take_along_axis": tnp.take_along_axis,
+    "trace": trace,
+    "triangular_solve": triangular_solve,
+    "tril": tril,
+    "triu": triu,
+    "vector_norm": vector_norm,
+}
+
+
+# Derivatives -----------------------------------------------------------------------------------------------------------
+
+ZERO = tf.UnconnectedGradients.ZERO
+
+
+def gradient(g, xs):
+    with tf.GradientTape() as tape:
+        tape.watch(xs)
+        y = g(xs)
+    return [tf.convert_to_tensor(s) for s in tape.gradient(y, xs, unconnected_gradients=ZERO)]
+
+
+def slope(g, xs, directions):
+    with tf.autodiff.ForwardAccumulator(xs, directions) as accumulator:
+        y = g(xs)
+    return tf.convert_to_tensor(accumulator.jvp(y, unconnected_gradients=ZERO))
+
+
+def inner(xs, ys):
+    return tf.add_n([tf.reduce_sum(x * y) for x, y in zip(xs, ys)])
+
+
+def derivative(f, xs, weights, directions, modes):
+    """A function of a unit direction: all outputs, and the gradient, or (in forward mode) the slope along the unit direction."""
+    outputs = []
+
+    def objective(xs):
+        outputs[:] = f(*xs)
+        pairs = [(y, w) for y, w in zip(outputs, weights) if w is not None]
+        return inner(*zip(*pairs)) if pairs else tf.zeros((), xs[0].dtype)
+
+    def along(g, mode):
+        if mode == "fwd":
+            return lambda xs: slope(g, xs, directions)
+        return lambda xs: inner(gradient(g, xs), directions)
+
+    def call(unit):
+        g = objective
+        for mode in modes[:-1]:
+            g = along(g, mode)
+        if not modes:
+            return f(*xs), []
+        found = gradient(g, xs) if modes[-1] == "rev" else [slope(g, xs, unit)]
+        return list(outputs), found
+
+    return call
+
+
+def units(xs):
+    """Every unit direction of arguments of these shapes."""
+    for k, x in enumerate(xs):
+        for place in np.ndindex(*x.shape):
+            found = [np.zeros(y.shape, y.dtype.as_numpy_dtype) for y in xs]
+            found[k][place] = 1
+            yield [tf.constant(u) for u in found]
+
+
+def gathered(call, xs, modes):
+    """Outputs and derivatives by `call(unit)`, which in forward mode is asked once for each entry."""
+    if not modes or modes[-1] == "rev":
+        return call([tf.zeros_like(x) for x in xs])
+    slopes, outputs = [], None
+    for unit in units(xs):
+        outputs, (found,) = call(unit)
+        slopes.append(found.numpy())
+    if outputs is None:
+        outputs, _ = call([tf.zeros_like(x) for x in xs])
+    gradients, rest = [], iter(slopes)
+    for x in xs:
+        dtype = slopes[0].dtype if slopes else x.dtype.as_numpy_dtype
+        gradients.append(np.array([next(rest) for _ in range(x.shape.num_elements())], dtype).reshape(x.shape))
+    return outputs, gradients
+
+
+def refusal(error):
+    """What TensorFlow says where no gradient is registered for an op."""
+    text = str(error)
+    return isinstance(error, LookupError) and ("No gradient defined" in text or "gradient registry has no entry" in text)
+
+
+# Ways ------------------------------------------------------------------------------------------------------------------
+
+
+class Eager(kit.Way):
+    """Op by op: loops and branches are Python's."""
+
+    name = "eager"
+    ops = OPS
+    modes = ("rev", "fwd")
+    orders = (0, 1, 2, 3)
+
+    def array(self, dtype, shape, entries):
+        return tf.constant(np.array(entries, dtype).reshape(shape))
+
+    def entries(self, value):
+        array = np.asarray(value)
+        return array.dtype.name, array.shape, array.ravel().tolist()
+
+    def differentiate(self, f, xs, weights, directions, modes):
+        try:
+            return gathered(derivative(f, xs, weights, directions, modes), xs, modes)
+        except LookupError as error:
+            raise kit.Unsupported(str(error)) if refusal(error) else error from None
+
+
+class WhileLoop(Eager):
+    """In a graph: loops are tf.while_loop, branches tf.cond, and the derivative is part of the graph. One graph for all points of a question."""
+
+    name = "while_loop"
+    structured = True
+    hints = {"stride": 8, "by_shape": True}
+    compiled = {}
+
+    def while_loop(self, condition, body, carries, captures):
+        return tf.nest.flatten(tf.while_loop(lambda *cs: condition(cs, captures), lambda *cs: body(cs, captures), list(carries)))
+
+    def branch(self, predicate, then, otherwise, captures):
+        return tf.nest.flatten(tf.cond(predicate, lambda: then(captures), lambda: otherwise(captures)))
+
+    def traced(self, program, wrt, modes, absent):
+        """A tf.function of inputs by name, weights, directions and a unit direction."""
+
+        def run(here, weights, directions, unit):
+            rest = iter(weights)
+            given = [None if gone else next(rest) for gone in absent]
+            xs = [here[n] for n in wrt]
+            return derivative(self.applied(program, here, wrt), xs, given, directions, modes)(unit)
+
+        return tf.function(run, **self.compiled)
+
+    def applied(self, program, here, wrt):
+        return lambda *xs: [tf.convert_to_tensor(y) for y in program(dict(here, **dict(zip(wrt, xs))))]
+
+    def answer(self, program, request, inputs):
+        modes, wrt = tuple(request["modes"]), request["wrt"]
+        absent = tuple(w is None for w in request["weights"])
+        weights = [self.array(*kit.decode_tensor(w)) for w in request["weights"] if w is not None]
+        directions = [self.array(*kit.decode_tensor(request["directions"][n])) for n in wrt] if request["directions"] else []
+        traced = self.traced(program, wrt, modes, absent)
+        points = [
+            {n: self.array(d, s[1:], np.array(e, d).reshape(s)[k]) for n, (d, s, e) in inputs.items()}
+            for k in range(request["count"])
+        ]
+        return self.answered(traced, points, wrt, modes, weights, directions)
+
+    def answered(self, traced, points, wrt, modes, weights, directions):
+        results = []
+        for here in points:
+            try:
+                xs = [here[n] for n in wrt]
+                outputs, slopes = gathered(lambda unit, here=here: traced(here, weights, directions, unit), xs, modes)
+                values = [self.entries(y) for y in outputs]
+                results.append({"ok": (values, {n: self.entries(s) for n, s in zip(wrt, slopes)} if modes else {})})
+            except Exception as error:
+                results.append(kit.arm_of(kit.Unsupported(str(error)) if refusal(error) else error))
+        return results
+
+
+class Xla(WhileLoop):
+    """The same graph, compiled by XLA, which differentiates a loop only where it knows the greatest number of trips."""
+
+    name = "xla"
+    loops = ("for",)
+    features = ("branches", "break", "continue", "nested")
+    hints = {"stride": 8, "by_shape": True, "variant": True}
+    compiled = {"jit_compile": True}
+
+    def for_loop(self, count, body, carries, captures):
+        one = self.array("int64", (), [1])
+        return tf.nest.flatten(
+            tf.while_loop(
+                lambda i, *cs: i < count,
+                lambda i, *cs: [i + one, *body(i, list(cs), captures)],
+                [self.array("int64", (), [0]), *carries],
+                maximum_iterations=count,
+            )
+        )[1:]
+
+
+class Function(WhileLoop):
+    """A graph of the program alone, called and differentiated from outside: the tape records the call of a function."""
+
+    name = "function"
+
+    def traced(self, program, wrt, modes, absent):
+        function = tf.function(lambda here: [tf.convert_to_tensor(y) for y in program(here)])
+
+        def run(here, weights, directions, unit):
+            rest = iter(weights)
+            given = [None if gone else next(rest) for gone in absent]
+
+            def f(*xs):
+                return function(dict(here, **dict(zip(wrt, xs))))
+
+            return derivative(f, [here[n] for n in wrt], given, directions, modes)(unit)
+
+        return run
+
+
+class Vectorized(WhileLoop):
+    """All points in one call, by tf.vectorized_map of the derivative."""
+
+    name = "vectorized_map"
+    hints = {"stride": 8, "by_shape": True, "together": True}
+
+    def answered(self, traced, points, wrt, modes, weights, directions):
+        stacked = {n: tf.stack([here[n] for here in points]) for n in points[0]}
+
+        @tf.function
+        def mapped(unit):
+            return tf.vectorized_map(
+                lambda here: traced.python_function(here, weights, directions, unit), stacked, fallback_to_while_loop=False
+            )
+
+        try:
+            outputs, slopes = mapped_over_units(mapped, [points[0][n] for n in wrt], modes)
+        except Exception as error:
+            missing = refusal(error) or "No pfor vectorization defined" in str(error) or "No converter defined" in str(error)
+            return [kit.arm_of(kit.Unsupported(str(error).partition("\n")[0]) if missing else error)] * len(points)
+        return [
+            {
+                "ok": (
+                    [self.entries(y[k]) for y in outputs],
+                    {n: self.entries(s[k]) for n, s in zip(wrt, slopes)} if modes else {},
+                )
+            }
+            for k in range(len(points))
+        ]
+
+
+def mapped_over_units(mapped, xs, modes):
+    """As `gathered`, where every result has a leading axis over the points."""
+    if not modes or modes[-1] == "rev":
+        return mapped([tf.zeros_like(x) for x in xs])
+    found = [mapped(unit) for unit in units(xs)]
+    outputs, _ = found[0] if found else mapped([tf.zeros_like(x) for x in xs])
+    count = len(outputs[0])
+    gradients, rest = [], iter([slopes[0].numpy() for _, slopes in found])
+    for x in xs:
+        size = x.shape.num_elements()
+        columns = np.stack([next(rest) for _ in range(size)], -1) if size else np.zeros((count, 0), x.dtype.as_numpy_dtype)
+        gradients.append(columns.reshape((count, *x.shape)))
+    return outputs, gradients
+
+
+if __name__ == "__main__":
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    kit.serve("tensorflow", tf.__version__, [Eager(), WhileLoop(), Xla(), Function(), Vectorized()])
