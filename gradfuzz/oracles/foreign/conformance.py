@@ -108,13 +108,19 @@ class _Adapter:
     def __init__(self, command: str) -> None:
         self.worker = Worker(command)
         self.oracles: list[ForeignOracle] = []
+        self.precisions: dict[str, Precision] = {}
+        """The first dtype of each way, in which it is asked where nothing else is said."""
 
     # Questions
+
+    def own(self, oracle: Oracle, array: Any) -> Any:
+        """`array` in the dtype that a way is asked in; ints and bools stay."""
+        return array.astype(FORMATS[self.precisions[oracle.name]].dtype) if array.dtype.kind == "f" else array
 
     def ask(
         self, oracle: Oracle, text: str, inputs: Sequence[dict[str, Any]], modes: tuple[Mode, ...] = (), **more: Any
     ) -> list[Answer]:
-        return oracle.answer(question(parse(text), inputs, modes, **more))
+        return oracle.answer(question(parse(text), inputs, modes, **{"precision": self.precisions[oracle.name], **more}))
 
     def supported(
         self, text: str, inputs: Sequence[dict[str, Any]], modes: tuple[Mode, ...] = ()
@@ -147,6 +153,7 @@ class _Adapter:
                 raise Failed(f"{oracle.name} does not list order 0, the outputs alone, which every way has")
             if not way.dtypes:
                 raise Failed(f"{oracle.name} lists no dtype")
+            self.precisions[oracle.name] = way.dtypes[0]
         banners = f"; {len(self.worker.banners)} lines before its hello" if self.worker.banners else ""
         names = ", ".join(o.name for o in ways)
         return f"{hello.name} {hello.version} in {hello.language}; ways: {names}{banners}"
@@ -184,7 +191,7 @@ class _Adapter:
                     refused.add(shape)
                     continue
                 (answer,) = self.answered(oracle, text, [{"x": x}])
-                same_bits(answer.values[0], x, f"{oracle.name}, shape {shape}")
+                same_bits(answer.values[0], self.own(oracle, x), f"{oracle.name}, shape {shape}")
         if () in refused:
             raise Failed("scalars are unsupported")
         return f"shapes {', '.join(str(s) for s in shapes if s not in refused)} came back" + (
@@ -197,7 +204,7 @@ class _Adapter:
             inputs = {"x": np.asarray(0.5), "n": np.asarray(-(2**53) - 1), "b": np.asarray(True)}
             (answer,) = self.answered(oracle, text, [inputs])
             for got, name in zip(answer.values, ("x", "n", "b"), strict=True):
-                same_bits(got, inputs[name], f"{oracle.name}, input {name}")
+                same_bits(got, self.own(oracle, inputs[name]), f"{oracle.name}, input {name}")
         return "an int beyond 2^53 and a bool came back beside a float"
 
     def many_points(self) -> str:
@@ -205,7 +212,7 @@ class _Adapter:
             points = [{"x": np.asarray(-k - 0.5)} for k in range(64)]
             answers = self.answered(oracle, "def f(x):\n    return x\n", points)
             for point, answer in zip(points, answers, strict=True):
-                same_bits(answer.values[0], point["x"], oracle.name)
+                same_bits(answer.values[0], self.own(oracle, point["x"]), oracle.name)
         return "64 points in one request came back in their order"
 
     def derivatives(self) -> str:
@@ -322,7 +329,7 @@ class _Adapter:
             if answer.status == "unsupported":
                 return f"unsupported: {answer.message}"
             (answer,) = self.answered(oracle, text, [{"x": x}])
-            same_bits(answer.values[0], x, oracle.name)
+            same_bits(answer.values[0], self.own(oracle, x), oracle.name)
         return f"{size:,} numbers in a line of more than {_LONG:,} bytes came back bit for bit"
 
     def same_answer(self) -> str:
