@@ -11,6 +11,7 @@
     ├── NotDifferentiableError    a derivative was asked of something that has none here
     ├── UnknownTargetError        no oracle of that name
     ├── MissingExtraError         the oracle's library is not installed
+    ├── InstallError              a target's environment cannot be made
     ├── ProtocolError             a message between gradfuzz and an adapter that is none
     ├── TargetProcessError        the process of a target died, hung, or broke the protocol
     ├── RecordError               a recorded or exported document that cannot be read
@@ -26,6 +27,7 @@ __all__ = [
     "DomainError",
     "EvaluationError",
     "GradfuzzError",
+    "InstallError",
     "MissingExtraError",
     "NotDifferentiableError",
     "PrecisionError",
@@ -86,6 +88,10 @@ class UnknownTargetError(GradfuzzError):
 
 class MissingExtraError(GradfuzzError):
     """The library behind an oracle is not installed."""
+
+
+class InstallError(GradfuzzError):
+    """The environment of a target cannot be made: no such release, no index to be reached, no space."""
 
 
 class RecordError(GradfuzzError):

@@ -1,12 +1,13 @@
-"""`--store` and `--baseline`: where findings are kept, and which of them are accepted."""
+"""`--store` and `--baseline`: where findings are kept, and which of them are accepted. Environments of targets are beside the store."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from gradfuzz.cli.shell import click
 
-__all__ = ["BASELINE", "STORE"]
+__all__ = ["BASELINE", "STORE", "installed"]
 
 STORE = click.option(
     "--store",
@@ -26,3 +27,12 @@ BASELINE = click.option(
     metavar="PATH",
     help="The file of the findings that are accepted for now.",
 )
+
+
+def installed(ctx: click.Context, store: Path, targets: Iterable[str] = ()) -> None:
+    """Makes the environments that are beside `store` those of this command, and those of `targets` that are not there yet. `InstallError` where one cannot be."""
+    from gradfuzz.oracles.foreign import managed
+
+    ctx.with_resource(managed.beside(store))
+    for target in managed.missing(targets):
+        managed.install(target, lambda words: click.echo(words, err=True))

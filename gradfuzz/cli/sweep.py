@@ -12,7 +12,7 @@ from gradfuzz.cli.arguments import names_in, whole
 from gradfuzz.cli.output import console
 from gradfuzz.cli.reporting import REPORTS, STDOUT, Streams, outputs, report
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
-from gradfuzz.cli.storage import BASELINE, STORE
+from gradfuzz.cli.storage import BASELINE, STORE, installed
 from gradfuzz.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def sweep(
     if resume and no_store:
         raise UsageError("--resume needs the store, and --no-store leaves it away; give one of them")
     files = outputs(reports)
+    installed(ctx, store, targets)
     known = baseline.read(accepted)
     config = SweepConfig(
         targets=targets or tuple(registry.installed()),

@@ -3,35 +3,61 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
+from gradfuzz.cli.storage import STORE, installed
 from gradfuzz.errors import UsageError
 
 __all__ = ["targets"]
 
 
-@click.command(short_help="List who can be asked here, and the conventions; check an adapter.")
+@click.command(short_help="List who can be asked here, and the conventions; install a release; check an adapter.")
 @click.argument(
-    "action", type=click.Choice(["list", "conventions", "check", "new"]), default="list", metavar="[list|conventions|check|new]"
+    "action",
+    type=click.Choice(["list", "conventions", "install", "remove", "check", "new"]),
+    default="list",
+    metavar="[list|conventions|install|remove|check|new]",
 )
-@click.argument("what", required=False, metavar="[CMD|FOLDER]")
+@click.argument("what", nargs=-1, metavar="[NAME[==VERSION]|CMD|FOLDER]...")
 @click.option("--lang", default="python", type=click.Choice(["python"]), help="The language of a new adapter.")
+@click.option("--with", "extra", multiple=True, metavar="REQUIREMENT", help="Install this, too ('numpy<2'). May be repeated.")
 @click.option("--ways", is_flag=True, help="Load the libraries, and list every way into them with what it can.")
+@STORE
 @FORMAT
 @click.pass_context
-def targets(ctx: click.Context, /, action: str, what: str | None, lang: str, form: str, ways: bool) -> None:
+def targets(
+    ctx: click.Context,
+    /,
+    action: str,
+    what: tuple[str, ...],
+    lang: str,
+    extra: tuple[str, ...],
+    store: Path,
+    form: str,
+    ways: bool,
+) -> None:
     """List who can be asked here, with versions, and what would have to be installed for the rest.
 
     `targets conventions` prints what the engine, JAX and Torch answer where a derivative does not exist: kinks, ties, ends of domains.
+    `targets install NAME[==VERSION]...` installs a library into an environment of its own beside the store, where sweeps find it;
+    `targets remove` takes it away.
     `targets check CMD` checks an adapter by the protocol: exit code 1 where it is broken. `targets new [FOLDER]` writes one to begin with.
     """
+    installed(ctx, store)
+    if action in ("install", "remove"):
+        from gradfuzz.cli import environments
+
+        ctx.exit(environments.install(what, extra, form) if action == "install" else environments.remove(what, form))
+    one = what[0] if what else None
+    if len(what) > 1 or (what and action in ("list", "conventions")):
+        raise UsageError(f"targets {action} takes nothing more, but there is {what[-1]!r}")
     if action in ("check", "new"):
         from gradfuzz.cli import adapters
 
-        ctx.exit(adapters.check(what, form) if action == "check" else adapters.new(what, lang))
-    if what is not None:
-        raise UsageError(f"targets {action} takes nothing more, but there is {what!r}")
+        ctx.exit(adapters.check(one, form) if action == "check" else adapters.new(one, lang))
     from gradfuzz.reports import json as documents
     from gradfuzz.reports import terminal
 
@@ -54,4 +80,15 @@ def targets(ctx: click.Context, /, action: str, what: str | None, lang: str, for
     if form == "json":
         print_json(documents.targets_document(rows))
     else:
-        print_page(terminal.targets(rows))
+        print_page(terminal.targets([_row(row) for row in rows]))
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    """With the environments as part of the note: few targets have any."""
+    own = row.get("environments", [])
+    also = [f"in environments of their own: {', '.join(own)}"] if own else []
+    return {
+        key: "; ".join(filter(None, [value, *also])) if key == "note" else value
+        for key, value in row.items()
+        if key != "environments"
+    }

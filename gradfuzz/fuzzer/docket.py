@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 
 from gradfuzz.fuzzer.batch import Raw
 from gradfuzz.fuzzer.finding import Class
-from gradfuzz.fuzzer.prove import Precedence, Proof, library, precedence, skeleton
+from gradfuzz.fuzzer.prove import Precedence, Proof, installation, precedence, skeleton
 
 __all__ = ["Docket"]
 
@@ -32,7 +32,7 @@ _DROPPED = 4
 """Disagreements of one bucket that turn out to be none, until the rest of it is only counted."""
 
 Queue = tuple[str, bool]
-"""Library, and whether it is the slow ones'."""
+"""Library, with the release where its name says which, and whether it is the slow ones'."""
 
 Bucket = tuple[str, str, Class]
 """Way, kind of check, class."""
@@ -54,7 +54,7 @@ class Docket:
 
     def queue(self, oracle_name: str) -> Queue:
         """Where the disagreements of an oracle stand."""
-        return library(oracle_name), oracle_name in self._slow
+        return installation(oracle_name), oracle_name in self._slow
 
     def known(self, queue: Queue) -> dict[str, Precedence]:
         """What the queue has brought: the skeletons of the findings' programs, and the precedence of the first of each."""

@@ -22,10 +22,11 @@ from gradfuzz.fuzzer.survey import asked, survey
 from gradfuzz.fuzzer.trial import same_kind, smallest_alike
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.printer import to_text
 from gradfuzz.programs.syntax import Const, Expr, Program
 
-__all__ = ["Precedence", "Proof", "library", "precedence", "prove", "signature", "skeleton"]
+__all__ = ["Precedence", "Proof", "installation", "library", "precedence", "prove", "signature", "skeleton"]
 
 _TIMES = 5
 """How often a shrunk disagreement is asked again."""
@@ -56,9 +57,15 @@ def _met(raw: Raw) -> Specimen:
 
 
 def library(oracle_name: str) -> str:
-    """Whose bug it is: "torch" for "torch:scan"; every mutant is its own library."""
-    base, _, rest = oracle_name.partition(":")
-    return oracle_name if base in ("mutant", "cmd") and rest else base
+    """Whose bug it is: "torch" for "torch:scan" and "torch==2.13.0:scan"; every mutant is its own library."""
+    name = TargetName.of(oracle_name)
+    return oracle_name if name.library in ("mutant", "cmd") and name.way else name.library
+
+
+def installation(oracle_name: str) -> str:
+    """What is asked, with all its ways: "torch==2.13.0" for "torch==2.13.0:scan"."""
+    name = TargetName.of(oracle_name)
+    return name.base if name.specifier else library(oracle_name)
 
 
 Precedence = tuple[int, int, str, int, str, str]
@@ -105,7 +112,7 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle, known
     clear = clearest([case for case in wrong if same_kind(case, smallest.kind, smallest.message)])
     most = worst(wrong)
     repeated = sum(same_kind(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES))
-    ways = resolve(library(target.name))
+    ways = resolve(installation(target.name))
     found = survey(specimen, smallest, target, ways, jury())
     note = " ".join(part for part in (_what(smallest), _company(specimen), found.note) if part)
     witnesses = [

@@ -13,6 +13,7 @@ from gradfuzz.fuzzer.specimen import Specimen
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialects import DIALECTS, Exhibit, dialect
 from gradfuzz.oracles.script_verdict import as_pytest
+from gradfuzz.oracles.target_name import TargetName
 
 __all__ = ["exhibit", "left_out", "ports", "reproducer"]
 
@@ -46,7 +47,7 @@ def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
 
     It needs the target's library, NumPy and mpmath; for the engine and its mutants gradfuzz itself. Empty for a target whose library writes none.
     """
-    base = target.name.partition(":")[0]
+    base = TargetName.of(target.name).library
     if base in _OWN:
         question = specimen.question([] if target.together else [case.point.inputs])
         return own_script(question, target.name, specimen.place if target.together else 0)
@@ -57,7 +58,8 @@ def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
     if not hasattr(module, "script"):
         return ""
     shown = exhibit(specimen, case, target)
-    text: str = module.script(shown.question, shown.place, target.name, shown.expected, shown.allowed, shown.across)
+    name = TargetName.of(target.name).bare
+    text: str = module.script(shown.question, shown.place, name, shown.expected, shown.allowed, shown.across)
     return text
 
 
@@ -69,7 +71,7 @@ def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature
     found: dict[str, str] = {}
     shown = exhibit(specimen, case, target)
     for name in DIALECTS:
-        if name == target.name.partition(":")[0]:
+        if name == TargetName.of(target.name).library:
             continue
         try:
             module = dialect(name)
@@ -85,5 +87,5 @@ def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature
 def left_out(specimen: Specimen, case: Case, target: Oracle) -> dict[str, str]:
     """Why the other dialects are not among the ports, by dialect."""
     shown = exhibit(specimen, case, target)
-    reasons = {name: dialect(name).unsupported(shown) for name in DIALECTS if name != target.name.partition(":")[0]}
+    reasons = {name: dialect(name).unsupported(shown) for name in DIALECTS if name != TargetName.of(target.name).library}
     return {name: reason for name, reason in reasons.items() if reason is not None}

@@ -7,12 +7,13 @@ import importlib
 import importlib.metadata
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradfuzz.errors import MissingExtraError, UnknownTargetError
 from gradfuzz.oracles.base import Oracle, Reference
 from gradfuzz.oracles.foreign.shipped import ADAPTERS
+from gradfuzz.oracles.target_name import TargetName
 
 __all__ = ["LIBRARIES", "Available", "available", "installed", "names", "references", "resolve"]
 
@@ -32,6 +33,8 @@ class Available:
     version: str | None
     """None: not installed."""
     note: str
+    environments: list[str] = field(default_factory=list)
+    """What of it is installed in environments of their own, by the names that a sweep takes."""
 
 
 def resolve(name: str, *, together: bool = False) -> list[Oracle]:
@@ -39,7 +42,8 @@ def resolve(name: str, *, together: bool = False) -> list[Oracle]:
 
     "engine" is the engine on one point at a time; `together` adds its ways that answer all points in one call. Raises `UnknownTargetError` (with the names that come close) and `MissingExtraError`.
     """
-    library, _, way = name.partition(":")
+    target = TargetName.of(name)
+    library, way = target.library, target.way
     if library == "engine":
         from gradfuzz.oracles.engine import EngineOracle
         from gradfuzz.oracles.engine_batched import EngineVectorize, EngineVmap
@@ -59,10 +63,10 @@ def resolve(name: str, *, together: bool = False) -> list[Oracle]:
     elif library == "cmd" and way:
         return _foreign(name)
     elif library in LIBRARIES or library in ADAPTERS:
-        ways = _ways(library)
+        ways = _elsewhere(target) or _ways(library)
         if not way:
             return ways
-        chosen = [o for o in ways if o.name == name]
+        chosen = [o for o in ways if o.name == target.whole]
         if chosen:
             return chosen
         raise UnknownTargetError(f"unknown target {name!r}: {library} has the ways {', '.join(o.name for o in ways)}")
@@ -108,17 +112,48 @@ def _ways(library: str) -> list[Oracle]:
     return ways
 
 
+def _elsewhere(target: TargetName) -> list[Oracle]:
+    """The ways of a target in an environment of its own: where its name says which releases, and where the library is not installed beside gradfuzz."""
+    if not target.specifier and _beside(target.library) is not None:
+        return []
+    from gradfuzz.oracles.foreign import managed
+    from gradfuzz.oracles.foreign.oracle import named_ways
+
+    if managed.find(target.base) is not None:
+        return named_ways(target.base, managed.plan(target.base).command(), separator=":")
+    if target.specifier:
+        managed.plan(target.base)  # which tells what is wrong with the name
+        raise MissingExtraError(f"{target.base} has no environment yet; make it with: gradfuzz targets install '{target.base}'")
+    return []
+
+
 def _adapter(library: str) -> list[Oracle]:
     from gradfuzz.oracles.foreign.oracle import named_ways
 
     adapter = ADAPTERS[library]
-    if _version(adapter.distribution) is None:
-        wanted = " ".join((adapter.distribution, *adapter.requires))
-        raise MissingExtraError(
-            f"the target {library} needs the package {adapter.distribution}; install it with: pip install {wanted}"
-        )
+    if _beside(library) is None:
+        raise MissingExtraError(f"the target {library} needs the package {adapter.distribution}; {_how(library)}")
     script = Path(__file__).parents[1] / "adapters" / adapter.script
     return named_ways(library, shlex.join([sys.executable, str(script)]), separator=":")
+
+
+def _beside(library: str) -> str | None:
+    """The version of a library that is installed where gradfuzz is; None for one of another language."""
+    if library not in ADAPTERS:
+        return _version(library)
+    return _version(ADAPTERS[library].distribution) if ADAPTERS[library].language == "python" else None
+
+
+def _how(library: str) -> str:
+    """How a library that is not there is installed."""
+    adapter = ADAPTERS.get(library)
+    if adapter is not None and adapter.language not in ("python", "node"):
+        return f"the first lines of {adapter.script} say how it is started"
+    own = f"install it with: gradfuzz targets install {library}"
+    if adapter is None:
+        return f"{own}, or beside gradfuzz: pip install 'gradfuzz[{library}]'"
+    packages = " ".join((adapter.distribution, *adapter.requires))
+    return f"{own}, or beside gradfuzz: pip install {packages}" if adapter.language == "python" else own
 
 
 def _version(library: str) -> str | None:
@@ -146,14 +181,14 @@ def available() -> list[Available]:
         Available("mpmath", "reference", _version("mpmath"), "central differences at two precisions and two steps"),
         Available("engine", "peer", __version__, "gradfuzz's own autodiff"),
     ]
-    for library in LIBRARIES:
-        version = _version(library)
-        rows.append(Available(library, "target", version, "" if version else f"not installed: pip install 'gradfuzz[{library}]'"))
-    for library, adapter in ADAPTERS.items():
-        version = _version(adapter.distribution)
-        rows.append(
-            Available(library, "target", version, "" if version else f"not installed: pip install {adapter.distribution}")
-        )
+    from gradfuzz.oracles.foreign.managed import everything
+
+    made = everything()
+    for library in (*LIBRARIES, *ADAPTERS):
+        version = _beside(library) or next((one.version for one in made if one.target == library), None)
+        own = [one.target for one in made if TargetName.of(one.target).library == library]
+        note = "" if version or own else f"not installed: {_how(library).removeprefix('install it with: ').partition(',')[0]}"
+        rows.append(Available(library, "target", version, note, own))
     rows += [Available(f"mutant:{m.alias}", "mutant", __version__, f"{m.id}: {m.summary} ({m.reported})") for m in MUTANTS]
     return rows
 

@@ -22,6 +22,6 @@ class Adapter:
 
 
 ADAPTERS: dict[str, Adapter] = {
-    "autograd": Adapter("autograd_adapter.py", "autograd"),
+    "autograd": Adapter("autograd_adapter.py", "autograd", ("scipy",)),
 }
 """Targets by name."""

@@ -1,0 +1,30 @@
+"""Serves oracles of a gradfuzz that is not installed where it runs: `PYTHON guest.py jax`, with the interpreter of another environment.
+
+That environment has the library and what gradfuzz requires. gradfuzz itself is taken from where this file is, and nothing else is: the
+folder around it may hold other releases of the same packages.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """What `python -m gradfuzz.adapters.own` does."""
+    package = Path(__file__).resolve().parents[1]
+    sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
+    found = importlib.util.spec_from_file_location("gradfuzz", package / "__init__.py", submodule_search_locations=[str(package)])
+    assert found is not None and found.loader is not None, "it is the package that this file is in"  # noqa: PT018
+    module = sys.modules["gradfuzz"] = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    from gradfuzz.adapters import own
+
+    own.main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()

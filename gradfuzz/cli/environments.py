@@ -1,0 +1,88 @@
+"""`gradfuzz targets install` and `gradfuzz targets remove`: the environments of targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradfuzz.cli.output import print_json
+from gradfuzz.cli.shell import CLEAN, INCOMPLETE, click
+from gradfuzz.errors import InstallError, UsageError
+
+if TYPE_CHECKING:
+    from gradfuzz.oracles.foreign.managed import Environment
+
+__all__ = ["install", "remove"]
+
+
+def install(names: Sequence[str], extra: Sequence[str], form: str) -> int:
+    """Makes the environment of each target, and prints what was done. One that cannot be made does not keep back the others. The exit code."""
+    from gradfuzz.oracles.foreign import managed
+    from gradfuzz.reports import plain
+
+    _wanted(names, "install", "warp==1.19.0")
+    for name in names:
+        managed.plan(name, extra)  # nothing is installed where a name makes no sense
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        try:
+            made, new = managed.install(name, lambda words: click.echo(words, err=True), extra)
+        except InstallError as error:
+            row: dict[str, Any] = {"target": name, "error": " ".join(str(error).split())}
+            words = row["error"]
+        else:
+            row = _row(made) | {"new": new}
+            words = f"{made.target}: {_told(made)}" + ("" if new else ", was there already")
+        rows.append(row)
+        if form == "terminal":
+            click.echo(plain.line(words), err="error" in row)
+    if form == "json":
+        print_json({"environments": rows})
+    return INCOMPLETE if any("error" in row for row in rows) else CLEAN
+
+
+def remove(names: Sequence[str], form: str) -> int:
+    """Removes the environment of each target. The exit code."""
+    from gradfuzz.oracles.foreign import managed
+    from gradfuzz.reports import plain
+
+    _wanted(names, "remove", "warp==1.19.0")
+    there = {one.target: one for one in managed.everything()}
+    unknown = [name for name in names if managed.find(name) is None]
+    if unknown:
+        told = f"those that there are: {', '.join(there)}" if there else "there are none"
+        raise UsageError(f"{unknown[0]} has no environment in {managed.root()}; {told}")
+    rows = []
+    for name in names:
+        made = managed.find(name)
+        if made is not None:
+            rows.append(_row(made))
+            words = f"{made.target}: {_told(made)}, removed"
+            managed.remove(name)
+            if form == "terminal":
+                click.echo(plain.line(words))
+    if form == "json":
+        print_json({"removed": rows})
+    return CLEAN
+
+
+def _wanted(names: Sequence[str], action: str, example: str) -> None:
+    if not names:
+        raise UsageError(f"targets {action} needs a target, as in: gradfuzz targets {action} {example}")
+
+
+def _row(made: Environment) -> dict[str, Any]:
+    return {
+        "target": made.target,
+        "distribution": made.distribution,
+        "version": made.version,
+        "folder": made.folder,
+        "requirements": list(made.requirements),
+        "installer": made.installer,
+        "seconds": made.seconds,
+        "bytes": made.size(),
+    }
+
+
+def _told(made: Environment) -> str:
+    return f"{made.distribution} {made.version} by {made.installer} in {made.seconds:.1f} s, {made.size() / 1e6:,.0f} MB, {made.folder}"

@@ -1,0 +1,257 @@
+"""How the libraries of a language get into a folder of their own, what is there, and how a script is started with them.
+
+`LANGUAGES` has a row for each language whose libraries gradfuzz can install.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from gradfuzz.errors import InstallError, UsageError
+from gradfuzz.oracles.foreign import care
+
+__all__ = ["LANGUAGES", "Language"]
+
+_OFFLINE = (
+    "NewConnectionError",
+    "ConnectTimeout",
+    "name resolution",
+    "ProxyError",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "ECONNREFUSED",
+    "(from versions: none)",
+)
+"""Of these one is in what an installer says that reached no index."""
+
+_UNKNOWN = ("No matching distribution", "no version of", "No matching version", "ETARGET", "E404")
+"""And of these in what one says that found no such release."""
+
+_QUOTED = 3
+"""Lines of a log that an error quotes."""
+
+_ENDS = 150
+"""Characters that are quoted of a long line, at either end."""
+
+_SHARES_PIP = Version("22.3")
+"""From this release on pip installs into other environments, and they need none of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """What is done for all libraries of one language."""
+
+    requirement: Callable[[str, str], str]
+    """A distribution and which of its releases, as the installer wants it said."""
+    install: Callable[[Path, Sequence[str], Path], str]
+    """Installs requirements into a new folder; what the installers say goes into a log. The installer's name. `InstallError` where it cannot be."""
+    version: Callable[[Path, str], str | None]
+    """The release of a distribution that is in a folder; None where there is none that works."""
+    command: Callable[[Path, Path], list[str]]
+    """How a script is started with what is in a folder."""
+    releases: Callable[[str], list[str]]
+    """The releases of a distribution that can be installed here, the oldest first. `InstallError` where nobody can tell."""
+
+
+# Python ----------------------------------------------------------------------------------------------------------------
+
+
+def _python(folder: Path) -> Path:
+    return folder / "bin" / "python"
+
+
+def _install_python(folder: Path, requirements: Sequence[str], log: Path) -> str:
+    """uv where there is one; pip where there is none, and where uv fails, which reads no configuration of pip."""
+    python, here = str(_python(folder)), sys.executable
+    uv = shutil.which("uv")
+    if uv is not None:
+        made = _run([uv, "venv", "--python", here, str(folder)], log)
+        if made and _run([uv, "pip", "install", "--python", python, *requirements], log):
+            return "uv"
+        _empty(folder)
+    if _pip_is_here():
+        commands = (
+            [here, "-m", "venv", "--without-pip", str(folder)],
+            [here, "-m", "pip", "--python", python, "install", *requirements],
+        )
+    else:
+        commands = [here, "-m", "venv", str(folder)], [python, "-m", "pip", "install", *requirements]
+    if all(_run(command, log) for command in commands):
+        return "pip"
+    raise _failure(requirements, log)
+
+
+def _pip_is_here() -> bool:
+    return importlib.util.find_spec("pip") is not None and Version(importlib.metadata.version("pip")) >= _SHARES_PIP
+
+
+def _python_version(folder: Path, distribution: str) -> str | None:
+    """None, too, where the interpreter that the environment was made with is gone."""
+    if not _python(folder).exists():
+        return None
+    places = [str(place) for place in folder.glob("lib/python*/site-packages")]
+    found = next(iter(importlib.metadata.distributions(name=distribution, path=places)), None)
+    return None if found is None else found.version
+
+
+def _python_releases(distribution: str) -> list[str]:
+    if importlib.util.find_spec("pip") is None:
+        raise InstallError(f"the releases of {distribution} cannot be listed without pip; name them: --versions 1.0,1.1,1.2")
+    command = [sys.executable, "-m", "pip", "index", "versions", "--pre", distribution]
+    lines = _output(command, f"the releases of {distribution} cannot be listed").splitlines()
+    told = next((line.partition(":")[2] for line in lines if line.startswith("Available versions:")), "")
+    return _sorted(told.split(","))
+
+
+# Node ------------------------------------------------------------------------------------------------------------------
+
+
+def _node_requirement(distribution: str, specifier: str) -> str:
+    if "~=" in specifier or "!=" in specifier:
+        raise UsageError(f"npm does not know {specifier!r}; give a release, as in ==1.2.3, or a range, as in >=1.2,<2")
+    return f"{distribution}@{specifier.removeprefix('==').replace(',', ' ')}" if specifier else distribution
+
+
+def _install_node(folder: Path, requirements: Sequence[str], log: Path) -> str:
+    folder.mkdir(parents=True)
+    if not _run(["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", *requirements], log):
+        raise _failure(requirements, log)
+    return "npm"
+
+
+def _node_version(folder: Path, distribution: str) -> str | None:
+    try:
+        package = json.loads((folder / "node_modules" / distribution / "package.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return str(package.get("version"))
+
+
+def _node_command(folder: Path, script: Path) -> list[str]:
+    return ["env", f"NODE_PATH={folder / 'node_modules'}", "node", str(script)]
+
+
+def _node_releases(distribution: str) -> list[str]:
+    words = f"the releases of {distribution} cannot be listed"
+    told = json.loads(_output(["npm", "view", distribution, "versions", "--json"], words))
+    return _sorted([told] if isinstance(told, str) else told)
+
+
+LANGUAGES: dict[str, Language] = {
+    "python": Language(
+        lambda distribution, specifier: f"{distribution}{specifier}",
+        _install_python,
+        _python_version,
+        lambda folder, script: [str(_python(folder)), "-E", "-s", str(script)],
+        _python_releases,
+    ),
+    "node": Language(_node_requirement, _install_node, _node_version, _node_command, _node_releases),
+}
+"""By the name that adapters give their language."""
+
+
+# Processes -------------------------------------------------------------------------------------------------------------
+
+
+def _run(command: Sequence[str], log: Path) -> bool:
+    """Whether it went well. What it says is added to the log; it ends when this process does."""
+    with log.open("ab") as file:
+        file.write(f"$ {shlex.join(command)}\n".encode())
+        file.flush()
+        try:
+            child = subprocess.Popen(  # noqa: S603 - an installer, without a shell
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=_environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            file.write(f"ERROR: {command[0]} cannot be started: {error.strerror}\n".encode())
+            return False
+        care.begun(child.pid)
+        try:
+            return child.wait() == 0
+        except BaseException:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            raise
+        finally:
+            care.ended(child.pid)
+
+
+def _output(command: Sequence[str], otherwise: str) -> str:
+    """What a command writes to stdout. `InstallError` with the words `otherwise` where it fails."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=_environment())  # noqa: S603 - no shell
+    except OSError as error:
+        raise InstallError(
+            f"{otherwise}: {command[0]} cannot be started: {error.strerror}; name them: --versions 1.0,1.1,1.2"
+        ) from error
+    if done.returncode:
+        raise InstallError(f"{otherwise}: {_told(done.stderr)}; name them: --versions 1.0,1.1,1.2")
+    return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    """This process's, without what would show the installer packages from elsewhere."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+    return {**kept, "PYTHONNOUSERSITE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+
+
+def _empty(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+# Words -----------------------------------------------------------------------------------------------------------------
+
+
+def _failure(requirements: Sequence[str], log: Path) -> InstallError:
+    """What went wrong, by the last lines of the log, and what can be done about it."""
+    text = log.read_text(encoding="utf-8", errors="replace").rpartition("\n$ ")[2]
+    if any(sign in text for sign in _OFFLINE):
+        advice = "No index of packages was reached, or it has no such package: is there a network, and does the installer's configuration name an index?"
+    elif any(sign in text for sign in _UNKNOWN):
+        advice = "There is no such release for this interpreter and platform; name another one."
+    else:
+        advice = "A release that has no package for this interpreter and platform cannot be had; another one may."
+    return InstallError(f"{' '.join(requirements)} cannot be installed: {_told(text)}. {advice} All that was said is in {log}")
+
+
+def _told(text: str) -> str:
+    """The lines that matter of what an installer said, in one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("WARNING")]
+    errors = [line for line in lines if line.lower().startswith(("error:", "npm error", "npm err!"))]
+    chosen = [line.partition(":")[2].strip() if line.lower().startswith("error:") else line for line in errors or lines]
+    return " | ".join(map(_short, dict.fromkeys(chosen[-_QUOTED:]))).rstrip(".") or "nothing was said"
+
+
+def _short(line: str) -> str:
+    """Its beginning and its end: lists of releases are long, and the newest are last."""
+    return line if len(line) <= 2 * _ENDS else f"{line[:_ENDS]} ... {line[-_ENDS:]}"
+
+
+def _sorted(versions: Iterable[str]) -> list[str]:
+    """The oldest first; what is no version is left out."""
+    found: dict[Version, str] = {}
+    for text in versions:
+        try:
+            found[Version(text.strip())] = text.strip()
+        except InvalidVersion:
+            continue
+    return [found[version] for version in sorted(found)]

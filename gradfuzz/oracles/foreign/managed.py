@@ -1,0 +1,317 @@
+"""Environments of their own for targets: "warp==1.19.0" is installed into `.gradfuzz/envs/warp-1.19.0`, and its adapter runs there.
+
+So releases and systems whose requirements exclude each other are asked side by side. An environment is made once, by whoever comes first, and
+then only used. It counts once its marker is there, which is written last: what was interrupted is removed and made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.metadata
+import os
+import re
+import shlex
+import shutil
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from packaging.requirements import Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from gradfuzz.errors import InstallError, UnknownTargetError, UsageError
+from gradfuzz.oracles.foreign.installers import LANGUAGES, Language
+from gradfuzz.oracles.foreign.shipped import ADAPTERS
+from gradfuzz.oracles.registry import LIBRARIES
+from gradfuzz.oracles.target_name import TargetName
+
+__all__ = ["VARIABLE", "Environment", "Plan", "beside", "everything", "find", "install", "missing", "plan", "remove", "root"]
+
+VARIABLE = "GRADFUZZ_ENVS"
+"""The environment variable that says where environments are. Worker processes read it, too."""
+
+_MARKER = "gradfuzz.json"
+
+_PACKAGE = Path(__file__).parents[2]
+
+_UNDECLARED: dict[str, tuple[tuple[str, str], ...]] = {
+    "autograd": (("<1.7", "numpy<2"),),  # they read numpy.linalg.linalg
+}
+"""What releases require and do not say: (which releases, requirement) by distribution."""
+
+_WORDS = {"===": "is", "==": "", "~=": "like", "!=": "not", "<=": "upto", ">=": "from", "<": "below", ">": "above"}
+"""Specifiers in the names of folders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How an environment is made."""
+
+    name: TargetName
+    distribution: str
+    language: Language
+    requirements: tuple[str, ...]
+    script: Path
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        return root() / _folder(self.name)
+
+    def command(self) -> str:
+        """What starts the adapter in the environment."""
+        return shlex.join([*self.language.command(self.folder, self.script), *self.arguments])
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """One that is there, as its marker tells."""
+
+    target: str
+    """The name without a way: "warp==1.19.0", or "warp" for what was the newest when it was made."""
+    distribution: str
+    version: str
+    requirements: tuple[str, ...]
+    installer: str
+    seconds: float
+    folder: str = ""
+
+    def size(self) -> int:
+        """Bytes on disk; what is linked counts once, as the installer may share files between environments."""
+        seen: dict[int, int] = {}
+        for file in Path(self.folder).rglob("*"):
+            with contextlib.suppress(OSError):
+                status = file.lstat()
+                seen[status.st_ino] = status.st_blocks * 512
+        return sum(seen.values())
+
+
+# Places ----------------------------------------------------------------------------------------------------------------
+
+
+def root() -> Path:
+    """The folder of all environments."""
+    return Path(os.environ.get(VARIABLE) or Path(".gradfuzz") / "envs").absolute()
+
+
+@contextlib.contextmanager
+def beside(store: Path) -> Iterator[None]:
+    """Environments are in the folder of `store`, unless the environment variable says otherwise; for this process and those that it starts."""
+    if os.environ.get(VARIABLE):
+        yield
+        return
+    os.environ[VARIABLE] = str((store.parent / "envs").absolute())
+    try:
+        yield
+    finally:
+        os.environ.pop(VARIABLE, None)
+
+
+def _folder(name: TargetName) -> str:
+    """The name of an environment's folder: letters, digits and what needs no quotes."""
+    parts = [name.library]
+    for part in name.specifier.split(",") if name.specifier else []:
+        sign = next((sign for sign in _WORDS if part.startswith(sign)), "")
+        parts.append(_WORDS.get(sign, "") + part.removeprefix(sign))
+    return re.sub(r"[^\w.+-]", "_", "-".join(parts))
+
+
+def _make_root() -> Path:
+    """git overlooks what is in `.gradfuzz`, as it does where a store came first."""
+    place = root()
+    try:
+        if place.parent.name == ".gradfuzz" and not place.parent.exists():
+            place.parent.mkdir(parents=True)
+            (place.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InstallError(
+            f"the folder {place} cannot be made: {error.strerror or error}; {VARIABLE} names another one"
+        ) from error
+    return place
+
+
+# What there is ---------------------------------------------------------------------------------------------------------
+
+
+def plan(target: str, extra: Sequence[str] = ()) -> Plan:
+    """How the environment of a target would be made; `extra` are requirements more.
+
+    Raises `UnknownTargetError` where there is no such target, `UsageError` for one that has no environments, and where a specifier is none.
+    """
+    name = TargetName.of(target)
+    if name.library not in (*LIBRARIES, *ADAPTERS):
+        known = ", ".join((*LIBRARIES, *ADAPTERS))
+        raise UnknownTargetError(f"there is nothing to install for {target!r}; the targets with environments are {known}")
+    try:
+        SpecifierSet(name.specifier)
+    except InvalidSpecifier as error:
+        raise UsageError(
+            f"{name.specifier!r} in {target!r} names no releases; write NAME==1.2.3, or quote NAME>=1.2,<2"
+        ) from error
+    arguments: tuple[str, ...] = ()
+    if name.library in LIBRARIES:  # gradfuzz has their oracles itself, and runs in their environments, too
+        language, distribution = LANGUAGES["python"], name.library
+        script, arguments, also = _PACKAGE / "adapters" / "guest.py", (name.library,), _own_requirements()
+    else:
+        adapter = ADAPTERS[name.library]
+        found = LANGUAGES.get(adapter.language)
+        if found is None:
+            raise UsageError(
+                f"{name.library} is asked in {adapter.language}, whose packages gradfuzz does not install: the first lines of {adapter.script} "
+                "say what it needs and how it is started, as a target cmd:COMMAND"
+            )
+        language, distribution = found, adapter.distribution
+        script, also = _PACKAGE / "adapters" / adapter.script, adapter.requires
+    wanted = language.requirement(distribution, name.specifier)
+    return Plan(
+        name, distribution, language, (wanted, *also, *_undeclared(distribution, name.version), *extra), script, arguments
+    )
+
+
+def _undeclared(distribution: str, version: str) -> list[str]:
+    return [
+        needs
+        for which, needs in _UNDECLARED.get(distribution, ())
+        if version and SpecifierSet(which).contains(version, prereleases=True)
+    ]
+
+
+def _own_requirements() -> tuple[str, ...]:
+    """What gradfuzz itself requires, without extras."""
+    try:
+        found = importlib.metadata.requires("gradfuzz") or []
+    except importlib.metadata.PackageNotFoundError:  # a checkout that nobody installed
+        found = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    wanted = map(Requirement, found)
+    return tuple(str(r) for r in wanted if r.marker is None or r.marker.evaluate({"extra": ""}))
+
+
+def find(target: str) -> Environment | None:
+    """The environment of a target, where there is one that is whole; the way in its name does not matter."""
+    return _read(root() / _folder(TargetName.of(target)))
+
+
+def everything() -> list[Environment]:
+    """All that there are, by name."""
+    place = root()
+    found = [_read(folder) for folder in sorted(place.iterdir())] if place.is_dir() else []
+    return [one for one in found if one is not None]
+
+
+def missing(targets: Iterable[str]) -> list[str]:
+    """Of targets those that name releases and have no environment yet, without their ways, each once."""
+    named = dict.fromkeys(name.base for name in map(TargetName.of, targets) if name.specifier)
+    return [base for base in named if _fitting(plan(base)) is None]
+
+
+def _read(folder: Path) -> Environment | None:
+    try:
+        known = msgspec.json.decode((folder / _MARKER).read_bytes(), type=Environment)
+    except (OSError, msgspec.DecodeError):
+        return None
+    library = TargetName.of(known.target).library
+    language = ADAPTERS[library].language if library in ADAPTERS else "python"
+    if language in LANGUAGES and LANGUAGES[language].version(folder, known.distribution) is None:
+        return None
+    return msgspec.structs.replace(known, folder=str(folder))
+
+
+# Making ----------------------------------------------------------------------------------------------------------------
+
+
+def _nobody(words: str) -> None:
+    """Hears what is told."""
+
+
+def install(target: str, tell: Callable[[str], None] = _nobody, extra: Sequence[str] = ()) -> tuple[Environment, bool]:
+    """The environment of a target, and whether it had to be made; `extra` are requirements more, and `tell` hears what takes time.
+
+    Raises `InstallError` where it cannot be made, and what `plan` raises.
+    """
+    wanted = plan(target, extra)
+    known = _fitting(wanted)
+    if known is not None:
+        return known, False
+    _make_root()
+    with _locked(wanted.folder, tell):
+        known = _fitting(wanted)  # somebody else has made it in the meantime
+        if known is not None:
+            return known, False
+        return _made(wanted, tell), True
+
+
+def _fitting(wanted: Plan) -> Environment | None:
+    """The environment that is there, if it has all that is wanted now."""
+    known = find(wanted.name.base)
+    return known if known is not None and set(wanted.requirements) <= set(known.requirements) else None
+
+
+def _made(wanted: Plan, tell: Callable[[str], None]) -> Environment:
+    folder, log = wanted.folder, wanted.folder.with_name(f"{wanted.folder.name}.log")
+    tell(f"Installing {wanted.requirements[0]} into {_shown(folder)}")
+    begun = time.monotonic()
+    try:
+        log.unlink(missing_ok=True)
+        _removed(folder)
+        installer = wanted.language.install(folder, wanted.requirements, log)
+        version = wanted.language.version(folder, wanted.distribution)
+        if version is None:
+            raise InstallError(f"{wanted.requirements[0]} was installed, and is not there; what {installer} said is in {log}")
+        made = Environment(
+            wanted.name.base, wanted.distribution, version, wanted.requirements, installer, round(time.monotonic() - begun, 1)
+        )
+        _mark(folder, made)
+    except OSError as error:
+        _removed(folder)
+        raise InstallError(f"{folder} cannot be written: {error.strerror or error}; {VARIABLE} names another folder") from error
+    except BaseException:
+        _removed(folder)
+        raise
+    return msgspec.structs.replace(made, folder=str(folder))
+
+
+def _mark(folder: Path, made: Environment) -> None:
+    """All of it or nothing."""
+    passing = folder / f"{_MARKER}.new"
+    passing.write_bytes(msgspec.json.format(msgspec.json.encode(made)))
+    passing.replace(folder / _MARKER)
+
+
+def remove(target: str) -> Environment | None:
+    """Removes the environment of a target; what it was, None where there was none."""
+    name = TargetName.of(target)
+    folder = root() / _folder(name)
+    known = find(name.base)
+    if not folder.exists():
+        return None
+    with _locked(folder, _nobody):
+        _removed(folder)
+    folder.with_name(f"{folder.name}.log").unlink(missing_ok=True)
+    return known
+
+
+def _removed(folder: Path) -> None:
+    """The marker goes first: what is half removed does not count."""
+    (folder / _MARKER).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
+    """One process at a time makes or removes an environment; the others wait. The system unlocks for one that dies."""
+    with folder.with_name(f"{folder.name}.lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell(f"Waiting for another process that installs into {_shown(folder)}")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _shown(folder: Path) -> Path:
+    """As short as can be said here."""
+    return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
