@@ -102,6 +102,11 @@ function parse(text) {
 }
 
 function written(reply) {
+  try {
+    return JSON.stringify(reply);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error; // a BigInt
+  }
   const marked = JSON.stringify(reply, (key, value) => (typeof value === "bigint" ? `\0${value}` : value));
   return marked.replace(/"\\u0000(-?\d+)"/g, "$1");
 }
@@ -153,7 +158,7 @@ function encodeTensor(dtype, shape, entries) {
     return { dtype, shape, base64: Buffer.from(array.buffer).toString("base64") };
   }
   if (dtype === "bool") return { dtype, shape, data: Array.from(entries, Boolean) };
-  if (isInt(dtype)) return { dtype, shape, data: Array.from(entries, BigInt) };
+  if (isInt(dtype)) return { dtype, shape, data: Array.from(entries, (v) => (Number.isSafeInteger(Number(v)) ? Number(v) : v)) };
   return { dtype, shape, data: Array.from(entries, (v) => (Number.isFinite(v) ? (Object.is(v, -0) ? "-0.0" : v) : String(v))) };
 }
 
