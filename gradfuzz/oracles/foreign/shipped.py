@@ -23,5 +23,8 @@ class Adapter:
 
 ADAPTERS: dict[str, Adapter] = {
     "autograd": Adapter("autograd_adapter.py", "autograd", ("scipy",)),
+    "tensorflow": Adapter("tensorflow_adapter.py", "tensorflow"),
+    "paddle": Adapter("paddle_adapter.py", "paddlepaddle"),
+    "warp": Adapter("warp_adapter.py", "warp-lang"),
 }
 """Targets by name."""
