@@ -1,0 +1,283 @@
+"""PaddlePaddle on the CPU. Loops are Python's and record a tape ("dygraph"), or they are `static.nn.while_loop` and `cond` in a graph ("static").
+
+Reverse mode by `paddle.grad` and `static.gradients`; a second order by `create_graph=True`. Ops without a second derivative raise, which is
+*unsupported*. Complex numbers are not asked about.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import warnings
+
+import kit
+import numpy as np
+import paddle
+from paddle.nn import functional
+
+__all__ = ["Dygraph", "Outputs"]
+
+PLACE = paddle.CPUPlace()
+
+
+def tensor(value):
+    """Python's bools and ints as tensors; tensors as they are."""
+    if isinstance(value, bool):
+        return paddle.full([], value, "bool")
+    return paddle.full([], value, "int64") if isinstance(value, int) else value
+
+
+def of_tensors(function):
+    """`function`, of which an operand may be a bool or an int of Python's."""
+    return lambda *args, **params: function(*[tensor(a) for a in args], **params)
+
+
+def index_key(pattern, indices):
+    rest = iter(indices)
+    return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
+
+
+def index(x, *indices, pattern):
+    return x[index_key(pattern, indices)] if pattern else x
+
+
+def index_update(x, value, *indices, pattern):
+    if not pattern:
+        return value
+    result = x.clone()
+    result[index_key(pattern, indices)] = value
+    return result
+
+
+def take(x, indices, axis):
+    if len(indices.shape) == 1:
+        return paddle.index_select(x, indices, axis)
+    return x[(*[slice(None)] * (axis % x.ndim), indices)]
+
+
+def scatter_add(x, indices, updates, axis):
+    if len(indices.shape) != 1:
+        raise kit.Unsupported("paddle.index_add takes indices with one axis")
+    return paddle.index_add(x, indices, axis, updates)
+
+
+def reducing(function):
+    """`function` over axes; of no axes at all it is the identity, where Paddle means all of them."""
+
+    def call(x, axis, keepdims):
+        if axis == ():
+            raise kit.Unsupported("an empty list of axes means all of them in Paddle")
+        return function(x, axis=axis, keepdim=keepdims)
+
+    return call
+
+
+def argextreme(function):
+    return lambda x, axis, keepdims: function(x, axis=axis, keepdim=keepdims)
+
+
+def clip(x, lower, upper):
+    """paddle.clip takes numbers as bounds, and no derivative by them."""
+    return paddle.minimum(paddle.maximum(x, lower), upper)
+
+
+def pairs(padding):
+    return [n for pair in padding for n in pair]
+
+
+def conv(x, kernel, strides, padding):
+    count = x.ndim - 2
+    apply = functional.conv1d if count == 1 else functional.conv2d
+    return apply(x, kernel, stride=list(strides or [1] * count), padding=pairs(padding or [(0, 0)] * count))
+
+
+def window_sum(x, window, strides, padding):
+    """Average pooling that divides by 1."""
+    rank = x.ndim
+    if rank > 3:
+        raise kit.Unsupported("Paddle's pooling has windows of at most three axes")
+    more = max(0, 2 - rank)
+    window, strides = [1] * more + list(window), [1] * more + list(strides or [1] * rank)
+    padding = pairs([(0, 0)] * more + list(padding or [(0, 0)] * rank))
+    pool = functional.avg_pool3d if rank == 3 else functional.avg_pool2d
+    y = pool(paddle.reshape(x, [1] * (2 + more) + list(x.shape)), window, strides, padding, exclusive=False, divisor_override=1)
+    return paddle.reshape(y, y.shape[2 + more :])
+
+
+def symmetric(x):
+    return (x + paddle.linalg.matrix_transpose(x)) / 2
+
+
+def lu(x, part):
+    return paddle.linalg.lu_unpack(*paddle.linalg.lu(x))[part]
+
+
+def solve(a, b):
+    if b.ndim == 1 and a.ndim > 2:
+        raise kit.Unsupported("paddle.linalg.solve does not say what a vector is to a stack of matrices")
+    return paddle.linalg.solve(a, b)
+
+
+def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+    if not left:
+        raise kit.Unsupported("paddle.linalg.triangular_solve has no right side")
+    return paddle.linalg.triangular_solve(a, b, upper=not lower, transpose=transposed, unitriangular=unit_diagonal)
+
+
+def order(ord):
+    return {"inf": float("inf"), "-inf": float("-inf")}.get(ord, ord)
+
+
+def matrix_norm(x, ord, keepdims):
+    return paddle.linalg.matrix_norm(x, order(ord), keepdim=keepdims)
+
+
+def vector_norm(x, ord, axis, keepdims):
+    return paddle.linalg.vector_norm(x, order(ord), axis, keepdims)
+
+
+def matrices_only(function):
+    def call(*arrays, **params):
+        if any(a.ndim != 2 for a in arrays):
+            raise kit.Unsupported("Paddle has this for matrices only, or batches it otherwise")
+        return function(*arrays, **params)
+
+    return call
+
+
+def pinv(x):
+    return paddle.linalg.pinv(x, rcond=np.finfo(entry_dtype(x)).eps * max(x.shape[-2:]))
+
+
+def entry_dtype(x):
+    return str(x.dtype).rpartition(".")[2]
+
+
+SAME = "add subtract multiply divide sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where less_equal"
+SAME += " greater_equal equal not_equal logical_and logical_or logical_not remainder pow outer matmul"
+"""Ops of the same name that take operands alone."""
+
+OPS = {
+    **{op: of_tensors(getattr(paddle, op)) for op in SAME.split()},
+    "all": reducing(paddle.all),
+    "amax": reducing(paddle.amax),
+    "amin": reducing(paddle.amin),
+    "any": reducing(paddle.any),
+    "argmax": argextreme(paddle.argmax),
+    "argmin": argextreme(paddle.argmin),
+    "argsort": lambda x, axis: paddle.argsort(x, axis, stable=True),
+    "astype": lambda x, dtype: paddle.cast(tensor(x), dtype),
+    "broadcast_to": lambda x, shape: paddle.broadcast_to(x, list(shape)),
+    "cholesky": lambda x, upper: paddle.linalg.cholesky(symmetric(x), upper),
+    "clip": of_tensors(clip),
+    "concat": lambda *arrays, axis: paddle.concat(list(arrays), axis),
+    "conv": conv,
+    "cumulative_max": lambda x, axis: paddle.cummax(x, axis)[0],
+    "cumulative_prod": paddle.cumprod,
+    "cumulative_sum": paddle.cumsum,
+    "det": paddle.linalg.det,
+    "diagonal": lambda x, offset: paddle.diagonal(x, offset, -2, -1),
+    "eigh": lambda x, part: paddle.linalg.eigh(symmetric(x))[part],
+    "eigvalsh": lambda x: paddle.linalg.eigvalsh(symmetric(x)),
+    "einsum": lambda *arrays, subscripts: paddle.einsum(subscripts, *arrays),
+    "expm": paddle.linalg.matrix_exp,
+    "flip": paddle.flip,
+    "greater": of_tensors(paddle.greater_than),
+    "index": index,
+    "index_update": index_update,
+    "integer_pow": lambda x, n: paddle.pow(x, n),
+    "inv": paddle.linalg.inv,
+    "kron": matrices_only(paddle.kron),
+    "less": of_tensors(paddle.less_than),
+    "log_softmax": functional.log_softmax,
+    "logsumexp": reducing(paddle.logsumexp),
+    "lu": lu,
+    "matrix_norm": matrix_norm,
+    "matrix_power": lambda x, n: paddle.linalg.matrix_power(x, n),
+    "mean": reducing(paddle.mean),
+    "negative": paddle.neg,
+    "permute_dims": lambda x, axes: paddle.transpose(x, list(axes)),
+    "pinv": pinv,
+    "prod": reducing(paddle.prod),
+    "qr": lambda x, mode, part: paddle.linalg.qr(x, mode)[part],
+    "reshape": lambda x, shape: paddle.reshape(x, list(shape)),
+    "scatter_add": scatter_add,
+    "slogdet": lambda x, part: paddle.linalg.slogdet(x)[part],
+    "softmax": functional.softmax,
+    "solve": solve,
+    "sort": lambda x, axis: paddle.sort(x, axis),
+    "stack": lambda *arrays, axis: paddle.stack([tensor(a) for a in arrays], axis),
+    "sum": reducing(paddle.sum),
+    "svd": lambda x, full_matrices, part: paddle.linalg.svd(x, full_matrices)[part],
+    "svdvals": paddle.linalg.svdvals,
+    "take": take,
+    "take_along_axis": paddle.take_along_axis,
+    "trace": lambda x, offset: paddle.trace(x, offset, -2, -1),
+    "triangular_solve": triangular_solve,
+    "tril": lambda x, k: paddle.tril(x, k),
+    "triu": lambda x, k: paddle.triu(x, k),
+    "vector_norm": vector_norm,
+    "window_sum": window_sum,
+}
+
+
+class Dygraph(kit.Way):
+    """Eager mode: programs run in Python, and Paddle records a tape."""
+
+    name = "dygraph"
+    ops = OPS
+    modes = ("rev",)
+    orders = (0, 1, 2, 3)
+
+    def array(self, dtype, shape, entries):
+        return paddle.to_tensor(np.array(entries, dtype).reshape(shape), place=PLACE)
+
+    def entries(self, value):
+        array = value.numpy()
+        return array.dtype.name, array.shape, array.ravel().tolist()
+
+    def differentiate(self, f, xs, weights, directions, modes):
+        for x in xs:
+            x.stop_gradient = False
+        outputs = f(*xs)
+        pairs = [(y, w) for y, w in zip(outputs, weights) if w is not None]
+        for _ in modes[:-1]:
+            pairs = list(zip(self.reverse(pairs, xs, True), directions))
+        return outputs, self.reverse(pairs, xs, False) if modes else []
+
+    def reverse(self, pairs, xs, again):
+        """The gradient of F, the sum of <weight, y> over `pairs` (y, weight)."""
+        active = [(y, w) for y, w in pairs if not y.stop_gradient]
+        if not active:
+            return [paddle.zeros_like(x) for x in xs]
+        ys, ws = self.targets(active)
+        try:
+            found = paddle.grad(ys, xs, ws, create_graph=again, retain_graph=True, allow_unused=True)
+        except RuntimeError as error:
+            if "doesn't have any grad op" in str(error):
+                raise kit.Unsupported("Paddle: " + str(error).strip().splitlines()[-1]) from None
+            raise
+        return [paddle.zeros_like(x) if g is None else g for x, g in zip(xs, found)]
+
+    def targets(self, active):
+        """What is differentiated: F itself, a scalar."""
+        terms = [paddle.sum(y * w) for y, w in active]
+        return [sum(terms[1:], terms[0])], None
+
+
+class Outputs(Dygraph):
+    """The same, but all outputs are given to `paddle.grad` at once, with the weights as their cotangents."""
+
+    name = "grad_outputs"
+    hints = {"stride": 4, "variant": True}
+
+    def targets(self, active):
+        merged = {}
+        for y, w in active:  # it takes every output once
+            merged[id(y)] = (y, merged[id(y)][1] + w if id(y) in merged else w)
+        return map(list, zip(*merged.values()))
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    kit.serve("paddle", paddle.__version__, [Dygraph(), Outputs()])
