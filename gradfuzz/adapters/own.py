@@ -9,7 +9,7 @@ import os
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, cast
+from typing import IO, Literal, cast
 
 import numpy as np
 
@@ -27,8 +27,13 @@ from gradfuzz.oracles.foreign.protocol import (
     Hello,
     HelloOk,
     PointReply,
+    Reached,
     Request,
     Result,
+    Several,
+    SeveralOk,
+    Supports,
+    SupportsOk,
     Tensor,
     Way,
 )
@@ -44,7 +49,7 @@ __all__ = ["Server", "main"]
 
 
 class Server:
-    """Replies to requests. What an oracle cannot answer, it says when it is asked: its hello promises everything."""
+    """Replies to requests. Its hello promises everything: what an oracle cannot answer, it says when it is asked whether it supports it."""
 
     def __init__(self, oracles: Sequence[Oracle], target: str) -> None:
         self._oracles = {_way_name(o.name, target): o for o in oracles}
@@ -59,7 +64,7 @@ class Server:
             first.version,
             f"Python {sys.version.split()[0]}",
             [_way(name, oracle) for name, oracle in self._oracles.items()],
-            ["base64"],
+            ["base64", "several", "supports"],
         )
 
     def reply(self, line: bytes) -> tuple[bytes, bool]:
@@ -71,12 +76,8 @@ class Server:
             return _ok(number, self._ok(request)), not isinstance(request, Bye)
         except NotImplementedError as error:
             return _line(number, unsupported=str(error)), True
-        except MemoryError as error:
-            return _line(number, error=Failure("out_of_memory", str(error) or "MemoryError")), True
-        except (GradfuzzError, KeyError) as error:
-            return _line(number, error=Failure("bad_request", f"{type(error).__name__}: {error}")), True
         except Exception as error:
-            return _line(number, error=Failure("exception", f"{type(error).__name__}: {error}")), True
+            return _line(number, error=_failure(error)), True
 
     def _ok(self, request: Request) -> object:
         match request:
@@ -89,6 +90,10 @@ class Server:
                     raise ProtocolError(f"the trip limit here is {TRIP_LIMIT}, not {request.trip_limit}")
                 self._programs[request.program] = from_wire(request.form)
                 return DefineOk()
+            case Several():
+                return SeveralOk(self._several(request.evals))
+            case Supports():
+                return SupportsOk(self._refusals(request))
             case Asked():
                 if isinstance(request, protocol.Emit):
                     raise NotImplementedError("reproducers are written by gradfuzz itself")
@@ -99,9 +104,44 @@ class Server:
     def _eval(self, request: Asked) -> EvalOk:
         oracle = self._oracles[request.way]
         question = _question(request, self._programs[request.program])
-        answers = oracle.answer(question)
-        stacked = _stacked(answers)
-        return stacked if stacked is not None else EvalOk(results=[_point(a) for a in answers])
+        return _replied(oracle.answer(question))
+
+    def _several(self, requests: Sequence[Asked]) -> list[Reached]:
+        """Those about one way are asked together."""
+        by_way: dict[str, list[int]] = {}
+        for k, request in enumerate(requests):
+            by_way.setdefault(request.way, []).append(k)
+        replies: dict[int, Reached] = {}
+        for way, places in by_way.items():
+            try:
+                questions = [_question(requests[k], self._programs[requests[k].program]) for k in places]
+                given = self._oracles[way].answer_all(questions)
+                replies.update((k, Reached(ok=_replied(answers))) for k, answers in zip(places, given, strict=True))
+            except Exception as error:
+                replies.update((k, Reached(error=_failure(error))) for k in places)
+        return [replies[k] for k in range(len(requests))]
+
+    def _refusals(self, request: Supports) -> dict[str, str]:
+        program = self._programs[request.program]
+        float_, zeros = FORMATS[request.dtype].dtype, {}
+        for param in program.params:
+            zeros[param.name] = np.zeros(param.type.sizes, float_ if param.type.is_float else param.type.dtype)
+        wrt, modes = tuple(request.wrt), cast("tuple[Mode, ...]", tuple(request.modes))
+        question = Question(program, (Point(zeros),), request.dtype, wrt, modes, (), {})
+        found = {name: oracle.supports(question) for name, oracle in self._oracles.items()}
+        return {name: reason for name, reason in found.items() if reason is not None}
+
+
+def _failure(error: Exception) -> Failure:
+    if isinstance(error, MemoryError):
+        return Failure("out_of_memory", str(error) or "MemoryError")
+    kind: Literal["bad_request", "exception"] = "bad_request" if isinstance(error, (GradfuzzError, KeyError)) else "exception"
+    return Failure(kind, f"{type(error).__name__}: {error}")
+
+
+def _replied(answers: Sequence[Answer]) -> EvalOk:
+    stacked = _stacked(answers)
+    return stacked if stacked is not None else EvalOk(results=[_point(a) for a in answers])
 
 
 def _question(request: Asked, program: Program) -> Question:
@@ -176,6 +216,7 @@ def _way(name: str, oracle: Oracle) -> Way:
         oracle.by_shape,
         oracle.variant,
         oracle.together,
+        oracle.bulk,
     )
 
 

@@ -33,7 +33,7 @@ def probe(target: str, suite: str, op: str | None, folder: Path | None, number: 
 
     if folder is not None:
         scripts.check_folder(folder)
-    ways = registry.resolve(target, together=True)
+    ways = registry.resolve(target, together=True, supervised=True)
     ops = None if op is None else names_in(op)
     report = report_card(target, ways, suite, lambda doing: click.echo(doing, err=True), ops=ops)
     if folder is not None and scripts.write_probe_scripts(report, folder):

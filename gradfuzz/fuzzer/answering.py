@@ -59,7 +59,10 @@ def ask_everyone(
     several = any(len(at) > 1 for at in points)
     oracles = list(
         {
-            way.name: way for name in oracle_names for way in resolve(name) if several or not way.together or way.name == name
+            way.name: way
+            for name in oracle_names
+            for way in resolve(name, supervised=True)
+            if several or not way.together or way.name == name
         }.values()
     )
     found: list[tuple[int, int, int, str, Case]] = []

@@ -116,7 +116,7 @@ class Batch:
 @functools.cache
 def oracle(name: str) -> Oracle:
     """The oracle of this exact name, made once for each process."""
-    return next(o for o in resolve(name) if o.name == name)
+    return next(o for o in resolve(name, supervised=True) if o.name == name)
 
 
 def is_slow(target: Oracle) -> bool:

@@ -56,7 +56,7 @@ def check_program(
         question = replace(question, weights=tuple(weights))
     if directions is not None:
         question = replace(question, directions=dict(directions))
-    oracles = [way for name in oracle_names for way in resolve(name)]
+    oracles = [way for name in oracle_names for way in resolve(name, supervised=True)]
     return check_question(question, list({way.name: way for way in oracles}.values()))
 
 

@@ -112,7 +112,7 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle, known
     clear = clearest([case for case in wrong if same_kind(case, smallest.kind, smallest.message)])
     most = worst(wrong)
     repeated = sum(same_kind(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES))
-    ways = resolve(installation(target.name))
+    ways = resolve(installation(target.name), supervised=True)
     found = survey(specimen, smallest, target, ways, jury())
     note = " ".join(part for part in (_what(smallest), _company(specimen), found.note) if part)
     witnesses = [

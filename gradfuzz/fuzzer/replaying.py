@@ -90,7 +90,7 @@ def replay(finding: Finding) -> Outcome:
 
 def _target(finding: Finding) -> Oracle:
     """The way into the library that was wrong."""
-    ways = resolve(finding.target, together=True)
+    ways = resolve(finding.target, together=True, supervised=True)
     found = next((way for way in ways if way.name == finding.target), None)
     if found is None:
         raise RecordError(

@@ -84,6 +84,8 @@ def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     until then. Raises `UsageError`, `UnknownTargetError` and `MissingExtraError` before the first event.
     """
     oracles = _oracles(config)
+    for oracle in oracles:
+        oracle.close()  # those who ask have their own
     return _Sweep(config, oracles, memo or Forgetful()).events()
 
 
@@ -110,7 +112,7 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
     found: dict[str, Oracle] = {}
     together = any(FAMILIES[family].together for family in config.families)
     for target in config.targets:
-        found.update({way.name: way for way in resolve(target, together=together)})
+        found.update({way.name: way for way in resolve(target, together=together, supervised=True)})
     return list(found.values())
 
 

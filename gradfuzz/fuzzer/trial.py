@@ -57,7 +57,7 @@ def smallest_alike(first: Specimen, met: Case, target: Oracle) -> Iterator[Speci
 
 def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:
     budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
-    batch = 1 if type(target).answer_all is Oracle.answer_all else _BATCH
+    batch = _BATCH if target.bulk else 1
     specimen = shrink(first, trial.interesting, budget=budget, batch=batch).specimen
     if _is_small(specimen.program):
         return specimen

@@ -150,6 +150,8 @@ class Oracle(abc.ABC):
     asks it in turn, a status table of ops leaves it out."""
     together: bool = False
     """Whether the points of a question are the instances of one vectorized call: then what is said at one depends on the others."""
+    bulk: bool = False
+    """Whether `answer_all` of many questions is cheaper than asking them one by one."""
 
     @abc.abstractmethod
     def supports(self, question: Question) -> str | None:
@@ -160,8 +162,11 @@ class Oracle(abc.ABC):
         """One answer per point, in order. Never raises for what the library does: that is an answer, too."""
 
     def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
-        """The answers to many questions; overridden where asking together is cheaper."""
+        """The answers to many questions; overridden by those that are `bulk`."""
         return [self.answer(q) for q in questions]
+
+    def close(self) -> None:  # noqa: B027 - most hold nothing
+        """Lets go of what it holds, such as a process; it may be asked again."""
 
 
 class Reference(abc.ABC):

@@ -156,6 +156,7 @@ class Structured(Oracle):
     """One of JAX's loop constructs, with or without jit. `name` and `by` are those of another way into its derivatives."""
 
     by_shape = True
+    bulk = True
 
     def __init__(self, style: Style, jit: bool = True, name: str = "", by: Derivative | None = None) -> None:
         self.name = f"jax:{name or style}" if jit else f"jax:{name or style}:nojit"

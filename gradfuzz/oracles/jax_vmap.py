@@ -46,6 +46,7 @@ class Vmap(Oracle):
 
     version = jax.__version__
     by_shape = True
+    bulk = True
     together = True
 
     def __init__(self, kind: Kind, *, jit: bool = False) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.metadata
+import os
 import shlex
 import sys
 from dataclasses import dataclass, field
@@ -24,6 +25,14 @@ LIBRARIES: dict[str, str] = {
 """Library -> the module whose `ways()` lists the oracles that use it. The name is also the extra to install."""
 
 
+IN_PROCESS = "GRADFUZZ_IN_PROCESS"
+"""The environment variable that lets every library be asked in the process that judges: faster to debug, and a crash ends both."""
+
+
+_COMPILING = 600.0
+"""Seconds that a library has for an answer, where it may compile first and the machine may be busy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Available:
     """A row of `gradfuzz targets`."""
@@ -37,10 +46,11 @@ class Available:
     """What of it is installed in environments of their own, by the names that a sweep takes."""
 
 
-def resolve(name: str, *, together: bool = False) -> list[Oracle]:
+def resolve(name: str, *, together: bool = False, supervised: bool = False) -> list[Oracle]:
     """The oracles that `name` stands for: all ways into a library ("jax"), one of them ("jax:scan"), "engine", "mutant:NAME", "cmd:COMMAND".
 
-    "engine" is the engine on one point at a time; `together` adds its ways that answer all points in one call. Raises `UnknownTargetError` (with the names that come close) and `MissingExtraError`.
+    "engine" is the engine on one point at a time; `together` adds its ways that answer all points in one call. A library that is imported here is
+    asked in a process of its own where it is to be `supervised`, unless the environment variable GRADFUZZ_IN_PROCESS is set. Raises `UnknownTargetError` (with the names that come close) and `MissingExtraError`.
     """
     target = TargetName.of(name)
     library, way = target.library, target.way
@@ -63,7 +73,7 @@ def resolve(name: str, *, together: bool = False) -> list[Oracle]:
     elif library == "cmd" and way:
         return _foreign(name)
     elif library in LIBRARIES or library in ADAPTERS:
-        ways = _elsewhere(target) or _ways(library)
+        ways = _elsewhere(target) or _ways(library, supervised=supervised and not os.environ.get(IN_PROCESS))
         if not way:
             return ways
         chosen = [o for o in ways if o.name == target.whole]
@@ -104,9 +114,15 @@ def _foreign(name: str) -> list[Oracle]:
     return named_ways(name, command)
 
 
-def _ways(library: str) -> list[Oracle]:
+def _ways(library: str, *, supervised: bool) -> list[Oracle]:
     if library in ADAPTERS:
         return _adapter(library)
+    if supervised and _version(library) is not None:
+        from gradfuzz.oracles.foreign.oracle import named_ways
+        from gradfuzz.oracles.foreign.process import Limits
+
+        script = Path(__file__).parents[1] / "adapters" / "guest.py"
+        return named_ways(library, shlex.join([sys.executable, str(script), library]), ":", Limits(request=_COMPILING))
     module = importlib.import_module(LIBRARIES[library])
     ways: list[Oracle] = module.ways()
     return ways

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, main
+from gradfuzz.oracles.registry import IN_PROCESS
 
 ROOT = Path(__file__).parents[2]
 
@@ -284,6 +285,7 @@ def test_bad_input_is_one_paragraph_and_exit_code_2(arguments: list[str], parts:
 
 
 def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(IN_PROCESS, "1")
     monkeypatch.setitem(sys.modules, "jax", None)
     for name in [name for name in sys.modules if name.startswith("gradfuzz.oracles.jax")]:
         monkeypatch.delitem(sys.modules, name)

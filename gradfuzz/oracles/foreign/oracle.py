@@ -8,7 +8,7 @@ other points of the question are asked about again, each alone.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,8 @@ from msgspec import UnsetType
 
 from gradfuzz.errors import ProtocolError, TargetProcessError, UnknownTargetError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
-from gradfuzz.oracles.foreign.protocol import Emit, Eval, EvalOk, Failure, Feature, LoopForm, Result, Tensor, Way
+from gradfuzz.oracles.foreign.process import Limits
+from gradfuzz.oracles.foreign.protocol import Emit, Eval, EvalOk, Failure, Feature, LoopForm, Reached, Result, Tensor, Way
 from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
 from gradfuzz.programs.precision import FORMATS
@@ -27,6 +28,9 @@ from gradfuzz.programs.syntax import Break, Const, Continue, For, If, Program, R
 from gradfuzz.programs.typecheck import typecheck
 
 __all__ = ["ForeignOracle", "named_ways", "worker"]
+
+_AT_ONCE = 32
+"""So many questions are asked together: fewer than the programs that an adapter keeps."""
 
 _HARD = 2
 """After so many points in a row whose question ends the process, the others of the question are taken to do so, too."""
@@ -42,11 +46,13 @@ class ForeignOracle(Oracle):
         self.by_shape = way.by_shape
         self.variant = way.variant
         self.together = way.together
+        self.bulk = way.bulk and "several" in features
         self.worker = worker
         self._way = way
         self._ops = frozenset(way.ops)
         self._binary = "base64" in features
         self._emits = "emit" in features
+        self._knows = "supports" in features
 
     def supports(self, question: Question) -> str | None:
         way, who = self._way, self.name
@@ -66,7 +72,15 @@ class ForeignOracle(Oracle):
             missing = sorted(needed.difference(has))
             if missing:
                 return f"{who} has no {what} {missing[0].replace('_', ' ') if what == 'support for' else missing[0]}"
-        return None
+        return self._refused(question) if self._knows else None
+
+    def _refused(self, question: Question) -> str | None:
+        """What the adapter says about questions like this. Where it has nothing to say it will be asked the question, and then tell."""
+        try:
+            defined = _defined.get(question.program)
+            return self.worker.refusals(defined, question.precision, question.wrt, question.modes).get(self._way.name)
+        except (Refused, TargetProcessError):
+            return None
 
     def answer(self, question: Question) -> list[Answer]:
         reason = self.supports(question)
@@ -80,6 +94,38 @@ class ForeignOracle(Oracle):
             if len(question.points) == 1 or self.together:
                 return [Answer("error", message=in_words(fault))] * len(question.points)
         return self._one_by_one(question)
+
+    def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
+        if not self.bulk or not questions:
+            return [self.answer(q) for q in questions]
+        asked = [q for q in questions if q.points and self.supports(q) is None]
+        given = iter([answers for k in range(0, len(asked), _AT_ONCE) for answers in self._all_asked(asked[k : k + _AT_ONCE])])
+        return [next(given) if q in asked else self.answer(q) for q in questions]
+
+    def _all_asked(self, questions: Sequence[Question]) -> list[list[Answer]]:
+        try:
+            reply = self.worker.several([_defined.get(q.program) for q in questions], [self.request(q) for q in questions])
+        except (Refused, TargetProcessError):  # which of them was it?
+            return [self.answer(q) for q in questions]
+        if len(reply.replies) != len(questions):
+            return [
+                [Answer("error", message=f"protocol: {len(reply.replies)} replies to {len(questions)} questions")] * len(q.points)
+                for q in questions
+            ]
+        return [self._reached(q, one) for q, one in zip(questions, reply.replies, strict=True)]
+
+    def _reached(self, question: Question, reply: Reached) -> list[Answer]:
+        count = len(question.points)
+        if not isinstance(reply.ok, EvalOk):
+            failure = reply.error if isinstance(reply.error, Failure) else None
+            return [_refusal(question, failure.message if failure else str(reply.unsupported), failure)] * count
+        try:
+            return self._answers(question, reply.ok, count)
+        except ProtocolError as error:
+            return [Answer("error", message=f"protocol: {error}")] * count
+
+    def close(self) -> None:
+        self.worker.close()
 
     def script(self, question: Question) -> str:
         """The question as a program in the target's language that asks it without gradfuzz; empty where the adapter writes none."""
@@ -247,17 +293,17 @@ _needs: Recent[Program, _Needs] = Recent(_needed, 256)
 
 
 @functools.cache
-def worker(command: str) -> Worker:
+def worker(command: str, limits: Limits | None = None) -> Worker:
     """The worker of a command: one for all its ways, and for as long as this process lives."""
-    return Worker(command)
+    return Worker(command, limits)
 
 
-def named_ways(target: str, command: str, separator: str = "#") -> list[Oracle]:
+def named_ways(target: str, command: str, separator: str = "#", limits: Limits | None = None) -> list[Oracle]:
     """The oracles of an adapter: `target` is its name where it has one way without a name, `target#way` otherwise.
 
     Raises `UnknownTargetError` where the command cannot be started, or says no hello.
     """
-    asked = worker(command)
+    asked = worker(command, limits)
     try:
         hello = asked.hello
     except TargetProcessError as fault:

@@ -44,6 +44,8 @@ class Limits:
     request: float = 60.0
     memory: int = 8 << 30
     """Resident memory of the process and its children together."""
+    renewed: int = 3 << 30
+    """Memory at which a process is replaced between two questions: libraries keep what they compiled."""
     line: int = 64 << 20
     """The longest line, and the most that may come where no line was asked for."""
     stderr: int = 16 << 10
@@ -102,6 +104,8 @@ class Process:
         self._buffer = bytearray()
         self._errors = bytearray()
         self._looked = time.monotonic()
+        self.used = 0
+        """Bytes of memory, when it was last looked at."""
 
     # Lines
 
@@ -223,8 +227,8 @@ class Process:
 
     def _look(self) -> None:
         self._looked = time.monotonic()
-        used = resident(self.pid)
-        if used > self.limits.memory:
+        self.used = resident(self.pid)
+        if self.used > self.limits.memory:
             raise self._fault("memory", f"out of memory: it took more than the {_size(self.limits.memory)} it may")
 
     def _late(self, seconds: float) -> TargetProcessError:

@@ -1,12 +1,12 @@
 """Version 1 of the protocol: newline-delimited JSON, one request, one reply, in order.
 
-    gradfuzz -> adapter   {"id": 3, "do": "hello" | "define" | "eval" | "emit" | "bye", ...}
+    gradfuzz -> adapter   {"id": 3, "do": "hello" | "define" | "supports" | "eval" | "several" | "emit" | "bye", ...}
     adapter -> gradfuzz   {"id": 3, "ok": {...}}
                           {"id": 3, "unsupported": "why"}
                           {"id": 3, "error": {"kind": "exception", "message": "ValueError: ..."}}
 
 A reply has exactly one of `ok`, `unsupported` and `error`, and no field that is not named here. What `ok` holds depends on the
-request: `HelloOk`, `DefineOk`, `EvalOk`, `EmitOk`, `ByeOk`. Requests are checked by the same types before they are sent.
+request: `HelloOk`, `DefineOk`, `SupportsOk`, `EvalOk`, `SeveralOk`, `EmitOk`, `ByeOk`. Requests are checked by the same types before they are sent.
 """
 
 from __future__ import annotations
@@ -33,10 +33,15 @@ __all__ = [
     "Hello",
     "HelloOk",
     "PointReply",
+    "Reached",
     "Reply",
     "Request",
     "Result",
+    "Several",
+    "SeveralOk",
     "Special",
+    "Supports",
+    "SupportsOk",
     "Tensor",
     "Way",
     "decode_reply",
@@ -120,6 +125,23 @@ class Eval(Asked, tag="eval", tag_field="do", forbid_unknown_fields=True):
     """The question itself."""
 
 
+class Several(Struct, tag="several", tag_field="do", forbid_unknown_fields=True):
+    """Many questions at once, for whom that is cheaper; the ids inside mean nothing. Only where `hello` lists "several"."""
+
+    id: Size
+    evals: list[Eval]
+
+
+class Supports(Struct, tag="supports", tag_field="do", forbid_unknown_fields=True):
+    """Which ways can answer questions like this? Only where `hello` lists "supports": what its ways promise is not all that there is to say."""
+
+    id: Size
+    program: str
+    dtype: FloatName
+    wrt: list[str]
+    modes: list[Mode]
+
+
 class Emit(Asked, tag="emit", tag_field="do", forbid_unknown_fields=True):
     """The question as a program in the target's language that asks it without gradfuzz. Only where `hello` lists "emit"."""
 
@@ -130,7 +152,7 @@ class Bye(Struct, tag="bye", tag_field="do", forbid_unknown_fields=True):
     id: Size
 
 
-Request = Hello | Define | Eval | Emit | Bye
+Request = Hello | Define | Supports | Eval | Several | Emit | Bye
 
 
 # Replies ---------------------------------------------------------------------------------------------------------------
@@ -156,7 +178,8 @@ class Way(Struct, forbid_unknown_fields=True):
     """One way into the library, and what can be asked of it. Several orders and modes mean every sequence of them.
 
     The fields with defaults are hints to a sweep: how seldom it should ask (`stride`), whether every new shape costs a compilation, whether
-    the way is another one run otherwise, and whether all points of a request are the instances of one vectorized call.
+    the way is another one run otherwise, whether all points of a request are the instances of one vectorized call, and whether many
+    requests at once are cheaper.
     """
 
     name: str
@@ -170,6 +193,7 @@ class Way(Struct, forbid_unknown_fields=True):
     by_shape: bool = False
     variant: bool = False
     together: bool = False
+    bulk: bool = False
 
 
 class HelloOk(Struct, forbid_unknown_fields=True):
@@ -180,7 +204,7 @@ class HelloOk(Struct, forbid_unknown_fields=True):
     version: str
     language: str
     ways: Annotated[list[Way], Meta(min_length=1)]
-    features: list[Literal["base64", "emit"]] = []
+    features: list[Literal["base64", "emit", "several", "supports"]] = []
 
 
 class DefineOk(Struct, forbid_unknown_fields=True):
@@ -209,6 +233,26 @@ class EvalOk(Struct, forbid_unknown_fields=True):
     stacked: Result | UnsetType = UNSET
 
 
+class Reached(Struct, forbid_unknown_fields=True):
+    """What became of one of several questions: exactly one of the three."""
+
+    ok: EvalOk | UnsetType = UNSET
+    unsupported: str | UnsetType = UNSET
+    error: Failure | UnsetType = UNSET
+
+
+class SeveralOk(Struct, forbid_unknown_fields=True):
+    """One reply per question, in order."""
+
+    replies: list[Reached]
+
+
+class SupportsOk(Struct, forbid_unknown_fields=True):
+    """Why not, for each way that cannot."""
+
+    refusals: dict[str, str]
+
+
 class EmitOk(Struct, forbid_unknown_fields=True):
     """A program that shows the question."""
 
@@ -226,7 +270,7 @@ _encoder = msgspec.json.Encoder()
 _requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _replies = msgspec.json.Decoder(Reply)
 _payloads: dict[type, msgspec.json.Decoder[Any]] = {
-    kind: msgspec.json.Decoder(kind) for kind in (HelloOk, DefineOk, EvalOk, EmitOk, ByeOk)
+    kind: msgspec.json.Decoder(kind) for kind in (HelloOk, DefineOk, SupportsOk, EvalOk, SeveralOk, EmitOk, ByeOk)
 }
 
 _QUOTED = 200
@@ -275,11 +319,20 @@ def payload(reply: Reply, kind: type[P]) -> P:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ProtocolError(f"the reply is no {kind.__name__} ({error}): {quoted(bytes(reply.ok))}") from error
     if isinstance(found, EvalOk):
-        if (found.results is UNSET) == (found.stacked is UNSET):
-            raise ProtocolError(f"the reply has not exactly one of results and stacked: {quoted(bytes(reply.ok))}")
-        for entry in found.results or ():
-            _one_of("result", entry.ok, entry.unsupported, entry.error)
+        _sound(found, reply.ok)
+    if isinstance(found, SeveralOk):
+        for one in found.replies:
+            _one_of("reply", one.ok, one.unsupported, one.error)
+            if isinstance(one.ok, EvalOk):
+                _sound(one.ok, reply.ok)
     return found
+
+
+def _sound(found: EvalOk, line: Raw) -> None:
+    if (found.results is UNSET) == (found.stacked is UNSET):
+        raise ProtocolError(f"the reply has not exactly one of results and stacked: {quoted(bytes(line))}")
+    for entry in found.results or ():
+        _one_of("result", entry.ok, entry.unsupported, entry.error)
 
 
 def encode(message: object) -> bytes:

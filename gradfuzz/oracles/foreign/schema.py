@@ -21,7 +21,15 @@ PUBLISHED = Path(__file__).with_name(f"protocol-{protocol.VERSION}.schema.json")
 
 _REF = "#/$defs/{name}"
 _ARMS = ("ok", "unsupported", "error")
-_OK = (protocol.HelloOk, protocol.DefineOk, protocol.EvalOk, protocol.EmitOk, protocol.ByeOk)
+_OK = (
+    protocol.HelloOk,
+    protocol.DefineOk,
+    protocol.SupportsOk,
+    protocol.EvalOk,
+    protocol.SeveralOk,
+    protocol.EmitOk,
+    protocol.ByeOk,
+)
 
 
 def document() -> dict[str, Any]:
@@ -30,7 +38,12 @@ def document() -> dict[str, Any]:
     _, found = msgspec.json.schema_components(types, ref_template=_REF)
     definitions: dict[str, Any] = {**found, **_PROGRAM}
     definitions["Define"]["properties"]["form"] = _ref("Program")
-    for name, arms in (("PointReply", _ARMS), ("EvalOk", ("results", "stacked")), ("Tensor", ("data", "base64"))):
+    for name, arms in (
+        ("PointReply", _ARMS),
+        ("Reached", _ARMS),
+        ("EvalOk", ("results", "stacked")),
+        ("Tensor", ("data", "base64")),
+    ):
         definitions[name]["oneOf"] = [{"required": [arm]} for arm in arms]
     definitions["Request"] = {"oneOf": [_ref(t.__name__) for t in get_args(protocol.Request)]}
     definitions["Reply"] = {

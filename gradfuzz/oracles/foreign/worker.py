@@ -18,7 +18,7 @@ import shlex
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ import msgspec
 from msgspec import UnsetType
 
 from gradfuzz.errors import ProtocolError, TargetProcessError, UsageError
+from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.process import Limits, Process
 from gradfuzz.oracles.foreign.protocol import (
@@ -41,6 +42,10 @@ from gradfuzz.oracles.foreign.protocol import (
     Hello,
     HelloOk,
     Reply,
+    Several,
+    SeveralOk,
+    Supports,
+    SupportsOk,
 )
 from gradfuzz.oracles.foreign.wire import to_wire
 from gradfuzz.programs.interpret import TRIP_LIMIT
@@ -52,6 +57,9 @@ P = TypeVar("P")
 
 _KEPT = 256
 """Programs that an adapter keeps."""
+
+_REFUSALS = 10_000
+"""Kinds of questions of which it is kept who can answer them."""
 
 _BANNERS = 1000
 """Lines that may come before the reply to hello: some libraries greet their users."""
@@ -103,6 +111,7 @@ class Worker:
         self._process: Process | None = None
         self._hello: HelloOk | None = None
         self._defined: OrderedDict[str, None] = OrderedDict()
+        self._refusals: OrderedDict[tuple[object, ...], Mapping[str, str]] = OrderedDict()
         self._id = 0
         self._silent = 0
         self.starts = 0
@@ -139,9 +148,33 @@ class Worker:
     def eval(self, defined: Defined, request: Eval) -> EvalOk:
         """The reply to a question about a program; the request's id and program are filled in here. Raises `Refused`."""
         with self._lock:
+            self._renew()
             self.define(defined)
             request.id, request.program = self._next(), defined.name
             return self.ask(request, EvalOk)
+
+    def several(self, programs: Sequence[Defined], requests: Sequence[Eval]) -> SeveralOk:
+        """The replies to many questions, each about a program; they have as many times as long as one."""
+        with self._lock:
+            self._renew()
+            for defined, request in zip(programs, requests, strict=True):
+                self.define(defined)
+                request.program = defined.name
+            return self.ask(Several(self._next(), list(requests)), SeveralOk, len(requests))
+
+    def refusals(
+        self, defined: Defined, dtype: protocol.FloatName, wrt: Sequence[str], modes: Sequence[Mode]
+    ) -> Mapping[str, str]:
+        """Why not, for each way that cannot answer questions like this. Asked once."""
+        key = defined.name, dtype, tuple(wrt), tuple(modes)
+        with self._lock:
+            if key not in self._refusals:
+                self.define(defined)
+                request = Supports(self._next(), defined.name, dtype, list(wrt), list(modes))
+                self._refusals[key] = self.ask(request, SupportsOk).refusals
+                if len(self._refusals) > _REFUSALS:
+                    self._refusals.popitem(last=False)
+            return self._refusals[key]
 
     def emit(self, defined: Defined, request: Emit) -> EmitOk:
         """The same question as a program in the target's language."""
@@ -150,13 +183,15 @@ class Worker:
             request.id, request.program = self._next(), defined.name
             return self.ask(request, EmitOk)
 
-    def ask(self, request: protocol.Request, kind: type[P]) -> P:
-        """What the reply's `ok` holds. Raises `Refused` for every other reply, `TargetProcessError` where there is none."""
+    def ask(self, request: protocol.Request, kind: type[P], times: int = 1) -> P:
+        """What the reply's `ok` holds, waiting as many `times` as long as for one. Raises `Refused` for every other reply,
+        `TargetProcessError` where there is none.
+        """
         line = protocol.encode_request(request)
         with self._lock:
             process = self._running()
             try:
-                reply = self._reply(process, process.exchange(line, self.limits.request), request.id)
+                reply = self._reply(process, process.exchange(line, self.limits.request * times), request.id)
                 found = None if isinstance(reply.ok, UnsetType) else protocol.payload(reply, kind)
             except ProtocolError as error:
                 raise self._ended(self._strayed(process, str(error))) from error
@@ -197,6 +232,11 @@ class Worker:
         return None if self._process is None else self._process.pid
 
     # The process
+
+    def _renew(self) -> None:
+        """Ends a process that has grown large; another one is started where it is needed."""
+        if self._process is not None and self._process.used > self.limits.renewed:
+            self.close()
 
     def _next(self) -> int:
         self._id += 1
