@@ -26,5 +26,6 @@ ADAPTERS: dict[str, Adapter] = {
     "tensorflow": Adapter("tensorflow_adapter.py", "tensorflow"),
     "paddle": Adapter("paddle_adapter.py", "paddlepaddle"),
     "warp": Adapter("warp_adapter.py", "warp-lang"),
+    "pytensor": Adapter("pytensor_adapter.py", "pytensor"),
 }
 """Targets by name."""

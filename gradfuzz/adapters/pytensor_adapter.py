@@ -1,0 +1,378 @@
+"""PyTensor. Programs are graphs: loops are scans (of `until` where they test), branches are `ifelse`.
+
+Reverse mode is `grad`, forward mode `pushforward` (by two pullbacks, PyTensor's default, or by the ops' own), higher orders nest them. What has no
+derivative there is *unsupported*. A function is compiled once for each question, without C: compiling that takes a minute for a loop.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import os
+
+os.environ["PYTENSOR_FLAGS"] = ",".join(filter(None, [os.environ.get("PYTENSOR_FLAGS"), "cxx="]))
+
+import math
+import warnings
+
+import kit
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytensor.tensor.linalg as linalg
+from pytensor.compile.mode import Mode
+from pytensor.gradient import NullTypeGradError, pushforward
+from pytensor.ifelse import ifelse
+from pytensor.raise_op import Assert
+from pytensor.scan.utils import until
+from pytensor.tensor.special import log_softmax, softmax
+
+__all__ = ["OPS", "Scanning", "Unrolled"]
+
+MOST_TRIPS = 10_000
+counted = Assert(f"a loop is still running after {MOST_TRIPS} trips")
+
+
+def index_key(pattern, indices):
+    rest = iter(indices)
+    return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
+
+
+def along(axis, ndim, indices):
+    return (*[slice(None)] * (axis % ndim), indices)
+
+
+def symmetric(x):
+    return (x + pt.swapaxes(x, -1, -2)) / 2
+
+
+def broadcast_to(x, shape):
+    return x if x.type.shape == shape else pt.broadcast_to(x, shape)
+
+
+def cholesky(x, upper):
+    return linalg.cholesky(symmetric(x), lower=not upper)
+
+
+def solve(a, b):
+    return linalg.solve(a, b, b_ndim=min(b.ndim, 2))
+
+
+def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+    if not left:
+        raise kit.Unsupported("solve_triangular has no right side")
+    return linalg.solve_triangular(a, b, trans=int(transposed), lower=lower, unit_diagonal=unit_diagonal, b_ndim=2)
+
+
+def matrices_only(function):
+    """`function` of matrices; stacks of them it does not take."""
+
+    def call(*arrays, **params):
+        if any(a.ndim > 2 for a in arrays):
+            raise kit.Unsupported("PyTensor has this for matrices only, not for stacks of them")
+        return function(*arrays, **params)
+
+    return call
+
+
+def order_of(ord):
+    return {"inf": np.inf, "-inf": -np.inf}.get(ord, ord)
+
+
+def vector_norm(x, ord, axis, keepdims):
+    norm = linalg.norm(x.ravel() if axis is None else x, order_of(ord), axis=0 if axis is None else axis, keepdims=keepdims)
+    return norm.reshape((1,) * x.ndim) if axis is None and keepdims else norm
+
+
+def svdvals(x):
+    return linalg.svd(x, compute_uv=False)
+
+
+def argsort(x, axis):
+    return pt.argsort(x, axis=axis, kind="stable")
+
+
+def scatter_add(x, indices, updates, axis):
+    return pt.inc_subtensor(x[along(axis, x.ndim, indices)], updates)
+
+
+OPS = {
+    "abs": pt.abs,
+    "add": pt.add,
+    "all": pt.all,
+    "amax": pt.max,
+    "amin": pt.min,
+    "any": pt.any,
+    "argmax": pt.argmax,
+    "argmin": pt.argmin,
+    "argsort": argsort,
+    "astype": lambda x, dtype: pt.cast(x, dtype),
+    "broadcast_to": broadcast_to,
+    "cholesky": cholesky,
+    "clip": pt.clip,
+    "concat": lambda *arrays, axis: pt.concatenate(arrays, axis),
+    "cos": pt.cos,
+    "cumulative_prod": pt.cumprod,
+    "cumulative_sum": pt.cumsum,
+    "det": linalg.det,
+    "diagonal": lambda x, offset: pt.diagonal(x, offset, -2, -1),
+    "divide": pt.true_div,
+    "eigh": lambda x, part: linalg.eigh(symmetric(x))[part],
+    "eigvalsh": lambda x: linalg.eigvalsh(symmetric(x)),
+    "einsum": lambda *arrays, subscripts: pt.einsum(subscripts, *arrays),
+    "equal": pt.eq,
+    "exp": pt.exp,
+    "expm": linalg.expm,
+    "expm1": pt.expm1,
+    "flip": pt.flip,
+    "greater": pt.gt,
+    "greater_equal": pt.ge,
+    "index": lambda x, *indices, pattern: x[index_key(pattern, indices)],
+    "index_update": lambda x, value, *indices, pattern: (
+        pt.set_subtensor(x[index_key(pattern, indices)], value) if pattern else value
+    ),
+    "integer_pow": lambda x, n: pt.pow(x, n),
+    "inv": linalg.inv,
+    "kron": matrices_only(linalg.kron),
+    "less": pt.lt,
+    "less_equal": pt.le,
+    "log": pt.log,
+    "log1p": pt.log1p,
+    "log_softmax": log_softmax,
+    "logical_and": pt.and_,
+    "logical_not": pt.invert,
+    "logical_or": pt.or_,
+    "logsumexp": pt.logsumexp,
+    "lu": lambda x, part: linalg.lu(x)[part],
+    "matmul": pt.matmul,
+    "matrix_norm": lambda x, ord, keepdims: linalg.norm(x, order_of(ord), axis=(-2, -1), keepdims=keepdims),
+    "matrix_power": matrices_only(linalg.matrix_power),
+    "maximum": pt.maximum,
+    "mean": pt.mean,
+    "minimum": pt.minimum,
+    "multiply": pt.mul,
+    "negative": pt.neg,
+    "not_equal": pt.neq,
+    "outer": pt.outer,
+    "permute_dims": pt.transpose,
+    "pinv": linalg.pinv,
+    "pow": pt.pow,
+    "prod": pt.prod,
+    "qr": lambda x, mode, part: linalg.qr(x, mode)[part],
+    "remainder": pt.mod,
+    "reshape": lambda x, shape: pt.reshape(x, shape, ndim=len(shape)),
+    "scatter_add": scatter_add,
+    "sign": pt.sign,
+    "sin": pt.sin,
+    "slogdet": lambda x, part: linalg.slogdet(x)[part],
+    "softmax": softmax,
+    "solve": solve,
+    "sort": pt.sort,
+    "sqrt": pt.sqrt,
+    "stack": lambda *arrays, axis: pt.stack(arrays, axis),
+    "subtract": pt.sub,
+    "sum": pt.sum,
+    "svd": lambda x, full_matrices, part: linalg.svd(x, full_matrices)[part],
+    "svdvals": svdvals,
+    "take": pt.take,
+    "take_along_axis": pt.take_along_axis,
+    "tan": pt.tan,
+    "tanh": pt.tanh,
+    "trace": lambda x, offset: pt.trace(x, offset, -2, -1),
+    "triangular_solve": triangular_solve,
+    "tril": pt.tril,
+    "triu": pt.triu,
+    "vector_norm": vector_norm,
+    "where": pt.where,
+}
+"""None of conv, window_sum, cumulative_max, lstsq (no gradient) and eig (no gradient)."""
+
+
+class Compiled(kit.Way):
+    """A graph for each question, compiled once. `direct`: forward mode by what the ops say of it."""
+
+    ops = OPS
+    modes = ("rev", "fwd")
+    orders = (0, 1, 2, 3)
+
+    def __init__(self, name, optimizer, stride, direct=False):
+        self.name = name
+        self.mode = Mode("vm", optimizer)
+        self.hints = {"stride": stride, "by_shape": True}
+        self.direct = direct
+        if direct:
+            self.modes = ("fwd",)
+
+    def array(self, dtype, shape, entries):
+        return pt.constant(np.array(entries, dtype).reshape(shape))
+
+    def answer(self, program, request, inputs):
+        results = []
+        with pytensor.config.change_flags(floatX=request["dtype"]):
+            for k in range(request["count"]):
+                try:
+                    results.append(self.at(program, request, inputs, k))
+                except Exception as error:
+                    results.append(kit.arm_of(self.refusal(error) or error))
+        return results
+
+    def refusal(self, error):
+        """What is no failure, as what it is."""
+        if isinstance(error, NullTypeGradError):
+            return kit.Unsupported(str(error))
+        if self.direct and "has dtype int64, while the result of the inner function" in str(error):
+            return kit.Unsupported("the scan's own pushforward gives an int among its states a tangent of another dtype")
+        return None
+
+    def at(self, program, request, inputs, k):
+        """What is answered at point k."""
+        here = {}
+        for name, (dtype, shape, entries) in inputs.items():
+            size = math.prod(shape[1:])
+            here[name] = as_numpy(dtype, shape[1:], entries[k * size : (k + 1) * size])
+        function, known = self.function(program, request, here)
+        wrt, modes = request["wrt"], request["modes"]
+        weights = [as_numpy(*kit.decode_tensor(w)) for w in request["weights"] if w is not None]
+        directions = [as_numpy(*kit.decode_tensor(request["directions"][n])) for n in wrt] if request["directions"] else []
+        given = [a for n, a in here.items() if n not in known]
+        units = [np.zeros_like(here[n]) for n in wrt] if modes and modes[-1] == "fwd" else []
+        values, found = function(*given, *weights, *directions, *units)
+        if not units:
+            return {"ok": ([written(y) for y in values], dict(zip(wrt, map(written, found))))}
+        gradient = {}
+        for n, unit in zip(wrt, units):
+            slopes = []
+            for place in np.ndindex(unit.shape):
+                unit[place] = 1
+                slopes.append(function(*given, *weights, *directions, *units)[1][0])
+                unit[place] = 0
+            gradient[n] = written(np.array(slopes, slopes[0].dtype if slopes else unit.dtype).reshape(unit.shape))
+        return {"ok": ([written(y) for y in values], gradient)}
+
+    def function(self, program, request, here):
+        """What answers the question as a function of inputs, weights, directions and units; and the names that are no inputs of it."""
+        known = {} if self.structured else {n: a.item() for n, a in here.items() if a.dtype.kind in "ib" and not a.ndim}
+        weighted = tuple(w is not None for w in request["weights"])
+        key = (tuple(known.items()), tuple(request["wrt"]), tuple(request["modes"]), weighted)
+        kept = vars(program).setdefault("compiled", {})
+        if key not in kept:
+            kept[key] = self.compiled(program, request, here, known)
+        return kept[key], known
+
+    def compiled(self, program, request, here, known):
+        wrt, modes = request["wrt"], request["modes"]
+        variables = {n: known[n] if n in known else variable(n, a) for n, a in here.items()}
+        xs = [variables[n] for n in wrt]
+        vs = [x.type(f"v{k}") for k, x in enumerate(xs)] if request["directions"] else []
+        units = [x.type(f"u{k}") for k, x in enumerate(xs)] if modes and modes[-1] == "fwd" else []
+        outputs = program(variables)
+        tensors = [y if isinstance(y, pytensor.graph.Variable) else pt.constant(np.asarray(y)) for y in outputs]
+        shapes = [tuple(w["shape"]) if w else None for w in request["weights"]]
+        weights = [pt.tensor(f"w{k}", dtype=request["dtype"], shape=s) for k, s in enumerate(shapes) if s is not None]
+        weighted = [y for y, w in zip(tensors, shapes) if w is not None]
+        terms = [pt.sum(y * w) for y, w in zip(weighted, weights)]
+        g = sum(terms[1:], terms[0]) if terms else pt.constant(0.0, dtype=request["dtype"])
+        for mode in modes[:-1]:
+            g = self.slope(g, xs, vs) if mode == "fwd" else sum(pt.sum(s * v) for s, v in zip(gradient(g, xs), vs))
+        found = []
+        if modes:
+            found = [self.slope(g, xs, units)] if units else gradient(g, xs)
+        arguments = [v for n, v in variables.items() if n not in known] + weights + vs + units
+        f = pytensor.function(arguments, [*tensors, *found], mode=self.mode, on_unused_input="ignore")
+        count = len(tensors)
+
+        def call(*values):
+            results = f(*values)
+            return results[:count], results[count:]
+
+        return call
+
+    def slope(self, g, xs, vs):
+        return pushforward(
+            [g], xs, vs, disconnected_outputs="ignore", return_disconnected="zero", use_op_pushforward=self.direct
+        )[0]
+
+
+def gradient(g, xs):
+    return pytensor.grad(g, xs, disconnected_inputs="ignore", return_disconnected="zero")
+
+
+def as_numpy(dtype, shape, entries):
+    return np.array(entries, dtype).reshape(shape)
+
+
+def variable(name, array):
+    return pt.tensor(name, dtype=array.dtype.name, shape=array.shape)
+
+
+def written(value):
+    array = np.asarray(value)
+    return array.dtype.name, array.shape, array.ravel().tolist()
+
+
+def last(start, steps):
+    """What a carry is after a scan, of no steps, too. Its index is no -1: PyTensor takes that for one into the first of what is joined."""
+    return pt.concatenate([start[np.newaxis], steps])[steps.shape[0]]
+
+
+class Scanning(Compiled):
+    """Loops are scans."""
+
+    structured = True
+
+    def scan(self, step, carries, **options):
+        found = pytensor.scan(step, outputs_info=carries, mode=self.mode, return_updates=False, return_list=True, **options)
+        return [last(start, steps) for start, steps in zip(carries, found)]
+
+    def for_loop(self, count, body, carries, captures):
+        n = len(carries)
+        if not n:
+            return []
+
+        def step(i, *values):
+            return fitted(body(i, list(values[:n]), list(values[n:])), carries)
+
+        return self.scan(step, carries, sequences=[pt.arange(count, dtype="int64")], non_sequences=captures)
+
+    def while_loop(self, condition, body, carries, captures):
+        n = len(carries)
+        if not n:
+            return []
+
+        def step(trip, *values):
+            new = fitted(body(list(values[:n]), list(values[n:])), carries)
+            ended = pt.invert(condition(new, list(values[n:])))
+            return new, until(ended | pt.lt(counted(trip, pt.lt(trip, MOST_TRIPS)), 0))
+
+        trips = pt.switch(condition(carries, captures), MOST_TRIPS + 1, 0)
+        return self.scan(step, carries, sequences=[pt.arange(trips)], non_sequences=captures)
+
+    def branch(self, predicate, then, otherwise, captures):
+        return ifelse(predicate, list(then(captures)), list(otherwise(captures)))
+
+
+def fitted(values, carries):
+    """The same with the static shapes of the carries, where a branch has forgotten them."""
+    return [y if y.type.shape == c.type.shape else pt.specify_shape(y, c.type.shape) for y, c in zip(values, carries)]
+
+
+class Unrolled(Compiled):
+    """Loops are Python's: graphs without any, which are rewritten as a whole. Nothing is known of floats, so no branch on them."""
+
+    features = ("branches", "break", "continue", "nested", "runtime_trips")
+
+    def decide(self, value):
+        raise kit.Unsupported("a graph that is no scan cannot branch on a float")
+
+
+WAYS = [
+    Scanning("scan", "fast_run", 8),
+    Scanning("scan-unoptimized", "fast_compile", 8),
+    Scanning("scan-pushforward", "fast_run", 8, direct=True),
+    Unrolled("unrolled", "fast_run", 4),
+]
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    kit.serve("pytensor", pytensor.__version__, WAYS)
