@@ -177,6 +177,14 @@ def matrices(template, sizes=()):
     return write
 
 
+def qr(writer, sources, types, result, mode, part):
+    if types[0][1] != (3, 3):
+        raise kit.Unsupported("Warp has this for 3 x 3 matrices only")
+    q, r = writer.fresh("q"), writer.fresh("r")
+    writer.line(f"{q}, {r} = wp.qr3({sources[0]})")
+    return (q, r)[part]
+
+
 def norm(writer, sources, types, result, ord, axis, keepdims):
     if len(types[0][1]) != 1 or keepdims or axis not in (None, 0, -1) or ord not in (1, 2):
         raise kit.Unsupported("Warp has norms of vectors only")
@@ -217,6 +225,7 @@ OPS = {
     "diagonal": matrices("wp.get_diag({})"),
     "det": matrices("wp.determinant({})", (2, 3, 4)),
     "inv": matrices("wp.inverse({})", (2, 3, 4)),
+    "qr": qr,
     "vector_norm": norm,
 }
 OPS.update({op: spelled(f"wp.{op}({{}})") for op in "sin cos tan tanh exp log sqrt".split()})
@@ -317,9 +326,11 @@ def defined(source, names, most_unrolled=1024):
     return scope
 
 
-HEAD = "@wp.kernel\ndef program({}):\n    p = wp.tid()\n"
-MATRIX = "{}: wp.array2d(dtype={})"
-ARRAYS = [("X", "F"), ("N", "I"), ("Y", "F"), ("M", "I")]
+PARAMETERS = [f"{name}: wp.array2d(dtype={dtype})" for name, dtype in (("X", "F"), ("N", "I"), ("Y", "F"), ("M", "I"))]
+
+
+def kernel_of(body, *more):
+    return f"@wp.kernel\ndef program({', '.join([*PARAMETERS, *more])}):\n    p = wp.tid()\n{body}"
 
 
 class Kernel(kit.Way):
@@ -340,41 +351,44 @@ class Kernel(kit.Way):
     def answer(self, program, request, inputs):
         dtype, count = request["dtype"], request["count"]
         layout = kernels.Layout(program.form)
-        key = id(program), dtype
-        if key not in self._compiled:  # the program is kept, so that no other one gets its id
+        key = id(program), dtype, self.variant(program.form, request, inputs)
+        if key not in self._compiled:
             if len(self._compiled) > 64:
                 self._compiled.clear()
-            self._compiled[key] = program, self.compiled(program.form, layout, dtype)
-        found = self._compiled[key][1]
+            scope = self.compiled(program.form, layout, dtype, key[2])
+            self._compiled[key] = scope, program  # which is kept, so that no other one gets its id
         xs, ns = layout.rows(inputs, count)
-        scalar = FLOATS[dtype]
-        X, Y = rows(xs, count, layout.widths["X"], scalar), rows(None, count, layout.widths["Y"], scalar)
-        N, M = rows(ns, count, layout.widths["N"], wp.int64), rows(None, count, layout.widths["M"], wp.int64)
-        slopes = self.run(found, request, layout, [X, N, Y, M])
-        ms = M.numpy().tolist()
-        return layout.results(dtype, request["wrt"], Y.numpy().tolist(), ms, slopes if request["modes"] else None)
+        scalar, widths = FLOATS[dtype], layout.widths
+        X, N = rows(xs, count, widths["X"], scalar), rows(ns, count, widths["N"], wp.int64)
+        Y, M = rows(None, count, widths["Y"], scalar), rows(None, count, widths["M"], wp.int64)
+        slopes = self.launched(self._compiled[key][0], request, layout, [X, N, Y, M])
+        return layout.results(dtype, request["wrt"], Y.numpy().tolist(), M.numpy().tolist(), slopes)
 
-    def run(self, found, request, layout, arrays):
-        """Launches the kernel, and gives the derivatives by all floats of every point."""
-        X, _, Y, _ = arrays
-        count, more = request["count"], self.more(found, request, layout, arrays)
-        tape = wp.Tape()
-        with tape:
-            wp.launch(found["program"], dim=count, inputs=[*arrays, *more], device="cpu")
-        if not request["modes"]:
-            return None
-        weights = layout.weights(request) or [0.0]
-        tape.backward(grads={Y: rows([weights] * count, count, len(weights), FLOATS[request["dtype"]])})
-        return X.grad.numpy().tolist()
+    def variant(self, form, request, inputs):
+        """What else of a question is compiled into the kernel."""
+        return None
 
-    def more(self, found, request, layout, arrays):
-        return []
-
-    def compiled(self, form, layout, dtype):
+    def compiled(self, form, layout, dtype, variant):
         unrolled(form)
         writer = Writer(form, dtype)
-        head = HEAD.format(", ".join(MATRIX.format(*pair) for pair in ARRAYS))
-        return defined(head + writer.written(layout, 1), writer.names)
+        return defined(kernel_of(writer.written(layout, 1)), writer.names)
+
+    def launched(self, scope, request, layout, arrays):
+        """Runs the kernel, and gives the derivatives by all floats of every point; None where none are asked for."""
+        X, _, Y, _ = arrays
+        count, scalar = request["count"], FLOATS[request["dtype"]]
+        tape = wp.Tape()
+        with tape:
+            wp.launch(scope["program"], dim=count, inputs=[*arrays, *self.more(scope, count, scalar)], device="cpu")
+        if not request["modes"]:
+            return None
+        weights = layout.weights(request)
+        tape.backward(grads={Y: rows([weights] * count, count, len(weights), scalar)})
+        return X.grad.numpy().tolist()
+
+    def more(self, scope, count, scalar):
+        """Further arrays that the kernel takes."""
+        return []
 
 
 def rows(values, count, width, dtype):
@@ -382,7 +396,180 @@ def rows(values, count, width, dtype):
     host = np.zeros((count, max(width, 1)), wp.dtype_to_numpy(dtype))
     if values is not None and width:
         host[:, :width] = values
-    return wp.array(host, dtype=dtype, device="cpu", requires_grad=dtype in (wp.float32, wp.float64))
+    return wp.array(host, dtype=dtype, device="cpu", requires_grad=dtype != wp.int64)
+
+
+# Functions -------------------------------------------------------------------------------------------------------------
+
+
+class FunctionWriter(Writer):
+    """A program as a function of its inputs."""
+
+    def written(self, layout, depth):
+        self._depth = depth
+        self.defined.update(name for name, *_ in layout.inputs)
+        self.block(self.form["body"][:-1])
+        self.line("return " + ", ".join([self.bound(self.expression(e)) for e in self.form["body"][-1]["return"]]))
+        parameters = ", ".join(
+            f"{self.name(name)}: {self.annotation(dtype, shape)}" for name, dtype, shape, _, _ in layout.inputs
+        )
+        return f"@wp.func\ndef body({parameters}):\n" + "\n".join(self.lines) + "\n"
+
+    def annotation(self, dtype, shape):
+        return self.constructor(dtype, shape) if shape else {"float": "F", "int": "I", "bool": "B"}[dtype]
+
+    def called(self, layout):
+        """The call of the function by a kernel."""
+        parts = []
+        for _, dtype, shape, array, start in layout.inputs:
+            entries = [self.loaded(array, start + k, dtype) for k in range(math.prod(shape))]
+            parts.append(self.array(dtype, shape, entries) if shape else entries[0])
+        return f"body({', '.join(parts)})"
+
+
+# Loops whose carries are stored ----------------------------------------------------------------------------------------
+
+
+def most_trips(form, inputs):
+    """The most trips of each loop at these points, in the order of the loops."""
+    found, params = [], {name for name, _ in form["params"]}
+
+    def of(statements):
+        for s in statements:
+            if s == "break":
+                raise kit.Unsupported("where a loop is left early is not known on the way back")
+            if isinstance(s, dict) and "if" in s:
+                of(s["then"])
+                of(s["else"])
+            elif isinstance(s, dict) and "while" in s:
+                raise kit.Unsupported("a loop with a condition is not replayed on the way back")
+            elif isinstance(s, dict) and "for" in s:
+                trips = kernels.count_of_loop(s)
+                if trips is None:
+                    if s["count"] not in params or s["count"] in kit._assigned(form["body"][:-1]):
+                        raise kit.Unsupported("how many rows a loop needs is not known before")
+                    trips = max(inputs[s["count"]][2])
+                found.append(max(trips, 0))
+                of(s["body"])
+
+    of(form["body"][:-1])
+    return tuple(found)
+
+
+class StoringWriter(Writer):
+    """What a loop carries is read from a row of `S` (floats) or `T` (ints and bools) in each trip, and written to the next one."""
+
+    def __init__(self, form, dtype, trips):
+        super().__init__(form, dtype)
+        self.sizes = {"S": 1, "T": 1}
+        self._trips = iter(trips)
+        self._alias = {}
+        self._row, self._rows, self._store = "0", 1, []
+
+    def name(self, variable):
+        return self._alias.get(variable, super().name(variable))
+
+    def renamed(self, names):
+        self._alias.update({name: self.fresh(f"v_{name}_") for name in names})
+
+    def counted(self, s):
+        outer = self._row, self._rows, self._store
+        most, carries = next(self._trips), s["carries"]
+        places = {name: [] for name in carries}
+        widths = {"S": 0, "T": 0}
+        for name in carries:
+            dtype, shape = self.types[name]
+            array = "S" if dtype == "float" else "T"
+            for _ in range(math.prod(shape)):
+                places[name].append((array, widths[array]))
+                widths[array] += 1
+        starts, self._rows = dict(self.sizes), self._rows * (most + 1)
+        for array, width in widths.items():
+            self.sizes[array] += self._rows * width
+
+        def place(array, column, row):
+            return f"{array}[p, {starts[array] + column} + ({row}) * {widths[array]}]"
+
+        def store(row):
+            for name in carries:
+                dtype, shape = self.types[name]
+                for entry, (array, column) in zip(kernels.entries_of(shape), places[name]):
+                    self.line(f"{place(array, column, row)} = {self.stored(self.entry(self.name(name), entry), dtype)}")
+
+        def load(row):
+            self.renamed(carries)
+            for name in carries:
+                dtype, shape = self.types[name]
+                parts = [place(array, column, row) for array, column in places[name]]
+                parts = [f"({part} != I(0))" if dtype == "bool" else part for part in parts]
+                self.line(f"{self.name(name)} = {self.array(dtype, shape, parts) if shape else parts[0]}")
+
+        first, count, trip, row = (self.fresh(stem) for stem in ("first", "count", "i", "row"))
+        self.line(f"{first} = {outer[0]} * {most + 1}")
+        literal = kernels.count_of_loop(s)
+        self.line(f"{count} = {literal if literal is not None else self.count(self.expression(s['count']))}")
+        store(first)
+        before = dict(self._alias)
+        self.line(f"for {trip} in range({count if literal is None else literal}):")
+        self._depth += 1
+        self.line(f"{row} = {first} + {trip}")
+        self.renamed([*kit._assigned(s["body"]), s["for"]])
+        self.line(f"{self.name(s['for'])} = I({trip})")
+        self.defined.add(s["for"])
+        load(row)
+        self._row, self._store = row, [lambda: store(f"{row} + 1")]
+        self._depth -= 1
+        self.inside(s["body"])
+        self._depth += 1
+        store(f"{row} + 1")
+        self._depth -= 1
+        self._alias = before
+        self._row, _, self._store = outer
+        self._rows = outer[1]
+        load(f"{first} + {count}")
+
+    def statement(self, s):
+        if s == "continue":
+            self._store[-1]()
+        super().statement(s)
+
+
+class Stored(Kernel):
+    """Loops are loops of the kernel; what they carry lies in an array, one row for each trip."""
+
+    name = "stored"
+    features = ("branches", "continue", "nested", "runtime_trips")
+
+    def variant(self, form, request, inputs):
+        return most_trips(form, inputs)
+
+    def compiled(self, form, layout, dtype, variant):
+        writer = StoringWriter(form, dtype, variant)
+        body = writer.written(layout, 1)
+        if max(writer.sizes.values()) > 100_000:
+            raise kit.Unsupported("the loops have too many rows")
+        scope = defined(kernel_of(body, "S: wp.array2d(dtype=F)", "T: wp.array2d(dtype=I)"), writer.names, 0)
+        return {**scope, "sizes": writer.sizes}
+
+    def more(self, scope, count, scalar):
+        return [rows(None, count, scope["sizes"]["S"], scalar), rows(None, count, scope["sizes"]["T"], wp.int64)]
+
+
+class Function(Kernel):
+    """A program as a function that the kernel calls."""
+
+    name = "function"
+
+    def compiled(self, form, layout, dtype, variant):
+        unrolled(form)
+        writer = FunctionWriter(form, dtype)
+        function = writer.written(layout, 1)
+        names = [f"y{k}" for k in range(len(layout.outputs))]
+        lines = [f"    {', '.join(names)} = {writer.called(layout)}"]
+        for name, (_, kind, shape, array, start) in zip(names, layout.outputs):
+            for k, place in enumerate(kernels.entries_of(shape)):
+                lines.append(f"    {writer.place(array, start + k)} = {writer.stored(writer.entry(name, place), kind)}")
+        return defined(function + kernel_of("\n".join(lines) + "\n"), writer.names)
 
 
 if __name__ == "__main__":
@@ -390,4 +577,4 @@ if __name__ == "__main__":
     wp.config.kernel_cache_dir = tempfile.mkdtemp(prefix="gradfuzz-warp-")
     atexit.register(shutil.rmtree, wp.config.kernel_cache_dir, ignore_errors=True)
     wp.init()
-    kit.serve("warp", wp.__version__ if hasattr(wp, "__version__") else wp.config.version, [Kernel()])
+    kit.serve("warp", wp.config.version, [Kernel(), Function(), Stored()])
