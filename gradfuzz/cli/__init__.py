@@ -11,6 +11,7 @@ A command is a module of this package and a name in COMMANDS.
 from __future__ import annotations
 
 from gradfuzz.cli.baseline import baseline
+from gradfuzz.cli.bisect import bisect
 from gradfuzz.cli.check import check
 from gradfuzz.cli.diff import diff
 from gradfuzz.cli.probe import probe
@@ -25,7 +26,7 @@ from gradfuzz.cli.targets import targets
 
 __all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "main"]
 
-COMMANDS = (baseline, check, diff, probe, replay, report, selftest, show, sweep, targets)
+COMMANDS = (baseline, bisect, check, diff, probe, replay, report, selftest, show, sweep, targets)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
-from gradfuzz.cli.storage import STORE
+from gradfuzz.cli.storage import STORE, installed
 
 if TYPE_CHECKING:
     from gradfuzz.fuzzer.finding import Finding
 
-__all__ = ["replay"]
+__all__ = ["findings", "replay"]
 
 
 @click.command(short_help="Ask again about recorded findings.")
@@ -29,10 +29,11 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
     from gradfuzz.fuzzer.replaying import Status, replay_all
     from gradfuzz.reports import plain
 
-    findings = _findings(sources, store)
+    installed(ctx, store)
+    chosen = findings(sources, store)
     statuses = []
     rows = []
-    for outcome in replay_all(findings):
+    for outcome in replay_all(chosen):
         finding, status = outcome.finding, outcome.status
         statuses.append(status)
         rows.append({"id": finding.id, "target": finding.target, "status": status.value, "message": outcome.message})
@@ -40,12 +41,12 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
             click.echo(plain.line(f"{status.value:<6} {finding.id} {finding.target} {finding.check}: {outcome.message}"))
     if form == "json":
         print_json({"replayed": rows, **{status.value.lower(): statuses.count(status) for status in Status}})
-    elif not findings:
+    elif not chosen:
         click.echo("No finding is recorded.", err=True)
     ctx.exit(FINDINGS if Status.FAILED in statuses else INCOMPLETE if Status.ERROR in statuses else CLEAN)
 
 
-def _findings(sources: tuple[str, ...], path: Path) -> list[Finding]:
+def findings(sources: tuple[str, ...], path: Path) -> list[Finding]:
     """What the arguments mean, each finding once."""
     from gradfuzz.fuzzer import lookup
     from gradfuzz.fuzzer.store import Store

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from gradfuzz.errors import InstallError, UsageError
@@ -60,6 +61,8 @@ class Language:
     """Installs requirements into a new folder; what the installers say goes into a log. The installer's name. `InstallError` where it cannot be."""
     version: Callable[[Path, str], str | None]
     """The release of a distribution that is in a folder; None where there is none that works."""
+    packages: Callable[[Path], dict[str, str]]
+    """All distributions that are in a folder, with their releases."""
     command: Callable[[Path, Path], list[str]]
     """How a script is started with what is in a folder."""
     releases: Callable[[str], list[str]]
@@ -102,9 +105,17 @@ def _python_version(folder: Path, distribution: str) -> str | None:
     """None, too, where the interpreter that the environment was made with is gone."""
     if not _python(folder).exists():
         return None
-    places = [str(place) for place in folder.glob("lib/python*/site-packages")]
-    found = next(iter(importlib.metadata.distributions(name=distribution, path=places)), None)
+    found = next(iter(importlib.metadata.distributions(name=distribution, path=_places(folder))), None)
     return None if found is None else found.version
+
+
+def _places(folder: Path) -> list[str]:
+    return [str(place) for place in folder.glob("lib/python*/site-packages")]
+
+
+def _python_packages(folder: Path) -> dict[str, str]:
+    found = {canonicalize_name(one.name): one.version for one in importlib.metadata.distributions(path=_places(folder))}
+    return {name: found[name] for name in sorted(found)}
 
 
 def _python_releases(distribution: str) -> list[str]:
@@ -140,6 +151,16 @@ def _node_version(folder: Path, distribution: str) -> str | None:
     return str(package.get("version"))
 
 
+def _node_packages(folder: Path) -> dict[str, str]:
+    try:
+        lock = json.loads((folder / "node_modules" / ".package-lock.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {
+        place.removeprefix("node_modules/"): one.get("version", "") for place, one in lock.get("packages", {}).items() if place
+    }
+
+
 def _node_command(folder: Path, script: Path) -> list[str]:
     return ["env", f"NODE_PATH={folder / 'node_modules'}", "node", str(script)]
 
@@ -155,10 +176,11 @@ LANGUAGES: dict[str, Language] = {
         lambda distribution, specifier: f"{distribution}{specifier}",
         _install_python,
         _python_version,
+        _python_packages,
         lambda folder, script: [str(_python(folder)), "-E", "-s", str(script)],
         _python_releases,
     ),
-    "node": Language(_node_requirement, _install_node, _node_version, _node_command, _node_releases),
+    "node": Language(_node_requirement, _install_node, _node_version, _node_packages, _node_command, _node_releases),
 }
 """By the name that adapters give their language."""
 

@@ -77,6 +77,8 @@ class Environment(msgspec.Struct, frozen=True):
     requirements: tuple[str, ...]
     installer: str
     seconds: float
+    packages: dict[str, str] = {}
+    """What else is there, by name, where the language tells."""
     folder: str = ""
 
     def size(self) -> int:
@@ -167,9 +169,8 @@ def plan(target: str, extra: Sequence[str] = ()) -> Plan:
         language, distribution = found, adapter.distribution
         script, also = _PACKAGE / "adapters" / adapter.script, adapter.requires
     wanted = language.requirement(distribution, name.specifier)
-    return Plan(
-        name, distribution, language, (wanted, *also, *_undeclared(distribution, name.version), *extra), script, arguments
-    )
+    requirements = dict.fromkeys((wanted, *also, *_undeclared(distribution, name.version), *extra))
+    return Plan(name, distribution, language, tuple(requirements), script, arguments)
 
 
 def _undeclared(distribution: str, version: str) -> list[str]:
@@ -205,7 +206,12 @@ def everything() -> list[Environment]:
 def missing(targets: Iterable[str]) -> list[str]:
     """Of targets those that name releases and have no environment yet, without their ways, each once."""
     named = dict.fromkeys(name.base for name in map(TargetName.of, targets) if name.specifier)
-    return [base for base in named if _fitting(plan(base)) is None]
+    return [base for base in named if not set(plan(base).requirements) <= set(_requirements(base))]
+
+
+def _requirements(target: str) -> tuple[str, ...]:
+    known = find(target)
+    return () if known is None else known.requirements
 
 
 def _read(folder: Path) -> Environment | None:
@@ -230,7 +236,7 @@ def _nobody(words: str) -> None:
 def install(target: str, tell: Callable[[str], None] = _nobody, extra: Sequence[str] = ()) -> tuple[Environment, bool]:
     """The environment of a target, and whether it had to be made; `extra` are requirements more, and `tell` hears what takes time.
 
-    Raises `InstallError` where it cannot be made, and what `plan` raises.
+    One that was made for other requirements is made again. Raises `InstallError` where it cannot be made, and what `plan` raises.
     """
     wanted = plan(target, extra)
     known = _fitting(wanted)
@@ -245,9 +251,9 @@ def install(target: str, tell: Callable[[str], None] = _nobody, extra: Sequence[
 
 
 def _fitting(wanted: Plan) -> Environment | None:
-    """The environment that is there, if it has all that is wanted now."""
+    """The environment that is there, if it was made for just what is wanted now."""
     known = find(wanted.name.base)
-    return known if known is not None and set(wanted.requirements) <= set(known.requirements) else None
+    return known if known is not None and set(wanted.requirements) == set(known.requirements) else None
 
 
 def _made(wanted: Plan, tell: Callable[[str], None]) -> Environment:
@@ -262,7 +268,13 @@ def _made(wanted: Plan, tell: Callable[[str], None]) -> Environment:
         if version is None:
             raise InstallError(f"{wanted.requirements[0]} was installed, and is not there; what {installer} said is in {log}")
         made = Environment(
-            wanted.name.base, wanted.distribution, version, wanted.requirements, installer, round(time.monotonic() - begun, 1)
+            wanted.name.base,
+            wanted.distribution,
+            version,
+            wanted.requirements,
+            installer,
+            round(time.monotonic() - begun, 1),
+            wanted.language.packages(folder),
         )
         _mark(folder, made)
     except OSError as error:

@@ -1,0 +1,103 @@
+"""The command `gradfuzz bisect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradfuzz.cli.output import FORMAT, print_json, print_page
+from gradfuzz.cli.replay import findings
+from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
+from gradfuzz.cli.storage import STORE, installed
+from gradfuzz.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradfuzz.fuzzer.bisecting import Bisection
+    from gradfuzz.fuzzer.finding import Finding
+
+__all__ = ["bisect"]
+
+
+@click.command(short_help="Say in which release a finding came or went.")
+@click.argument("source", metavar="ID|FILE")
+@click.option("--versions", required=True, metavar="A..B", help="The releases: all from A to B, or just 1.0,1.1,1.2.")
+@click.option("--with", "extra", multiple=True, metavar="REQUIREMENT", help="Install this, too ('numpy<2'). May be repeated.")
+@click.option("--discard", is_flag=True, help="Remove each environment that was made as soon as it was asked.")
+@STORE
+@FORMAT
+@click.pass_context
+def bisect(
+    ctx: click.Context, /, source: str, versions: str, extra: tuple[str, ...], discard: bool, store: Path, form: str
+) -> None:
+    """Ask releases of a finding's library about it, as few as tell, and say in which of them it came or went.
+
+    Each release gets an environment of its own beside the store. One that cannot be installed, or cannot be asked, is passed over and told.
+    Exit code 1 if the newest release that can tell is wrong, 3 if none can.
+    """
+    from gradfuzz.fuzzer.bisecting import Said, asker
+    from gradfuzz.fuzzer.bisecting import bisect as search
+    from gradfuzz.fuzzer.replaying import Status
+    from gradfuzz.oracles.foreign.releases import releases
+    from gradfuzz.oracles.target_name import TargetName
+    from gradfuzz.reports import plain
+
+    installed(ctx, store)
+    found = findings((source,), store)
+    if len(found) != 1:
+        raise UsageError(f"{source} holds {len(found)} findings; name one of them by its id")
+    (finding,) = found
+    library = TargetName.of(finding.target).library
+    candidates = releases(library, versions)
+    ask = asker(finding, lambda words: click.echo(words, err=True), extra, discard=discard)
+
+    def told(version: str) -> Said:
+        said = ask(version)
+        click.echo(plain.line(f"{library} {version} {_WORDS[said.status.value]}"), err=True)
+        return said
+
+    result = search(candidates, told)
+    if form == "json":
+        print_json(_document(finding, library, result))
+    else:
+        _page(finding, library, result)
+    newest = result.told[-1].status if result.told else Status.ERROR
+    ctx.exit({Status.FIXED: CLEAN, Status.FAILED: FINDINGS, Status.ERROR: INCOMPLETE}[newest])
+
+
+_WORDS = {"FIXED": "is right", "FAILED": "is wrong", "ERROR": "cannot tell"}
+
+
+def _page(finding: Finding, library: str, result: Bisection) -> None:
+    from rich.console import Group
+    from rich.text import Text
+
+    from gradfuzz.reports import plain
+    from gradfuzz.reports.sheet import Sheet
+
+    table = Sheet(library, "", "what was said")
+    for said in result.asked:
+        table.add_row(*map(plain.line, (said.version, _WORDS[said.status.value], said.message)))
+    asked = f"{len(result.asked)} of {len(result.releases)} releases were asked."
+    heading = plain.line(f"{finding.id}  {finding.kind.value}  {finding.target}  {finding.check} {finding.precision}")
+    print_page(Group(Text(heading, style="bold"), table, Text(""), Text(f"{result.words} {asked}")))
+
+
+def _document(finding: Finding, library: str, result: Bisection) -> dict[str, object]:
+    return {
+        "id": finding.id,
+        "target": finding.target,
+        "library": library,
+        "releases": list(result.releases),
+        "asked": [{"version": s.version, "status": s.status.value, "message": s.message} for s in result.asked],
+        "changes": [
+            {
+                "what": "came" if c.came else "went",
+                "release": c.after,
+                "before": c.before,
+                "untold": list(c.untold),
+                "others": list(c.others),
+            }
+            for c in result.changes
+        ],
+        "words": result.words,
+    }

@@ -1,0 +1,48 @@
+"""Which releases of a target's library there are, and which of them somebody means."""
+
+from __future__ import annotations
+
+from packaging.version import InvalidVersion, Version
+
+from gradfuzz.errors import UsageError
+from gradfuzz.oracles.foreign.managed import plan
+
+__all__ = ["releases"]
+
+
+def releases(target: str, text: str) -> list[str]:
+    """The releases that `text` means, the oldest first: "1.6..1.9" is what the index has between the two, both included; "1.6,1.7" is just these.
+
+    Either end of a range may be left out. Releases that are not final are in a range where an end of it is such a one. Raises `UsageError`, and
+    `InstallError` where nobody can tell which there are.
+    """
+    if ".." not in text:
+        named = {_version(part): part.strip() for part in text.split(",") if part.strip()}
+        if not named:
+            raise UsageError(f"{text!r} names no release; write A..B, or 1.0,1.1,1.2")
+        return [named[version] for version in sorted(named)]
+    first, _, last = (part.strip() for part in text.partition(".."))
+    low, high = _version(first) if first else None, _version(last) if last else None
+    if low is not None and high is not None and low > high:
+        raise UsageError(f"{text!r} is empty: {first} is later than {last}; write the older one first")
+    wanted = plan(target)
+    known = wanted.language.releases(wanted.distribution)
+    early = any(end is not None and end.is_prerelease for end in (low, high))
+    within = [
+        release
+        for release in known
+        if (low is None or Version(release) >= low)
+        and (high is None or Version(release) <= high)
+        and (early or not Version(release).is_prerelease)
+    ]
+    if not within:
+        told = f"from {known[0]} to {known[-1]}" if known else "none"
+        raise UsageError(f"no release of {wanted.distribution} that can be installed here is in {text}; there are {told}")
+    return within
+
+
+def _version(text: str) -> Version:
+    try:
+        return Version(text.strip())
+    except InvalidVersion as error:
+        raise UsageError(f"{text.strip()!r} is no release; write A..B, as in 1.6..1.9, or 1.0,1.1,1.2") from error
