@@ -116,7 +116,7 @@ defmodule Kit.Json do
     end
   end
 
-  defp space(<<c, rest::binary>>) when c in ' \t\r\n', do: space(rest)
+  defp space(<<c, rest::binary>>) when c in [?\s, ?\t, ?\r, ?\n], do: space(rest)
   defp space(text), do: text
 
   @doc "The text as iodata."

@@ -2,8 +2,9 @@
 //
 // Needs Node 18 or newer and @tensorflow/tfjs (npm install @tensorflow/tfjs), found beside this file or by NODE_PATH.
 //
-// All floats are float32, all ints int32. An op is TensorFlow.js's own function wherever it has one. Where it says that it has no derivative of a kernel, the
-// answer is *unsupported*. It looks for derivatives of comparisons, too (tfjs issue 7710), so that conditions and indices are handed on as constants.
+// All floats are float32, all ints int32. An op is TensorFlow.js's own function wherever it has one with a derivative: it has none of einsum, cumprod, and
+// comparisons (issue 7710), so that conditions and indices are handed on as constants. Where it says that there is no derivative of a kernel, the answer is
+// *unsupported*. tf.grads refuses an input that has no part in the result; a term with 0 gives it one, so that it says 0.
 
 "use strict";
 
@@ -97,7 +98,6 @@ function matmul([a, b]) {
 // The part of each matrix on and below diagonal k; `upper`: on and above it.
 function triangle(x, k, upper) {
   const [rows, columns] = x.shape.slice(-2);
-  const full = upper ? [-k, columns] : [rows, k];
   if (k !== 0) {
     const kept = Array.from({ length: rows * columns }, (_, at) => (at % columns) - Math.floor(at / columns));
     return tf.mul(x, tf.tensor(Float32Array.from(kept, (d) => Number(upper ? d >= k : d <= k)), [rows, columns]));
@@ -157,7 +157,6 @@ const OPS = {
   clip: ([x, lower, upper]) => tf.minimum(tf.maximum(lifted(x), lifted(lower)), lifted(upper)),
   where: ([condition, a, b]) => tf.where(detached(condition), lifted(a), lifted(b)),
   cumulative_sum: ([x], { axis }) => tf.cumsum(x, axis),
-  cumulative_prod: ([x], { axis }) => tf.cumprod(x, axis),
   astype: ([x], { dtype }) => tf.cast(lifted(x), DTYPES[dtype]),
   reshape: ([x], { shape }) => tf.reshape(lifted(x), shape),
   broadcast_to: ([x], { shape }) => tf.broadcastTo(lifted(x), shape),
@@ -170,7 +169,6 @@ const OPS = {
   take: ([x, indices], { axis }) => tf.gather(x, detached(indices), axis),
   matmul,
   conv,
-  einsum: (arrays, { subscripts }) => tf.einsum(subscripts, ...arrays),
   tril: ([x], { k }) => triangle(x, k, false),
   triu: ([x], { k }) => triangle(x, k, true),
   vector_norm: vectorNorm,

@@ -1,0 +1,438 @@
+# Nx. A program becomes a `defn`: its loops are `while` with everything that a body uses in the carry, its branches `if`. Reverse mode by
+# value_and_grad, higher orders by nesting grad; BinaryBackend and the evaluator unless the environment configures others.
+#
+# For whoever has Nx: elixir -pa 'PATH/TO/ebin' nx_adapter.exs, for each of Nx, Complex and Telemetry. For everybody with Hex: elixir nx_adapter.exs, which
+# installs Nx by Mix.install. NX_VERSION says which ("== 0.9.2"; "~> 0.10" where it is not set).
+#
+# Ints and bools pass through stop_grad where they are assigned: Nx differentiates them, too, and has no derivatives of comparisons.
+# A while loop cannot be told how many trips it may take; a question has SECONDS instead.
+
+Code.require_file("kit.exs", __DIR__)
+
+defmodule NxSource do
+  @moduledoc "The source of a module with the function `f` of a program. Needs no Nx."
+
+  @types %{"float64" => ":f64", "float32" => ":f32", "bfloat16" => ":bf16", "float16" => ":f16"}
+  @functions Map.merge(
+               Map.new(~w(abs cos exp expm1 log log1p pow sign sin sqrt tan tanh logical_and logical_or logical_not), &{&1, &1}),
+               Map.merge(
+                 Map.new(~w(add subtract multiply divide less less_equal greater greater_equal equal not_equal outer), &{&1, &1}),
+                 %{"maximum" => "max", "minimum" => "min", "where" => "select", "negative" => "negate"}
+               )
+             )
+  @reductions Map.merge(Map.new(~w(all any logsumexp mean sum), &{&1, &1}), %{
+                "amax" => "reduce_max",
+                "amin" => "reduce_min",
+                "prod" => "product"
+              })
+  @scans %{"cumulative_max" => "cumulative_max", "cumulative_prod" => "cumulative_product", "cumulative_sum" => "cumulative_sum"}
+  @others ~w(argmax argmin argsort astype broadcast_to cholesky clip concat det diagonal eigh eigvalsh flip index index_update integer_pow inv) ++
+            ~w(log_softmax lu matmul permute_dims qr remainder reshape softmax solve sort stack svd svdvals take tril triu)
+
+  def ops, do: Map.keys(@functions) ++ Map.keys(@reductions) ++ Map.keys(@scans) ++ @others
+
+  def source(module, form, dtype) do
+    types = Map.new(form["variables"], fn {name, text} -> {name, Kit.Program.type(text)} end)
+    context = %{types: types, float: @types[dtype], loop: 0}
+    {statements, [%{"return" => outputs}]} = Enum.split(form["body"], -1)
+    params = Enum.map(form["params"], &hd/1)
+    {lines, _} = block(statements, MapSet.new(params), context)
+    results = Enum.map(outputs, &value(&1, context))
+
+    Enum.join(
+      ["defmodule #{module} do", "import Nx.Defn", "defn f(#{Enum.map_join(params, ", ", &name/1)}) do"] ++
+        lines ++ ["{#{Enum.join(results, ", ")}}", "end", "end"],
+      "\n"
+    )
+  end
+
+  def dtype("int", _), do: ":s64"
+  def dtype("bool", _), do: ":u8"
+  def dtype("float", context), do: context.float
+  def dtype(other, _), do: raise(Kit.Unsupported, "#{other} numbers are not asked about in Nx")
+
+  defp name("@" <> flag), do: flag
+  defp name(name), do: "v_" <> for(<<c <- name>>, into: "", do: if(c in ?a..?z or c in ?A..?Z or c in ?0..?9 or c == ?_, do: <<c>>, else: "x#{c}x"))
+
+  # Statements: lines, and the names that have a value after them
+
+  defp block([], bound, _), do: {[], bound}
+
+  defp block([statement | rest], bound, context) do
+    {lines, bound} = statement(statement, bound, context)
+
+    if exits?(statement) and rest != [] do
+      guarded = %{"if" => "@alive#{context.loop}", "then" => rest, "else" => [], "assigns" => rest |> assigned() |> Enum.sort()}
+      {more, bound} = statement(guarded, bound, context)
+      {lines ++ more, bound}
+    else
+      {more, bound} = block(rest, bound, context)
+      {lines ++ more, bound}
+    end
+  end
+
+  defp statement(exit, bound, context) when exit in ["break", "continue"] do
+    alive = "alive#{context.loop} = Nx.tensor(0, type: :u8)"
+    {if(exit == "break", do: [alive, "broken#{context.loop} = Nx.tensor(1, type: :u8)"], else: [alive]), bound}
+  end
+
+  defp statement(%{"assign" => target, "value" => value}, bound, context) do
+    text = value(value, context)
+    constant = is_binary(value) or match?(%{"int" => _}, value) or match?(%{"bool" => _}, value)
+    text = if elem(context.types[target], 0) in ["int", "bool"] and not constant, do: "stop_grad(#{text})", else: text
+    {["#{name(target)} = #{text}"], MapSet.put(bound, target)}
+  end
+
+  defp statement(%{"if" => condition} = s, bound, context) do
+    names = s["assigns"] ++ (s |> flags(context) |> Enum.sort())
+
+    if names == [] do
+      {[], bound}
+    else
+      sides =
+        for side <- [s["then"], s["else"]] do
+          {lines, inner} = block(side, bound, context)
+          lines ++ ["{#{Enum.map_join(names, ", ", &read(&1, inner, context))}}"]
+        end
+
+      predicate = if is_binary(condition), do: name(condition), else: value(condition, context)
+      lines = ["{#{Enum.map_join(names, ", ", &name/1)}} =", "if #{predicate} do"] ++ hd(sides) ++ ["else"] ++ List.last(sides) ++ ["end"]
+      {lines, MapSet.union(bound, MapSet.new(names))}
+    end
+  end
+
+  defp statement(%{"captures" => captures} = s, bound, context) do
+    context = %{context | loop: context.loop + 1}
+    body = s["body"] || s["repeat"]
+    {alive, broken, first, count} = {"alive#{context.loop}", "broken#{context.loop}", "first#{context.loop}", "count#{context.loop}"}
+    breaks = MapSet.member?(flags(%{"then" => body}, context), "@" <> broken)
+    carries = s["carries"] ++ s["results"]
+    {lines, _} = block(body, MapSet.new(carries ++ captures ++ List.wrap(s["for"])), context)
+    on = "Nx.tensor(1, type: :u8)"
+    lines = if Enum.any?(body, &exits?/1), do: ["#{alive} = #{on}" | lines], else: lines
+    off = "Nx.tensor(0, type: :u8)"
+
+    # What is carried: a name, its value before the loop, its value after a trip.
+    own = Enum.map(carries, &{name(&1), read(&1, bound, context), name(&1)})
+    shared = Enum.map(captures, &{name(&1), name(&1), name(&1)})
+    flag = if breaks, do: [{broken, off, broken}], else: []
+
+    {more, test} =
+      cond do
+        s["for"] ->
+          i = name(s["for"])
+          counter = {i, "Nx.tensor(0, type: :s64)", "#{i} + 1"}
+
+          case s["count"] do
+            %{"int" => n} -> {[counter], "#{i} < #{n}"}
+            text -> {[counter, {count, value(text, context), count}], "#{i} < #{count}"}
+          end
+
+        s["repeat"] ->
+          {[{first, on, "stop_grad(#{value(s["while"], context)})"}], first}
+
+        true ->
+          {[], value(s["while"], context)}
+      end
+
+    all = own ++ more ++ flag ++ shared
+    test = if breaks, do: "Nx.logical_and(Nx.logical_not(#{broken}), #{test})", else: test
+    start = Enum.map_join(all, ", ", fn {name, start, _} -> if start == name, do: name, else: "#{name} = #{start}" end)
+    left = Enum.map_join(all, ", ", fn {name, _, _} -> if name in Enum.map(own, &elem(&1, 0)), do: name, else: "_" end)
+    again = Enum.map_join(all, ", ", &elem(&1, 2))
+    lines = ["{#{left}} =", "while {#{start}}, #{test} do"] ++ lines ++ ["{#{again}}", "end"]
+    {lines, MapSet.union(bound, MapSet.new(carries))}
+  end
+
+  # The value of a name; zeros where a branch that was left early gave it none, as nobody reads it then.
+  defp read("@alive" <> _ = flag, _, _), do: name(flag)
+  defp read("@broken" <> _ = flag, _, _), do: name(flag)
+
+  defp read(name, bound, context) do
+    {dtype, shape} = context.types[name]
+    if MapSet.member?(bound, name), do: name(name), else: "Nx.broadcast(Nx.tensor(0, type: #{dtype(dtype, context)}), #{tuple(shape)})"
+  end
+
+  # The flags that a branch may set.
+  defp flags(%{"then" => then} = s, context) do
+    for inner <- then ++ Map.get(s, "else", []), flag <- flags_of(inner, context), into: MapSet.new(), do: flag
+  end
+
+  defp flags_of("break", context), do: ["@alive#{context.loop}", "@broken#{context.loop}"]
+  defp flags_of("continue", context), do: ["@alive#{context.loop}"]
+  defp flags_of(%{"if" => _} = s, context), do: flags(s, context)
+  defp flags_of(_, _), do: []
+
+  defp exits?(s), do: s |> flags_of(%{loop: 0}) |> Enum.any?()
+
+  defp assigned(statements) do
+    for s <- statements, name <- assigned_by(s), into: MapSet.new(), do: name
+  end
+
+  defp assigned_by(exit) when is_binary(exit), do: []
+  defp assigned_by(%{"assign" => name}), do: [name]
+  defp assigned_by(%{"if" => _} = s), do: Enum.concat(assigned(s["then"]), assigned(s["else"]))
+  defp assigned_by(s), do: assigned(s["body"] || s["repeat"])
+
+  # Expressions
+
+  # A value that has a type of its own.
+  defp value(%{"op" => _} = call, context), do: call(call, context)
+  defp value("@" <> _ = flag, _), do: name(flag)
+  defp value(name, _) when is_binary(name), do: name(name)
+  defp value(%{"array" => dtype, "shape" => shape, "values" => values}, context), do: constant(dtype, shape, values, context)
+
+  defp value(literal, context) do
+    [{dtype, value}] = Map.to_list(literal)
+    constant(dtype, [], [value], context)
+  end
+
+  defp constant(dtype, shape, values, context) do
+    texts = Enum.map(values, &entry(&1, dtype))
+    if 0 in shape, do: raise(Kit.Unsupported, "Nx has no arrays without entries")
+    "Nx.tensor(#{nested(texts, shape)}, type: #{dtype(dtype, context)})"
+  end
+
+  defp entry(value, "float"), do: value |> Kit.Tensor.float() |> inspect()
+  defp entry(value, "bool"), do: if(value, do: "1", else: "0")
+  defp entry(value, _), do: to_string(value)
+
+  defp nested([text], []), do: text
+  defp nested(texts, [_]), do: "[#{Enum.join(texts, ", ")}]"
+  defp nested(texts, [_ | rest]), do: "[#{texts |> Enum.chunk_every(Enum.product(rest)) |> Enum.map_join(", ", &nested(&1, rest))}]"
+
+  # Operands of arithmetic: a literal stays a number beside a tensor.
+  defp operands(args, context) do
+    literals = Enum.map(args, &match?(%{"float" => v} when is_float(v), &1))
+    strong = Enum.all?(literals)
+
+    for {arg, literal} <- Enum.zip(args, literals) do
+      if literal and not strong, do: entry(arg["float"], "float"), else: value(arg, context)
+    end
+  end
+
+  defp call(%{"op" => op, "args" => args, "params" => params, "type" => type}, context) do
+    {kind, sizes} = Kit.Program.type(type)
+    if 0 in sizes, do: raise(Kit.Unsupported, "Nx has no arrays without entries")
+    types = Enum.map(args, &Kit.Program.type_of(&1, context.types))
+    texts = if op in ~w(add subtract multiply divide pow), do: operands(args, context), else: Enum.map(args, &value(&1, context))
+    write(op, texts, types, params, {kind, sizes}, args, context)
+  end
+
+  defp write(op, texts, _, _, _, _, _) when is_map_key(@functions, op), do: "Nx.#{@functions[op]}(#{Enum.join(texts, ", ")})"
+  defp write(op, [x], _, %{"axis" => axis}, _, _, _) when is_map_key(@scans, op), do: "Nx.#{@scans[op]}(#{x}, axis: #{axis})"
+
+  defp write(op, [x], [{_, shape}], params, _, _, _) when is_map_key(@reductions, op) do
+    axes = axes(params["axis"], length(shape))
+    keep = if params["keepdims"], do: ", keep_axes: true", else: ""
+    if axes == [] and op not in ["all", "any"], do: x, else: "Nx.#{@reductions[op]}(#{x}, axes: #{inspect(axes)}#{keep})"
+  end
+
+  defp write("integer_pow", [x], _, %{"n" => n}, _, _, _), do: "Nx.pow(#{x}, #{n})"
+  defp write("clip", [x, lower, upper], _, _, _, _, _), do: "Nx.min(Nx.max(#{x}, #{lower}), #{upper})"
+  # of the divisor's sign
+  defp write("remainder", [a, b], _, _, _, _, _), do: "Nx.remainder(Nx.add(Nx.remainder(#{a}, #{b}), #{b}), #{b})"
+
+  defp write(op, [x], _, %{"axis" => axis}, _, _, _) when op in ["softmax", "log_softmax"] do
+    text = "Nx.subtract(#{x}, Nx.logsumexp(#{x}, axes: [#{axis}], keep_axes: true))"
+    if op == "softmax", do: "Nx.exp(#{text})", else: text
+  end
+
+  defp write(op, [x], _, %{"axis" => nil}, {_, sizes}, _, _) when op in ["argmax", "argmin"],
+    do: "Nx.as_type(Nx.reshape(Nx.#{op}(#{x}), #{tuple(sizes)}), :s64)"
+
+  defp write(op, [x], _, %{"axis" => axis, "keepdims" => keep}, _, _, _) when op in ["argmax", "argmin"],
+    do: "Nx.as_type(Nx.#{op}(#{x}, axis: #{axis}, keep_axis: #{keep}), :s64)"
+
+  defp write("argsort", [x], _, %{"axis" => axis}, _, _, _), do: "Nx.as_type(Nx.argsort(#{x}, axis: #{axis}, stable: true), :s64)"
+  defp write("sort", [x], _, %{"axis" => axis}, _, _, _), do: "Nx.sort(#{x}, axis: #{axis})"
+  defp write("astype", [x], [{own, _}], %{"dtype" => own}, _, _, _), do: x
+  defp write("astype", [x], _, %{"dtype" => "bool"}, _, _, _), do: "Nx.not_equal(#{x}, 0)"
+  defp write("astype", [x], _, %{"dtype" => dtype}, _, _, context), do: "Nx.as_type(#{x}, #{dtype(dtype, context)})"
+  defp write("reshape", [x], _, _, {_, sizes}, _, _), do: "Nx.reshape(#{x}, #{tuple(sizes)})"
+  defp write("broadcast_to", [x], _, _, {_, sizes}, _, _), do: "Nx.broadcast(#{x}, #{tuple(sizes)})"
+  defp write("permute_dims", [x], _, %{"axes" => []}, _, _, _), do: x
+  defp write("permute_dims", [x], _, %{"axes" => axes}, _, _, _), do: "Nx.transpose(#{x}, axes: #{inspect(axes, charlists: :as_lists)})"
+  defp write("flip", [x], _, %{"axis" => axis}, _, _, _), do: "Nx.reverse(#{x}, axes: [#{axis}])"
+  defp write("concat", texts, _, %{"axis" => axis}, _, _, _), do: "Nx.concatenate([#{Enum.join(texts, ", ")}], axis: #{axis})"
+  defp write("stack", texts, _, %{"axis" => axis}, _, _, _), do: "Nx.stack([#{Enum.join(texts, ", ")}], axis: #{axis})"
+  defp write("take", [x, indices], _, %{"axis" => axis}, _, _, _), do: "Nx.take(#{x}, #{indices}, axis: #{axis})"
+  defp write(op, [x], _, %{"k" => k}, _, _, _) when op in ["tril", "triu"], do: "Nx.#{op}(#{x}, k: #{k})"
+  defp write("diagonal", [x], _, %{"offset" => k}, _, _, _), do: "Nx.take_diagonal(#{x}, offset: #{k})"
+  defp write("index", [x | _], [{_, []} | _], _, _, _, _), do: x
+
+  defp write("index", [x | texts], [{_, shape} | _], %{"pattern" => pattern}, _, [_ | args], _) do
+    places = for {entry, start, _} <- places(pattern, texts, args, shape), do: if(entry == "at", do: start, else: range(entry))
+    "#{x}[[#{Enum.join(places, ", ")}]]"
+  end
+
+  defp write("index_update", [_, new | _], [{_, []} | _], _, _, _, _), do: new
+
+  defp write("index_update", [x, new | texts], [{_, shape} | _], %{"pattern" => pattern}, _, [_, _ | args], _) do
+    found = places(pattern, texts, args, shape)
+    starts = Enum.map_join(found, ", ", &elem(&1, 1))
+    "Nx.put_slice(#{x}, [#{starts}], Nx.reshape(#{new}, #{found |> Enum.map(&elem(&1, 2)) |> tuple()}))"
+  end
+
+  defp write("matmul", [a, b], [{_, p}, {_, q}], _, _, _, _) when length(q) <= 2 and (length(p) <= 2 or length(q) in [1, 2]),
+    do: "Nx.dot(#{a}, #{b})"
+
+  defp write("matmul", [a, b], [{_, p}, {_, q}], _, {_, sizes}, _, _) when length(p) >= 2 do
+    n = length(sizes) - 2
+    batch = Enum.take(sizes, n)
+    [a, b] = for {x, s} <- [{a, p}, {b, q}], do: "Nx.broadcast(#{x}, #{tuple(batch ++ Enum.take(s, -2))})"
+    along = inspect(Enum.to_list(0..(n - 1)//1), charlists: :as_lists)
+    "Nx.dot(#{a}, [#{n + 1}], #{along}, #{b}, [#{n}], #{along})"
+  end
+
+  defp write("cholesky", [x], [{_, s}], %{"upper" => upper}, _, _, _) do
+    text = "Nx.LinAlg.cholesky(#{symmetric(x, s)})"
+    if upper, do: transposed(text, s), else: text
+  end
+
+  defp write("det", [x], _, _, _, _, _), do: "Nx.LinAlg.determinant(#{x})"
+  defp write("inv", [x], _, _, _, _, _), do: "Nx.LinAlg.invert(#{x})"
+  defp write("eigvalsh", [x], [{_, s}], _, _, _, _), do: "elem(Nx.LinAlg.eigh(#{symmetric(x, s)}), 0)"
+  defp write("eigh", [x], [{_, s}], %{"part" => part}, _, _, _), do: "elem(Nx.LinAlg.eigh(#{symmetric(x, s)}), #{part})"
+  defp write("svdvals", [x], _, _, _, _, _), do: "elem(Nx.LinAlg.svd(#{x}, full_matrices?: false), 1)"
+  defp write("svd", [x], _, params, _, _, _), do: "elem(Nx.LinAlg.svd(#{x}, full_matrices?: #{params["full_matrices"]}), #{params["part"]})"
+  defp write("qr", [x], _, params, _, _, _), do: "elem(Nx.LinAlg.qr(#{x}, mode: :#{params["mode"]}), #{params["part"]})"
+  defp write("lu", [x], _, params, _, _, _), do: "elem(Nx.LinAlg.lu(#{x}), #{params["part"]})"
+  defp write("solve", [a, b], [{_, p}, {_, q}], _, _, _, _) when length(q) == length(p) or length(q) == 1, do: "Nx.LinAlg.solve(#{a}, #{b})"
+  defp write(op, _, _, _, _, _, _), do: raise(Kit.Unsupported, "there is no such form of #{op} here")
+
+  defp transposed(x, shape) do
+    n = length(shape)
+    "Nx.transpose(#{x}, axes: #{inspect(Enum.to_list(0..(n - 3)//1) ++ [n - 1, n - 2], charlists: :as_lists)})"
+  end
+
+  defp symmetric(x, shape), do: "Nx.divide(Nx.add(#{x}, #{transposed(x, shape)}), 2)"
+
+  # For each axis: the entry of the pattern, where it starts, how long it is. An index counts from the end where it is negative: Nx clamps it instead.
+  defp places([], _, _, []), do: []
+
+  defp places(["at" | pattern], [text | texts], [arg | args], [size | shape]) do
+    start =
+      case arg do
+        %{"int" => n} -> to_string(Integer.mod(n, size))
+        _ -> "Nx.select(Nx.less(#{text}, 0), Nx.add(#{text}, #{size}), #{text})"
+      end
+
+    [{"at", start, 1} | places(pattern, texts, args, shape)]
+  end
+
+  defp places([["slice", start, stop] = entry | pattern], texts, args, [_ | shape]) do
+    if start == stop, do: raise(Kit.Unsupported, "Nx has no arrays without entries")
+    [{entry, to_string(start), stop - start} | places(pattern, texts, args, shape)]
+  end
+
+  defp range(["slice", start, stop]), do: "#{start}..#{stop - 1}//1"
+  defp axes(nil, rank), do: Enum.to_list(0..(rank - 1)//1)
+  defp axes(axis, _), do: List.wrap(axis)
+  defp tuple(sizes), do: "{#{Enum.join(sizes, ", ")}}"
+end
+
+defmodule NxWhile do
+  @moduledoc "The way \"while\"."
+
+  @seconds 20
+
+  def way do
+    Kit.way(%{
+      name: "while",
+      ops: Map.new(NxSource.ops(), &{&1, nil}),
+      dtypes: ["float64", "float32", "bfloat16", "float16"],
+      orders: [0, 1, 2, 3],
+      compile: &compile/3,
+      answer: &answer/4
+    })
+  end
+
+  def compile(form, dtype, _limit) do
+    if Enum.any?(Map.values(form["variables"]), &String.starts_with?(&1, "complex")),
+      do: raise(Kit.Unsupported, "complex numbers are not asked about in Nx")
+
+    module = "Program#{System.unique_integer([:positive])}"
+    {module, NxSource.source(module, form, dtype), Enum.map(form["params"], &hd/1)}
+  end
+
+  def answer(_way, {name, source, params}, request, inputs) do
+    task =
+      Task.async(fn ->
+        module = Module.concat([name])
+
+        compiled =
+          try do
+            Code.ensure_loaded?(module) or Code.compile_string(source)
+            nil
+          rescue
+            error -> Kit.arm(error)
+          end
+
+        if compiled,
+          do: List.duplicate(compiled, request["count"]),
+          else: Kit.each_point(request, inputs, &point(&1, &2, &3, module, params, request))
+      end)
+
+    case Task.yield(task, @seconds * 1000 * request["count"]) || Task.shutdown(task, :brutal_kill) do
+      {:ok, results} -> results
+      nil -> List.duplicate(Kit.arm(%RuntimeError{message: "no answer after #{@seconds * request["count"]} s"}), request["count"])
+    end
+  end
+
+  defp point(here, weights, directions, module, params, request) do
+    here = Map.new(here, fn {name, tensor} -> {name, array(tensor)} end)
+    wrt = request["wrt"]
+    {weights, directions} = {Enum.map(weights, &(&1 && array(&1))), Enum.map(directions, &array/1)}
+    xs = wrt |> Enum.map(&here[&1]) |> List.to_tuple()
+
+    run = fn xs ->
+      env = Map.merge(here, Map.new(Enum.zip(wrt, Tuple.to_list(xs))))
+      apply(module, :f, Enum.map(params, &env[&1]))
+    end
+
+    if request["modes"] == [] do
+      {[xs] |> then(&Nx.Defn.jit_apply(run, &1)) |> Tuple.to_list() |> Enum.map(&entries/1), []}
+    else
+      objective = fn xs -> run.(xs) |> Tuple.to_list() |> Enum.zip(weights) |> total() end
+
+      along =
+        Enum.reduce(tl(request["modes"]), objective, fn _, g ->
+          fn xs -> Nx.Defn.grad(xs, g) |> Tuple.to_list() |> Enum.zip(directions) |> total() end
+        end)
+
+      {{outputs, _}, gradient} = Nx.Defn.value_and_grad(xs, fn xs -> {run.(xs), along.(xs)} end, &elem(&1, 1))
+      {outputs |> Tuple.to_list() |> Enum.map(&entries/1), gradient |> Tuple.to_list() |> Enum.map(&entries/1)}
+    end
+  end
+
+  defp total(pairs) do
+    terms = for {y, w} <- pairs, w != nil, do: Nx.sum(Nx.multiply(y, w))
+    if terms == [], do: Nx.tensor(0.0), else: Enum.reduce(terms, &Nx.add(&2, &1))
+  end
+
+  @types %{"float64" => {:f, 64}, "float32" => {:f, 32}, "bfloat16" => {:bf, 16}, "float16" => {:f, 16}, "int64" => {:s, 64}, "bool" => {:u, 8}}
+  @names Map.new(@types, fn {name, type} -> {type, name} end)
+
+  defp array({dtype, shape, entries}) do
+    if 0 in shape, do: raise(Kit.Unsupported, "Nx has no arrays without entries")
+    numbers = if dtype == "bool", do: Enum.map(entries, &if(&1, do: 1, else: 0)), else: entries
+    Nx.reshape(Nx.tensor(numbers, type: @types[dtype]), List.to_tuple(shape))
+  end
+
+  # As it is: Nx returns some gradients in another type than the input's.
+  defp entries(tensor) do
+    {kind, bits} = type = Nx.type(tensor)
+    name = @names[type] || %{s: "int", u: "uint", f: "float", c: "complex"}[kind] <> to_string(bits)
+    flat = Nx.to_flat_list(tensor)
+    {name, tensor |> Nx.shape() |> Tuple.to_list(), if(name == "bool", do: Enum.map(flat, &(&1 != 0)), else: flat)}
+  end
+end
+
+unless System.get_env("NX_ADAPTER_SOURCE_ONLY") do
+  unless Code.ensure_loaded?(Nx), do: Mix.install([{:nx, System.get_env("NX_VERSION", "~> 0.10")}])
+  unless Application.get_env(:nx, :default_backend), do: Application.put_env(:nx, :default_backend, {Nx.BinaryBackend, []})
+  unless Application.get_env(:nx, :default_defn_options), do: Application.put_env(:nx, :default_defn_options, [])
+  Code.put_compiler_option(:ignore_module_conflict, true)
+  Kit.serve("nx", to_string(Application.spec(:nx, :vsn) || System.get_env("NX_VERSION", "unknown")), [NxWhile.way()])
+end
