@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,9 +11,14 @@ from gradfuzz.fuzzer.finding import Case, Class
 from gradfuzz.fuzzer.own_script import own_script
 from gradfuzz.fuzzer.showcase import finding_point
 from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.oracles import adapter_script
+from gradfuzz.oracles.adapter_source import CutError
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialects import DIALECTS, Exhibit, dialect
-from gradfuzz.oracles.script_verdict import as_pytest
+from gradfuzz.oracles.foreign.oracle import ForeignOracle
+from gradfuzz.oracles.foreign.shipped import ADAPTERS
+from gradfuzz.oracles.registry import LIBRARIES
+from gradfuzz.oracles.script_verdict import ENDING, as_pytest
 from gradfuzz.oracles.target_name import TargetName
 
 __all__ = ["exhibit", "left_out", "ports", "reproducer"]
@@ -51,16 +57,32 @@ def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
     if base in _OWN:
         question = specimen.question([] if target.together else [case.point.inputs])
         return own_script(question, target.name, specimen.place if target.together else 0)
-    try:
-        module = importlib.import_module(f"gradfuzz.oracles.{base}")
-    except ImportError:
-        return ""
-    if not hasattr(module, "script"):
-        return ""
     shown = exhibit(specimen, case, target)
+    if base in ADAPTERS:
+        return _foreign(shown, target)
+    if base not in LIBRARIES:
+        return ""
+    module = importlib.import_module(LIBRARIES[base])
     name = TargetName.of(target.name).bare
     text: str = module.script(shown.question, shown.place, name, shown.expected, shown.allowed, shown.across)
     return text
+
+
+def _foreign(shown: Exhibit, target: Oracle) -> str:
+    """What the adapter writes itself; or the calls of its source; or the library's dialect; or else gradfuzz itself asks it."""
+    name = TargetName.of(target.name)
+    if isinstance(target, ForeignOracle):
+        text = target.script(shown.question)
+        if text:
+            return text
+    version = f" {target.version}" if target.version else ""
+    with contextlib.suppress(CutError, KeyError, NotImplementedError, SyntaxError, OSError):
+        return adapter_script.script(
+            shown, ADAPTERS[name.library], name.way, f"Wrong in {name.library}{version}, way {name.way or 'default'}."
+        )
+    if name.library in DIALECTS and dialect(name.library).unsupported(shown) is None:
+        return dialect(name.library).port(shown)
+    return own_script(shown.question, target.name, shown.place)
 
 
 def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature: str) -> dict[str, str]:
@@ -79,7 +101,7 @@ def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature
                 found[name] = module.port(shown)
         except Exception:  # noqa: BLE001, S112 - a finding is worth more than one of its scripts
             continue
-    if script:
+    if script.endswith(ENDING):
         found["pytest"] = as_pytest(script, f"test_gf_{signature[:8]}")
     return found
 
