@@ -27,6 +27,7 @@ ADAPTERS: dict[str, Adapter] = {
     "paddle": Adapter("paddle_adapter.py", "paddlepaddle"),
     "warp": Adapter("warp_adapter.py", "warp-lang"),
     "pytensor": Adapter("pytensor_adapter.py", "pytensor"),
+    "equinox": Adapter("equinox_adapter.py", "equinox"),
     "casadi": Adapter("casadi_adapter.py", "casadi", ("numpy",)),
     "tfjs": Adapter("tfjs_adapter.js", "@tensorflow/tfjs", language="node"),
     "nx": Adapter("nx_adapter.exs", "nx", language="elixir"),

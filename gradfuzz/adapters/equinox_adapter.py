@@ -1,0 +1,246 @@
+"""Equinox on JAX: loops are `equinox.internal.while_loop` of each kind, and `equinox.internal.scan` where the number of trips is written down.
+
+What the kinds differentiate is what their documentation says: lax forward, checkpointed backward once, bounded both. Ops are JAX's; the rest of JAX is
+asked by gradfuzz itself. A function is compiled once for each question.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import equinox as eqx
+import equinox.internal as eqxi
+import jax
+import jax.numpy as jnp
+import kit
+import numpy as np
+from jax import lax
+
+__all__ = ["OPS", "Bounded", "Checkpointed", "Looping"]
+
+MOST_TRIPS = 10_000
+BOUND = 256
+"""Trips of a bounded loop: what it costs grows with them."""
+CHECKPOINTS = 3
+"""So few that short loops are computed again, too."""
+
+
+def index_key(pattern, indices):
+    rest = iter(indices)
+    return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
+
+
+def along(axis, ndim, indices):
+    return (*[slice(None)] * (axis % ndim), indices)
+
+
+def order_of(ord):
+    return {"inf": jnp.inf, "-inf": -jnp.inf}.get(ord, ord)
+
+
+def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (jnp.broadcast_to(m, (*batch, *m.shape[-2:])) for m in (a, b))
+    return lax.linalg.triangular_solve(a, b, left_side=left, lower=lower, transpose_a=transposed, unit_diagonal=unit_diagonal)
+
+
+SAME = "add subtract multiply divide negative remainder sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where less"
+SAME += " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not sum mean prod all any argmax argmin clip"
+SAME += " flip reshape broadcast_to matmul outer take take_along_axis tril triu sort"
+"""Ops that are functions of jax.numpy by the same name, with the same parameters."""
+
+OPS = {
+    **{op: getattr(jnp, op) for op in SAME.split()},
+    "amax": jnp.max,
+    "amin": jnp.min,
+    "argsort": lambda x, axis: jnp.argsort(x, axis, stable=True),
+    "astype": lambda x, dtype: x.astype(dtype),
+    "cholesky": lambda x, upper: jnp.linalg.cholesky(x, upper=upper),
+    "concat": lambda *arrays, axis: jnp.concatenate(arrays, axis),
+    "cumulative_max": lambda x, axis: lax.cummax(x, axis % x.ndim),
+    "cumulative_prod": jnp.cumprod,
+    "cumulative_sum": jnp.cumsum,
+    "det": jnp.linalg.det,
+    "diagonal": lambda x, offset: jnp.diagonal(x, offset, -2, -1),
+    "eigh": lambda x, part: jnp.linalg.eigh(x)[part],
+    "eigvalsh": jnp.linalg.eigvalsh,
+    "einsum": lambda *arrays, subscripts: jnp.einsum(subscripts, *arrays),
+    "expm": jax.scipy.linalg.expm,
+    "index": lambda x, *indices, pattern: x[index_key(pattern, indices)],
+    "index_update": lambda x, value, *indices, pattern: x.at[index_key(pattern, indices)].set(value),
+    "integer_pow": lambda x, n: x**n,
+    "inv": jnp.linalg.inv,
+    "log_softmax": jax.nn.log_softmax,
+    "logsumexp": jax.nn.logsumexp,
+    "matrix_norm": lambda x, ord, keepdims: jnp.linalg.matrix_norm(x, ord=order_of(ord), keepdims=keepdims),
+    "matrix_power": jnp.linalg.matrix_power,
+    "permute_dims": jnp.transpose,
+    "pow": jnp.power,
+    "qr": lambda x, mode, part: jnp.linalg.qr(x, mode=mode)[part],
+    "scatter_add": lambda x, indices, updates, axis: x.at[along(axis, x.ndim, indices)].add(updates),
+    "slogdet": lambda x, part: jnp.linalg.slogdet(x)[part],
+    "softmax": jax.nn.softmax,
+    "solve": jnp.linalg.solve,
+    "stack": lambda *arrays, axis: jnp.stack(arrays, axis),
+    "svd": lambda x, full_matrices, part: jnp.linalg.svd(x, full_matrices=full_matrices)[part],
+    "svdvals": jnp.linalg.svdvals,
+    "trace": lambda x, offset: jnp.trace(x, offset, -2, -1),
+    "triangular_solve": triangular_solve,
+    "vector_norm": lambda x, ord, axis, keepdims: jnp.linalg.vector_norm(x, ord=order_of(ord), axis=axis, keepdims=keepdims),
+}
+
+
+def weighted(weights, values):
+    terms = [jnp.sum(y * w) for y, w in zip(values, weights) if w is not None]
+    return sum(terms[1:], terms[0]) if terms else None
+
+
+class Looping(kit.Way):
+    """Programs whose loops are `while_loop` of the kind lax."""
+
+    name = "lax"
+    ops = OPS
+    modes = ("fwd",)
+    orders = (0, 1, 2)
+    hints = {"stride": 8, "by_shape": True}
+    structured = True
+
+    def array(self, dtype, shape, entries):
+        return jnp.asarray(np.array(entries, dtype).reshape(shape))
+
+    def while_loop(self, condition, body, carries, captures):
+        if not carries:
+            return []
+        found = self.loop(lambda cs: condition(list(cs), captures), lambda cs: tuple(body(list(cs), captures)), tuple(carries))
+        return list(self.ended(found, condition(list(found), captures)))
+
+    def ended(self, carries, goes_on):
+        """The carries, where the loop is at its end; an error otherwise."""
+        most = BOUND if isinstance(self, Bounded) else MOST_TRIPS
+        return eqx.error_if(carries, goes_on, f"a loop is still running after {most} trips")
+
+    def loop(self, condition, body, carries):
+        return eqxi.while_loop(condition, body, carries, max_steps=MOST_TRIPS, kind="lax")
+
+    def branch(self, predicate, then, otherwise, captures):
+        return list(lax.cond(predicate, lambda xs: tuple(then(list(xs))), lambda xs: tuple(otherwise(list(xs))), tuple(captures)))
+
+    # Questions
+
+    def answer(self, program, request, inputs):
+        results = []
+        for k in range(request["count"]):
+            try:
+                results.append(self.at(program, request, inputs, k))
+            except Exception as error:
+                results.append(kit.arm_of(error))
+        return results
+
+    def at(self, program, request, inputs, k):
+        """What is answered at point k."""
+        here = {}
+        for name, (dtype, shape, entries) in inputs.items():
+            size = math.prod(shape[1:])
+            here[name] = np.array(entries[k * size : (k + 1) * size], dtype).reshape(shape[1:])
+        wrt, modes = tuple(request["wrt"]), tuple(request["modes"])
+        weights = [None if w is None else self.array(*kit.decode_tensor(w)) for w in request["weights"]]
+        directions = [self.array(*kit.decode_tensor(request["directions"][n])) for n in wrt] if request["directions"] else []
+        kept = vars(program).setdefault("compiled", {})
+        if (wrt, modes) not in kept:
+            kept[wrt, modes] = jax.jit(self.question(program, wrt, modes))
+        function = kept[wrt, modes]
+        if not modes or modes[-1] == "rev":
+            values, found = function(here, weights, directions, [])
+            return {"ok": (list(map(written, values)), dict(zip(wrt, map(written, found))))}
+        units = [np.zeros_like(here[n]) for n in wrt]
+        values, gradient = None, {}
+        for n, unit in zip(wrt, units):
+            slopes = []
+            for place in np.ndindex(unit.shape):
+                unit[place] = 1
+                values, slope = function(here, weights, directions, [u.copy() for u in units])
+                slopes.append(np.asarray(slope))
+                unit[place] = 0
+            gradient[n] = written(np.array(slopes, slopes[0].dtype if slopes else unit.dtype).reshape(unit.shape))
+        if values is None:
+            values, _ = function(here, weights, directions, units)
+        return {"ok": (list(map(written, values)), gradient)}
+
+    def question(self, program, wrt, modes):
+        """Outputs and derivative as a function of inputs, weights, directions and, where the last mode is forward, a unit."""
+
+        def ask(inputs, weights, vs, units):
+            inputs = {n: jnp.asarray(x) for n, x in inputs.items()}
+            xs = [inputs[n] for n in wrt]
+
+            def f(xs):
+                return program(dict(inputs, **dict(zip(wrt, xs))))
+
+            def objective(xs):
+                total = weighted(weights, f(xs))
+                return jnp.zeros((), xs[0].dtype) if total is None else total
+
+            def derived(g, mode):
+                if mode == "fwd":
+                    return lambda xs: jax.jvp(g, (xs,), (vs,))[1]
+                return lambda xs: weighted(vs, jax.grad(g)(xs))
+
+            g = objective
+            for mode in modes[:-1]:
+                g = derived(g, mode)
+            outputs = f(xs)
+            if not modes:
+                return outputs, []
+            return outputs, jax.grad(g)(xs) if modes[-1] == "rev" else jax.jvp(g, (xs,), (list(map(jnp.asarray, units)),))[1]
+
+        return ask
+
+
+class Bounded(Looping):
+    """`while_loop` of the kind bounded."""
+
+    name = "bounded"
+    modes = ("rev", "fwd")
+    orders = (0, 1, 2, 3)
+
+    def loop(self, condition, body, carries):
+        return eqxi.while_loop(condition, body, carries, max_steps=BOUND, kind="bounded", base=4)
+
+
+class Checkpointed(Looping):
+    """`while_loop` and `scan` of the kind checkpointed."""
+
+    name = "checkpointed"
+    modes = ("rev",)
+    orders = (0, 1)
+
+    def loop(self, condition, body, carries):
+        return eqxi.while_loop(condition, body, carries, max_steps=MOST_TRIPS, kind="checkpointed", checkpoints=CHECKPOINTS)
+
+    def for_loop(self, count, body, carries, captures):
+        if not isinstance(count, int) or count <= 0 or not carries:
+            return super().for_loop(count, body, carries, captures)
+
+        def step(cs, i):
+            return tuple(body(i, list(cs), captures)), None
+
+        return list(
+            eqxi.scan(step, tuple(carries), jnp.arange(count), kind="checkpointed", checkpoints=min(count, CHECKPOINTS))[0]
+        )
+
+
+def written(value):
+    array = np.asarray(value)
+    return array.dtype.name, array.shape, array.ravel().tolist()
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    jax.config.update("jax_enable_x64", True)
+    kit.serve("equinox", eqx.__version__, [Bounded(), Checkpointed(), Looping()])
