@@ -25,6 +25,7 @@ from gradfuzz.reports.block import finding
 from gradfuzz.reports.pieces import STYLES, UNSIZED, console, paragraph, program, show
 from gradfuzz.reports.sheet import Sheet
 from gradfuzz.reports.standing import Standings
+from gradfuzz.reports.systems import system, systems
 
 __all__ = ["check", "console", "conventions", "finding", "probe", "program", "render", "show", "sweep", "targets"]
 
@@ -68,19 +69,28 @@ def _clusters(clusters: Sequence[Cluster]) -> RenderableType:
     return Group(*lines, Text(""))
 
 
+_MOST_ROWS = 32
+"""Of so many rows and more, one for each way and family, those of a system are added up."""
+
+_TOGETHER = "; the ways into a system are added up, --report json tells them apart"
+
+
 def _matrix(finished: SweepFinished) -> Sheet:
     optional = [c for c in ("convention", "crashed") if any(getattr(s, c) for s in finished.summaries)]
     numeric = ["checks", "agree", "disagree", "findings", "inconclusive", "unsupported", *optional, "worst"]
     families = list(dict.fromkeys(s.family for s in finished.summaries))
+    apart = len(finished.summaries) <= _MOST_ROWS
     shown = ["target", *(["family"] if len(families) > 1 else []), *numeric]
     table = Sheet(
         *shown,
         numeric=numeric,
         title=f"Targets by family: {', '.join(families)}",
-        caption="worst: the largest error of an agreeing check, 1 is what was allowed",
+        caption=f"worst: the largest error of an agreeing check, 1 is what was allowed{'' if apart else _TOGETHER}",
     )
-    for s in finished.summaries:
-        found = sum(f.target == s.name and f.family == s.family for f in finished.findings)
+    for s in finished.summaries if apart else [one.summary for one in systems(finished.summaries)]:
+        found = sum(
+            s.name in (f.target, system(f.target)) and (s.version, s.family) == (f.version, f.family) for f in finished.findings
+        )
         cells: dict[str, str | Text] = {
             "target": f"{s.name} {s.version}",
             "family": s.family,

@@ -96,6 +96,8 @@ def test_a_room_imports_only_what_the_law_allows(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_a_library_is_imported_only_where_it_belongs(path: Path) -> None:
     inside = path.relative_to(PACKAGE).as_posix()
+    if inside.startswith("adapters/") and inside.endswith("_adapter.py"):
+        return  # it runs where its library is installed, and nothing imports it
     for line, name in imports(path):
         homes = LIBRARIES.get(name.split(".")[0])
         if homes is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import string
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
+from gradfuzz.fuzzer.events import SweepFinished
 from gradfuzz.fuzzer.finding import Cluster, Finding, Reason
 from gradfuzz.fuzzer.review import BaselineEntry, Review
 from gradfuzz.programs.syntax import Call, walk
@@ -14,6 +15,7 @@ from gradfuzz.reports import numbers
 from gradfuzz.reports.headline import judged
 from gradfuzz.reports.html.article import anchor
 from gradfuzz.reports.standing import Standing, Standings, safe_link
+from gradfuzz.reports.systems import System, system, systems
 from gradfuzz.reports.words import MALFORMED
 
 __all__ = [
@@ -49,24 +51,22 @@ class Cell:
 
 
 def matrix(finished: SweepFinished) -> tuple[tuple[str, ...], tuple[tuple[str, str, tuple[Cell, ...]], ...]]:
-    """(families, rows of (target, version, a cell per family))."""
+    """(families, rows of (system, version and number of ways, a cell per family))."""
     families = tuple(dict.fromkeys(s.family for s in finished.summaries))
-    asked = {(s.name, s.version, s.family): s for s in finished.summaries}
-    targets = dict.fromkeys((name, version) for name, version, _ in asked)
-    found: dict[tuple[str, str], int] = {}
-    for finding in finished.findings:
-        key = finding.target, finding.family
-        found[key] = found.get(key, 0) + 1
-    rows = tuple(
-        (name, version, tuple(_cell(asked.get((name, version, f)), found.get((name, f), 0)) for f in families))
-        for name, version in targets
-    )
-    return families, rows
+    asked = {(s.summary.name, s.summary.version, s.summary.family): s for s in systems(finished.summaries)}
+    found = Counter((system(f.target), f.version, f.family) for f in finished.findings)
+    rows = []
+    for name, version in dict.fromkeys((name, version) for name, version, _ in asked):
+        ways = max(asked[name, version, f].ways for f in families if (name, version, f) in asked)
+        cells = tuple(_cell(asked.get((name, version, f)), found[name, version, f]) for f in families)
+        rows.append((name, f"{version}{f', {ways} ways' if ways > 1 else ''}", cells))
+    return families, tuple(rows)
 
 
-def _cell(summary: TargetSummary | None, found: int) -> Cell:
-    if summary is None or not summary.checks:
+def _cell(asked: System | None, found: int) -> Cell:
+    if asked is None or not asked.summary.checks:
         return Cell("not asked", "", "silent")
+    summary = asked.summary
     told = judged(summary)
     share = f"{told:,} of {numbers.count(summary.checks, 'check')} judged"
     if found:
