@@ -1,0 +1,231 @@
+// ADOL-C: operator overloading on scalars in C++. Four ways into it, all float64:
+//
+//     reverse    a tape of the program at each point; gradient(), hess_vec(), and from order 3 on hos_reverse() along the direction
+//     hessian    the same tape; second derivatives by hessian()
+//     tensor     the same tape; forward mode by tensor_eval(), all orders
+//     traceless  adtl::adouble, forward mode without a tape
+//
+// Debian: apt install g++ libadolc-dev libboost-dev nlohmann-json3-dev, then in the folder of this file:
+//
+//     g++ -std=c++17 -O1 adolc_adapter.cpp -o adolc_adapter -ladolc && gradfuzz sweep cmd:./adolc_adapter --family loops
+//
+// A tape holds the operations that were run; loops and branches are decided by values while it is made, at every point anew. `where` chooses
+// one of two values, and does not go on the tape; sign, expm1 and log1p are not there.
+
+#include <adolc/adolc.h>
+#include <adolc/adtl.h>
+
+#include "kit.hpp"
+
+namespace {
+
+template <class Real>
+double value_of(const Real& x);
+
+template <>
+double value_of(const adouble& x) {
+  return x.value();
+}
+
+template <>
+double value_of(const adtl::adouble& x) {
+  return x.getValue();
+}
+
+template <class Real>
+kit::Ops<Real> table() {
+  using Args = const std::vector<Real>&;
+  using V = kit::Value<Real>;
+  auto real = [](Real x) { return V(std::in_place_index<0>, std::move(x)); };
+  auto truth = [](bool x) { return V(std::in_place_index<2>, x); };
+  kit::Ops<Real> ops;
+  ops["add"] = [=](Args a) { return real(a[0] + a[1]); };
+  ops["subtract"] = [=](Args a) { return real(a[0] - a[1]); };
+  ops["multiply"] = [=](Args a) { return real(a[0] * a[1]); };
+  ops["divide"] = [=](Args a) { return real(a[0] / a[1]); };
+  ops["negative"] = [=](Args a) { return real(-a[0]); };
+  ops["pow"] = [=](Args a) { return real(pow(a[0], a[1])); };
+  ops["sin"] = [=](Args a) { return real(sin(a[0])); };
+  ops["cos"] = [=](Args a) { return real(cos(a[0])); };
+  ops["tan"] = [=](Args a) { return real(tan(a[0])); };
+  ops["tanh"] = [=](Args a) { return real(tanh(a[0])); };
+  ops["exp"] = [=](Args a) { return real(exp(a[0])); };
+  ops["log"] = [=](Args a) { return real(log(a[0])); };
+  ops["sqrt"] = [=](Args a) { return real(sqrt(a[0])); };
+  ops["abs"] = [=](Args a) { return real(fabs(a[0])); };
+  ops["maximum"] = [=](Args a) { return real(fmax(a[0], a[1])); };
+  ops["minimum"] = [=](Args a) { return real(fmin(a[0], a[1])); };
+  ops["less"] = [=](Args a) { return truth(a[0] < a[1]); };
+  ops["less_equal"] = [=](Args a) { return truth(a[0] <= a[1]); };
+  ops["greater"] = [=](Args a) { return truth(a[0] > a[1]); };
+  ops["greater_equal"] = [=](Args a) { return truth(a[0] >= a[1]); };
+  ops["equal"] = [=](Args a) { return truth(a[0] == a[1]); };
+  ops["not_equal"] = [=](Args a) { return truth(a[0] != a[1]); };
+  return ops;
+}
+
+// The same operations with the exponent as the constant that it is.
+template <class Real>
+kit::Value<Real> integer_power(const Real& x, double n) {
+  return kit::Value<Real>(std::in_place_index<0>, pow(x, n));
+}
+
+template <class Real>
+struct Common : kit::Way<Real> {
+  Common() {
+    this->ops = table<Real>();
+    this->power = integer_power<Real>;
+  }
+
+  static std::vector<kit::Value<double>> plain(const std::vector<kit::Value<Real>>& outputs) {
+    std::vector<kit::Value<double>> found;
+    for (auto& y : outputs) found.push_back(kit::plain_of<Real>(y, value_of<Real>));
+    return found;
+  }
+};
+
+// The ways that make a tape.
+struct Taped : Common<adouble> {
+  static constexpr short TAG = 1;
+
+  // What a driver says of the tape of F.
+  virtual std::vector<double> derive(std::vector<double> xs, std::vector<double> v, std::size_t order) = 0;
+
+  Answer differentiate(const Function& f, const std::vector<double>& xs, const std::vector<std::optional<double>>& weights,
+                       const std::vector<double>& directions, const std::vector<std::string>& modes) override {
+    Answer answer;
+    double objective;
+    trace_on(TAG);
+    try {
+      std::vector<adouble> reals(xs.size());
+      for (std::size_t k = 0; k < xs.size(); ++k) reals[k] <<= xs[k];
+      const auto outputs = f(reals);
+      answer.outputs = plain(outputs);
+      adouble sum = 0;
+      for (std::size_t k = 0; k < outputs.size(); ++k)
+        if (weights[k]) sum += *weights[k] * std::get<0>(outputs[k]);
+      sum >>= objective;
+    } catch (...) {
+      trace_off();
+      throw;
+    }
+    trace_off();
+    if (!modes.empty() && !xs.empty()) answer.gradient = derive(xs, directions, modes.size());
+    return answer;
+  }
+
+  // The drivers return a negative number where the tape does not fit the point; a kink or a tie is told by 0, 1 and 2.
+  static void check(int rc, const char* driver) {
+    if (rc < 0) throw std::runtime_error(std::string(driver) + " returns " + std::to_string(rc));
+  }
+};
+
+struct Reverse : Taped {
+  Reverse() {
+    name = "reverse";
+    orders = {0, 1, 2, 3, 4};
+  }
+
+  std::vector<double> derive(std::vector<double> xs, std::vector<double> v, std::size_t order) override {
+    const int n = static_cast<int>(xs.size()), degree = static_cast<int>(order) - 1;
+    std::vector<double> g(n);
+    if (order == 1) check(gradient(TAG, n, xs.data(), g.data()), "gradient");
+    if (order == 2) check(hess_vec(TAG, n, xs.data(), v.data(), g.data()), "hess_vec");
+    if (order <= 2) return g;
+    // Taylor coefficients of the gradient along x + t v; the one of t^degree times degree! is the derivative.
+    double** X = myalloc2(n, degree);
+    double** Z = myalloc2(n, degree + 1);
+    double** Y = myalloc2(1, degree);
+    for (int k = 0; k < n; ++k)
+      for (int d = 0; d < degree; ++d) X[k][d] = d == 0 ? v[k] : 0;
+    double y = 0, u = 1, factorial = 1;
+    const int forward = hos_forward(TAG, 1, n, degree, degree + 1, xs.data(), X, &y, Y);
+    const int reverse = hos_reverse(TAG, 1, n, degree, &u, Z);
+    for (int d = 2; d <= degree; ++d) factorial *= d;
+    for (int k = 0; k < n; ++k) g[k] = Z[k][degree] * factorial;
+    myfree2(X);
+    myfree2(Y);
+    myfree2(Z);
+    check(std::min(forward, reverse), "hos_reverse");
+    return g;
+  }
+};
+
+struct Hessian : Taped {
+  Hessian() {
+    name = "hessian";
+    orders = {0, 2};
+  }
+
+  std::vector<double> derive(std::vector<double> xs, std::vector<double> v, std::size_t) override {
+    const int n = static_cast<int>(xs.size());
+    double** H = myalloc2(n, n);
+    const int rc = hessian(TAG, n, xs.data(), H);  // the lower triangle
+    std::vector<double> g(n, 0.0);
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j) g[i] += (i >= j ? H[i][j] : H[j][i]) * v[j];
+    myfree2(H);
+    check(rc, "hessian");
+    return g;
+  }
+};
+
+struct Tensor : Taped {
+  Tensor() {
+    name = "tensor";
+    modes = {"fwd"};
+    orders = {0, 1, 2, 3};
+  }
+
+  // All derivatives up to an order in the coordinates of n + 1 directions: the units, and v.
+  std::vector<double> derive(std::vector<double> xs, std::vector<double> v, std::size_t order) override {
+    const int n = static_cast<int>(xs.size()), d = static_cast<int>(order), p = n + (order > 1);
+    double** S = myalloc2(n, p);
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < p; ++j) S[i][j] = j < n ? i == j : v[i];
+    int size = 1;  // p + d over d
+    for (int k = 1; k <= d; ++k) size = size * (p + k) / k;
+    double** found = myalloc2(1, size);
+    const int rc = tensor_eval(TAG, 1, n, d, p, xs.data(), found, S);
+    std::vector<double> g(n);
+    for (int i = 0; i < n; ++i) {
+      std::vector<int> along(d, p);  // counted from 1; the last direction is v
+      along[d - 1] = i + 1;
+      std::sort(along.rbegin(), along.rend());
+      g[i] = found[0][tensor_address(d, along.data())];
+    }
+    myfree2(S);
+    myfree2(found);
+    check(rc, "tensor_eval");
+    return g;
+  }
+};
+
+struct Traceless : Common<adtl::adouble> {
+  Traceless() {
+    name = "traceless";
+    modes = {"fwd"};
+  }
+
+  Answer differentiate(const Function& f, const std::vector<double>& xs, const std::vector<std::optional<double>>& weights,
+                       const std::vector<double>& directions, const std::vector<std::string>& modes) override {
+    Answer answer;
+    std::vector<adtl::adouble> reals(xs.begin(), xs.end());
+    for (std::size_t k = 0; k < xs.size(); ++k)
+      for (std::size_t j = 0; j < adtl::getNumDir(); ++j) reals[k].setADValue(j, j == k);
+    const auto outputs = f(reals);
+    answer.outputs = plain(outputs);
+    adtl::adouble sum = 0;
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (weights[k]) sum += *weights[k] * std::get<0>(outputs[k]);
+    for (std::size_t k = 0; k < xs.size(); ++k) answer.gradient.push_back(sum.getADValue(k));
+    return answer;
+  }
+};
+
+}  // namespace
+
+int main() {
+  adtl::setNumDir(16);  // once, before there are numbers; no program has more inputs
+  return kit::serve("adolc", "2.7.2", {std::make_shared<Reverse>(), std::make_shared<Hessian>(), std::make_shared<Tensor>(), std::make_shared<Traceless>()});
+}
