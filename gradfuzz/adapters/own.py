@@ -15,6 +15,7 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, ProtocolError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
+from gradfuzz.oracles.device import settle
 from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.protocol import (
     Asked,
@@ -249,6 +250,7 @@ def main(arguments: Sequence[str]) -> None:
         raise SystemExit("usage: python -m gradfuzz.adapters.own TARGET")
     reader, write = _private_pipes()
     (target,) = arguments
+    settle(target.partition(":")[0])
     server = Server(resolve(target), target)
     for line in reader:
         reply, goes_on = server.reply(line)

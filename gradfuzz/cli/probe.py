@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gradfuzz.cli.arguments import names_in
+from gradfuzz.cli.device import ON_DEVICE
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
 
@@ -19,6 +20,7 @@ __all__ = ["probe"]
     "--scripts", "folder", type=click.Path(path_type=Path), metavar="FOLDER", help="Write a script for each wrong cell."
 )
 @click.option("--script", "number", type=int, metavar="N", help="Print the script of the wrong cell number N, and nothing else.")
+@ON_DEVICE
 @FORMAT
 def probe(target: str, suite: str, op: str | None, folder: Path | None, number: int | None, form: str) -> None:
     """Ask TARGET about a fixed grid of canonical cases, and print a report card.

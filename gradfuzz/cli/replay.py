@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradfuzz.cli.device import ON_DEVICE
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
 from gradfuzz.cli.storage import STORE, installed
@@ -18,6 +19,7 @@ __all__ = ["findings", "replay"]
 @click.command(short_help="Ask again about recorded findings.")
 @click.argument("sources", nargs=-1, metavar="[ID|FILE|DIR]...")
 @STORE
+@ON_DEVICE
 @FORMAT
 @click.pass_context
 def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradfuzz.cli.arguments import names_in, whole
+from gradfuzz.cli.device import ON_DEVICE
 from gradfuzz.cli.output import console
 from gradfuzz.cli.reporting import REPORTS, STDOUT, Streams, outputs, report
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
@@ -40,6 +41,7 @@ __all__ = ["sweep"]
 @click.option("--max-time", type=float, metavar="SECONDS", help="Begin nothing new after so many seconds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs.")
 @click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
+@ON_DEVICE
 @REPORTS
 @click.option("--show-scripts", is_flag=True, help="Print the script of each finding in full.")
 @STORE

@@ -7,6 +7,7 @@ import importlib.metadata
 import platform
 
 from gradfuzz import __version__
+from gradfuzz.oracles.device import device
 
 __all__ = ["environment"]
 
@@ -19,6 +20,7 @@ def environment(started: datetime.datetime) -> dict[str, str]:
         "gradfuzz": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
+        **({} if device() == "cpu" else {"device": device()}),
         **{name: importlib.metadata.version(name) for name in _LIBRARIES},
         "started": started.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }

@@ -27,6 +27,7 @@ from gradfuzz.fuzzer.perturbed_complex import ComplexLanes
 from gradfuzz.fuzzer.perturbed_linalg import LinalgLanes
 from gradfuzz.fuzzer.perturbed_tensors import TensorLanes
 from gradfuzz.oracles.base import Precision
+from gradfuzz.oracles.device import operand_roundings
 from gradfuzz.programs.axes import normalize_axes
 from gradfuzz.programs.namespace import Namespace
 from gradfuzz.programs.numpy_namespace import index_key
@@ -99,6 +100,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         self.seen: list[Array] = []
         self._next = 0
         self._decision = _DECISION_UNITS * self.scale
+        self._operand_units = operand_roundings(precision)
         self._product, self._function, self._sum = _pools(self.eps, points)
 
     def context(self) -> contextlib.AbstractContextManager[None]:
@@ -156,6 +158,14 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     def _by_part(self, function: Callable[[Array], Array], x: Array) -> Array:
         """What `function` makes of x; of a complex one, of each part."""
         return joined(function(x.real), function(x.imag)) if is_complex(x) else function(x)
+
+    def operand(self, x: Array) -> Array:
+        """`x` as a factor of a matrix product, which may be rounded first."""
+        if not self._operand_units or not has_lanes(x):
+            return x
+        return self._by_part(
+            lambda part: part * (1.0 + self._operand_units * (self._factors(self._product, part.shape) - 1.0)), x
+        )
 
     # Arithmetic
 
@@ -330,6 +340,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return self._keep(self._by_part(running, x))
 
     def matmul(self, a: Array, b: Array) -> Array:
+        a, b = self.operand(a), self.operand(b)
         left = a[np.newaxis, :, :] if a.ndim == 2 else a
         right = b[:, np.newaxis, :] if b.ndim == 2 else b
         products = self.multiply(left[..., :, :, np.newaxis, :], right[..., np.newaxis, :, :, :])

@@ -305,7 +305,7 @@ class LinalgLanes:
         left, _, out = subscripts.replace(" ", "").partition("->")
         terms = left.split(",")
         letters = out + "".join(sorted(set("".join(terms)) - set(out)))
-        operands = [aligned(letters + "*", term + "*", x) for term, x in zip(terms, arrays, strict=True)]
+        operands = [aligned(letters + "*", term + "*", self.operand(x)) for term, x in zip(terms, arrays, strict=True)]
         product = functools.reduce(self.multiply, operands)
         rest = tuple(range(len(out), len(letters)))
         return self.sum(product, axis=rest, keepdims=False) if rest else product

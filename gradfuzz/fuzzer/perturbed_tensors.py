@@ -139,6 +139,7 @@ class TensorLanes:
 
     def conv(self: Any, x: Array, kernel: Array, *, strides: Any, padding: Any) -> Array:
         spatial = x.ndim - 3
+        x, kernel = self.operand(x), self.operand(kernel)
         inner = np.moveaxis(x, (0, 1), (spatial, spatial + 1))
         views = sliding(inner, 0.0, kernel.shape[2:-1], strides, padding)
         views = np.moveaxis(np.moveaxis(views, spatial + 2, -1), (spatial, spatial + 1), (0, 1))

@@ -18,7 +18,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -35,7 +35,9 @@ from gradfuzz.fuzzer.prove import Proof, prove
 from gradfuzz.fuzzer.questions import CHECKS
 from gradfuzz.fuzzer.workers import Here, Pool, Workers
 from gradfuzz.oracles.base import Oracle, Precision
+from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.printer import to_text
 from gradfuzz.strategies import FAMILIES
@@ -75,6 +77,8 @@ class SweepConfig:
     checks: tuple[str, ...] = CHECKS
     jobs: int | None = None
     """Worker processes; None: one per core, at most four, and none where every target is cheap."""
+    device: str = field(default_factory=device)
+    """Where JAX and Torch compute: that of this process, as `GRADFUZZ_DEVICE` says."""
 
 
 def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
@@ -109,6 +113,11 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
         raise UsageError(f"max_time is {config.max_time}; give a time in seconds above 0")
     if config.jobs is not None and config.jobs < 1:
         raise UsageError(f"jobs is {config.jobs}; at least one process has to do the work")
+    if config.device != device():
+        raise UsageError(f"device is {config.device!r}, and this process has {device()!r}; set {DEVICE} before the sweep begins")
+    elsewhere = [t for t in config.targets if config.device != "cpu" and TargetName.of(t).library not in (*WITH_DEVICES, *_CHEAP)]
+    if elsewhere:
+        raise UsageError(f"{elsewhere[0]} is asked on the CPU only; the targets with a device are {' and '.join(WITH_DEVICES)}")
     found: dict[str, Oracle] = {}
     together = any(FAMILIES[family].together for family in config.families)
     for target in config.targets:
@@ -361,6 +370,8 @@ def rerun_command(config: SweepConfig) -> str:
     ):
         if value != usual:
             parts += [flag, ",".join(map(str, value))]
+    if config.device != "cpu":
+        parts += ["--device", config.device]
     if config.max_time is not None:
         parts += ["--max-time", f"{config.max_time:g}"]
     if config.jobs is not None:

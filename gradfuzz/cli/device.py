@@ -1,0 +1,26 @@
+"""`--device`: where JAX and Torch compute."""
+
+from __future__ import annotations
+
+import os
+
+from gradfuzz.cli.shell import click
+
+__all__ = ["ON_DEVICE"]
+
+
+def _set(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    """For this process and all that it starts."""
+    if value is not None:
+        from gradfuzz.oracles.device import DEVICE
+
+        os.environ[DEVICE] = value
+
+
+ON_DEVICE = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    expose_value=False,
+    callback=_set,
+    help="Where JAX and Torch compute; truth stays on the CPU.  [default: cpu]",
+)

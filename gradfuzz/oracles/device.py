@@ -1,0 +1,51 @@
+"""Where JAX and Torch compute. References, the engine and whatever else is asked compute on the CPU, at the same inputs.
+
+The device is an environment variable, so that worker processes have it, too. On a GPU the products of float32 matrices are rounded to TF32 where a
+library's default says so (JAX's does on Ampere and later, as Torch's does for convolutions): operands keep 11 significant bits.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gradfuzz.errors import UsageError
+from gradfuzz.oracles.base import Precision
+from gradfuzz.programs.precision import FORMATS
+
+__all__ = ["DEVICE", "DEVICES", "WITH_DEVICES", "device", "operand_roundings", "settle"]
+
+DEVICE = "GRADFUZZ_DEVICE"
+"""The environment variable."""
+
+DEVICES = ("cpu", "cuda")
+
+WITH_DEVICES = ("jax", "torch")
+"""The libraries that are asked on one."""
+
+_TF32 = 2.0**-11
+"""The unit roundoff of TF32: 10 bits after the first."""
+
+
+def device() -> str:
+    """The device of this process. `UsageError` for one that there is not."""
+    name = os.environ.get(DEVICE) or "cpu"
+    if name not in DEVICES:
+        raise UsageError(f"{DEVICE} is {name!r}; the devices are {', '.join(DEVICES)}")
+    return name
+
+
+def operand_roundings(precision: Precision) -> float:
+    """What an operand of a matrix product may lose before it is multiplied, in units of the precision's roundoff."""
+    return _TF32 / FORMATS[precision].roundoff if device() == "cuda" and precision == "float32" else 0.0
+
+
+def settle(library: str) -> None:
+    """Lets a library compute there, in a process that is gradfuzz's own. Called before the library is imported."""
+    if library == "jax":
+        os.environ.setdefault("JAX_PLATFORMS", device())
+    elif library == "torch" and device() == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise SystemExit("torch finds no CUDA device here; leave --device away to ask it on the CPU")
+        torch.set_default_device("cuda")
