@@ -50,12 +50,14 @@ def index_update(x, value, *indices, pattern):
 
 
 def take(x, indices, axis):
+    indices = tensor(indices)
     if len(indices.shape) == 1:
         return paddle.index_select(x, indices, axis)
     return x[(*[slice(None)] * (axis % x.ndim), indices)]
 
 
 def scatter_add(x, indices, updates, axis):
+    indices, updates = tensor(indices), tensor(updates)
     if len(indices.shape) != 1:
         raise kit.Unsupported("paddle.index_add takes indices with one axis")
     return paddle.index_add(x, indices, axis, updates)
@@ -173,7 +175,7 @@ OPS = {
     "concat": lambda *arrays, axis: paddle.concat(list(arrays), axis),
     "conv": conv,
     "cumulative_max": lambda x, axis: paddle.cummax(x, axis)[0],
-    "cumulative_prod": paddle.cumprod,
+    "cumulative_prod": lambda x, axis: paddle.cumprod(x, dim=axis),
     "cumulative_sum": paddle.cumsum,
     "det": paddle.linalg.det,
     "diagonal": lambda x, offset: paddle.diagonal(x, offset, -2, -1),
@@ -237,6 +239,7 @@ class Dygraph(kit.Way):
         return array.dtype.name, array.shape, array.ravel().tolist()
 
     def differentiate(self, f, xs, weights, directions, modes):
+        paddle.set_grad_enabled(True)  # Paddle leaves it off where a second derivative raised
         for x in xs:
             x.stop_gradient = False
         outputs = f(*xs)

@@ -1,0 +1,287 @@
+"""MLX on the CPU. Loops are Python's; reverse mode by mx.grad, forward mode by mx.jvp, higher orders by nesting them.
+
+The way "compile" puts mx.compile around the whole derivative, so that a program may not look at its floats. Complex numbers are not asked about.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+
+import kit
+import mlx.core as mx
+import mlx.nn as nn
+
+__all__ = ["Compiled", "Double", "Eager"]
+
+DTYPES = {"float64": mx.float64, "float32": mx.float32, "int64": mx.int64, "bool": mx.bool_}
+NAMES = {
+    mx.float64: "float64",
+    mx.float32: "float32",
+    mx.bool_: "bool",
+    mx.int64: "int64",
+    mx.int32: "int32",
+    mx.uint32: "uint32",
+    mx.complex64: "complex64",
+}
+NO_RULE = "Not implemented", "not yet implemented", "not implemented", "Cannot calculate"
+NO_LOOK = "during function transformations"
+
+
+def index_key(pattern, indices):
+    rest = iter(indices)
+    return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
+
+
+def index(x, *indices, pattern):
+    return x[index_key(pattern, indices)] if pattern else x
+
+
+def index_update(x, value, *indices, pattern):
+    if not pattern:
+        return value
+    result = mx.array(x)
+    result[index_key(pattern, indices)] = value
+    return result
+
+
+def scatter_add(x, indices, updates, axis):
+    return x.at[(*[slice(None)] * (axis % x.ndim), indices)].add(updates)
+
+
+def flip(x, axis):
+    return x[(*[slice(None)] * (axis % x.ndim), slice(None, None, -1))]
+
+
+def along(function):
+    return lambda x, axis, **params: function(x, axis=axis, **params)
+
+
+def to_int64(function):
+    """MLX counts positions by uint32."""
+    return lambda x, **params: function(x, **params).astype(mx.int64)
+
+
+def conv(x, kernel, strides, padding):
+    """MLX has the channels last."""
+    count = x.ndim - 2
+    last = [0, *range(2, count + 2), 1]
+    before, after = zip(*(padding or [(0, 0)] * count))
+    y = mx.conv_general(
+        mx.transpose(x, last), mx.transpose(kernel, last), list(strides or [1] * count), (list(before), list(after))
+    )
+    return mx.transpose(y, [0, count + 1, *range(1, count + 1)])
+
+
+def symmetric(x):
+    return (x + mx.swapaxes(x, -1, -2)) / 2
+
+
+def parts(function, **fixed):
+    return lambda x, part, **params: function(x, **fixed)[part]
+
+
+def svd(x, full_matrices, part):
+    if not full_matrices and x.shape[-1] != x.shape[-2] and part != 1:
+        raise kit.Unsupported("mx.linalg.svd returns the full matrices only")
+    return mx.linalg.svd(x)[part]
+
+
+def qr(x, mode, part):
+    if mode != "reduced":
+        raise kit.Unsupported("mx.linalg.qr has no mode")
+    return mx.linalg.qr(x)[part]
+
+
+def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
+    if transposed or unit_diagonal or not left:
+        raise kit.Unsupported("mx.linalg.solve_triangular has no transpose, unit diagonal or right side")
+    return mx.linalg.solve_triangular(a, b, upper=not lower)
+
+
+def order(ord):
+    return {"inf": math.inf, "-inf": -math.inf}.get(ord, ord)
+
+
+def matrix_norm(x, ord, keepdims):
+    return mx.linalg.norm(x, order(ord), [-2, -1], keepdims)
+
+
+def vector_norm(x, ord, axis, keepdims):
+    norm = mx.linalg.norm(mx.flatten(x) if axis is None else x, order(ord), -1 if axis is None else axis, keepdims)
+    return mx.reshape(norm, [1] * x.ndim) if axis is None and keepdims else norm
+
+
+def matrices_only(function):
+    def call(*arrays, **params):
+        if any(a.ndim != 2 for a in arrays):
+            raise kit.Unsupported("MLX has this for matrices only, or batches it otherwise")
+        return function(*arrays, **params)
+
+    return call
+
+
+SAME = "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where less"
+SAME += " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder sum mean prod all any"
+SAME += " matmul outer clip tril triu logsumexp"
+"""Ops that are functions of mlx.core by the same name, with the same parameters."""
+
+OPS = {
+    **{op: getattr(mx, op) for op in SAME.split()},
+    "amax": mx.max,
+    "amin": mx.min,
+    "argmax": to_int64(mx.argmax),
+    "argmin": to_int64(mx.argmin),
+    "argsort": to_int64(along(mx.argsort)),
+    "astype": lambda x, dtype: mx.array(x, DTYPES[dtype]) if isinstance(x, (bool, int)) else x.astype(DTYPES[dtype]),
+    "broadcast_to": lambda x, shape: mx.broadcast_to(x, shape),
+    "cholesky": lambda x, upper: mx.linalg.cholesky(symmetric(x), upper),
+    "concat": lambda *arrays, axis: mx.concatenate(list(arrays), axis),
+    "conv": conv,
+    "cumulative_max": along(mx.cummax),
+    "cumulative_prod": along(mx.cumprod),
+    "cumulative_sum": along(mx.cumsum),
+    "det": mx.linalg.det,
+    "diagonal": lambda x, offset: mx.diagonal(x, offset, -2, -1),
+    "eigh": lambda x, part: mx.linalg.eigh(symmetric(x))[part],
+    "eigvalsh": lambda x: mx.linalg.eigvalsh(symmetric(x)),
+    "einsum": lambda *arrays, subscripts: mx.einsum(subscripts, *arrays),
+    "flip": flip,
+    "index": index,
+    "index_update": index_update,
+    "integer_pow": lambda x, n: mx.power(x, n),
+    "inv": mx.linalg.inv,
+    "kron": matrices_only(mx.kron),
+    "log_softmax": along(nn.log_softmax),
+    "matrix_norm": matrix_norm,
+    "permute_dims": lambda x, axes: mx.transpose(x, axes),
+    "pinv": mx.linalg.pinv,
+    "pow": mx.power,
+    "qr": qr,
+    "reshape": lambda x, shape: mx.reshape(x, shape),
+    "scatter_add": scatter_add,
+    "slogdet": parts(mx.linalg.slogdet),
+    "softmax": along(mx.softmax),
+    "solve": mx.linalg.solve,
+    "sort": along(mx.sort),
+    "stack": lambda *arrays, axis: mx.stack(list(arrays), axis),
+    "svd": svd,
+    "svdvals": lambda x: mx.linalg.svd(x, compute_uv=False),
+    "take": mx.take,
+    "take_along_axis": mx.take_along_axis,
+    "trace": lambda x, offset: mx.trace(x, offset, -2, -1),
+    "triangular_solve": triangular_solve,
+    "vector_norm": vector_norm,
+}
+
+
+def gradient(g, xs):
+    found = mx.grad(g, list(range(len(xs))))(*xs)
+    return [found] if isinstance(found, mx.array) else list(found)
+
+
+def slope(g, xs, directions):
+    """The derivative of a scalar function along a direction."""
+    return mx.jvp(g, xs, directions)[1][0]
+
+
+class Eager(kit.Way):
+    """MLX as it is: programs run in Python, on lazy arrays that record."""
+
+    name = "eager"
+    ops = OPS
+    dtypes = ("float32",)
+    modes = ("rev", "fwd")
+    orders = (0, 1, 2, 3)
+
+    def array(self, dtype, shape, entries):
+        return mx.reshape(mx.array(entries, DTYPES[dtype]), shape)
+
+    def entries(self, value):
+        return NAMES[value.dtype], value.shape, mx.flatten(value).tolist()
+
+    def differentiate(self, f, xs, weights, directions, modes):
+        try:
+            return self.derivatives(f, xs, weights, directions, modes)
+        except (ValueError, RuntimeError) as error:
+            message = str(error).strip().partition("\n")[0]
+            if any(words in message for words in NO_RULE) or NO_LOOK in message:
+                raise kit.Unsupported("MLX: " + message) from None
+            raise
+
+    def derivatives(self, f, xs, weights, directions, modes):
+        def objective(*xs):
+            terms = [mx.sum(y * w) for y, w in zip(f(*xs), weights) if w is not None]
+            return sum(terms[1:], terms[0]) if terms else mx.zeros((), xs[0].dtype)
+
+        def along(g, mode):
+            if mode == "fwd":
+                return lambda *xs: slope(g, list(xs), directions)
+            return lambda *xs: sum(mx.sum(s * v) for s, v in zip(gradient(g, list(xs)), directions))
+
+        outputs = self.run(lambda *xs: [y if isinstance(y, mx.array) else mx.array(y, self.kind(y)) for y in f(*xs)], xs)
+        if not modes:
+            return outputs, []
+        g = objective
+        for mode in modes[:-1]:
+            g = along(g, mode)
+        if modes[-1] == "rev":
+            found = self.run(lambda *xs: gradient(g, list(xs)), xs)
+        else:
+            found = self.by_entries(g, xs)
+        mx.eval(outputs, found)
+        return outputs, found
+
+    def kind(self, y):
+        return mx.bool_ if isinstance(y, bool) else mx.int64
+
+    def run(self, function, xs):
+        return function(*xs)
+
+    def by_entries(self, g, xs):
+        """The gradient by forward mode, entry by entry."""
+        sizes = [x.size for x in xs]
+        apply = self.wrapped(lambda *both: [slope(g, list(both[: len(xs)]), list(both[len(xs) :]))])
+        found = []
+        for k, x in enumerate(xs):
+            slopes = []
+            for place in range(sizes[k]):
+                units = [[0.0] * n for n in sizes]
+                units[k][place] = 1.0
+                directions = [mx.reshape(mx.array(u, y.dtype), y.shape) for u, y in zip(units, xs)]
+                slopes.append(apply(*xs, *directions)[0])
+            found.append(mx.reshape(mx.stack(slopes), x.shape) if slopes else mx.zeros_like(x))
+        return found
+
+    def wrapped(self, function):
+        return function
+
+
+class Double(Eager):
+    """The same in float64, a way of its own: in MLX 0.32 sin, cos and exp of float64 are right to seven digits."""
+
+    name = "float64"
+    dtypes = ("float64",)
+    hints = {"stride": 4}
+
+
+class Compiled(Eager):
+    """The same, compiled as a whole."""
+
+    name = "compile"
+    loops = ("for",)
+    features = ("nested", "runtime_trips")
+    orders = (0, 1, 2)
+    hints = {"stride": 8}
+
+    def wrapped(self, function):
+        return mx.compile(function)
+
+    def run(self, function, xs):
+        return self.wrapped(function)(*xs)
+
+
+if __name__ == "__main__":
+    mx.set_default_device(mx.cpu)
+    kit.serve("mlx", mx.__version__, [Eager(), Double(), Compiled()])
