@@ -65,6 +65,7 @@ def sweep(
 ) -> None:
     """Draw programs and judge what each TARGET says about them; all installed targets if none is named.
 
+    A TARGET may name a release, as in warp==1.19.0: it gets an environment of its own, which is made before the sweep begins.
     What is found is kept in .gradfuzz, where `gradfuzz show`, `replay`, `diff` and `report` find it again. Exit code 1 with findings that
     the baseline does not accept, 3 where a time limit left it incomplete or the disk takes nothing,
     130 after Ctrl-C, which keeps what was found.
