@@ -20,6 +20,7 @@ import kit
 import numpy as np
 from autograd.builtins import tuple as atuple
 from autograd.core import make_jvp, make_vjp, vspace
+from autograd.tracer import isbox
 
 __all__ = ["Eager"]
 
@@ -50,6 +51,20 @@ def take(x, indices, axis):
     return x[(*[slice(None)] * (axis % x.ndim), indices)]
 
 
+def broadcast_to(x, shape):
+    """Its rule takes no keyword."""
+    try:
+        return anp.broadcast_to(x, shape)
+    except AssertionError as error:
+        raise kit.Unsupported(f"autograd's reverse mode of broadcast_to: {error}") from None
+
+
+def clip(x, lower, upper):
+    if isbox(lower) or isbox(upper):
+        raise kit.Unsupported("autograd has no derivative of clip by its bounds")
+    return anp.clip(x, lower, upper)
+
+
 def symmetric(x):
     return (x + anp.swapaxes(x, -1, -2)) / 2
 
@@ -77,26 +92,25 @@ def matrices_only(function):
 
 
 def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
-    if unit_diagonal or not left:
-        raise kit.Unsupported("autograd's solve_triangular has no unit diagonal and no right side")
-    return autograd.scipy.linalg.solve_triangular(a, b, trans=int(transposed), lower=lower)
+    if not left:
+        raise kit.Unsupported("autograd's solve_triangular has no unknowns on the left")
+    return autograd.scipy.linalg.solve_triangular(a, b, trans=int(transposed), lower=lower, unit_diagonal=unit_diagonal)
 
 
 def matrix_norm(x, ord, keepdims):
     if ord not in ("fro", "nuc"):
         raise kit.Unsupported(f"autograd has no derivative of the matrix norm {ord}")
-    norm = linalg.norm(x, ord, axis=(-2, -1))
-    return anp.reshape(norm, (*norm.shape, 1, 1)) if keepdims else norm
+    return linalg.norm(x, ord, axis=None if x.ndim == 2 else (-2, -1), keepdims=keepdims)
 
 
 def vector_norm(x, ord, axis, keepdims):
     if axis is not None and not isinstance(axis, int):
         raise kit.Unsupported("autograd's norm takes one axis or none")
     ord = {"inf": np.inf, "-inf": -np.inf}.get(ord, ord)
-    norm = linalg.norm(anp.ravel(x) if axis is None else x, ord, axis=axis)
-    if not keepdims:
-        return norm
-    return anp.reshape(norm, [1 if axis is None or k == axis % x.ndim else n for k, n in enumerate(x.shape)])
+    if axis is not None or x.ndim == 1:
+        return linalg.norm(x, ord, axis=axis, keepdims=keepdims)
+    norm = linalg.norm(anp.ravel(x), ord)
+    return anp.reshape(norm, (1,) * x.ndim) if keepdims else norm
 
 
 def logsumexp(x, axis, keepdims):
@@ -105,7 +119,7 @@ def logsumexp(x, axis, keepdims):
 
 SAME = "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where less"
 SAME += " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder sum mean prod all any"
-SAME += " argmax argmin matmul outer clip tril triu"
+SAME += " argmax argmin matmul outer tril triu"
 """Ops that are functions of autograd.numpy by the same name, with the same parameters."""
 
 OPS = {
@@ -114,8 +128,9 @@ OPS = {
     "amin": anp.min,
     "argsort": lambda x, axis: anp.argsort(x, axis, kind="stable"),
     "astype": lambda x, dtype: x.astype(dtype),
-    "broadcast_to": lambda x, shape: anp.broadcast_to(x, shape),  # its rule takes no keyword
+    "broadcast_to": broadcast_to,
     "cholesky": cholesky,
+    "clip": clip,
     "concat": lambda *arrays, axis: anp.concatenate(arrays, axis),
     "cumulative_sum": anp.cumsum,
     "det": linalg.det,
@@ -140,7 +155,7 @@ OPS = {
     "sort": anp.sort,
     "stack": lambda *arrays, axis: anp.stack(arrays, axis),
     "svd": svd,
-    "svdvals": lambda x: linalg.svd(x, full_matrices=False)[1],
+    "svdvals": lambda x: linalg.svd(x, full_matrices=False, compute_uv=False),
     "take": take,
     "trace": matrices_only(lambda x, offset: anp.trace(x, offset)),
     "triangular_solve": matrices_only(triangular_solve),
