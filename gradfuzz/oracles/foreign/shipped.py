@@ -24,6 +24,7 @@ class Adapter:
 ADAPTERS: dict[str, Adapter] = {
     "autograd": Adapter("autograd_adapter.py", "autograd", ("scipy",)),
     "tensorflow": Adapter("tensorflow_adapter.py", "tensorflow"),
+    "drjit": Adapter("drjit_adapter.py", "drjit"),
     "mlx": Adapter("mlx_adapter.py", "mlx"),
     "paddle": Adapter("paddle_adapter.py", "paddlepaddle"),
     "warp": Adapter("warp_adapter.py", "warp-lang"),

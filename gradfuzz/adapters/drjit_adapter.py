@@ -1,0 +1,344 @@
+"""Dr.Jit with its LLVM backend. First derivatives, by dr.backward_from and dr.forward_from.
+
+In the way "eager" loops are Python's, and what they record is traced into one kernel. In "evaluated" and "symbolic" loops and branches are
+dr.while_loop and dr.if_stmt, and all points are lanes of the same arrays, each with its own number of trips; there are scalars only.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import drjit as dr
+import kit
+from drjit.llvm import ad
+
+__all__ = ["Eager", "Evaluated", "Symbolic"]
+
+ARRAYS = {"float64": ad.Float64, "float32": ad.Float32, "int64": ad.Int64, "bool": ad.Bool}
+TENSORS = {"float64": ad.TensorXf64, "float32": ad.TensorXf, "int64": ad.TensorXi64, "bool": ad.TensorXb}
+NAMES = {dr.VarType.Float64: "float64", dr.VarType.Float32: "float32", dr.VarType.Int64: "int64", dr.VarType.Bool: "bool"}
+NAMES.update({dr.VarType.Int32: "int32", dr.VarType.UInt32: "uint32", dr.VarType.UInt64: "uint64"})
+
+TRIPS = 4096
+"""Trips of a loop for which memory is kept on the way back, where the program does not say how many there are."""
+
+
+def plain(value):
+    """A tensor without axes as an array of one entry: what a loop carries may not change its type."""
+    return value.array if dr.is_tensor_v(value) and value.ndim == 0 else value
+
+
+def of(function):
+    return lambda *args, **params: plain(function(*args, **params))
+
+
+def tensor(value):
+    if dr.is_tensor_v(value):
+        return value
+    if isinstance(value, (bool, int)):
+        return TENSORS["bool" if isinstance(value, bool) else "int64"](value)
+    return TENSORS[NAMES[dr.type_v(value)]](value, ())
+
+
+def astype(x, dtype):
+    if isinstance(x, (bool, int)):
+        return ARRAYS[dtype](x)
+    kind = (TENSORS if dr.is_tensor_v(x) else ARRAYS)[dtype]
+    return dr.select(x, kind(1), kind(0)) if NAMES[dr.type_v(x)] == "bool" and dtype != "bool" else kind(x)
+
+
+def sign(x):
+    """dr.sign is 1 at 0."""
+    return dr.select(x == 0, 0 * x, dr.sign(x))
+
+
+def mask(value):
+    return ad.Bool(value) if isinstance(value, bool) else value
+
+
+def remainder(a, b):
+    """With the sign of the divisor; Dr.Jit's has that of the dividend."""
+    r = a % b
+    return dr.select((r != 0) & ((r < 0) != (b < 0)), r + b, r)
+
+
+def reducing(function):
+    def call(x, axis, keepdims):
+        if not dr.is_tensor_v(x):
+            return x
+        return function(x, axis=axis, keepdims=keepdims)
+
+    return of(call)
+
+
+def broadcast_to(x, shape):
+    kind = TENSORS[NAMES[dr.type_v(x)]]
+    return dr.select(dr.full(TENSORS["bool"], True, shape), tensor(x), kind(0))
+
+
+def reshape(x, shape):
+    return tensor(x).array if shape == () else dr.reshape(tensor(x), shape)
+
+
+def index_key(pattern, indices):
+    rest = iter(indices)
+    return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
+
+
+def index(x, *indices, pattern):
+    if not pattern:
+        return x
+    return tensor(x)[tuple(k % n if isinstance(k, int) else k for k, n in zip(index_key(pattern, indices), x.shape))]
+
+
+def index_update(x, value, *indices, pattern):
+    if not pattern:
+        return value
+    result = type(x)(x)
+    result[tuple(k % n if isinstance(k, int) else k for k, n in zip(index_key(pattern, indices), x.shape))] = value
+    return result
+
+
+def take(x, indices, axis):
+    if not isinstance(indices, int) and len(indices.shape) != 1:
+        raise kit.Unsupported("dr.take has indices with one axis")
+    return dr.take(x, indices if isinstance(indices, int) else indices.array, axis)
+
+
+def joined(function):
+    return lambda *arrays, axis: function([tensor(a) for a in arrays], axis=axis)
+
+
+def power(a, b):
+    return dr.power(a, b)
+
+
+SCALAR_OPS = {
+    "abs": dr.abs,
+    "add": lambda a, b: a + b,
+    "astype": astype,
+    "clip": dr.clip,
+    "cos": dr.cos,
+    "divide": lambda a, b: a / b,
+    "equal": lambda a, b: a == b,
+    "exp": dr.exp,
+    "greater": lambda a, b: a > b,
+    "greater_equal": lambda a, b: a >= b,
+    "integer_pow": lambda x, n: dr.power(x, n),
+    "less": lambda a, b: a < b,
+    "less_equal": lambda a, b: a <= b,
+    "log": dr.log,
+    "logical_and": lambda a, b: mask(a) & mask(b),
+    "logical_not": lambda a: ~mask(a),
+    "logical_or": lambda a, b: mask(a) | mask(b),
+    "maximum": dr.maximum,
+    "minimum": dr.minimum,
+    "multiply": lambda a, b: a * b,
+    "negative": lambda a: -a,
+    "not_equal": lambda a, b: a != b,
+    "pow": power,
+    "remainder": remainder,
+    "sign": sign,
+    "sin": dr.sin,
+    "sqrt": dr.sqrt,
+    "subtract": lambda a, b: a - b,
+    "tan": dr.tan,
+    "tanh": dr.tanh,
+    "where": lambda c, a, b: dr.select(mask(c), a, b),
+}
+
+OPS = {
+    **{op: of(function) for op, function in SCALAR_OPS.items()},
+    "all": reducing(dr.all),
+    "amax": reducing(dr.max),
+    "amin": reducing(dr.min),
+    "any": reducing(dr.any),
+    "broadcast_to": of(broadcast_to),
+    "concat": joined(dr.concat),
+    "cumulative_sum": lambda x, axis: dr.cumsum(x, axis=axis % x.ndim),
+    "index": of(index),
+    "index_update": index_update,
+    "matmul": of(lambda a, b: a @ b),
+    "mean": reducing(dr.mean),
+    "permute_dims": lambda x, axes: dr.transpose(x, axes) if axes else x,
+    "prod": reducing(dr.prod),
+    "reshape": reshape,
+    "sort": lambda x, axis: dr.sort(x, axis=axis),
+    "stack": joined(dr.stack),
+    "sum": reducing(dr.sum),
+    "take": of(take),
+}
+
+
+class Eager(kit.Way):
+    """Programs run in Python; arrays are traced."""
+
+    name = "eager"
+    ops = OPS
+    modes = ("rev", "fwd")
+    orders = (0, 1)
+
+    def array(self, dtype, shape, entries):
+        flat = ARRAYS[dtype](entries)
+        return TENSORS[dtype](flat, shape) if shape else flat
+
+    def entries(self, value):
+        if dr.is_tensor_v(value):
+            return NAMES[dr.type_v(value)], value.shape, list(value.array)
+        return NAMES[dr.type_v(value)], (), list(value)
+
+    def decide(self, value):
+        return bool(value[0])
+
+    def differentiate(self, f, xs, weights, directions, modes):
+        if not modes:
+            return f(*xs), []
+        if modes == ("rev",):
+            xs = self.fresh(xs)
+            outputs = f(*xs)
+            objective = self.objective(outputs, weights)
+            if objective is not None and dr.grad_enabled(objective):
+                dr.backward_from(objective)
+            return [dr.detach(y) for y in outputs], [dr.detach(dr.grad(x)) for x in xs]
+        outputs, found = f(*xs), []
+        for k, x in enumerate(xs):
+            size = dr.width(x)
+            slopes = [self.slope(f, xs, weights, k, place) for place in range(size)]
+            found.append(self.array(NAMES[dr.type_v(x)], x.shape if dr.is_tensor_v(x) else (), slopes))
+        return outputs, found
+
+    def fresh(self, xs):
+        made = [type(x)(x) for x in xs]
+        dr.enable_grad(made)
+        return made
+
+    def slope(self, f, xs, weights, k, place):
+        """The derivative by one entry, in forward mode."""
+        xs = self.fresh(xs)
+        objective = self.objective(f(*xs), weights)
+        if objective is None or not dr.grad_enabled(objective):
+            return 0.0
+        for j, x in enumerate(xs):
+            flat = x.array if dr.is_tensor_v(x) else x
+            units = [1.0 if (j, i) == (k, place) else 0.0 for i in range(dr.width(x))]
+            unit = dr.detached_t(type(flat))(units)
+            dr.set_grad(x, dr.detached_t(type(x))(unit, x.shape) if dr.is_tensor_v(x) else unit)
+        dr.forward_to(objective)
+        return dr.detach(dr.grad(objective))[0]
+
+    def objective(self, outputs, weights):
+        terms = [dr.sum(tensor(y).array * tensor(w).array) for y, w in zip(outputs, weights) if w is not None]
+        return sum(terms[1:], terms[0]) if terms else None
+
+
+class Evaluated(kit.Way):
+    """Dr.Jit's own loops, each trip a kernel. Every point is a lane."""
+
+    name = "evaluated"
+    ops = SCALAR_OPS
+    modes = ("rev", "fwd")
+    orders = (0, 1)
+    structured = True
+    hints = {"together": True, "stride": 2}
+    mode = "evaluated"
+
+    def array(self, dtype, shape, entries):
+        if shape:
+            raise kit.Unsupported("the points are lanes here, and there are scalars only")
+        return ARRAYS[dtype](entries)
+
+    def while_loop(self, condition, body, carries, captures):
+        return self.loop(lambda s: condition(*s), lambda s: (body(*s), s[1]), carries, captures, TRIPS)
+
+    def for_loop(self, count, body, carries, captures):
+        most = count if isinstance(count, int) else TRIPS
+        if isinstance(count, int):
+            count = ad.Int64(count)
+        start = [ad.Int64(0), *carries]
+        return self.loop(
+            lambda s: s[0][0] < s[1][0],
+            lambda s: ([s[0][0] + 1, *body(s[0][0], list(s[0][1:]), list(s[1][1:]))], s[1]),
+            start,
+            [count, *captures],
+            most,
+        )[1:]
+
+    def loop(self, condition, body, carries, captures, most):
+        """The carries after the loop. Dr.Jit wants what the body reads among the state, too."""
+        n = len(carries)
+
+        def split(state):
+            return list(state[:n]), list(state[n:])
+
+        def step(*state):
+            new, same = body(split(state))
+            return (*new, *same)
+
+        state = dr.while_loop(
+            (*carries, *captures), lambda *s: condition(split(s)), step, mode=self.mode, max_iterations=max(most, 1)
+        )
+        return list(state[:n])
+
+    def branch(self, predicate, then, otherwise, captures):
+        found = dr.if_stmt(
+            tuple(captures),
+            predicate,
+            lambda *values: tuple(then(list(values))),
+            lambda *values: tuple(otherwise(list(values))),
+            mode=self.mode,
+        )
+        return list(found)
+
+    def answer(self, program, request, inputs):
+        count, wrt, modes = request["count"], request["wrt"], request["modes"]
+        if any(len(shape) > 1 for _, shape, _ in inputs.values()) or any(w and w["shape"] for w in request["weights"]):
+            raise kit.Unsupported("the points are lanes here, and there are scalars only")
+        weights = [None if w is None else self.array(*kit.decode_tensor(w)) for w in request["weights"]]
+        lanes = {name: ARRAYS[dtype](entries) for name, (dtype, _, entries) in inputs.items()}
+
+        def run(x_wanted):
+            here = {name: type(x)(x) for name, x in lanes.items()}
+            dr.enable_grad([here[n] for n in x_wanted])
+            outputs = program(here)
+            terms = [y * w for y, w in zip(outputs, weights) if w is not None]
+            return here, outputs, sum(terms[1:], terms[0]) if terms else None
+
+        gradient = {}
+        if modes == ["rev"]:
+            here, outputs, objective = run(wrt)
+            if objective is not None and dr.grad_enabled(objective):
+                dr.backward_from(objective)
+            gradient = {n: dr.detach(dr.grad(here[n])) for n in wrt}
+        elif modes == ["fwd"]:
+            for name in wrt:
+                here, outputs, objective = run([name])
+                gradient[name] = lanes[name] * 0
+                if objective is not None and dr.grad_enabled(objective):
+                    dr.forward_from(here[name])
+                    gradient[name] = dr.detach(dr.grad(objective))
+        if not gradient:
+            _, outputs, _ = run([])
+        values = [self.lanes(y, count) for y in outputs]
+        slopes = {name: self.lanes(g, count) for name, g in gradient.items()}
+
+        def at(k, lanes):
+            return lanes[0], (), [lanes[1][k]]
+
+        return [{"ok": ([at(k, v) for v in values], {n: at(k, g) for n, g in slopes.items()})} for k in range(count)]
+
+    def lanes(self, value, count):
+        """(dtype, entries) of one entry for each point; what is the same for all of them has one lane."""
+        entries = list(dr.detach(value))
+        return NAMES[dr.type_v(value)], entries * count if len(entries) == 1 else entries
+
+
+class Symbolic(Evaluated):
+    """Dr.Jit's own loops, compiled into one kernel."""
+
+    name = "symbolic"
+    hints = {"together": True, "stride": 4}
+    mode = "symbolic"
+
+
+if __name__ == "__main__":
+    kit.serve("drjit", dr.__version__, [Eager(), Evaluated(), Symbolic()])
