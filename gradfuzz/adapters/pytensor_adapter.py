@@ -30,6 +30,7 @@ from pytensor.tensor.special import log_softmax, softmax
 __all__ = ["OPS", "Scanning", "Unrolled"]
 
 MOST_TRIPS = 10_000
+NO_TRUTH = "a graph that is no scan cannot branch on a float"
 counted = Assert(f"a loop is still running after {MOST_TRIPS} trips")
 
 
@@ -363,7 +364,12 @@ class Unrolled(Compiled):
     features = ("branches", "break", "continue", "nested", "runtime_trips")
 
     def decide(self, value):
-        raise kit.Unsupported("a graph that is no scan cannot branch on a float")
+        raise kit.Unsupported(NO_TRUTH)
+
+    def refusal(self, error):
+        if "cannot be converted to Python boolean" in str(error):
+            return kit.Unsupported(NO_TRUTH)
+        return super().refusal(error)
 
 
 WAYS = [
