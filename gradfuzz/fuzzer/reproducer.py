@@ -31,7 +31,7 @@ def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
     """What the scripts show of `specimen` at the point of `case`."""
     point, truth = finding_point(case), case.truth
     question = specimen.question([] if target.together else [case.point.inputs])
-    if case.kind is Class.WRONG_PRIMAL:
+    if case.kind is Class.WRONG_PRIMAL or (case.kind is Class.WRONG_DTYPE and case.message.startswith("output ")):
         question = replace(question, modes=())
     across: list[Mapping[str, Array]] | None = None
     if truth is not None and truth.kink and truth.left is not None and question.order == 1:
@@ -57,18 +57,18 @@ def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
     if base in _OWN:
         question = specimen.question([] if target.together else [case.point.inputs])
         return own_script(question, target.name, specimen.place if target.together else 0)
-    shown = exhibit(specimen, case, target)
+    shown, dtypes = exhibit(specimen, case, target), case.kind is Class.WRONG_DTYPE
     if base in ADAPTERS:
-        return _foreign(shown, target)
+        return _foreign(shown, target, dtypes)
     if base not in LIBRARIES:
         return ""
     module = importlib.import_module(LIBRARIES[base])
     name = TargetName.of(target.name).bare
-    text: str = module.script(shown.question, shown.place, name, shown.expected, shown.allowed, shown.across)
+    text: str = module.script(shown.question, shown.place, name, shown.expected, shown.allowed, shown.across, dtypes=dtypes)
     return text
 
 
-def _foreign(shown: Exhibit, target: Oracle) -> str:
+def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
     """What the adapter writes itself; or the calls of its source; or the library's dialect; or else gradfuzz itself asks it."""
     name = TargetName.of(target.name)
     if isinstance(target, ForeignOracle):
@@ -78,7 +78,11 @@ def _foreign(shown: Exhibit, target: Oracle) -> str:
     version = f" {target.version}" if target.version else ""
     with contextlib.suppress(CutError, KeyError, NotImplementedError, SyntaxError, OSError):
         return adapter_script.script(
-            shown, ADAPTERS[name.library], name.way, f"Wrong in {name.library}{version}, way {name.way or 'default'}."
+            shown,
+            ADAPTERS[name.library],
+            name.way,
+            f"Wrong in {name.library}{version}, way {name.way or 'default'}.",
+            dtypes=dtypes,
         )
     if name.library in DIALECTS and dialect(name.library).unsupported(shown) is None:
         return dialect(name.library).port(shown)

@@ -56,14 +56,14 @@ def gradient():
 """
 
 
-def script(exhibit: Exhibit, adapter: Adapter, way: str, title: str) -> str:
-    """The script. Raises `CutError` where a way needs the kit, and `KeyError` where it has no such op."""
+def script(exhibit: Exhibit, adapter: Adapter, way: str, title: str, *, dtypes: bool = False) -> str:
+    """The script; with `dtypes` it compares those, too. Raises `CutError` where a way needs the kit, and `KeyError` where it has no such op."""
     question = exhibit.question
     asked = _Asked()
     _Emitter(question.precision, asked).function(question.program, "f")
     rest = [
         _gradient(question),
-        truth_source(question, exhibit.place, exhibit.expected, exhibit.allowed, exhibit.across),
+        truth_source(question, exhibit.place, exhibit.expected, exhibit.allowed, exhibit.across, dtypes=dtypes),
     ]
     found = cut(_SCRIPTS / adapter.script, way, asked, _defined("\n\n".join([_TENSORS.format(way="None"), *rest])) | {"f"})
     parts = [

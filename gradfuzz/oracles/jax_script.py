@@ -23,6 +23,8 @@ def source(
     allowed: Mapping[str, Array] | None,
     across: Across | None = None,
     title: str = "",
+    *,
+    dtypes: bool = False,
 ) -> str:
     """The whole script; see `gradfuzz.oracles.jax.script`. JAX is imported only for ways whose loops are JAX's."""
     way = oracle_name.removeprefix("jax:")
@@ -51,7 +53,7 @@ def source(
         function,
         *helpers,
         gradient,
-        truth_source(question, point_index, expected, allowed, across),
+        truth_source(question, point_index, expected, allowed, across, dtypes=dtypes),
     ]
     return "\n\n".join(parts)
 

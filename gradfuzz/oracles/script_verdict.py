@@ -76,10 +76,13 @@ def truth_source(
     expected: Mapping[str, Array],
     allowed: Mapping[str, Array] | None = None,
     across: Across | None = None,
+    *,
+    dtypes: bool = False,
 ) -> str:
     """What is true, the comparison with it, and the exit code. `allowed` is the largest acceptable error per entry.
 
     `across` is given at a kink: the lines along which, beside the inputs' own, the answer has to lie between the slopes on both sides.
+    With `dtypes` an answer of another dtype than the question's precision is wrong too, whatever its numbers.
     """
     kink = across is not None and question.order == 1
     truth = kink_source(question) if kink else reference_source(question, point_index)
@@ -102,7 +105,20 @@ def truth_source(
             for line in across or ()
         ]
         parts[-1] += "\n" + "\n".join(["across = [  # lines that are looked at beside the inputs' own", *lines, "]"])
-    return "\n\n\n".join([*parts, _BETWEEN if kink else _COMPARISON, ENDING]).replace("\n\n\n\n", "\n\n\n")
+    comparison = _BETWEEN if kink else _COMPARISON
+    if dtypes:
+        parts += [_dtypes_source(question)]
+        comparison = comparison.replace(_VERDICT, _VERDICT_OF_DTYPES)
+    return "\n\n\n".join([*parts, comparison, ENDING]).replace("\n\n\n\n", "\n\n\n")
+
+
+def _dtypes_source(question: Question) -> str:
+    """`dtypes`, by input or by output that is a float, and the function that compares with them."""
+    names = compared(question)
+    if not question.order:
+        names = [name for name, weight in zip(names, question.weights, strict=True) if weight is not None]
+    table = ", ".join(f'"{name}": "{question.precision}"' for name in names)
+    return f"dtypes = {{{table}}}\n\n\n{_OTHER_DTYPES}"
 
 
 _COMPARISON = '''\
@@ -123,6 +139,15 @@ def comparison():
             lines += [f"{label:<12} {at:<24} {right!r:<24} {answer!r:<24} {ratio}"]
             wrong = wrong or not abs(answer - right) <= allowed[name][index]
     return [*lines, "wrong" if wrong else "right"], wrong
+'''
+
+_VERDICT = '    return [*lines, "wrong" if wrong else "right"], wrong\n'
+_VERDICT_OF_DTYPES = f"    others = other_dtypes(got)\n    lines, wrong = lines + others, wrong or bool(others)\n{_VERDICT}"
+
+_OTHER_DTYPES = '''\
+def other_dtypes(got):
+    """A line for each that has not the dtype that it should have."""
+    return [f"{name}: the dtype is {got[name].dtype}, not {d}" for name, d in dtypes.items() if str(got[name].dtype) != d]
 '''
 
 _BETWEEN = '''\

@@ -43,6 +43,8 @@ def script(
     expected: Mapping[str, Array],
     allowed: Mapping[str, Array] | None = None,
     across: Sequence[Mapping[str, Array]] | None = None,
+    *,
+    dtypes: bool = False,
 ) -> str:
     """A script that asks torch the same without gradfuzz; it exits with 1 while an entry is further off than `allowed`.
 
@@ -51,4 +53,4 @@ def script(
     """
     from gradfuzz.oracles.torch_script import source
 
-    return source(question, point_index, oracle_name, expected, allowed, across)
+    return source(question, point_index, oracle_name, expected, allowed, across, dtypes=dtypes)

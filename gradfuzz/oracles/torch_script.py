@@ -26,6 +26,8 @@ def source(
     allowed: Mapping[str, Array] | None,
     across: Across | None = None,
     title: str = "",
+    *,
+    dtypes: bool = False,
 ) -> str:
     """The whole script; see `gradfuzz.oracles.torch.script`. Torch itself is not imported."""
     way = oracle_name.removeprefix("torch:")
@@ -50,7 +52,7 @@ def source(
         function,
         *used,
         gradient,
-        truth_source(question, point_index, expected, allowed, across),
+        truth_source(question, point_index, expected, allowed, across, dtypes=dtypes and floats is None),
     ]
     return "\n\n".join(parts)
 

@@ -19,18 +19,20 @@ from gradfuzz.oracles.dialects import Exhibit
 from gradfuzz.oracles.engine import EngineOracle
 from gradfuzz.oracles.foreign.shipped import ADAPTERS
 from gradfuzz.oracles.registry import references
+from gradfuzz.oracles.script import heading, inputs_source
+from gradfuzz.oracles.script_verdict import truth_source
 from gradfuzz.programs import parse
 from gradfuzz.strategies import FAMILIES, draw_many
 
 SCRIPTS = Path(adapter_script.__file__).parents[1] / "adapters"
 
 
-def written(question: Question) -> str:
+def written(question: Question, *, dtypes: bool = False) -> str:
     (truth,) = references()["mpmath"].truth(question)
     expected = truth.gradient if question.modes else {f"output {k}": v for k, v in enumerate(truth.values)}
     allowed = {name: 1e-4 * (1.0 + np.abs(g)) for name, g in expected.items()}
     shown = Exhibit(question, 0, expected, expected, allowed)
-    return adapter_script.script(shown, ADAPTERS["autograd"], "eager", "Wrong in autograd.")
+    return adapter_script.script(shown, ADAPTERS["autograd"], "eager", "Wrong in autograd.", dtypes=dtypes)
 
 
 def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -80,6 +82,38 @@ def test_a_wrong_op_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     done = run(written(question), tmp_path)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "wrong"), done.stdout + done.stderr
+
+
+def test_a_wrong_dtype_is_shown(tmp_path: Path) -> None:
+    """autograd's forward mode of where makes float64 of float32; the number is right."""
+    pytest.importorskip("autograd")
+    question = plain_question(
+        parse("def f(x):\n    return where(True, 0, x)\n"), [Point({"x": np.asarray(0.5)})], "float32", ("x",), ("fwd",)
+    )
+    done = run(written(question, dtypes=True), tmp_path)
+    lines = done.stdout.splitlines()[-2:]
+    assert (done.returncode, lines) == (1, ["x: the dtype is float64, not float32", "wrong"]), done.stdout + done.stderr
+    assert run(written(question), tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("modes", "kink"), [((), False), (("rev",), False), (("rev",), True)])
+def test_dtypes_are_compared_where_asked(dtype: str, modes: tuple, kink: bool) -> None:
+    """What is returned are the right numbers: |x| and its slope at 2, or a slope between both sides at 0."""
+    x = np.asarray(0.0 if kink else 2.0)
+    question = plain_question(parse("def f(x):\n    return abs(x), x > 1.0\n"), [Point({"x": x})], "float32", ("x",), modes)
+    got = {"x": np.ones((), dtype)} if modes else {"output 0": np.asarray(x, dtype), "output 1": np.asarray(True)}
+    expected = {name: np.ones(()) for name in got}
+    for dtypes in (False, True):
+        across = [{"x": np.ones(())}] if kink else None
+        text = heading(question, "A title.", "numpy", "") + inputs_source(question, 0)
+        text += truth_source(question, 0, expected, None, across, dtypes=dtypes)
+        names: dict = {"__name__": "script", "gradient": got.copy}
+        exec(text, names)
+        lines, wrong = names["comparison"]()
+        assert wrong == (dtypes and dtype == "float64"), lines
+        name = "x" if modes else "output 0"
+        assert (f"{name}: the dtype is float64, not float32" in lines) == wrong
 
 
 def test_drawn_programs_are_written(seed: int) -> None:
