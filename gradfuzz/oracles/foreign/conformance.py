@@ -19,6 +19,7 @@ import numpy as np
 from gradfuzz.errors import GradfuzzError, TargetProcessError
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Precision
 from gradfuzz.oracles.foreign.comparing import Failed, question, same_bits, same_values, special
+from gradfuzz.oracles.foreign.features import refused_beforehand, several_at_once
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.foreign.protocol import Define, DefineOk, Eval, EvalOk, Tensor
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
@@ -96,6 +97,8 @@ def _checks(adapter: _Adapter, calls: int) -> list[tuple[str, Callable[[], str]]
         ("exceptions", adapter.exceptions),
         ("long line", adapter.long_line),
         ("same answer", adapter.same_answer),
+        ("several at once", lambda: several_at_once(adapter.oracles)),
+        ("refusals", lambda: refused_beforehand(adapter.oracles)),
         (f"{calls:,} calls", lambda: adapter.calls(calls)),
         ("quiet stdout", adapter.quiet_stdout),
         ("kill and restart", adapter.kill_and_restart),

@@ -48,14 +48,15 @@ class ForeignOracle(Oracle):
         self.together = way.together
         self.bulk = way.bulk and "several" in features
         self.worker = worker
-        self._way = way
+        self.way = way
         self._ops = frozenset(way.ops)
         self._binary = "base64" in features
         self._emits = "emit" in features
-        self._knows = "supports" in features
+        self.knows = "supports" in features
+        """Whether it says beforehand what it cannot answer."""
 
     def supports(self, question: Question) -> str | None:
-        way, who = self._way, self.name
+        way, who = self.way, self.name
         if question.precision not in way.dtypes:
             return f"{who} does not compute in {question.precision}"
         if question.order not in way.orders:
@@ -72,13 +73,13 @@ class ForeignOracle(Oracle):
             missing = sorted(needed.difference(has))
             if missing:
                 return f"{who} has no {what} {missing[0].replace('_', ' ') if what == 'support for' else missing[0]}"
-        return self._refused(question) if self._knows else None
+        return self._refused(question) if self.knows else None
 
     def _refused(self, question: Question) -> str | None:
         """What the adapter says about questions like this. Where it has nothing to say it will be asked the question, and then tell."""
         try:
             defined = _defined.get(question.program)
-            return self.worker.refusals(defined, question.precision, question.wrt, question.modes).get(self._way.name)
+            return self.worker.refusals(defined, question.precision, question.wrt, question.modes).get(self.way.name)
         except (Refused, TargetProcessError):
             return None
 
@@ -176,7 +177,7 @@ class ForeignOracle(Oracle):
         return Eval(
             id=0,
             program="",
-            way=self._way.name,
+            way=self.way.name,
             dtype=precision,
             count=len(question.points),
             inputs=inputs,

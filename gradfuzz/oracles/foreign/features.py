@@ -1,0 +1,56 @@
+"""Checks of the optional requests of an adapter: what several questions say together, and which are refused beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradfuzz.oracles.base import Answer, Mode, Question
+from gradfuzz.oracles.foreign.comparing import Failed, question, same_bits
+from gradfuzz.oracles.foreign.oracle import ForeignOracle
+from gradfuzz.programs.parse import parse
+
+__all__ = ["refused_beforehand", "several_at_once"]
+
+_TEXTS = ("def f(x):\n    return x\n", "def f(x):\n    return x * x\n", "def f(x):\n    return sin(x)\n")
+_MODES: tuple[tuple[Mode, ...], ...] = ((), ("rev",), ("fwd",), ("rev", "rev"))
+
+
+def _asked(oracle: ForeignOracle) -> list[Question]:
+    """Questions that a way may or may not be able to answer."""
+    points = [{"x": np.asarray(0.25)}, {"x": np.asarray(-1.5)}]
+    precision = oracle.way.dtypes[0]
+    return [question(parse(text), points, modes, precision=precision) for text in _TEXTS for modes in _MODES]
+
+
+def several_at_once(oracles: Sequence[ForeignOracle]) -> str:
+    """Many questions in one request have the answers that each has alone."""
+    bulk = [oracle for oracle in oracles if oracle.bulk]
+    for oracle in bulk:
+        asked = [q for q in _asked(oracle) if oracle.supports(q) is None]
+        for alone, together in zip(map(oracle.answer, asked), oracle.answer_all(asked), strict=True):
+            for a, b in zip(alone, together, strict=True):
+                _same(a, b, oracle.name)
+    return f"the same answers by {', '.join(o.name for o in bulk)}" if bulk else "it is asked one question at a time"
+
+
+def _same(a: Answer, b: Answer, who: str) -> None:
+    if a.status != b.status:
+        raise Failed(f"{who}: {a.status} alone, and {b.status} among several: {b.message or a.message}")
+    for x, y in zip((*a.values, *a.gradient.values()), (*b.values, *b.gradient.values()), strict=True):
+        same_bits(y, x, f"{who}, asked among several")
+
+
+def refused_beforehand(oracles: Sequence[ForeignOracle]) -> str:
+    """What is not refused beforehand is not unsupported when it is asked."""
+    count = 0
+    for oracle in oracles:
+        for q in _asked(oracle):
+            if oracle.supports(q) is not None:
+                count += 1
+                continue
+            late = next((a for a in oracle.answer(q) if a.status == "unsupported"), None)
+            if late is not None and oracle.knows:
+                raise Failed(f"{oracle.name} supports a question beforehand, and not when it is asked: {late.message}")
+    return f"{count} questions refused"
