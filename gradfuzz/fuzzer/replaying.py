@@ -75,9 +75,11 @@ def replay(finding: Finding) -> Outcome:
         target = _target(finding)
         _check(finding)
         cases = list(_cases(finding, target))
-    except UnknownTargetError:
-        return Outcome(finding, Status.ERROR, f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are")
     except GradfuzzError as error:
+        if isinstance(error, UnknownTargetError) and str(error).startswith("unknown target"):
+            return Outcome(
+                finding, Status.ERROR, f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are"
+            )
         return Outcome(finding, Status.ERROR, " ".join(str(error).split()))
     wrong = [case for case in cases if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
     if wrong:

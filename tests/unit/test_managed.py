@@ -30,7 +30,7 @@ from gradfuzz.fuzzer.finding import Finding
 from gradfuzz.fuzzer.prove import installation, library, signature
 from gradfuzz.fuzzer.questions import plain_question
 from gradfuzz.fuzzer.records import from_document, load, to_document
-from gradfuzz.fuzzer.replaying import Status
+from gradfuzz.fuzzer.replaying import Status, replay
 from gradfuzz.oracles import registry
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.foreign import installers, managed
@@ -496,6 +496,23 @@ def test_a_bisection_by_command(installer: Installer) -> None:
     assert run("bisect", "finding.json", "--versions", "1.1,2.0rc1", "--discard").exit_code == CLEAN
     assert managed.find("toygrad==2.0rc1") is None
     assert managed.find("toygrad==1.1") is not None, "only what was made is discarded"
+
+
+def test_a_recorded_finding_of_a_release_is_asked_again(installer: Installer) -> None:
+    """In its environment, which says so where there is none, or where nothing answers in it."""
+
+    def replayed(version: str) -> tuple[Status, str]:
+        outcome = replay(dataclasses.replace(MUTANT, target=f"toygrad=={version}:dual", modes=("fwd",), check="jvp"))
+        return outcome.status, outcome.message
+
+    status, message = replayed("1.2")
+    assert (status, message.endswith("gradfuzz targets install 'toygrad==1.2'")) == (Status.ERROR, True)
+    for version in ("1.0", "1.2", "1.3"):
+        managed.install(f"toygrad=={version}")
+    assert replayed("1.0") == (Status.FIXED, "toygrad==1.0:dual 1.0 is right at each of its points")
+    assert replayed("1.3")[0] is Status.FAILED
+    status, message = replayed("1.2")
+    assert (status, "built for another planet" in message) == (Status.ERROR, True)
 
 
 def test_what_cannot_be_bisected(installer: Installer) -> None:
