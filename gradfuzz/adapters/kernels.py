@@ -13,7 +13,18 @@ import math
 
 import kit
 
-__all__ = ["Layout", "Writer", "broadcast_entry", "count_of_loop", "entries_of"]
+__all__ = [
+    "Layout",
+    "Writer",
+    "broadcast_entry",
+    "count_of_loop",
+    "entries_of",
+    "flipped",
+    "moved",
+    "place_in_concat",
+    "place_in_stack",
+    "reshaped",
+]
 
 
 MOST_ENTRIES = 100
@@ -85,6 +96,45 @@ def count_of_loop(s):
     return s["count"]["int"] if isinstance(s["count"], dict) and "int" in s["count"] else None
 
 
+def moved(place_of):
+    """An op that moves entries: `place_of(place, shapes, **params)` is the operand and the place in it."""
+
+    def write(writer, sources, types, result, **params):
+        sources = [writer.bound(s) for s in sources]
+        shapes = [t[1] for t in types]
+        parts = []
+        for place in entries_of(result[1]):
+            k, there = place_of(place, shapes, result[1], **params)
+            parts.append(writer.entry(sources[k], there))
+        return writer.array(result[0], result[1], parts) if result[1] else parts[0]
+
+    return write
+
+
+def place_in_concat(place, shapes, result, axis):
+    axis %= len(result)
+    k, at = 0, place[axis]
+    while at >= shapes[k][axis]:
+        at -= shapes[k][axis]
+        k += 1
+    return k, (*place[:axis], at, *place[axis + 1 :])
+
+
+def place_in_stack(place, shapes, result, axis):
+    axis %= len(result)
+    return place[axis], (*place[:axis], *place[axis + 1 :])
+
+
+def reshaped(place, shapes, result, shape):
+    flat = sum(k * math.prod(result[a + 1 :]) for a, k in enumerate(place))
+    return 0, entries_of(shapes[0])[flat] if shapes[0] else ()
+
+
+def flipped(place, shapes, result, axis):
+    axis %= len(result)
+    return 0, tuple(n - 1 - k if a == axis else k for a, (k, n) in enumerate(zip(place, result)))
+
+
 class Writer:
     """The lines of one kernel. `ops` maps an op to a function of the writer, the operands' sources and types, the result's type and the parameters."""
 
@@ -98,7 +148,7 @@ class Writer:
         self.defined = set()
         self._depth = 0
         self._fresh = itertools.count()
-        self._in_condition = False
+        self.in_condition = False
         for dtype, shape in self.types.values():
             self.checked(dtype, shape)
 
@@ -141,7 +191,7 @@ class Writer:
         """A name for a value that is read more than once."""
         if source.isidentifier():
             return source
-        if self._in_condition:
+        if self.in_condition:
             raise kit.Unsupported("the condition of a loop needs names of its own")
         name = self.fresh()
         self.line(f"{name} = {source}")
@@ -299,9 +349,9 @@ class Writer:
     def repeated(self, s):
         """A loop with a condition; one that tests behind its body is told to skip its first test."""
         first = self.fresh("first")
-        self._in_condition = True
+        self.in_condition = True
         condition = self.expression(s["while"])
-        self._in_condition = False
+        self.in_condition = False
         if "body" in s:
             self.line(f"while {condition}:")
             return self.inside(s["body"])

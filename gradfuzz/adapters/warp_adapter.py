@@ -3,7 +3,6 @@
 launches    one launch for each op; loops are Python's
 kernel      a program is one kernel; loops over a number of trips are unrolled by Warp
 function    the same in a wp.func that the kernel calls
-grad        wp.grad of that function
 stored      loops stay loops, and what they carry is kept in an array, one row for each trip
 
 Warp's manual says that a loop which is not unrolled is not replayed on the way back ("Dynamic Loops"): what needs a value that such a loop computed in a local
@@ -26,7 +25,7 @@ import kit
 import numpy as np
 import warp as wp
 
-__all__ = ["Function", "Grad", "Kernel", "Stored"]
+__all__ = ["Function", "Kernel", "Launches", "Stored"]
 
 MOST_UNROLLED = 200
 """Trips of all unrolled loops of a program; the compiler's time grows with them."""
@@ -86,45 +85,6 @@ def total(writer, sources, types, result, axis, keepdims, mean=False):
         size = writer.constant("float", float(math.prod(shape) // len(parts)))
         parts = [f"({part} / {size})" for part in parts]
     return writer.array(dtype, result[1], parts) if result[1] else parts[0]
-
-
-def moved(place_of):
-    """An op that moves entries: `place_of(place, shapes, **params)` is the operand and the place in it."""
-
-    def write(writer, sources, types, result, **params):
-        sources = [writer.bound(s) for s in sources]
-        shapes = [t[1] for t in types]
-        parts = []
-        for place in kernels.entries_of(result[1]):
-            k, there = place_of(place, shapes, result[1], **params)
-            parts.append(writer.entry(sources[k], there))
-        return writer.array(result[0], result[1], parts) if result[1] else parts[0]
-
-    return write
-
-
-def place_in_concat(place, shapes, result, axis):
-    axis %= len(result)
-    k, at = 0, place[axis]
-    while at >= shapes[k][axis]:
-        at -= shapes[k][axis]
-        k += 1
-    return k, (*place[:axis], at, *place[axis + 1 :])
-
-
-def place_in_stack(place, shapes, result, axis):
-    axis %= len(result)
-    return place[axis], (*place[:axis], *place[axis + 1 :])
-
-
-def reshaped(place, shapes, result, shape):
-    flat = sum(k * math.prod(result[a + 1 :]) for a, k in enumerate(place))
-    return 0, kernels.entries_of(shapes[0])[flat] if shapes[0] else ()
-
-
-def flipped(place, shapes, result, axis):
-    axis %= len(result)
-    return 0, tuple(n - 1 - k if a == axis else k for a, (k, n) in enumerate(zip(place, result)))
 
 
 def transposed(writer, sources, types, result, axes):
@@ -211,12 +171,12 @@ OPS = {
     "astype": astype,
     "sum": total,
     "mean": lambda *operands, **params: total(*operands, mean=True, **params),
-    "reshape": moved(reshaped),
-    "broadcast_to": moved(lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0]))),
+    "reshape": kernels.moved(kernels.reshaped),
+    "broadcast_to": kernels.moved(lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0]))),
     "permute_dims": transposed,
-    "flip": moved(flipped),
-    "concat": moved(place_in_concat),
-    "stack": moved(place_in_stack),
+    "flip": kernels.moved(kernels.flipped),
+    "concat": kernels.moved(kernels.place_in_concat),
+    "stack": kernels.moved(kernels.place_in_stack),
     "index": index,
     "index_update": index_update,
     "matmul": matmul,
@@ -260,6 +220,9 @@ class Writer(kernels.Writer):
         return f"F({'-' if value < 0 else ''}wp.inf)" if math.isinf(value) else f"F({value!r})"
 
     def array(self, dtype, shape, parts):
+        if len(shape) == 2 and len(parts) == 2:  # a constructor of 1 x 2 or 2 x 1 is ambiguous to Warp's C++ compiler
+            rows = [parts] if shape[0] == 1 else [[part] for part in parts]
+            return f"wp.matrix_from_rows({', '.join(self.array(dtype, (len(row),), row) for row in rows)})"
         return f"{self.constructor(dtype, shape)}({', '.join(parts)})"
 
     def constructor(self, dtype, shape):
@@ -320,7 +283,7 @@ def defined(source, names, most_unrolled=1024):
     file = f"<program {number}>"
     linecache.cache[file] = len(source), None, source.splitlines(True), file
     scope = dict(names, __name__=f"program_{number}")
-    exec(compile(source, file, "exec"), scope)
+    exec(compile(source, file, "exec"), scope)  # noqa: S102 - the source is what we wrote
     module = wp.get_module(f"program_{number}")
     wp.set_module_options({"max_unroll": most_unrolled}, module=module)
     return scope
@@ -346,7 +309,7 @@ class Kernel(kit.Way):
         self._compiled = {}
 
     def array(self, dtype, shape, entries):
-        raise kit.Unsupported("programs are written as kernels here")
+        return entries  # of a constant; the kernel writes it again
 
     def answer(self, program, request, inputs):
         dtype, count = request["dtype"], request["count"]
@@ -381,7 +344,7 @@ class Kernel(kit.Way):
         with tape:
             wp.launch(scope["program"], dim=count, inputs=[*arrays, *self.more(scope, count, scalar)], device="cpu")
         if not request["modes"]:
-            return None
+            return
         weights = layout.weights(request)
         tape.backward(grads={Y: rows([weights] * count, count, len(weights), scalar)})
         return X.grad.numpy().tolist()
@@ -572,9 +535,251 @@ class Function(Kernel):
         return defined(function + kernel_of("\n".join(lines) + "\n"), writer.names)
 
 
+# One launch for each op -------------------------------------------------------------------------------------------------
+
+ENTRYWISE = {
+    "add": "a[i] + b[i]",
+    "subtract": "a[i] - b[i]",
+    "multiply": "a[i] * b[i]",
+    "divide": "a[i] / b[i]",
+    "pow": "wp.pow(a[i], b[i])",
+    "maximum": "wp.max(a[i], b[i])",
+    "minimum": "wp.min(a[i], b[i])",
+    "clip": "wp.clamp(a[i], b[i], c[i])",
+    "negative": "-a[i]",
+    "integer_pow": "wp.pow(a[i], n)",
+    **{op: f"wp.{op}(a[i])" for op in ("abs", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt")},
+}
+PRELUDE = """@wp.kernel
+def where(q: wp.array(dtype=wp.bool), a: wp.array(dtype=F), b: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = wp.where(q[i], a[i], b[i])
+
+@wp.kernel
+def moved(a: wp.array(dtype=F), k: wp.array(dtype=int), m: wp.array(dtype=int), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[m[i]] = a[k[i]]
+
+@wp.kernel
+def total(a: wp.array(dtype=F), k: wp.array(dtype=int), y: wp.array(dtype=F)):
+    i = wp.tid()
+    wp.atomic_add(y, k[i], a[i])
+
+@wp.kernel
+def weighed(a: wp.array(dtype=F), w: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    wp.atomic_add(y, 0, w[i] * a[i])
+
+"""
+
+
+def launched_ops(dtype):
+    """The kernels of all ops of a dtype, in one module."""
+    source = PRELUDE
+    for op, text in ENTRYWISE.items():
+        arrays = [name for name in "abc" if f"{name}[i]" in text]
+        parameters = [f"{name}: wp.array(dtype=F)" for name in arrays] + ["n: F"] * ("n)" in text) + ["y: wp.array(dtype=F)"]
+        source += f"@wp.kernel\ndef {op}({', '.join(parameters)}):\n    i = wp.tid()\n    y[i] = {text}\n\n"
+    return defined(source, {"wp": wp, "F": FLOATS[dtype]})
+
+
+class Tensor:
+    """Floats in a flat array of Warp's."""
+
+    def __init__(self, data, shape):
+        self.data, self.shape, self.size = data, tuple(shape), math.prod(shape)
+        self.dtype = "float64" if data.dtype == wp.float64 else "float32"
+
+    def numpy(self):
+        return self.data.numpy()[: self.size].reshape(self.shape)
+
+
+def tensor(dtype, shape, entries=None):
+    """A tensor of these entries; of zeros where there are none. Warp's arrays have one entry at least here."""
+    host = np.zeros(max(math.prod(shape), 1), dtype)
+    if entries is not None:
+        host[: len(entries)] = entries
+    return Tensor(wp.array(host, dtype=FLOATS[dtype], device="cpu", requires_grad=True), shape)
+
+
+_modules = {}
+
+
+def launch(op, operands, result, more=(), dim=None):
+    """Launches the kernel of an op, and gives its result back."""
+    if result.dtype not in _modules:
+        _modules[result.dtype] = launched_ops(result.dtype)
+    inputs = [x.data if isinstance(x, Tensor) else x for x in (*operands, *more)]
+    wp.launch(
+        _modules[result.dtype][op], dim=result.size if dim is None else dim, inputs=inputs, outputs=[result.data], device="cpu"
+    )
+    return result
+
+
+def places(array):
+    return wp.array(np.ascontiguousarray(array, np.int32).ravel(), dtype=int, device="cpu")
+
+
+def rearranged(sources, wheres, shape):
+    """A tensor whose entries are those of the sources; `wheres` has an array of (place in the source, place in the result) for each."""
+    result = tensor(sources[0].dtype, shape)
+    for x, (own, there) in zip(sources, wheres):
+        launch("moved", [x], result, (places(own), places(there)), dim=own.size)
+    return result
+
+
+def numbered(shape):
+    return np.arange(math.prod(shape)).reshape(shape)
+
+
+def view(function):
+    """An op that moves entries as NumPy's function does."""
+
+    def call(x, *operands, **params):
+        if not isinstance(x, Tensor):
+            return np.asarray(function(np.asarray(x), *operands, **params))
+        own = np.asarray(function(numbered(x.shape), *operands, **params))
+        return rearranged([x], [(own, numbered(own.shape))], own.shape)
+
+    return call
+
+
+def joined(function):
+    def call(*arrays, axis):
+        if not isinstance(arrays[0], Tensor):
+            return function([np.asarray(a) for a in arrays], axis)
+        starts = np.cumsum([0] + [a.size for a in arrays])
+        of_all = np.asarray(function([numbered(a.shape) + s for a, s in zip(arrays, starts)], axis))
+        where = np.argsort(of_all.ravel())
+        wheres = [(np.arange(a.size), where[s : s + a.size]) for a, s in zip(arrays, starts)]
+        return rearranged(arrays, wheres, of_all.shape)
+
+    return call
+
+
+def update(x, value, *indices, pattern):
+    key = key_of(pattern, indices)
+    if not isinstance(x, Tensor):
+        raise kit.Unsupported("ints are not assigned to here")
+    all_places = numbered(x.shape)
+    there = np.asarray(all_places[key])
+    kept = np.setdiff1d(all_places, there)
+    return rearranged([x, value], [(kept, kept), (numbered(value.shape), there)], x.shape)
+
+
+def key_of(pattern, indices):
+    rest = iter(indices)
+    return tuple(int(next(rest)) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
+
+
+def entrywise(op):
+    """An op on floats by its kernel; on arrays of ints by NumPy."""
+
+    def call(*operands, **params):
+        if not isinstance(operands[0], Tensor):
+            raise kit.Unsupported("arrays of ints are not computed with here")
+        shape = np.broadcast_shapes(*(x.shape for x in operands))
+        operands = [x if x.shape == shape else view(np.broadcast_to)(x, shape) for x in operands]
+        more = [FLOATS[operands[0].dtype](float(params["n"]))] if params else []
+        return launch(op, operands, tensor(operands[0].dtype, shape), more)
+
+    return call
+
+
+def choice(condition, a, b):
+    if not isinstance(a, Tensor):
+        return np.where(condition, a, b)
+    shape = np.broadcast_shapes(np.shape(condition), a.shape, b.shape)
+    a, b = (x if x.shape == shape else view(np.broadcast_to)(x, shape) for x in (a, b))
+    mask = np.ascontiguousarray(np.broadcast_to(condition, shape)).ravel()
+    mask = wp.array(mask if mask.size else np.zeros(1, bool), dtype=wp.bool, device="cpu")
+    return launch("where", [mask, a, b], tensor(a.dtype, shape))
+
+
+def added(x, axis, keepdims):
+    if not isinstance(x, Tensor):
+        return np.sum(x, axis=axis, keepdims=keepdims)
+    shape = np.sum(np.zeros(x.shape), axis=axis, keepdims=keepdims).shape
+    kept = np.sum(np.zeros(x.shape), axis=axis, keepdims=True).shape
+    return launch("total", [x], tensor(x.dtype, shape), (places(np.broadcast_to(numbered(kept), x.shape)),), dim=x.size)
+
+
+def averaged(x, axis, keepdims):
+    result = added(x, axis, keepdims)
+    size = tensor(x.dtype, (), [x.size / max(result.size, 1)])
+    return LAUNCHED["divide"](result, size)
+
+
+def compared(function):
+    def call(*operands):
+        return function(*(x.numpy() if isinstance(x, Tensor) else x for x in operands))
+
+    return call
+
+
+def cast(x, dtype):
+    if isinstance(x, Tensor):
+        raise kit.Unsupported("there is one dtype of floats in a program")
+    if dtype.startswith("float"):
+        return tensor(dtype, np.shape(x), np.ravel(np.asarray(x, dtype)))
+    return np.asarray(x).astype(dtype)
+
+
+LAUNCHED = {op: entrywise(op) for op in ENTRYWISE}
+LAUNCHED.update({op: compared(getattr(np, op)) for op in "less less_equal greater greater_equal equal not_equal".split()})
+LAUNCHED.update({op: compared(getattr(np, op)) for op in "logical_and logical_or logical_not remainder".split()})
+LAUNCHED.update(
+    {
+        "where": choice,
+        "sum": added,
+        "mean": averaged,
+        "astype": cast,
+        "reshape": view(lambda x, shape: x.reshape(shape)),
+        "broadcast_to": view(lambda x, shape: np.broadcast_to(x, shape)),
+        "permute_dims": view(lambda x, axes: np.transpose(x, axes)),
+        "flip": view(lambda x, axis: np.flip(x, axis)),
+        "take": view(lambda x, indices, axis: np.take(x, indices, axis)),
+        "index": view(lambda x, *indices, pattern: x[key_of(pattern, indices)]),
+        "index_update": update,
+        "concat": joined(np.concatenate),
+        "stack": joined(np.stack),
+        "diagonal": view(lambda x, offset: np.diagonal(x, offset, -2, -1)),
+    }
+)
+
+
+class Launches(kit.Way):
+    """One launch for each op, recorded on one tape; loops are Python's."""
+
+    name = "launches"
+    ops = LAUNCHED
+
+    def array(self, dtype, shape, entries):
+        if dtype in FLOATS:
+            return tensor(dtype, shape, entries)
+        return np.array(entries, dtype).reshape(shape)
+
+    def entries(self, value):
+        host = value.numpy() if isinstance(value, Tensor) else np.asarray(value)
+        return host.dtype.name, host.shape, host.ravel().tolist()
+
+    def differentiate(self, f, xs, weights, directions, modes):
+        tape = wp.Tape()
+        with tape:
+            outputs = f(*xs)
+            loss = tensor(xs[0].dtype, ())
+            for y, w in zip(outputs, weights):
+                if w is not None:
+                    launch("weighed", [y, w], loss, dim=y.size)
+        if not modes:
+            return outputs, []
+        tape.backward(loss.data)
+        return outputs, [Tensor(x.data.grad, x.shape) for x in xs]
+
+
 if __name__ == "__main__":
     wp.config.quiet = True
     wp.config.kernel_cache_dir = tempfile.mkdtemp(prefix="gradfuzz-warp-")
     atexit.register(shutil.rmtree, wp.config.kernel_cache_dir, ignore_errors=True)
     wp.init()
-    kit.serve("warp", wp.config.version, [Kernel(), Function(), Stored()])
+    kit.serve("warp", wp.config.version, [Launches(), Kernel(), Function(), Stored()])

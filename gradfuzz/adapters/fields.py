@@ -1,0 +1,427 @@
+"""Taichi, and Quadrants, its fork: programs as kernels over fields. The two adapters import this, and pass their library.
+
+reverse     kernel.grad(): loops are loops, and arrays that nobody assigns to are read from the field
+vectors     the same with all arrays in local vectors and matrices
+unrolled    loops over a number of trips are ti.static(range(...)), which the compiler unrolls
+forward     ad.FwdMode, one run for each entry
+
+The compilers say "Not supported" to while loops and to `break` and `continue` where they differentiate.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import linecache
+import math
+
+import kernels
+import kit
+
+__all__ = ["Fields", "Forward", "Reverse", "Unrolled", "Vectors"]
+
+CAPACITY = 4096
+"""Entries of each field. A question whose points need more is asked in several parts."""
+MOST_KERNELS = 150
+"""Kernels that are kept; then the library is started again."""
+
+
+# Spelling --------------------------------------------------------------------------------------------------------------
+
+
+def spelled(template):
+    """An elementwise op. The library broadcasts scalars; what else is of another shape is written entry by entry."""
+
+    def write(writer, sources, types, result):
+        if all(t[1] in ((), result[1]) for t in types):
+            return template.format(*sources)
+        return writer.by_entry(lambda entries: template.format(*entries), sources, types, result)
+
+    return write
+
+
+def where(writer, sources, types, result):
+    if all(t[1] == result[1] for t in types):
+        return "ti.select({}, {}, {})".format(*sources)
+    return writer.by_entry(lambda entries: "ti.select({}, {}, {})".format(*entries), sources, types, result)
+
+
+def power(writer, sources, types, result, n):
+    return f"({sources[0]} ** {n})" if n >= 0 else f"({sources[0]} ** ({n}))"
+
+
+def astype(writer, sources, types, result, dtype):
+    ((own, shape),) = types
+    if not shape:
+        return writer.converted(sources[0], own, dtype)
+    return writer.by_entry(lambda entries: writer.converted(entries[0], own, dtype), sources, types, result)
+
+
+def total(writer, sources, types, result, axis, keepdims, mean=False):
+    """The sum of all entries is the library's; over some axes they are added up."""
+    source, (dtype, shape) = writer.bound(sources[0]), types[0]
+    axes = range(len(shape)) if axis is None else [a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))]
+    kept = [k for k in range(len(shape)) if k not in axes]
+    if not kept:
+        parts = [f"{source}.sum()"]
+    else:
+        sums = {}
+        for place in kernels.entries_of(shape):
+            sums.setdefault(tuple(place[k] for k in kept), []).append(writer.entry(source, place))
+        parts = ["(" + " + ".join(terms) + ")" for terms in sums.values()]
+    if mean:
+        parts = [f"({part} / {writer.constant('float', float(math.prod(shape) // len(parts)))})" for part in parts]
+    return writer.array(dtype, result[1], parts) if result[1] else parts[0]
+
+
+def extreme(name):
+    def write(writer, sources, types, result, axis, keepdims):
+        if result[1] or len(types[0][1]) == 0:
+            raise kit.Unsupported("there is the extreme of all entries only")
+        return f"{writer.bound(sources[0])}.{name}()"
+
+    return write
+
+
+def transposed(writer, sources, types, result, axes):
+    return f"{writer.bound(sources[0])}.transpose()" if axes == (1, 0) else sources[0]
+
+
+def index(writer, sources, types, result, pattern):
+    if not pattern:
+        return sources[0]
+    array, *indices = sources
+    ats = [f"ti.i32({i})" for i in indices]
+    if all(entry == "at" for entry in pattern):
+        flat = writer.in_field(array, types[0][1], ats)
+        return flat or f"{writer.bound(array)}[{', '.join(ats)}]"
+    shape, rest, choices = types[0][1], iter(ats), []
+    for entry in pattern:
+        choices.append([next(rest)] if entry == "at" else list(range(entry[1], entry[2])))
+    array = writer.bound(array)
+    parts = [
+        writer.in_field(array, shape, [str(k) for k in place]) or f"{array}[{', '.join(map(str, place))}]"
+        for place in itertools.product(*choices)
+    ]
+    return writer.array(result[0], result[1], parts)
+
+
+def index_update(writer, sources, types, result, pattern):
+    array, value, *indices = sources
+    if not pattern:
+        return value
+    name, rest = writer.fresh("u"), iter(indices)
+    if writer.in_condition:
+        raise kit.Unsupported("the condition of a loop changes an array")
+    choices = [[f"ti.i32({next(rest)})"] if entry == "at" else list(range(entry[1], entry[2])) for entry in pattern]
+    writer.line(f"{name} = {array}")
+    value = writer.bound(value)
+    for place, own in zip(itertools.product(*choices), kernels.entries_of(types[1][1])):
+        writer.line(f"{name}[{', '.join(map(str, place))}] = {writer.entry(value, own)}")
+    return name
+
+
+def matmul(writer, sources, types, result):
+    a, b = (writer.bound(s) for s in sources)
+    if len(types[1][1]) == 1 and len(types[0][1]) == 1:
+        return f"{a}.dot({b})"
+    return f"({a} @ {b})"
+
+
+def method(name, most=(), vectors=False):
+    """A method of a square matrix, or of vectors."""
+
+    def write(writer, sources, types, result, **params):
+        shape = types[0][1]
+        if len(shape) != (1 if vectors else 2) or any(params.values()) or (not vectors and shape[0] != shape[1]):
+            raise kit.Unsupported("the library has this for small square matrices only")
+        if most and shape[0] > most:
+            raise kit.Unsupported(f"the library has this for matrices up to {most} x {most}")
+        first, *others = sources
+        return f"{writer.bound(first)}.{name}({', '.join(others)})"
+
+    return write
+
+
+def solve(writer, sources, types, result):
+    if types[0][1] not in ((2, 2), (3, 3)) or len(types[1][1]) != 1:
+        raise kit.Unsupported("the library solves 2 x 2 and 3 x 3 systems for a vector")
+    return f"ti.solve({writer.bound(sources[0])}, {writer.bound(sources[1])}, F)"
+
+
+def norm(writer, sources, types, result, ord, keepdims, axis=None):
+    if keepdims or axis is not None or ord not in (2, "fro") or (ord == 2 and len(types[0][1]) != 1) or not types[0][1]:
+        raise kit.Unsupported("the library has the norm of all entries only")
+    return f"{writer.bound(sources[0])}.norm()"
+
+
+OPS = {
+    "add": spelled("({} + {})"),
+    "subtract": spelled("({} - {})"),
+    "multiply": spelled("({} * {})"),
+    "divide": spelled("({} / {})"),
+    "negative": spelled("(-{})"),
+    "remainder": spelled("({} % {})"),
+    "maximum": spelled("ti.max({}, {})"),
+    "minimum": spelled("ti.min({}, {})"),
+    "clip": lambda w, s, t, r: spelled("ti.math.clamp({}, {}, {})")(w, s, t, r),
+    "pow": spelled("({} ** {})"),
+    "integer_pow": power,
+    "where": where,
+    "logical_and": spelled("({} and {})"),
+    "logical_or": spelled("({} or {})"),
+    "logical_not": spelled("(not {})"),
+    "astype": astype,
+    "sign": lambda w, s, t, r: (
+        f"{'F' if r[0] == 'float' else 'ti.i64'}(ti.math.sign({s[0]}))" if not r[1] else f"ti.math.sign({s[0]})"
+    ),
+    "sum": total,
+    "mean": lambda *operands, **params: total(*operands, mean=True, **params),
+    "amax": extreme("max"),
+    "amin": extreme("min"),
+    "reshape": kernels.moved(kernels.reshaped),
+    "broadcast_to": kernels.moved(lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0]))),
+    "permute_dims": transposed,
+    "flip": kernels.moved(kernels.flipped),
+    "concat": kernels.moved(kernels.place_in_concat),
+    "stack": kernels.moved(kernels.place_in_stack),
+    "index": index,
+    "index_update": index_update,
+    "matmul": matmul,
+    "outer": method("outer_product", vectors=True),
+    "trace": method("trace"),
+    "det": method("determinant", 4),
+    "inv": method("inverse", 4),
+    "solve": solve,
+    "vector_norm": norm,
+    "matrix_norm": norm,
+}
+OPS.update({op: spelled(f"ti.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs")})
+SIGNS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in SIGNS.items()})
+
+
+class Writer(kernels.Writer):
+    ops = OPS
+    local = False
+    """Whether arrays that nobody assigns to are read from local variables."""
+    static = False
+    """Whether loops over a number are unrolled."""
+
+    def __init__(self, form, layout):
+        super().__init__(form)
+        self._layout = layout
+        assigned = kit._assigned(form["body"][:-1])
+        self._fields = {} if self.local else {self.name(p[0]): p for p in layout.inputs if p[2] and p[0] not in assigned}
+
+    def constant(self, dtype, value):
+        if dtype == "bool":
+            return f"ti.i32({int(value)})"
+        if dtype == "int":
+            return f"ti.i64({value})"
+        if value != value or math.isinf(value):
+            return "F(NAN)" if value != value else f"F({'-' if value < 0 else ''}INF)"
+        return f"F({value!r})"
+
+    def array(self, dtype, shape, parts):
+        if len(shape) == 1:
+            return f"ti.Vector([{', '.join(parts)}])"
+        rows = [parts[k * shape[1] : (k + 1) * shape[1]] for k in range(shape[0])]
+        return f"ti.Matrix([{', '.join('[' + ', '.join(row) + ']' for row in rows)}])"
+
+    def place(self, array, k):
+        return f"{array}[p * {max(self._layout.widths[array], 1)} + {k}]"
+
+    def in_field(self, name, shape, indices):
+        """The entry of an input in its field; None where it is a local variable."""
+        if name not in self._fields:
+            return None
+        _, _, _, array, start = self._fields[name]
+        flat = indices[0] if len(indices) == 1 else f"{indices[0]} * {shape[1]} + {indices[1]}"
+        return f"{array}[p * {self._layout.widths[array]} + {start} + {flat}]"
+
+    def count(self, source):
+        return f"ti.i32({source})"
+
+    def converted(self, source, own, wanted):
+        if wanted == "bool":
+            return f"ti.i32({source} != 0)"
+        return f"{'F' if wanted == 'float' else 'ti.i64'}({source})"
+
+    def range_of(self, s):
+        return (
+            f"ti.static({super().range_of(s)})" if self.static and kernels.count_of_loop(s) is not None else super().range_of(s)
+        )
+
+
+class LocalWriter(Writer):
+    local = True
+
+
+class StaticWriter(Writer):
+    local = True
+    static = True
+
+
+# Kernels ---------------------------------------------------------------------------------------------------------------
+
+
+class Fields:
+    """The library, and its fields, one set for each dtype."""
+
+    def __init__(self, ti, **options):
+        self.ti = ti
+        self._options = options
+        self._numbers = itertools.count()
+        self._kernels = {}
+        self.start()
+
+    def start(self):
+        ti = self.ti
+        ti.reset()
+        ti.init(
+            arch=ti.cpu,
+            cpu_max_num_threads=1,
+            default_fp=ti.f64,
+            offline_cache=False,
+            fast_math=False,
+            log_level=ti.ERROR,
+            **self._options,
+        )
+        ctypes.CDLL(None).fesetenv(
+            ctypes.c_void_p(-1)
+        )  # init lets the whole thread flush subnormal numbers to 0; this is FE_DFL_ENV
+        self._kernels.clear()
+        self._sets = {}
+
+    def of(self, dtype):
+        """The fields by name."""
+        if dtype not in self._sets:
+            ti, scalar = self.ti, getattr(self.ti, {"float64": "f64", "float32": "f32"}[dtype])
+            floats = {name: ti.field(scalar, shape=CAPACITY, needs_grad=True, needs_dual=True) for name in "XY"}
+            ints = {name: ti.field(ti.i64, shape=CAPACITY) for name in "NM"}
+            self._sets[dtype] = {**floats, **ints, "P": ti.field(ti.i32, shape=1), "F": scalar}
+        return self._sets[dtype]
+
+    def kernel(self, program, layout, dtype, writer):
+        """The kernel of a program."""
+        key = id(program), dtype, writer
+        if key not in self._kernels:
+            if len(self._kernels) >= MOST_KERNELS:
+                self.start()
+            body = writer(program.form, layout).written(layout, 2)
+            source = f"@ti.kernel\ndef program():\n    for p in range(P[0]):\n{body}"
+            file = f"<program {next(self._numbers)}>"
+            linecache.cache[file] = len(source), None, source.splitlines(True), file
+            scope = {"ti": self.ti, "INF": math.inf, "NAN": math.nan, **self.of(dtype)}
+            exec(compile(source, file, "exec"), scope)  # noqa: S102 - the source is what we wrote
+            self._kernels[key] = scope["program"], program  # which is kept, so that no other one gets its id
+        return self._kernels[key][0]
+
+
+class Reverse(kit.Way):
+    """Reverse mode by the kernel's grad."""
+
+    name = "reverse"
+    ops = OPS
+    hints = {"stride": 8}
+    writer = Writer
+
+    def __init__(self, fields):
+        self.fields = fields
+
+    def array(self, dtype, shape, entries):
+        return entries  # of a constant; the kernel writes it again
+
+    def answer(self, program, request, inputs):
+        layout, dtype = kernels.Layout(program.form), request["dtype"]
+        most = CAPACITY // max(1, *layout.widths.values())
+        if not most:
+            raise kit.Unsupported("the fields are too small for this program")
+        xs, ns = layout.rows(inputs, request["count"])
+        results = []
+        for first in range(0, request["count"], most):
+            part = slice(first, first + most)
+            results += self.part(program, request, layout, xs[part], ns[part])
+        return results
+
+    def part(self, program, request, layout, xs, ns):
+        """The answers at points that fit into the fields."""
+        dtype, count, widths = request["dtype"], len(xs), layout.widths
+        kernel = self.fields.kernel(program, layout, dtype, self.writer)
+        fields = self.fields.of(dtype)
+        for name, values in (("X", xs), ("N", ns)):
+            fill(fields[name], [v for row in values for v in row])
+        fill(fields["P"], [count])
+        try:
+            slopes = self.run(kernel, fields, request, layout, count)
+        except RuntimeError as error:
+            if "Not supported" in str(error):
+                raise kit.Unsupported("the compiler differentiates no while loop, no break and no continue") from None
+            raise
+        ys = grouped(fields["Y"], widths["Y"], count)
+        return layout.results(dtype, request["wrt"], ys, grouped(fields["M"], widths["M"], count), slopes)
+
+    def run(self, kernel, fields, request, layout, count):
+        """Runs the kernel, and gives the derivatives by all floats of every point; None where none are asked for."""
+        kernel()
+        if not request["modes"]:
+            return None
+        fields["X"].grad.fill(0)
+        fill(fields["Y"].grad, layout.weights(request) * count)
+        kernel.grad()
+        return grouped(fields["X"].grad, layout.widths["X"], count)
+
+
+class Vectors(Reverse):
+    """The same with arrays in local variables."""
+
+    name = "vectors"
+    writer = LocalWriter
+
+
+class Unrolled(Reverse):
+    """The same with loops that the compiler unrolls."""
+
+    name = "unrolled"
+    loops = ("for",)
+    features = ("branches", "nested")
+    writer = StaticWriter
+
+
+class Forward(Reverse):
+    """Forward mode, along one entry of the inputs after the other."""
+
+    name = "forward"
+    modes = ("fwd",)
+
+    def run(self, kernel, fields, request, layout, count):
+        if not request["modes"]:
+            return kernel()
+        width, weights = layout.widths["X"], layout.weights(request)
+        slopes = [[0.0] * width for _ in range(count)]
+        wanted = [start + k for n, _, shape, _, start in layout.inputs if n in request["wrt"] for k in range(math.prod(shape))]
+        for k in wanted:
+            seed = [0.0] * CAPACITY
+            seed[k : width * count : width] = [1.0] * count
+            with self.fields.ti.ad.FwdMode(loss=fields["Y"], param=fields["X"], seed=seed):
+                kernel()
+            for row, duals in zip(slopes, grouped(fields["Y"].dual, layout.widths["Y"], count)):
+                row[k] = sum(w * d for w, d in zip(weights, duals) if w)
+        return slopes
+
+
+def fill(field, values):
+    """The values, and zeros behind them."""
+    host = field.to_numpy()
+    host[:] = 0
+    host[: len(values)] = values
+    field.from_numpy(host)
+
+
+def grouped(field, width, count):
+    """Rows of a field."""
+    host = field.to_numpy()[: width * count].tolist()
+    return [host[k * width : (k + 1) * width] for k in range(count)]

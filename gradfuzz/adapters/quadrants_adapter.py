@@ -1,0 +1,24 @@
+"""Quadrants on its CPU backend, first order: see fields.py. The manual recommends the option that is set here for all reverse mode."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import version
+
+import fields
+import kit
+import quadrants as qd
+
+__all__ = []
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    library = fields.Fields(qd, ad_stack_experimental_enabled=True)
+    kit.serve(
+        "quadrants",
+        version("quadrants"),
+        [way(library) for way in (fields.Reverse, fields.Vectors, fields.Unrolled, fields.Forward)],
+    )
