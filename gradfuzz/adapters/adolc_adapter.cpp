@@ -2,7 +2,7 @@
 //
 //     reverse    a tape of the program at each point; gradient(), hess_vec(), and from order 3 on hos_reverse() along the direction
 //     hessian    the same tape; second derivatives by hessian()
-//     tensor     the same tape; forward mode by tensor_eval(), all orders
+//     forward    the same tape; forward mode by fov_forward(), a direction for each input
 //     traceless  adtl::adouble, forward mode without a tape
 //
 // Debian: apt install g++ libadolc-dev libboost-dev nlohmann-json3-dev, then in the folder of this file:
@@ -10,7 +10,8 @@
 //     g++ -std=c++17 -O1 adolc_adapter.cpp -o adolc_adapter -ladolc && gradfuzz sweep cmd:./adolc_adapter --family loops
 //
 // A tape holds the operations that were run; loops and branches are decided by values while it is made, at every point anew. `where` chooses
-// one of two values, and does not go on the tape; sign, expm1 and log1p are not there.
+// one of two values, and does not go on the tape; sign, expm1 and log1p are not there. tensor_eval() is not asked: it interpolates between Taylor
+// series, and loses digits where derivatives differ in size.
 
 #include <adolc/adolc.h>
 #include <adolc/adtl.h>
@@ -170,33 +171,25 @@ struct Hessian : Taped {
   }
 };
 
-struct Tensor : Taped {
-  Tensor() {
-    name = "tensor";
+struct Forward : Taped {
+  Forward() {
+    name = "forward";
     modes = {"fwd"};
-    orders = {0, 1, 2, 3};
   }
 
-  // All derivatives up to an order in the coordinates of n + 1 directions: the units, and v.
-  std::vector<double> derive(std::vector<double> xs, std::vector<double> v, std::size_t order) override {
-    const int n = static_cast<int>(xs.size()), d = static_cast<int>(order), p = n + (order > 1);
-    double** S = myalloc2(n, p);
+  // All inputs at once: a direction for each.
+  std::vector<double> derive(std::vector<double> xs, std::vector<double>, std::size_t) override {
+    const int n = static_cast<int>(xs.size());
+    double** X = myalloc2(n, n);
+    double** Y = myalloc2(1, n);
     for (int i = 0; i < n; ++i)
-      for (int j = 0; j < p; ++j) S[i][j] = j < n ? i == j : v[i];
-    int size = 1;  // p + d over d
-    for (int k = 1; k <= d; ++k) size = size * (p + k) / k;
-    double** found = myalloc2(1, size);
-    const int rc = tensor_eval(TAG, 1, n, d, p, xs.data(), found, S);
-    std::vector<double> g(n);
-    for (int i = 0; i < n; ++i) {
-      std::vector<int> along(d, p);  // counted from 1; the last direction is v
-      along[d - 1] = i + 1;
-      std::sort(along.rbegin(), along.rend());
-      g[i] = found[0][tensor_address(d, along.data())];
-    }
-    myfree2(S);
-    myfree2(found);
-    check(rc, "tensor_eval");
+      for (int j = 0; j < n; ++j) X[i][j] = i == j;
+    double y = 0;
+    const int rc = fov_forward(TAG, 1, n, n, xs.data(), X, &y, Y);
+    const std::vector<double> g(Y[0], Y[0] + n);
+    myfree2(X);
+    myfree2(Y);
+    check(rc, "fov_forward");
     return g;
   }
 };
@@ -227,5 +220,5 @@ struct Traceless : Common<adtl::adouble> {
 
 int main() {
   adtl::setNumDir(16);  // once, before there are numbers; no program has more inputs
-  return kit::serve("adolc", "2.7.2", {std::make_shared<Reverse>(), std::make_shared<Hessian>(), std::make_shared<Tensor>(), std::make_shared<Traceless>()});
+  return kit::serve("adolc", "2.7.2", {std::make_shared<Reverse>(), std::make_shared<Hessian>(), std::make_shared<Forward>(), std::make_shared<Traceless>()});
 }

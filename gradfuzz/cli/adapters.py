@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gradfuzz.cli.output import print_json, print_page
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 from gradfuzz.errors import UsageError
 
-__all__ = ["check", "new"]
+__all__ = ["LANGUAGES", "check", "new"]
 
-_FILES = ("kit.py", "toy_adapter.py")
-"""What a new adapter begins with: the kit, and an example that works."""
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a new adapter begins with: the kit, and an example that works."""
+
+    files: tuple[str, ...]
+    """The last one is the script."""
+    start: str
+    """How the script is started."""
+    build: str = ""
+    """What has to be done before, once."""
+    run: bool = True
+    """Whether somebody has ever run it."""
+
+
+LANGUAGES = {
+    "python": Beginning(("kit.py", "toy_adapter.py"), "python {script}"),
+    "elixir": Beginning(("kit.exs", "toy_adapter.exs"), "elixir {script}"),
+    "js": Beginning(("kit.js", "toy_adapter.js"), "node {script}"),
+    "cpp": Beginning(("kit.hpp", "toy_adapter.cpp"), "{program}", "g++ -std=c++17 -O1 {script} -o {program}"),
+    "julia": Beginning(("kit.jl", "toy_adapter.jl"), "julia {script}", run=False),
+    "swift": Beginning(("swift_adapter.swift",), "{program}", "swiftc -O {script} -o {program}", run=False),
+}
+"""Languages in which `targets new` writes an adapter."""
 
 
 def check(command: str | None, form: str) -> int:
@@ -46,16 +68,20 @@ def _verdict(failed: list[str]) -> str:
 
 def new(folder: str | None, lang: str) -> int:
     """Writes an adapter to begin with into `folder`, or here. Nothing is overwritten."""
-    source, target = Path(__file__).parents[1] / "adapters", Path(folder or ".")
-    there = [name for name in _FILES if (target / name).exists()]
+    source, target, beginning = Path(__file__).parents[1] / "adapters", Path(folder or "."), LANGUAGES[lang]
+    there = [name for name in beginning.files if (target / name).exists()]
     if there:
         raise UsageError(f"{target / there[0]} exists already, and nothing is overwritten; name another folder")
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for name in _FILES:
+        for name in beginning.files:
             shutil.copyfile(source / name, target / name)
     except OSError as error:
         raise UsageError(f"the folder {str(target)!r} cannot be written: {error}") from error
-    script = target / _FILES[-1]
-    click.echo(f"Wrote {', '.join(str(target / name) for name in _FILES)}. Now: gradfuzz targets check 'python {script}'")
+    script = target / beginning.files[-1]
+    program = script.with_suffix("") if script.is_absolute() else f"./{script.with_suffix('')}"
+    build, start = (text.format(script=script, program=program) for text in (beginning.build, beginning.start))
+    doubts = "" if beginning.run else " They are written after the language's documentation, and nobody has run them."
+    steps = f"{build} && gradfuzz targets check {start}" if build else f"gradfuzz targets check '{start}'"
+    click.echo(f"Wrote {', '.join(str(target / name) for name in beginning.files)}.{doubts} Now: {steps}")
     return CLEAN

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gradfuzz.cli.adapters import LANGUAGES
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
 from gradfuzz.cli.storage import STORE, installed
@@ -22,7 +23,7 @@ __all__ = ["targets"]
     metavar="[list|conventions|install|remove|check|new]",
 )
 @click.argument("what", nargs=-1, metavar="[NAME[==VERSION]|CMD|FOLDER]...")
-@click.option("--lang", default="python", type=click.Choice(["python"]), help="The language of a new adapter.")
+@click.option("--lang", default="python", type=click.Choice(list(LANGUAGES)), help="The language of a new adapter.")
 @click.option("--with", "extra", multiple=True, metavar="REQUIREMENT", help="Install this, too ('numpy<2'). May be repeated.")
 @click.option("--ways", is_flag=True, help="Load the libraries, and list every way into them with what it can.")
 @STORE
