@@ -1,6 +1,6 @@
 """CasADi. Programs are graphs of SX (scalars) or MX (matrices). Ints are known before a graph is made, so its loops are unrolled, or `mapaccum`.
 
-Reverse mode is `gradient`, forward mode `jtimes`, higher orders nest them. There is no while loop: one that tests a float is unrolled to a bound, each
+Reverse mode is `gradient` (or `jacobian`), forward mode `jtimes`, higher orders nest them. There is no while loop: one that tests a float is unrolled to a bound, each
 trip chosen by `if_else`, and so are branches. That computes what is not chosen, too; where something is not finite then, nothing is said.
 """
 
@@ -399,15 +399,18 @@ class Graph(kit.Way):
         outputs = program(dict(numbers, **xs, **more))
         w, weights = self.symbols("w", {k: tuple(t["shape"]) for k, t in enumerate(request["weights"]) if t is not None})
         v, u = self.kind.sym("v", x.shape[0] if request["directions"] else 0), self.kind.sym("u", x.shape[0])
-        g = self.kind(0)
-        for k, weight in weights.items():
-            g += ca.dot(outputs[k].matrix, weight.matrix)
+        terms = [(outputs[k].matrix, weight.matrix) for k, weight in weights.items()]
         for mode in modes[:-1]:
-            g = ca.jtimes(g, x, v) if mode == "fwd" else ca.dot(ca.gradient(g, x), v)
+            slope = ca.jtimes(total(terms, self.kind), x, v) if mode == "fwd" else ca.dot(self.gradient(terms, x), v)
+            terms = [(slope, self.kind(1))]
         forward = bool(modes) and modes[-1] == "fwd"
-        found = self.kind(0) if not modes else ca.jtimes(g, x, u) if forward else ca.gradient(g, x)
+        found = self.kind(0) if not modes else ca.jtimes(total(terms, self.kind), x, u) if forward else self.gradient(terms, x)
         results = [*(y.matrix for y in outputs), found, *self.running]
         return ca.Function("f", [x, rest, w, v, u], results), outputs, forward, self.chosen
+
+    def gradient(self, terms, x):
+        """Of the sum of <y, w> over `terms`, a column."""
+        return ca.gradient(total(terms, self.kind), x)
 
     def symbols(self, name, shapes):
         """One symbol for all of these, and its parts, row by row."""
@@ -467,6 +470,26 @@ class Mapped(Graph):
         return [Tensor(r, a.shape, a.dtype) for r, a in zip(found, kept[0])]
 
 
+class Jacobian(Graph):
+    """The same by whole Jacobians of all results, which CasADi finds by colouring their patterns."""
+
+    modes = ("rev",)
+    orders = (0, 1, 2)
+
+    def gradient(self, terms, x):
+        if not terms:
+            return super().gradient(terms, x)
+        results, weights = (ca.vertcat(*map(ca.vec, part)) for part in zip(*terms))
+        return ca.densify(ca.mtimes(ca.jacobian(results, x).T, weights))
+
+
+def total(terms, kind):
+    g = kind(0)
+    for y, w in terms:
+        g += ca.dot(y, w)
+    return g
+
+
 def width(x):
     return x.matrix.shape[1]
 
@@ -480,4 +503,5 @@ def cast(dtype, matrix):
 
 
 if __name__ == "__main__":
-    kit.serve("casadi", ca.__version__, [Graph("sx", ca.SX), Graph("mx", ca.MX), Mapped("mapaccum", ca.MX)])
+    ways = [Graph("sx", ca.SX), Graph("mx", ca.MX), Mapped("mapaccum", ca.MX), Jacobian("jacobian", ca.SX)]
+    kit.serve("casadi", ca.__version__, ways)

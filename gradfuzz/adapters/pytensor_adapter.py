@@ -330,27 +330,35 @@ class Scanning(Compiled):
         n = len(carries)
         if not n:
             return []
+        once, spread = distinct(captures)
 
         def step(i, *values):
-            return fitted(body(i, list(values[:n]), list(values[n:])), carries)
+            return fitted(body(i, list(values[:n]), spread(values[n:])), carries)
 
-        return self.scan(step, carries, sequences=[pt.arange(count, dtype="int64")], non_sequences=captures)
+        return self.scan(step, carries, sequences=[pt.arange(count, dtype="int64")], non_sequences=once)
 
     def while_loop(self, condition, body, carries, captures):
         n = len(carries)
         if not n:
             return []
+        once, spread = distinct(captures)
 
         def step(trip, *values):
-            new = fitted(body(list(values[:n]), list(values[n:])), carries)
-            ended = pt.invert(condition(new, list(values[n:])))
+            new = fitted(body(list(values[:n]), spread(values[n:])), carries)
+            ended = pt.invert(condition(new, spread(values[n:])))
             return new, until(ended | pt.lt(counted(trip, pt.lt(trip, MOST_TRIPS)), 0))
 
         trips = pt.switch(condition(carries, captures), MOST_TRIPS + 1, 0)
-        return self.scan(step, carries, sequences=[pt.arange(trips)], non_sequences=captures)
+        return self.scan(step, carries, sequences=[pt.arange(trips)], non_sequences=once)
 
     def branch(self, predicate, then, otherwise, captures):
         return ifelse(predicate, list(then(captures)), list(otherwise(captures)))
+
+
+def distinct(captures):
+    """The captures without repeats, which a scan refuses; and what makes the whole list of them again."""
+    once = list(dict.fromkeys(captures))
+    return once, lambda values: [values[once.index(c)] for c in captures]
 
 
 def fitted(values, carries):
