@@ -7,6 +7,7 @@
     torch:grad_of_vmap the other way round: torch.autograd of the function under torch.func.vmap
     torch:while_loop   loops by torch's while_loop, branches by cond; torch.autograd.grad
     torch:scan         loops by torch's scan, branches by cond; torch.autograd.grad
+    torch:compile:...  the program's loops run in Python, traced by torch.compile; the backends eager, aot_eager and inductor
 
 Torch itself is imported when the ways are asked for.
 """
@@ -29,11 +30,12 @@ def ways() -> list[Oracle]:
         raise MissingExtraError(
             f"the torch oracles need PyTorch, and `import torch` says: {error}; install it with: pip install 'gradfuzz[torch]'"
         ) from error
+    from gradfuzz.oracles.torch_compiled import compiled_ways
     from gradfuzz.oracles.torch_structured import structured_ways
     from gradfuzz.oracles.torch_unrolled import Eager, Func, Jacobian
     from gradfuzz.oracles.torch_vmap import GradOfVmap, Vmap
 
-    return [Eager(), Func(), Jacobian(), *structured_ways(), Vmap(), GradOfVmap()]
+    return [Eager(), Func(), Jacobian(), *structured_ways(), Vmap(), GradOfVmap(), *compiled_ways()]
 
 
 def script(

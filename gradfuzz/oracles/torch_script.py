@@ -15,6 +15,9 @@ from gradfuzz.programs.lower import lower
 
 __all__ = ["source"]
 
+COMPILED = "compile:"
+"""How the names of ways by torch.compile begin."""
+
 _UNROLLED = ("torch:eager", "torch:func", "torch:jacobian", *(f"torch:{way}" for way in BATCHED))
 
 
@@ -31,8 +34,11 @@ def source(
 ) -> str:
     """The whole script; see `gradfuzz.oracles.torch.script`. Torch itself is not imported."""
     way = oracle_name.removeprefix("torch:")
+    backend = way.removeprefix(COMPILED) if way.startswith(COMPILED) else None
     floats = "float32" if _is_widened(question) else None
-    if oracle_name in _UNROLLED:
+    if backend is not None:
+        imports, function = "", TorchEmitter(question.precision, bare=False).function(question.program, "f")
+    elif oracle_name in _UNROLLED:
         # Torch's forward mode makes float64 of a float32 scalar that meets a plain number; the oracle has tensors only.
         bare = question.precision == "float64" or "fwd" not in question.modes
         imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
@@ -49,7 +55,7 @@ def source(
         f"{heading(question, title, 'torch', imports)}dtype = torch.{question.precision}\n{inputs_source(question, point_index, floats)}",
         *([columns_source(question, point_index, way, floats)] if batched else []),
         *helpers,
-        function,
+        f'{function}\n\nf = torch.compile(f, backend="{backend}")\n' if backend else function,
         *used,
         gradient,
         truth_source(question, point_index, expected, allowed, across, dtypes=dtypes and floats is None),
@@ -107,7 +113,7 @@ def _batched(question: Question, oracle_name: str) -> tuple[str, list[str]]:
 
 def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     """The function `gradient()` of the script, and the sources of the functions that it needs."""
-    program, plain = question.program, oracle_name in _UNROLLED
+    program, plain = question.program, oracle_name in _UNROLLED or oracle_name.startswith(f"torch:{COMPILED}")
     single = len(program.result.values) == 1
     widened = _is_widened(question)
     own = ", dtype=dtype" if widened else ""

@@ -31,7 +31,7 @@ from gradfuzz.programs.graph import Graph, Loop, Var
 from gradfuzz.programs.lower import lower
 from gradfuzz.programs.parse import parse
 
-__all__ = ["Structured", "structured_ways"]
+__all__ = ["Structured", "structured_ways", "undisturbed"]
 
 Style = Literal["while_loop", "scan"]
 
@@ -67,7 +67,7 @@ class Structured(TorchOracle):
         return _missing(self.style, question.modes)
 
     def answers(self, question: Question) -> list[Answer]:
-        with _undisturbed():
+        with undisturbed():
             return self._answers(question)
 
     def _answers(self, question: Question) -> list[Answer]:
@@ -157,7 +157,7 @@ def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
     """
     run = _compiled(lower(parse(_PROBE)), "float64", style)
     x, one = torch.tensor(0.5, dtype=torch.float64), torch.ones((), dtype=torch.float64)
-    with _undisturbed():
+    with undisturbed():
         torch.compiler.reset()
         try:
             if "fwd" in modes:
@@ -173,7 +173,7 @@ def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """No warnings, no log lines, and no limit on how often the constructs may be traced."""
     handlers = [
         h for name in tuple(logging.root.manager.loggerDict) if name.startswith("torch") for h in logging.getLogger(name).handlers
