@@ -211,6 +211,25 @@ def test_autograd_lacks_what_it_lacks(autograd: Oracle) -> None:
     assert (answer.status, answer.message) == ("unsupported", "JVP of inv wrt argnums (0,) not defined")
 
 
+@pytest.mark.parametrize("mode", ["rev", "fwd"])
+def test_autograd_says_its_limits(autograd: Oracle, mode: str) -> None:
+    def asked(value: str) -> Answer:
+        program = parse(f"def f(x):\n    return {value}\n")
+        (answer,) = autograd.answer(plain_question(program, [Point({"x": np.asarray(0.5)})], "float64", ("x",), (mode,)))
+        return answer
+
+    bounds = asked("clip(1.0, 0.0, x)")
+    assert (bounds.status, bounds.message) == ("unsupported", "autograd has no derivative of clip by its bounds")
+    clipped = asked("clip(x, 0.0, 1.0)")
+    assert (clipped.status, float(clipped.gradient["x"])) == ("ok", 1.0)
+    broadcast = asked("sum(broadcast_to(x, (2,)))")
+    if mode == "fwd":
+        assert (broadcast.status, float(broadcast.gradient["x"])) == ("ok", 2.0)
+    else:
+        reason = "autograd's reverse mode of broadcast_to: Can't handle extra leading dims"
+        assert (broadcast.status, broadcast.message) == ("unsupported", reason)
+
+
 @pytest.mark.parametrize("name", ["kit.py", *sorted(path.name for path in SCRIPTS.glob("*_adapter.py"))])
 def test_adapters_are_python_3_8_and_need_no_gradfuzz(name: str) -> None:
     tree = ast.parse((SCRIPTS / name).read_text(encoding="utf-8"), feature_version=(3, 8))
