@@ -51,6 +51,14 @@ def broadcast_to(x, shape):
     return x if x.type.shape == shape else pt.broadcast_to(x, shape)
 
 
+def clip(x, lower, upper):
+    """PyTensor's own where the bounds are known to be in order: out of it, its result is the lower one."""
+    bounds = lower, upper
+    if all(isinstance(b, pt.TensorConstant) for b in bounds) and np.all(lower.data <= upper.data):
+        return pt.clip(x, lower, upper)
+    return pt.minimum(pt.maximum(x, lower), upper)
+
+
 def cholesky(x, upper):
     return linalg.cholesky(symmetric(x), lower=not upper)
 
@@ -110,7 +118,7 @@ OPS = {
     "astype": lambda x, dtype: pt.cast(x, dtype),
     "broadcast_to": broadcast_to,
     "cholesky": cholesky,
-    "clip": pt.clip,
+    "clip": clip,
     "concat": lambda *arrays, axis: pt.concatenate(arrays, axis),
     "cos": pt.cos,
     "cumulative_prod": pt.cumprod,
@@ -187,6 +195,15 @@ OPS = {
     "where": pt.where,
 }
 """None of conv, window_sum, cumulative_max, lstsq (no gradient) and eig (no gradient)."""
+
+
+def lifted(function):
+    """`function` of operands that may be Python's ints and bools."""
+    return lambda *operands, **params: function(*[as_tensor(x) for x in operands], **params)
+
+
+def as_tensor(x):
+    return pt.constant(np.asarray(x)) if isinstance(x, (bool, int)) else x
 
 
 class Compiled(kit.Way):
@@ -369,7 +386,7 @@ def fitted(values, carries):
 class Unrolled(Compiled):
     """Loops are Python's: graphs without any, which are rewritten as a whole. Nothing is known of floats, so no branch on them."""
 
-    features = ("branches", "break", "continue", "nested", "runtime_trips")
+    ops = {op: lifted(f) for op, f in OPS.items()}
 
     def decide(self, value):
         raise kit.Unsupported(NO_TRUTH)
