@@ -15,6 +15,7 @@ import autograd
 import autograd.numpy as anp
 import autograd.numpy.linalg as linalg
 import autograd.scipy.linalg
+import autograd.scipy.signal
 import autograd.scipy.special
 import kit
 import numpy as np
@@ -113,6 +114,16 @@ def vector_norm(x, ord, axis, keepdims):
     return anp.reshape(norm, (1,) * x.ndim) if keepdims else norm
 
 
+def conv(x, kernel, strides, padding):
+    """autograd's turns the kernel around, and steps by 1."""
+    spatial = list(range(2, x.ndim))
+    if padding:
+        x = anp.pad(x, [(0, 0), (0, 0), *map(tuple, padding)], "constant")
+    turned = kernel[(..., *[slice(None, None, -1)] * len(spatial))]
+    y = autograd.scipy.signal.convolve(x, turned, axes=[spatial, spatial], dot_axes=[[1], [1]], mode="valid")
+    return y[(..., *[slice(None, None, s) for s in strides])] if strides else y
+
+
 def logsumexp(x, axis, keepdims):
     return autograd.scipy.special.logsumexp(x, axis=axis, keepdims=keepdims)
 
@@ -132,6 +143,7 @@ OPS = {
     "cholesky": cholesky,
     "clip": clip,
     "concat": lambda *arrays, axis: anp.concatenate(arrays, axis),
+    "conv": conv,
     "cumulative_sum": anp.cumsum,
     "det": linalg.det,
     "diagonal": lambda x, offset: anp.diagonal(x, offset, -1, -2),
