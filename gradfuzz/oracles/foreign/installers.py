@@ -82,7 +82,7 @@ def _install_python(folder: Path, requirements: Sequence[str], log: Path) -> str
     uv = shutil.which("uv")
     if uv is not None:
         made = _run([uv, "venv", "--python", here, str(folder)], log)
-        if made and _run([uv, "pip", "install", "--python", python, *requirements], log):
+        if made and _run([uv, "pip", "install", "--compile-bytecode", "--python", python, *requirements], log):
             return "uv"
         _empty(folder)
     if _pip_is_here():
