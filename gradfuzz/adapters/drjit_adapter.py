@@ -109,15 +109,22 @@ def joined(function):
     return lambda *arrays, axis: function([tensor(a) for a in arrays], axis=axis)
 
 
-def power(a, b):
-    return dr.power(a, b)
+def extreme(function):
+    """`function` of numbers, by an instruction of LLVM that its code for x86 has since version 17: older ones end the process."""
+
+    def call(*args):
+        if dr.detail.llvm_version() < (17, 0, 0):
+            raise kit.Unsupported("minimum and maximum need LLVM 17, and this is {}.{}.{}".format(*dr.detail.llvm_version()))
+        return function(*args)
+
+    return call
 
 
 SCALAR_OPS = {
     "abs": dr.abs,
     "add": lambda a, b: a + b,
     "astype": astype,
-    "clip": dr.clip,
+    "clip": extreme(dr.clip),
     "cos": dr.cos,
     "divide": lambda a, b: a / b,
     "equal": lambda a, b: a == b,
@@ -131,12 +138,12 @@ SCALAR_OPS = {
     "logical_and": lambda a, b: mask(a) & mask(b),
     "logical_not": lambda a: ~mask(a),
     "logical_or": lambda a, b: mask(a) | mask(b),
-    "maximum": dr.maximum,
-    "minimum": dr.minimum,
+    "maximum": extreme(dr.maximum),
+    "minimum": extreme(dr.minimum),
     "multiply": lambda a, b: a * b,
     "negative": lambda a: -a,
     "not_equal": lambda a, b: a != b,
-    "pow": power,
+    "pow": dr.power,
     "remainder": remainder,
     "sign": sign,
     "sin": dr.sin,

@@ -25,7 +25,7 @@ NAMES = {
     mx.uint32: "uint32",
     mx.complex64: "complex64",
 }
-NO_RULE = "Not implemented", "not yet implemented", "not implemented", "Cannot calculate"
+NO_RULE = "Not implemented", "not yet implemented", "not implemented"
 NO_LOOK = "during function transformations"
 
 
@@ -59,8 +59,8 @@ def along(function):
 
 
 def to_int64(function):
-    """MLX counts positions by uint32."""
-    return lambda x, **params: function(x, **params).astype(mx.int64)
+    """MLX counts positions by uint32, and wants them to be said to be constants before they index."""
+    return lambda x, **params: mx.stop_gradient(function(x, **params)).astype(mx.int64)
 
 
 def conv(x, kernel, strides, padding):
