@@ -513,6 +513,7 @@ def test_a_recorded_finding_of_a_release_is_asked_again(installer: Installer) ->
     assert replayed("1.3")[0] is Status.FAILED
     status, message = replayed("1.2")
     assert (status, "built for another planet" in message) == (Status.ERROR, True)
+    assert "built for another planet" in (managed.root() / "toygrad-1.2.log").read_text(), "it was started once when it was made"
 
 
 def test_what_cannot_be_bisected(installer: Installer) -> None:

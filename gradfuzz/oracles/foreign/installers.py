@@ -24,7 +24,7 @@ from packaging.version import InvalidVersion, Version
 from gradfuzz.errors import InstallError, UsageError
 from gradfuzz.oracles.foreign import care
 
-__all__ = ["LANGUAGES", "Language"]
+__all__ = ["LANGUAGES", "Language", "start_once"]
 
 _OFFLINE = (
     "NewConnectionError",
@@ -43,6 +43,9 @@ _UNKNOWN = ("No matching distribution", "no version of", "No matching version", 
 
 _QUOTED = 3
 """Lines of a log that an error quotes."""
+
+_FIRST_START = 600.0
+"""Seconds that the first start of an adapter may take."""
 
 _ENDS = 150
 """Characters that are quoted of a long line, at either end."""
@@ -82,16 +85,16 @@ def _install_python(folder: Path, requirements: Sequence[str], log: Path) -> str
     uv = shutil.which("uv")
     if uv is not None:
         made = _run([uv, "venv", "--python", here, str(folder)], log)
-        if made and _run([uv, "pip", "install", "--compile-bytecode", "--python", python, *requirements], log):
+        if made and _run([uv, "pip", "install", "--python", python, *requirements], log):
             return "uv"
         _empty(folder)
     if _pip_is_here():
         commands = (
             [here, "-m", "venv", "--without-pip", str(folder)],
-            [here, "-m", "pip", "--python", python, "install", *requirements],
+            [here, "-m", "pip", "--python", python, "install", "--no-compile", *requirements],
         )
     else:
-        commands = [here, "-m", "venv", str(folder)], [python, "-m", "pip", "install", *requirements]
+        commands = [here, "-m", "venv", str(folder)], [python, "-m", "pip", "install", "--no-compile", *requirements]
     if all(_run(command, log) for command in commands):
         return "pip"
     raise _failure(requirements, log)
@@ -188,8 +191,15 @@ LANGUAGES: dict[str, Language] = {
 # Processes -------------------------------------------------------------------------------------------------------------
 
 
-def _run(command: Sequence[str], log: Path) -> bool:
-    """Whether it went well. What it says is added to the log; it ends when this process does."""
+def start_once(command: Sequence[str], log: Path) -> None:
+    """Starts an adapter that finds nobody to talk to. Python compiles what it imports the first time, and for a large library that takes longer than
+    a sweep waits for a hello.
+    """
+    _run(command, log, _FIRST_START)
+
+
+def _run(command: Sequence[str], log: Path, seconds: float | None = None) -> bool:
+    """Whether it went well. What it says is added to the log; it ends when this process does, and after so many seconds."""
     with log.open("ab") as file:
         file.write(f"$ {shlex.join(command)}\n".encode())
         file.flush()
@@ -207,10 +217,12 @@ def _run(command: Sequence[str], log: Path) -> bool:
             return False
         care.begun(child.pid)
         try:
-            return child.wait() == 0
-        except BaseException:
+            return child.wait(seconds) == 0
+        except BaseException as error:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                return False
             raise
         finally:
             care.ended(child.pid)

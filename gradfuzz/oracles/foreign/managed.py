@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from gradfuzz.errors import InstallError, UnknownTargetError, UsageError
-from gradfuzz.oracles.foreign.installers import LANGUAGES, Language
+from gradfuzz.oracles.foreign.installers import LANGUAGES, Language, start_once
 from gradfuzz.oracles.foreign.shipped import ADAPTERS
 from gradfuzz.oracles.registry import LIBRARIES
 from gradfuzz.oracles.target_name import TargetName
@@ -62,9 +62,13 @@ class Plan:
     def folder(self) -> Path:
         return root() / _folder(self.name)
 
+    @property
+    def words(self) -> list[str]:
+        return [*self.language.command(self.folder, self.script), *self.arguments]
+
     def command(self) -> str:
         """What starts the adapter in the environment."""
-        return shlex.join([*self.language.command(self.folder, self.script), *self.arguments])
+        return shlex.join(self.words)
 
 
 class Environment(msgspec.Struct, frozen=True):
@@ -267,6 +271,7 @@ def _made(wanted: Plan, tell: Callable[[str], None]) -> Environment:
         version = wanted.language.version(folder, wanted.distribution)
         if version is None:
             raise InstallError(f"{wanted.requirements[0]} was installed, and is not there; what {installer} said is in {log}")
+        start_once(wanted.words, log)
         made = Environment(
             wanted.name.base,
             wanted.distribution,
