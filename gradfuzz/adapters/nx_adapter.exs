@@ -220,6 +220,10 @@ defmodule NxSource do
     write(op, texts, types, params, {kind, sizes}, args, context)
   end
 
+  # The operands of select are stretched to the shape of its condition, and not the other way round.
+  defp write("where", [c, a, b], [{_, shape} | _], _, {_, sizes}, _, _) when shape != [] and shape != sizes,
+    do: "Nx.select(Nx.broadcast(#{c}, #{tuple(sizes)}), #{a}, #{b})"
+
   defp write(op, texts, _, _, _, _, _) when is_map_key(@functions, op), do: "Nx.#{@functions[op]}(#{Enum.join(texts, ", ")})"
   defp write(op, [x], _, %{"axis" => axis}, _, _, _) when is_map_key(@scans, op), do: "Nx.#{@scans[op]}(#{x}, axis: #{axis})"
 
@@ -381,31 +385,37 @@ defmodule NxWhile do
     end
   end
 
+  # Everything is traced in one function of all inputs: Nx differentiates no tensor that is none of its expressions.
   defp point(here, weights, directions, module, params, request) do
-    here = Map.new(here, fn {name, tensor} -> {name, array(tensor)} end)
     wrt = request["wrt"]
     {weights, directions} = {Enum.map(weights, &(&1 && array(&1))), Enum.map(directions, &array/1)}
-    xs = wrt |> Enum.map(&here[&1]) |> List.to_tuple()
+    {xs, rest} = {tensors(wrt, here), tensors(params -- wrt, here)}
 
-    run = fn xs ->
-      env = Map.merge(here, Map.new(Enum.zip(wrt, Tuple.to_list(xs))))
+    run = fn xs, rest ->
+      env = Map.new(Enum.zip(wrt ++ (params -- wrt), Tuple.to_list(xs) ++ Tuple.to_list(rest)))
       apply(module, :f, Enum.map(params, &env[&1]))
     end
 
     if request["modes"] == [] do
-      {[xs] |> then(&Nx.Defn.jit_apply(run, &1)) |> Tuple.to_list() |> Enum.map(&entries/1), []}
+      {Nx.Defn.jit_apply(run, [xs, rest]) |> Tuple.to_list() |> Enum.map(&entries/1), []}
     else
-      objective = fn xs -> run.(xs) |> Tuple.to_list() |> Enum.zip(weights) |> total() end
+      traced = fn xs, rest ->
+        objective = fn xs -> run.(xs, rest) |> Tuple.to_list() |> Enum.zip(weights) |> total() end
 
-      along =
-        Enum.reduce(tl(request["modes"]), objective, fn _, g ->
-          fn xs -> Nx.Defn.grad(xs, g) |> Tuple.to_list() |> Enum.zip(directions) |> total() end
-        end)
+        along =
+          Enum.reduce(tl(request["modes"]), objective, fn _, g ->
+            fn xs -> Nx.Defn.grad(xs, g) |> Tuple.to_list() |> Enum.zip(directions) |> total() end
+          end)
 
-      {{outputs, _}, gradient} = Nx.Defn.value_and_grad(xs, fn xs -> {run.(xs), along.(xs)} end, &elem(&1, 1))
+        Nx.Defn.value_and_grad(xs, fn xs -> {run.(xs, rest), along.(xs)} end, &elem(&1, 1))
+      end
+
+      {{outputs, _}, gradient} = Nx.Defn.jit_apply(traced, [xs, rest])
       {outputs |> Tuple.to_list() |> Enum.map(&entries/1), gradient |> Tuple.to_list() |> Enum.map(&entries/1)}
     end
   end
+
+  defp tensors(names, here), do: names |> Enum.map(&array(here[&1])) |> List.to_tuple()
 
   defp total(pairs) do
     terms = for {y, w} <- pairs, w != nil, do: Nx.sum(Nx.multiply(y, w))
