@@ -94,6 +94,8 @@ def scatter_add(x, indices, updates, axis):
     indices = tf.convert_to_tensor(indices)
     count, rank = len(indices.shape), len(x.shape)
     axis %= rank
+    if count == 0:  # an update has at least one axis there
+        indices, updates, count = indices[None], tf.expand_dims(updates, axis), 1
     front = [axis, *[k for k in range(rank) if k != axis]]
     moved = list(range(axis, axis + count)) + [k for k in range(rank - 1 + count) if not axis <= k < axis + count]
     added = tf.tensor_scatter_nd_add(tf.transpose(x, front), indices[..., None], tf.transpose(updates, moved))
@@ -249,6 +251,8 @@ OPS = {
 # Derivatives -----------------------------------------------------------------------------------------------------------
 
 ZERO = tf.UnconnectedGradients.ZERO
+COST, MOST = 4, 32
+"""How much longer a derivative of the next order takes, and how many directions are asked for one after the other, op by op."""
 
 
 def gradient(g, xs):
@@ -345,6 +349,8 @@ class Eager(kit.Way):
         return array.dtype.name, array.shape, array.ravel().tolist()
 
     def differentiate(self, f, xs, weights, directions, modes):
+        if modes and modes[-1] == "fwd" and sum(x.shape.num_elements() for x in xs) * COST ** (len(modes) - 1) > MOST:
+            raise kit.Unsupported("forward mode of so many entries takes too long op by op")
         try:
             return gathered(derivative(f, xs, weights, directions, modes), xs, modes)
         except LookupError as error:

@@ -24,6 +24,7 @@ class Adapter:
 ADAPTERS: dict[str, Adapter] = {
     "autograd": Adapter("autograd_adapter.py", "autograd", ("scipy",)),
     "tensorflow": Adapter("tensorflow_adapter.py", "tensorflow"),
+    "mygrad": Adapter("mygrad_adapter.py", "mygrad"),
     "drjit": Adapter("drjit_adapter.py", "drjit"),
     "mlx": Adapter("mlx_adapter.py", "mlx", ("mlx[cpu]",)),
     "paddle": Adapter("paddle_adapter.py", "paddlepaddle", ("setuptools",)),

@@ -1,0 +1,142 @@
+"""MyGrad. Reverse mode of first order, by Tensor.backward; arrays of ints and bools are NumPy's. An assignment to a part of an array is MyGrad's own, in place."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import version
+
+import kit
+import mygrad as mg
+import numpy as np
+
+__all__ = ["Eager"]
+
+
+def index_key(pattern, indices):
+    rest = iter(indices)
+    return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
+
+
+def index_update(x, value, *indices, pattern):
+    if not isinstance(x, mg.Tensor):
+        changed = np.array(x)
+        changed[index_key(pattern, indices)] = np.asarray(value)
+        return changed
+    changed = (
+        mg.tensor(x.data.copy(), constant=False) if x.constant else +x
+    )  # what is constant stays so, whatever is written into it
+    changed[index_key(pattern, indices)] = value
+    return changed
+
+
+def argextreme(function):
+    def call(x, axis, keepdims):
+        found = function(np.asarray(x), axis)
+        if not keepdims:
+            return found
+        return np.reshape(found, [1] * x.ndim) if axis is None else np.expand_dims(found, axis)
+
+    return call
+
+
+def along(x, axis, key):
+    return x[(*[slice(None)] * (axis % x.ndim), key)]
+
+
+def softmax(function):
+    def call(x, axis):
+        return function(x, axis=axis)
+
+    return call
+
+
+def logic(function):
+    return lambda *xs, **params: function(*[np.asarray(x) for x in xs], **params)
+
+
+def conv(x, kernel, strides, padding):
+    count = x.ndim - 2
+    if any(before != after for before, after in padding or ()):
+        raise kit.Unsupported("conv_nd pads both ends of an axis alike")
+    return mg.nnet.conv_nd(x, kernel, stride=strides or 1, padding=tuple(p for p, _ in padding) if padding else (0,) * count)
+
+
+def vector_norm(x, ord, axis, keepdims):
+    if isinstance(ord, str) or ord <= 0:
+        raise kit.Unsupported(f"mygrad.linalg.norm has no order {ord}")
+    if axis is None:
+        norm = mg.linalg.norm(mg.reshape(x, (-1,)), ord)
+        return mg.reshape(norm, (1,) * x.ndim) if keepdims else norm
+    return mg.linalg.norm(x, ord, axis=axis, keepdims=keepdims)
+
+
+SAME = "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs maximum minimum where sum mean prod matmul"
+"""Ops that are functions of mygrad by the same name, with the same parameters."""
+
+COMPARISONS = "less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder all any sign"
+"""Ops without a derivative: NumPy's by the same name."""
+
+OPS = {
+    **{op: getattr(mg, op) for op in SAME.split()},
+    **{op: logic(getattr(np, op)) for op in COMPARISONS.split()},
+    "amax": mg.amax,
+    "amin": mg.amin,
+    "argmax": argextreme(np.argmax),
+    "argmin": argextreme(np.argmin),
+    "argsort": lambda x, axis: np.argsort(np.asarray(x), axis, kind="stable"),
+    "astype": lambda x, dtype: x.astype(dtype),
+    "broadcast_to": lambda x, shape: mg.broadcast_to(x, shape),
+    "clip": mg.clip,
+    "concat": lambda *arrays, axis: mg.concatenate(arrays, axis=axis),
+    "conv": conv,
+    "cumulative_prod": mg.cumprod,
+    "cumulative_sum": mg.cumsum,
+    "einsum": lambda *arrays, subscripts: mg.einsum(subscripts, *arrays),
+    "flip": lambda x, axis: along(x, axis, slice(None, None, -1)),
+    "index": lambda x, *indices, pattern: x[index_key(pattern, indices)],
+    "index_update": index_update,
+    "integer_pow": lambda x, n: x**n,
+    "log_softmax": softmax(mg.nnet.logsoftmax),
+    "permute_dims": lambda x, axes: mg.transpose(x, *axes) if axes else x,
+    "pow": mg.power,
+    "reshape": lambda x, shape: mg.reshape(x, shape),
+    "softmax": softmax(mg.nnet.softmax),
+    "stack": lambda *arrays, axis: mg.stack(arrays, axis=axis),
+    "take": lambda x, indices, axis: along(x, axis, indices),
+    "vector_norm": vector_norm,
+}
+
+
+class Eager(kit.Way):
+    """MyGrad as it is: programs run in Python, on tensors that record."""
+
+    name = "eager"
+    ops = OPS
+
+    def array(self, dtype, shape, entries):
+        array = np.array(entries, dtype).reshape(shape)
+        return mg.tensor(array, constant=True) if array.dtype.kind == "f" else array
+
+    def entries(self, value):
+        array = np.asarray(value)
+        return array.dtype.name, array.shape, array.ravel().tolist()
+
+    def differentiate(self, f, xs, weights, directions, modes):
+        if not modes:
+            return f(*xs), []
+        xs = [mg.tensor(x.data.copy(), constant=False) for x in xs]
+        outputs = f(*xs)
+        values = [y.data.copy() if isinstance(y, mg.Tensor) else y for y in outputs]
+        terms = [mg.sum(y * w) for y, w in zip(outputs, weights) if w is not None]
+        objective = sum(terms[1:], terms[0]) if terms else None
+        if objective is not None and not objective.constant:
+            objective.backward()
+        return values, [np.zeros_like(x.data) if x.grad is None else x.grad for x in xs]
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    kit.serve("mygrad", version("mygrad"), [Eager()])
