@@ -5,6 +5,7 @@ So a target that is written in Python as an oracle can run in a supervised proce
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections import OrderedDict
@@ -13,9 +14,8 @@ from typing import IO, Literal, cast
 
 import numpy as np
 
-from gradfuzz.errors import GradfuzzError, ProtocolError
+from gradfuzz.errors import GradfuzzError, ProtocolError, UsageError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
-from gradfuzz.oracles.device import settle
 from gradfuzz.oracles.foreign import protocol
 from gradfuzz.oracles.foreign.protocol import (
     Asked,
@@ -40,7 +40,7 @@ from gradfuzz.oracles.foreign.protocol import (
 )
 from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
 from gradfuzz.oracles.foreign.wire import from_wire
-from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.registry import LIBRARIES, resolve
 from gradfuzz.programs.interpret import TRIP_LIMIT
 from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.precision import FORMATS
@@ -250,7 +250,12 @@ def main(arguments: Sequence[str]) -> None:
         raise SystemExit("usage: python -m gradfuzz.adapters.own TARGET")
     reader, write = _private_pipes()
     (target,) = arguments
-    settle(target.partition(":")[0])
+    library = target.partition(":")[0]
+    if library in LIBRARIES:
+        try:
+            importlib.import_module(LIBRARIES[library]).settle()
+        except UsageError as error:
+            raise SystemExit(str(error)) from None
     server = Server(resolve(target), target)
     for line in reader:
         reply, goes_on = server.reply(line)

@@ -12,7 +12,7 @@ from gradfuzz.errors import UsageError
 from gradfuzz.oracles.base import Precision
 from gradfuzz.programs.precision import FORMATS
 
-__all__ = ["DEVICE", "DEVICES", "WITH_DEVICES", "device", "operand_roundings", "settle"]
+__all__ = ["DEVICE", "DEVICES", "WITH_DEVICES", "device", "operand_roundings"]
 
 DEVICE = "GRADFUZZ_DEVICE"
 """The environment variable."""
@@ -37,15 +37,3 @@ def device() -> str:
 def operand_roundings(precision: Precision) -> float:
     """What an operand of a matrix product may lose before it is multiplied, in units of the precision's roundoff."""
     return _TF32 / FORMATS[precision].roundoff if device() == "cuda" and precision == "float32" else 0.0
-
-
-def settle(library: str) -> None:
-    """Lets a library compute there, in a process that is gradfuzz's own. Called before the library is imported."""
-    if library == "jax":
-        os.environ.setdefault("JAX_PLATFORMS", device())
-    elif library == "torch" and device() == "cuda":
-        import torch
-
-        if not torch.cuda.is_available():
-            raise SystemExit("torch finds no CUDA device here; leave --device away to ask it on the CPU")
-        torch.set_default_device("cuda")

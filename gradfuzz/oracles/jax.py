@@ -16,12 +16,14 @@ JAX itself is imported when the ways are asked for; from then on the process has
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from gradfuzz.errors import MissingExtraError
 from gradfuzz.oracles.base import Array, Oracle, Question
+from gradfuzz.oracles.device import device
 
-__all__ = ["script", "ways"]
+__all__ = ["script", "settle", "ways"]
 
 
 def ways() -> list[Oracle]:
@@ -46,6 +48,11 @@ def ways() -> list[Oracle]:
         Vmap("vmap"),
         Vmap("grad_of_vmap"),
     ]
+
+
+def settle() -> None:
+    """Lets JAX compute on the device of this process, which is gradfuzz's own. Called before JAX is imported."""
+    os.environ.setdefault("JAX_PLATFORMS", device())
 
 
 def script(

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gradfuzz.errors import MissingExtraError
+from gradfuzz.errors import MissingExtraError, UsageError
 from gradfuzz.oracles.base import Array, Oracle, Question
+from gradfuzz.oracles.device import device
 
-__all__ = ["script", "ways"]
+__all__ = ["script", "settle", "ways"]
 
 
 def ways() -> list[Oracle]:
@@ -36,6 +37,16 @@ def ways() -> list[Oracle]:
     from gradfuzz.oracles.torch_vmap import GradOfVmap, Vmap
 
     return [Eager(), Func(), Jacobian(), *structured_ways(), Vmap(), GradOfVmap(), *compiled_ways()]
+
+
+def settle() -> None:
+    """Lets Torch compute on the device of this process, which is gradfuzz's own."""
+    if device() == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise UsageError("torch finds no CUDA device here; leave --device away to ask it on the CPU")
+        torch.set_default_device("cuda")
 
 
 def script(
