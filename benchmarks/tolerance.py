@@ -69,7 +69,7 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A bug of docs/findings: a library, ops one of which the program has, the checks that show it, what is wrong."""
+    """A bug of docs/trophies.md: a library, ops one of which the program has, the checks that show it, what is wrong."""
 
     library: str
     ops: frozenset[str]
@@ -111,7 +111,7 @@ KNOWN = (
     ),
     Known("jax", frozenset({"det"}), ("vjp",), "`det` at matrices of rank n - 1 whose zero pivot is not the last"),
 )
-"""The reports with programs and numbers are in docs/findings."""
+"""The reports with programs and numbers are in docs/trophies.md."""
 
 
 def known(wrong: Wrong) -> Known | None:

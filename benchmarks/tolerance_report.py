@@ -168,7 +168,7 @@ def _left_out(tallies: Tallies) -> str:
 - {whole.reasons.total():,} checks that cannot be judged. {reasons}. In {whole.values:,} more the value of the program, not its derivative, is just beyond its allowance.
 - {len(whole.wrong):,} clearly wrong answers: they are no right ones, so they say nothing about the allowance. Both references confirm {confirmed:,} of them.
 
-The table puts the wrong answers down to the bugs in [findings](findings/README.md) by system, op and mode; {explained}. The last column is the smallest error of a row, relative to what is right.
+The table puts the wrong answers down to the bugs in [trophies](trophies.md) by system, op and mode; {explained}. The last column is the smallest error of a row, relative to what is right.
 
 {table}"""
 

@@ -13,6 +13,7 @@ from gradfuzz.cli import CLEAN, main
 from gradfuzz.fuzzer.finding import Class
 
 JUDGING = Path(__file__).parents[2] / "docs" / "judging.md"
+TROPHIES = JUDGING.with_name("trophies.md")
 BLOCK = re.compile(r"```\n\$ gradfuzz (.*)\n((?:.*\n)*?)```\n")
 
 
@@ -29,3 +30,24 @@ def test_every_class_of_numbers_is_explained() -> None:
     for kind in Class:
         if kind.of_numbers:
             assert f"`{kind.value}`" in text
+
+
+def test_the_scripts_of_trophies_exist() -> None:
+    named = set(re.findall(r"`([a-z]+_[a-z0-9_]+\.(?:py|js|exs|cpp|jl|rs))`", TROPHIES.read_text(encoding="utf-8")))
+    assert named
+    assert {name for name in named if not (TROPHIES.parent / "findings" / name).is_file()} == set()
+
+
+def test_the_table_of_trophies_counts_the_entries() -> None:
+    text = TROPHIES.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(.+?)\]\(#(.+?)\) \| (.+?) \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
+    sections = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", text, re.MULTILINE))
+    counted = []
+    for heading, section in sections.items():
+        raising = [
+            bool(re.search(r"^- (?:.*\s)?Raises\b", entry, re.MULTILINE))
+            for entry in re.split(r"^\*\*\d+\. ", section, flags=re.MULTILINE)[1:]
+        ]
+        anchor = re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+        counted.append((anchor, len(raising), len(raising) - sum(raising), sum(raising)))
+    assert [(anchor, int(bugs), int(silent), int(raising)) for _, anchor, _, bugs, silent, raising in rows] == counted
