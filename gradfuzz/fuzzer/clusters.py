@@ -59,6 +59,8 @@ def _symptom(finding: Finding) -> str:
     if finding.kind is Class.ERROR:
         message = finding.note.split(". ")[0]
         return re.sub(r"[\d\[\](), ]+", " ", message).strip()[:80]
+    if finding.kind is Class.WRONG_DTYPE:
+        return f"another dtype than that of the input, {finding.check}"
     nodes = list(walk(finding.program))
     ops = {node.op for node in nodes if isinstance(node, Call)}
     telling = sorted(ops - _PLAIN) or sorted(ops)

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.classify import CLEAR
-from gradfuzz.fuzzer.finding import Case, Cause, Likelihood, Verdict
+from gradfuzz.fuzzer.finding import Case, Cause, Class, Likelihood, Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.specimen import Specimen
 from gradfuzz.fuzzer.standards import standards
@@ -31,6 +31,8 @@ __all__ = ["Witness", "diagnose"]
 
 _WRONG = frozenset({Verdict.DISAGREE, Verdict.CRASHED})
 _TELLING = _WRONG | {Verdict.AGREE}
+_RIGHT_NUMBERS = frozenset({Class.WRONG_DTYPE})
+"""Classes that no mutant is wrong in: every one that is right would do."""
 """Verdicts that say something about the target; at a kink, legal answers differ."""
 
 _ENOUGH = 3
@@ -58,7 +60,7 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle, jury: Jury) -> Cause 
     Where several give them, the target is asked about small programs with a loop on which these differ.
     """
     telling = [w for w in witnesses if w.case.verdict in _TELLING]
-    if not telling or telling[0].case.verdict not in _WRONG:
+    if not telling or telling[0].case.verdict not in _WRONG or telling[0].case.kind in _RIGHT_NUMBERS:
         return None
     telling.sort(key=lambda w: w.case.verdict not in _WRONG)  # wrong ones first: most mutants fail there
     shrunk = [w for w in telling if not w.drawn and w.case.verdict in _WRONG][:_ENOUGH]

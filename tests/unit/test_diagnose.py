@@ -11,7 +11,7 @@ import pytest
 from gradfuzz.fuzzer.batch import Order, jury, oracle, run
 from gradfuzz.fuzzer.clusters import clusters
 from gradfuzz.fuzzer.diagnose import Witness, diagnose
-from gradfuzz.fuzzer.finding import Cause, Class, Finding, FindingPoint, Likelihood
+from gradfuzz.fuzzer.finding import Cause, Class, Finding, FindingPoint, Likelihood, Verdict
 from gradfuzz.fuzzer.ledger import rank
 from gradfuzz.fuzzer.prove import prove
 from gradfuzz.fuzzer.specimen import Specimen
@@ -47,6 +47,14 @@ def test_a_planted_bug_is_named_by_its_answers() -> None:
 
 def test_a_right_target_has_no_cause() -> None:
     assert told("engine") is None
+
+
+def test_right_numbers_in_another_dtype_have_no_cause() -> None:
+    """Whoever is right would explain them."""
+    target = oracle("engine")
+    wrong = witness(POWER, 0.5, target)
+    case = dataclasses.replace(wrong.case, verdict=Verdict.DISAGREE, kind=Class.WRONG_DTYPE)
+    assert diagnose([dataclasses.replace(wrong, case=case)], target, jury()) is None
 
 
 def test_too_little_is_never_certain() -> None:
@@ -147,6 +155,12 @@ def test_without_a_cause_ops_and_check_decide() -> None:
     a = a_finding("a", "def f(x):\n    return sin(x) + 1.0\n")
     b = a_finding("b", "def f(x):\n    return 2.0 * sin(x)\n")
     assert grouped(a, b, dataclasses.replace(b, id="c", check="jvp")) == [("a", "b"), ("c",)]
+
+
+def test_other_dtypes_stand_together_whatever_the_op() -> None:
+    a = a_finding("a", "def f(x):\n    return sin(x)\n", kind=Class.WRONG_DTYPE)
+    b = a_finding("b", "def f(x):\n    return exp(x)\n", kind=Class.WRONG_DTYPE)
+    assert grouped(a, b) == [("a", "b")]
 
 
 def test_errors_stand_together_by_their_words() -> None:
