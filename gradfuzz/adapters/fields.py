@@ -97,9 +97,8 @@ def index(writer, sources, types, result, pattern):
     if all(entry == "at" for entry in pattern):
         flat = writer.in_field(array, types[0][1], ats)
         return flat or f"{writer.bound(array)}[{', '.join(ats)}]"
-    shape, rest, choices = types[0][1], iter(ats), []
-    for entry in pattern:
-        choices.append([next(rest)] if entry == "at" else list(range(entry[1], entry[2])))
+    shape, rest = types[0][1], iter(ats)
+    choices = [[next(rest)] if entry == "at" else list(range(entry[1], entry[2])) for entry in pattern]
     array = writer.bound(array)
     parts = [
         writer.in_field(array, shape, [str(k) for k in place]) or f"{array}[{', '.join(map(str, place))}]"
@@ -336,7 +335,7 @@ class Reverse(kit.Way):
         return entries  # of a constant; the kernel writes it again
 
     def answer(self, program, request, inputs):
-        layout, dtype = kernels.Layout(program.form), request["dtype"]
+        layout = kernels.Layout(program.form)
         most = CAPACITY // max(1, *layout.widths.values())
         if not most:
             raise kit.Unsupported("the fields are too small for this program")

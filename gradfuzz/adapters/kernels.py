@@ -177,7 +177,7 @@ class Writer:
     def checked(self, dtype, shape):
         """Refuses what the library has no local variables of."""
         if len(shape) > self.most_axes or 0 in shape or math.prod(shape) > MOST_ENTRIES:
-            raise kit.Unsupported("there are no local arrays of this shape here: {}".format(list(shape)))
+            raise kit.Unsupported(f"there are no local arrays of this shape here: {list(shape)}")
 
     # Lines
 

@@ -188,13 +188,9 @@ OPS = {
     "qr": qr,
     "vector_norm": norm,
 }
-OPS.update({op: spelled(f"wp.{op}({{}})") for op in "sin cos tan tanh exp log sqrt".split()})
-OPS.update(
-    {
-        op: spelled(f"({{}} {sign} {{}})")
-        for op, sign in zip("less less_equal greater greater_equal equal not_equal".split(), "< <= > >= == !=".split())
-    }
-)
+OPS.update({op: spelled(f"wp.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt")})
+SIGNS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in SIGNS.items()})
 """What has no row (log1p, expm1, sign with a zero, ...) Warp does not have."""
 
 
@@ -329,7 +325,7 @@ class Kernel(kit.Way):
 
     def variant(self, form, request, inputs):
         """What else of a question is compiled into the kernel."""
-        return None
+        return ()
 
     def compiled(self, form, layout, dtype, variant):
         unrolled(form)
@@ -344,7 +340,7 @@ class Kernel(kit.Way):
         with tape:
             wp.launch(scope["program"], dim=count, inputs=[*arrays, *self.more(scope, count, scalar)], device="cpu")
         if not request["modes"]:
-            return
+            return None
         weights = layout.weights(request)
         tape.backward(grads={Y: rows([weights] * count, count, len(weights), scalar)})
         return X.grad.numpy().tolist()
@@ -726,8 +722,8 @@ def cast(x, dtype):
 
 
 LAUNCHED = {op: entrywise(op) for op in ENTRYWISE}
-LAUNCHED.update({op: compared(getattr(np, op)) for op in "less less_equal greater greater_equal equal not_equal".split()})
-LAUNCHED.update({op: compared(getattr(np, op)) for op in "logical_and logical_or logical_not remainder".split()})
+LAUNCHED.update({op: compared(getattr(np, op)) for op in SIGNS})
+LAUNCHED.update({op: compared(getattr(np, op)) for op in ("logical_and", "logical_or", "logical_not", "remainder")})
 LAUNCHED.update(
     {
         "where": choice,
