@@ -15,7 +15,7 @@ import numpy as np
 import paddle
 from paddle.nn import functional
 
-__all__ = ["Dygraph", "Outputs"]
+__all__ = ["Dygraph", "Outputs", "Static"]
 
 PLACE = paddle.CPUPlace()
 
@@ -223,6 +223,13 @@ OPS = {
 }
 
 
+GRAPH_OPS = (
+    SAME + " all amax amin any astype broadcast_to concat cumulative_prod cumulative_sum flip greater index integer_pow less"
+)
+GRAPH_OPS += " logsumexp mean negative permute_dims prod reshape softmax stack sum take tril triu"
+"""Ops of the way with loops of its own."""
+
+
 class Dygraph(kit.Way):
     """Eager mode: programs run in Python, and Paddle records a tape."""
 
@@ -281,6 +288,83 @@ class Outputs(Dygraph):
         return map(list, zip(*merged.values()))
 
 
+def symbol(value):
+    """A constant is a NumPy array until a graph is built."""
+    return paddle.assign(value) if isinstance(value, np.ndarray) else value
+
+
+def in_graph(function):
+    return lambda *args, **params: function(*[symbol(a) for a in args], **params)
+
+
+class Static(kit.Way):
+    """A graph with `static.nn.while_loop` and `cond`, built once for each question and run at every point."""
+
+    name = "static"
+    ops = {op: in_graph(OPS[op]) for op in GRAPH_OPS.split()}
+    orders = (0, 1)
+    structured = True
+    hints = {"stride": 4}
+
+    def __init__(self):
+        self.executor = paddle.static.Executor(PLACE)
+
+    def array(self, dtype, shape, entries):
+        return np.array(entries, dtype).reshape(shape)
+
+    def while_loop(self, condition, body, carries, captures):
+        start = [paddle.assign(c) for c in carries]
+        for c in start:  # a carry that starts as a constant is one after the loop, too, where this is not said
+            c.stop_gradient = entry_dtype(c) in ("int64", "bool")
+        found = paddle.static.nn.while_loop(
+            lambda *cs: symbol(condition(list(cs), captures)),
+            lambda *cs: [symbol(c) for c in body(list(cs), captures)],
+            start,
+        )
+        return list(found)
+
+    def branch(self, predicate, then, otherwise, captures):
+        found = paddle.static.nn.cond(
+            symbol(predicate),
+            lambda: [symbol(y) for y in then(captures)],
+            lambda: [symbol(y) for y in otherwise(captures)],
+        )
+        return list(found) if isinstance(found, (list, tuple)) else [found]
+
+    def answer(self, program, request, inputs):
+        paddle.enable_static()
+        try:
+            return self.run(program, request, inputs)
+        finally:
+            paddle.disable_static()
+
+    def run(self, program, request, inputs):
+        main = paddle.static.Program()
+        with paddle.static.program_guard(main, paddle.static.Program()):
+            here = {n: paddle.static.data(n, list(shape[1:]), dtype) for n, (dtype, shape, _) in inputs.items()}
+            xs = [here[n] for n in request["wrt"]]
+            for x in xs:
+                x.stop_gradient = False
+            outputs, gradients = [symbol(y) for y in program(dict(here))], []
+            if request["modes"]:
+                weights = [None if w is None else symbol(self.array(*kit.decode_tensor(w))) for w in request["weights"]]
+                terms = [paddle.sum(y * w) for y, w in zip(outputs, weights) if w is not None and not y.stop_gradient]
+                found = paddle.static.gradients([sum(terms[1:], terms[0])], xs) if terms else [None] * len(xs)
+                gradients = [paddle.zeros_like(x) if g is None else g for x, g in zip(xs, found)]
+            fetched = [paddle.assign(v) for v in [*outputs, *gradients]]
+        columns = {n: np.array(entries, dtype).reshape(shape) for n, (dtype, shape, entries) in inputs.items()}
+        results = []
+        for k in range(request["count"]):
+            try:
+                got = self.executor.run(main, feed={n: column[k] for n, column in columns.items()}, fetch_list=fetched)
+                arrays = [(a.dtype.name, a.shape, a.ravel().tolist()) for a in map(np.asarray, got)]
+                values, slopes = arrays[: len(outputs)], arrays[len(outputs) :]
+                results.append({"ok": (values, dict(zip(request["wrt"], slopes)))})
+            except Exception as error:
+                results.append(kit.arm_of(error))
+        return results
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    kit.serve("paddle", paddle.__version__, [Dygraph(), Outputs()])
+    kit.serve("paddle", paddle.__version__, [Dygraph(), Outputs(), Static()])
