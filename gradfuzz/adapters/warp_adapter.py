@@ -130,8 +130,8 @@ def matrices(template, sizes=()):
     """A function of one matrix, of one of these sizes only."""
 
     def write(writer, sources, types, result, **params):
-        if len(types[0][1]) != 2 or (sizes and types[0][1][0] not in sizes) or any(params.values()):
-            raise kit.Unsupported("Warp has this for small matrices only")
+        if len(types[0][1]) != 2 or len(set(types[0][1])) != 1 or (sizes and types[0][1][0] not in sizes) or any(params.values()):
+            raise kit.Unsupported("Warp has this for small square matrices only")
         return template.format(*sources)
 
     return write
@@ -216,7 +216,7 @@ class Writer(kernels.Writer):
         return f"F({'-' if value < 0 else ''}wp.inf)" if math.isinf(value) else f"F({value!r})"
 
     def array(self, dtype, shape, parts):
-        if len(shape) == 2 and len(parts) == 2:  # a constructor of 1 x 2 or 2 x 1 is ambiguous to Warp's C++ compiler
+        if len(shape) == 2 and 1 in shape and len(parts) > 1:  # the constructor of 2 x 1, 4 x 1, ... is ambiguous to Warp's C++ compiler
             rows = [parts] if shape[0] == 1 else [[part] for part in parts]
             return f"wp.matrix_from_rows({', '.join(self.array(dtype, (len(row),), row) for row in rows)})"
         return f"{self.constructor(dtype, shape)}({', '.join(parts)})"
