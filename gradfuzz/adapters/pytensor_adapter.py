@@ -240,6 +240,8 @@ class Compiled(kit.Way):
             return kit.Unsupported(str(error))
         if self.direct and "has dtype int64, while the result of the inner function" in str(error):
             return kit.Unsupported("the scan's own pushforward gives an int among its states a tangent of another dtype")
+        if self.direct and "non-diifferentiable" in str(error):  # as it is written there
+            return kit.Unsupported(str(error))
         return None
 
     def at(self, program, request, inputs, k):
