@@ -380,7 +380,7 @@ class WhileLoop(Eager):
             xs = [here[n] for n in wrt]
             return derivative(self.applied(program, here, wrt), xs, given, directions, modes)(unit)
 
-        return tf.function(run, **self.compiled)
+        return tf.function(run, autograph=False, **self.compiled)
 
     def applied(self, program, here, wrt):
         return lambda *xs: [tf.convert_to_tensor(y) for y in program(dict(here, **dict(zip(wrt, xs))))]
@@ -437,7 +437,7 @@ class Function(WhileLoop):
     name = "function"
 
     def traced(self, program, wrt, modes, absent):
-        function = tf.function(lambda here: [tf.convert_to_tensor(y) for y in program(here)])
+        function = tf.function(lambda here: [tf.convert_to_tensor(y) for y in program(here)], autograph=False)
 
         def run(here, weights, directions, unit):
             rest = iter(weights)
@@ -460,7 +460,7 @@ class Vectorized(WhileLoop):
     def answered(self, traced, points, wrt, modes, weights, directions):
         stacked = {n: tf.stack([here[n] for here in points]) for n in points[0]}
 
-        @tf.function
+        @tf.function(autograph=False)
         def mapped(unit):
             return tf.vectorized_map(
                 lambda here: traced.python_function(here, weights, directions, unit), stacked, fallback_to_while_loop=False
