@@ -31,6 +31,7 @@ __all__ = ["OPS", "Scanning", "Unrolled"]
 
 MOST_TRIPS = 10_000
 NO_TRUTH = "a graph that is no scan cannot branch on a float"
+INT_TANGENTS = "has dtype int64, while the result of the inner function", "true_branch=float64, false_branch=int64"
 counted = Assert(f"a loop is still running after {MOST_TRIPS} trips")
 
 
@@ -238,8 +239,8 @@ class Compiled(kit.Way):
         """What is no failure, as what it is."""
         if isinstance(error, NullTypeGradError):
             return kit.Unsupported(str(error))
-        if self.direct and "has dtype int64, while the result of the inner function" in str(error):
-            return kit.Unsupported("the scan's own pushforward gives an int among its states a tangent of another dtype")
+        if self.direct and any(text in str(error) for text in INT_TANGENTS):
+            return kit.Unsupported("scan and ifelse give an int a tangent of another dtype in their own pushforward")
         if self.direct and "non-diifferentiable" in str(error):  # as it is written there
             return kit.Unsupported(str(error))
         return None
