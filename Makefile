@@ -12,7 +12,7 @@ help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
 	@echo 'make test      ruff, mypy and the tests, without the slow ones'
 	@echo 'make test-all  ruff, mypy and all tests'
-	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, in loops and linear algebra, its memory in long loops, and programs drawn and checked per second'
+	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, in loops and linear algebra, its memory in long loops, programs drawn and checked per second, and what a process of its own costs a target'
 	@echo 'make comparators  docs/comparators.md: what gradfuzz and other checks of gradients miss and accuse wrongly (a few minutes)'
 	@echo 'make tolerance    docs/tolerance.md: how far right answers stay within what is allowed (a few minutes)'
 	@echo 'make pictures     docs/pictures: what the reports of real sweeps look like (a few minutes; needs Chromium)'
@@ -38,6 +38,7 @@ bench: $(VENV)/bench
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/linalg.py
 	$(BIN)/python benchmarks/generation.py
+	$(BIN)/python benchmarks/workers.py
 
 comparators tolerance: $(VENV)/bench
 	$(BIN)/python -m benchmarks.$@
