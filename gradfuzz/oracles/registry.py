@@ -10,11 +10,15 @@ import shlex
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gradfuzz.errors import MissingExtraError, UnknownTargetError
 from gradfuzz.oracles.base import Oracle, Reference
 from gradfuzz.oracles.foreign.shipped import ADAPTERS
 from gradfuzz.oracles.target_name import TargetName
+
+if TYPE_CHECKING:
+    from gradfuzz.oracles.foreign.process import Limits
 
 __all__ = ["LIBRARIES", "Available", "available", "installed", "names", "references", "resolve"]
 
@@ -29,7 +33,7 @@ IN_PROCESS = "GRADFUZZ_IN_PROCESS"
 """The environment variable that lets every library be asked in the process that judges: faster to debug, and a crash ends both."""
 
 
-_COMPILING = 600.0
+_COMPILING = 300.0
 """Seconds that a library has for an answer, where it may compile first and the machine may be busy."""
 
 
@@ -119,10 +123,9 @@ def _ways(library: str, *, supervised: bool) -> list[Oracle]:
         return _adapter(library)
     if supervised and _version(library) is not None:
         from gradfuzz.oracles.foreign.oracle import named_ways
-        from gradfuzz.oracles.foreign.process import Limits
 
         script = Path(__file__).parents[1] / "adapters" / "guest.py"
-        return named_ways(library, shlex.join([sys.executable, str(script), library]), ":", Limits(request=_COMPILING))
+        return named_ways(library, shlex.join([sys.executable, str(script), library]), ":", _patient())
     module = importlib.import_module(LIBRARIES[library])
     ways: list[Oracle] = module.ways()
     return ways
@@ -136,7 +139,7 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
     from gradfuzz.oracles.foreign.oracle import named_ways
 
     if managed.find(target.base) is not None:
-        return named_ways(target.base, managed.plan(target.base).command(), separator=":")
+        return named_ways(target.base, managed.plan(target.base).command(), ":", _patient())
     if target.specifier:
         managed.plan(target.base)  # which tells what is wrong with the name
         raise MissingExtraError(f"{target.base} has no environment yet; make it with: gradfuzz targets install '{target.base}'")
@@ -150,7 +153,14 @@ def _adapter(library: str) -> list[Oracle]:
     if _beside(library) is None:
         raise MissingExtraError(f"the target {library} needs the package {adapter.distribution}; {_how(library)}")
     script = Path(__file__).parents[1] / "adapters" / adapter.script
-    return named_ways(library, shlex.join([sys.executable, str(script)]), separator=":")
+    return named_ways(library, shlex.join([sys.executable, str(script)]), ":", _patient())
+
+
+def _patient() -> Limits:
+    """The limits of a library that gradfuzz knows."""
+    from gradfuzz.oracles.foreign.process import Limits
+
+    return Limits(request=_COMPILING)
 
 
 def _beside(library: str) -> str | None:
