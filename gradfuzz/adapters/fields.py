@@ -42,6 +42,17 @@ def spelled(template):
     return write
 
 
+def logical(template):
+    """An op on bools; the library has these words for scalars only."""
+
+    def write(writer, sources, types, result):
+        if not result[1]:
+            return template.format(*sources)
+        return writer.by_entry(lambda entries: template.format(*entries), sources, types, result)
+
+    return write
+
+
 def where(writer, sources, types, result):
     if all(t[1] == result[1] for t in types):
         return "ti.select({}, {}, {})".format(*sources)
@@ -169,9 +180,9 @@ OPS = {
     "pow": spelled("({} ** {})"),
     "integer_pow": power,
     "where": where,
-    "logical_and": spelled("({} and {})"),
-    "logical_or": spelled("({} or {})"),
-    "logical_not": spelled("(not {})"),
+    "logical_and": logical("({} and {})"),
+    "logical_or": logical("({} or {})"),
+    "logical_not": logical("(not {})"),
     "astype": astype,
     "sign": lambda w, s, t, r: (
         f"{'F' if r[0] == 'float' else 'ti.i64'}(ti.math.sign({s[0]}))" if not r[1] else f"ti.math.sign({s[0]})"
@@ -357,6 +368,10 @@ class Reverse(kit.Way):
         try:
             slopes = self.run(kernel, fields, request, layout, count)
         except RuntimeError as error:
+            if "is<AllocaStmt>" in str(error):
+                raise kit.Unsupported(
+                    "the compiler fails, with an assertion, at local vectors and matrices in forward mode"
+                ) from None
             if "Not supported" in str(error):
                 raise kit.Unsupported("the compiler differentiates no while loop, no break and no continue") from None
             raise

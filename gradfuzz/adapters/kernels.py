@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-MOST_ENTRIES = 100
+MOST_ENTRIES = 48
 """Entries of a local vector or matrix; a compiler takes minutes for thousands."""
 
 

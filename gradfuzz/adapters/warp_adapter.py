@@ -113,7 +113,8 @@ def index_update(writer, sources, types, result, pattern):
     array, value, *indices = sources
     if not pattern:
         return value
-    no_empty_slices(pattern)
+    if any(entry != "at" for entry in pattern):
+        raise kit.Unsupported("entries of a copy that are assigned again have wrong derivatives, says the manual")
     name = writer.fresh("u")
     writer.line(f"{name} = {writer.copied(array, types[0][1])}")
     writer.line(f"{name}[{index_of(writer, pattern, indices)}] = {value}")
@@ -216,7 +217,9 @@ class Writer(kernels.Writer):
         return f"F({'-' if value < 0 else ''}wp.inf)" if math.isinf(value) else f"F({value!r})"
 
     def array(self, dtype, shape, parts):
-        if len(shape) == 2 and 1 in shape and len(parts) > 1:  # the constructor of 2 x 1, 4 x 1, ... is ambiguous to Warp's C++ compiler
+        if (
+            len(shape) == 2 and 1 in shape and len(parts) > 1
+        ):  # the constructor of 2 x 1, 4 x 1, ... is ambiguous to Warp's C++ compiler
             rows = [parts] if shape[0] == 1 else [[part] for part in parts]
             return f"wp.matrix_from_rows({', '.join(self.array(dtype, (len(row),), row) for row in rows)})"
         return f"{self.constructor(dtype, shape)}({', '.join(parts)})"
