@@ -113,7 +113,7 @@ def index_update(writer, sources, types, result, pattern):
     array, value, *indices = sources
     if not pattern:
         return value
-    if any(entry != "at" for entry in pattern):
+    if pattern != ("at",):
         raise kit.Unsupported("entries of a copy that are assigned again have wrong derivatives, says the manual")
     name = writer.fresh("u")
     writer.line(f"{name} = {writer.copied(array, types[0][1])}")
