@@ -108,19 +108,6 @@ def index(writer, sources, types, result, pattern):
     return f"{writer.bound(sources[0])}[{index_of(writer, pattern, sources[1:])}]"
 
 
-def index_update(writer, sources, types, result, pattern):
-    """A copy, and an assignment to its entries. The manual's caveat: an entry may be assigned once, besides where it is made."""
-    array, value, *indices = sources
-    if not pattern:
-        return value
-    if pattern != ("at",):
-        raise kit.Unsupported("entries of a copy that are assigned again have wrong derivatives, says the manual")
-    name = writer.fresh("u")
-    writer.line(f"{name} = {writer.copied(array, types[0][1])}")
-    writer.line(f"{name}[{index_of(writer, pattern, indices)}] = {value}")
-    return name
-
-
 def matmul(writer, sources, types, result):
     if all(len(t[1]) == 1 for t in types):
         return "wp.dot({}, {})".format(*sources)
@@ -179,7 +166,6 @@ OPS = {
     "concat": kernels.moved(kernels.place_in_concat),
     "stack": kernels.moved(kernels.place_in_stack),
     "index": index,
-    "index_update": index_update,
     "matmul": matmul,
     "outer": lambda w, s, t, r: "wp.outer({}, {})".format(*s),
     "trace": matrices("wp.trace({})"),
@@ -192,7 +178,7 @@ OPS = {
 OPS.update({op: spelled(f"wp.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt")})
 SIGNS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
 OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in SIGNS.items()})
-"""What has no row (log1p, expm1, sign with a zero, ...) Warp does not have."""
+"""What has no row (log1p, expm1, sign with a zero, ...) Warp does not have. An entry of a vector may be assigned once, says its manual: no index_update."""
 
 
 class Writer(kernels.Writer):
@@ -230,9 +216,6 @@ class Writer(kernels.Writer):
             scalar = self.names["F" if dtype == "float" else "I"]
             self.names[name] = wp.types.vector(shape[0], scalar) if len(shape) == 1 else wp.types.matrix(shape, scalar)
         return name
-
-    def copied(self, source, shape):
-        return f"{self.constructor('float', shape)}({source})" if len(shape) == 1 else source
 
     def count(self, source):
         return f"int({source})"
