@@ -91,8 +91,10 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     `seen` collects every float result, for whoever wants to know the range of the intermediates.
     """
 
-    def __init__(self, precision: Precision, points: int = 1, eps: float | None = None) -> None:
+    def __init__(self, precision: Precision, points: int = 1, eps: float | None = None, *, regrouped: bool = False) -> None:
+        """`regrouped` lets an addition lose what its operands would, had they been added to something as large before."""
         self.precision = precision
+        self._regrouped = regrouped
         self.points = points
         self.width = points * LANES
         self.eps = EPS[precision] if eps is None else eps
@@ -170,7 +172,11 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     # Arithmetic
 
     def add(self, a: Array, b: Array) -> Array:
-        return self._result(a + b, self._sum) if has_lanes(a) else np.add(a, b)
+        if not has_lanes(a):
+            return np.add(a, b)
+        if self._regrouped:
+            a, b = (self._by_part(lambda part: part * self._factors(self._sum, part.shape), x) for x in (a, b))
+        return self._result(a + b, self._sum)
 
     def subtract(self, a: Array, b: Array) -> Array:
         return self._result(a - b, self._sum) if has_lanes(a) else np.subtract(a, b)

@@ -97,10 +97,12 @@ def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tole
     order = question.order
     modes = dict.fromkeys([_only("rev", order), _only("fwd", order), question.modes])
     found = [_widest(same_point) for same_point in zip(*(_by_modes(question, m, trip_limit) for m in modes), strict=True)]
-    if not written_otherwise(question.program):
-        return found
-    others = _by_modes(question, _only("rev", order), trip_limit, OTHERWISE)
-    return [t if t.reason or other.reason else _widest([t, other]) for t, other in zip(found, others, strict=True)]
+    further = [_by_modes(question, _only("rev", order), trip_limit, regrouped=True)]
+    if written_otherwise(question.program):
+        further.append(_by_modes(question, _only("rev", order), trip_limit, OTHERWISE))
+    for others in further:
+        found = [t if t.reason or other.reason else _widest([t, other]) for t, other in zip(found, others, strict=True)]
+    return found
 
 
 def _only(mode: Mode, order: int) -> tuple[Mode, ...]:
@@ -117,7 +119,9 @@ def _widest(tolerances: Sequence[Tolerance]) -> Tolerance:
     return replace(first, value_noise=value_noise, noise=noise)
 
 
-def _by_modes(question: Question, modes: tuple[Mode, ...], trip_limit: int, rules: Rules | None = None) -> list[Tolerance]:
+def _by_modes(
+    question: Question, modes: tuple[Mode, ...], trip_limit: int, rules: Rules | None = None, *, regrouped: bool = False
+) -> list[Tolerance]:
     program, wrt = question.program, question.wrt
     try:
         graph = _derivative(program, wrt, modes, rules)
@@ -125,7 +129,9 @@ def _by_modes(question: Question, modes: tuple[Mode, ...], trip_limit: int, rule
         return [Tolerance(question.precision, Reason.DOMAIN, str(error)) for _ in question.points]
     result: dict[int, Tolerance] = {}
     for group in _alike(question):
-        result.update(zip(group, _together(graph, question, [question.points[k] for k in group], trip_limit), strict=True))
+        result.update(
+            zip(group, _together(graph, question, [question.points[k] for k in group], trip_limit, regrouped), strict=True)
+        )
     return [result[k] for k in range(len(question.points))]
 
 
@@ -143,19 +149,19 @@ def _alike(question: Question) -> list[list[int]]:
     return list(groups.values())
 
 
-def _together(graph: Graph, question: Question, points: Sequence[Point], trip_limit: int) -> list[Tolerance]:
+def _together(graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool) -> list[Tolerance]:
     """All points in one run where they go the same way, each in its own where they do not."""
     if len(points) > 1:
         try:
-            return _run(graph, question, points, trip_limit)
+            return _run(graph, question, points, trip_limit, regrouped)
         except (EvaluationError, FloatingPointError, OverflowError):
             pass
-    return [_alone(graph, question, point, trip_limit) for point in points]
+    return [_alone(graph, question, point, trip_limit, regrouped) for point in points]
 
 
-def _alone(graph: Graph, question: Question, point: Point, trip_limit: int) -> Tolerance:
+def _alone(graph: Graph, question: Question, point: Point, trip_limit: int, regrouped: bool) -> Tolerance:
     try:
-        return _run(graph, question, [point], trip_limit)[0]
+        return _run(graph, question, [point], trip_limit, regrouped)[0]
     except UndecidedError as error:
         return Tolerance(question.precision, Reason.PRIMAL, str(error))
     except TripLimitError as error:
@@ -168,9 +174,9 @@ def _alone(graph: Graph, question: Question, point: Point, trip_limit: int) -> T
         return Tolerance(question.precision, Reason.RANGE, f"{error} while the derivative is computed in float64")
 
 
-def _run(graph: Graph, question: Question, points: Sequence[Point], trip_limit: int) -> list[Tolerance]:
+def _run(graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool) -> list[Tolerance]:
     """The points' tolerances from one run. Raises where a point cannot be judged or the points part ways."""
-    namespace = PerturbedNamespace(question.precision, len(points))
+    namespace = PerturbedNamespace(question.precision, len(points), regrouped=regrouped)
     outputs = _evaluate(graph, question, points, namespace, trip_limit)
     rows = _rows(namespace)
     exact = rows[..., 0]
@@ -191,7 +197,7 @@ def _run(graph: Graph, question: Question, points: Sequence[Point], trip_limit: 
             continue
         if np.any(spread[:, k] > _SMALL * sizes[:, k]):
             if finer is None:
-                fine = PerturbedNamespace(question.precision, len(points), FINE_EPS[question.precision])
+                fine = PerturbedNamespace(question.precision, len(points), FINE_EPS[question.precision], regrouped=regrouped)
                 finer = (_evaluate(graph, question, points, fine, trip_limit), fine.scale)
             _, fine_noises = _measured(finer[0], k, finer[1])
             if not _proportional(values, noises, fine_noises):

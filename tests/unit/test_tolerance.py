@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -274,3 +275,44 @@ def test_eigenvectors_by_a_masked_diagonal_are_granted_their_rounding() -> None:
     roundoff = np.finfo(np.float64).eps / 2
     assert roundoff < noises[0] < 256 * roundoff
     assert noises[1] == pytest.approx(noises[0] / 1024.0, rel=1e-3)
+
+
+REGROUPED = parse(
+    """
+def f(x):
+    h = stack([x, x, x])
+    i = 0
+    while True:
+        t = stack([h[2] / (2.0 + sin(h[2])) + exp(-(x * x)), sin(h[0]) + x])
+        h = stack([t[0], t[1], t[0] * (x - x)])
+        i = i + 1
+        if not i < 17:
+            break
+    return h[0]
+"""
+)
+
+
+def test_contributions_may_be_added_in_any_order() -> None:
+    """Reverse mode by hand, as a tape does it that adds what comes from `x - x` first and last: 0.25 and its negative do not meet at once,
+    and what is between loses digits. That is rounding, and nobody's mistake.
+    """
+    x = 1e-8
+    states = [(x, x, x)]
+    for _ in range(17):
+        a, _, c = states[-1]
+        t = c / (2.0 + math.sin(c)) + math.exp(-x * x)
+        states.append((t, math.sin(a) + x, t * (x - x)))
+    slope, (p, q, r) = 0.0, (1.0, 0.0, 0.0)
+    for a, _, c in reversed(states[:-1]):
+        t = c / (2.0 + math.sin(c)) + math.exp(-x * x)
+        whole = p + r * (x - x)
+        for part in (r * t, whole * -2.0 * x * math.exp(-x * x), q, -(r * t)):
+            slope += part
+        p, q, r = q * math.cos(a), 0.0, whole * (2.0 + math.sin(c) - c * math.cos(c)) / (2.0 + math.sin(c)) ** 2
+    slope += p + q + r
+    one = np.ones(())
+    asked = Question(REGROUPED, (Point({"x": np.asarray(x)}),), "float64", ("x",), ("rev",), (one,), {"x": one})
+    (narrow,), (wide,) = tolerances(asked), wide_tolerances(asked)
+    error = abs(slope - float(narrow.gradient["x"]))
+    assert allowed(narrow) < error < allowed(wide) < 1e3 * error
