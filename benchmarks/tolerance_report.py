@@ -62,6 +62,9 @@ one it is 1 throughout, and in one 1 for sums and -1 for the rest, as errors of 
 | each entry of such a result | u besides; of vectors of length 1, u of 1 |
 
 A unit in the last place is u to 2 u of a number, so {units:g} u are two to four units in the last place; with the factor {safety:g} a sine may be off by sixteen.
+Before anything is called wrong, additions are granted u of each operand, too: in which order the contributions to a derivative are added up is nobody's promise, and a
+large one and its negative may have a small one between them.
+
 K = {safety:g} is a choice. It covers that {lanes} lanes see only a part of the spread of rounding errors, and that libraries write the same derivative in other ways than the engine does.
 
 ## What is not covered
