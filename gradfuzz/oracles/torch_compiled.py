@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import torch
-from torch._dynamo.exc import Unsupported
+from torch._dynamo.exc import BackendCompilerFailed, Unsupported
 
 from gradfuzz.oracles.base import Answer, Oracle, Point, Precision, Question
 from gradfuzz.oracles.torch_derivatives import Function, Tensors, by_reverse
@@ -39,7 +39,8 @@ _STRIDES: dict[Backend, int] = {"eager": 16, "aot_eager": 16, "inductor": 64}
 class Compiled(TorchOracle):
     """One backend."""
 
-    limits = (NotImplementedError, Unsupported)
+    limits = (NotImplementedError, Unsupported, BackendCompilerFailed)
+    """Where nothing could be compiled nothing was differentiated: that may as well be for want of a header or of space."""
     by_shape = True
     variant = True
 

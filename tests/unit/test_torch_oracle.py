@@ -206,11 +206,12 @@ def test_nothing_depends_on_the_input(way: str, modes: tuple[Mode, ...]) -> None
         assert answer.gradient["x"] == 0.0
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [pytest.param(w, marks=pytest.mark.slow) if "inductor" in w else w for w in WAYS])
 def test_the_value_only(way: str) -> None:
     text, wrt, points = PROGRAMS["product"]
     (answer, *_) = ask(way, question(text, *points, wrt=wrt, modes=()))
-    assert (answer.status, answer.gradient, float(answer.values[0])) == ("ok", {}, 0.125)
+    assert answer.status == "ok", answer.message
+    assert (answer.gradient, float(answer.values[0])) == ({}, 0.125)
 
 
 # What is declined, and what goes wrong ---------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ class Worker:
             raise UsageError(f"the command {command!r} cannot be read: {error}") from error
         if not self._arguments:
             raise UsageError("a target cmd:COMMAND needs a command, as in 'cmd:python my_adapter.py'")
-        self._environment = {**_THREADS, **os.environ, **(environment or {})}
+        self._environment = environment or {}
         self._lock = threading.RLock()
         self._process: Process | None = None
         self._hello: HelloOk | None = None
@@ -253,7 +253,7 @@ class Worker:
             raise TargetProcessError("gone", f"gone: {self.command} {words}, and is not started again")
         self.starts += 1
         try:
-            process = Process(self._arguments, limits, self._environment)
+            process = Process(self._arguments, limits, {**_THREADS, **os.environ, **self._environment})
         except TargetProcessError as error:
             raise self._ended(error) from None
         try:
