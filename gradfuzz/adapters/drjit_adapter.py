@@ -120,6 +120,12 @@ def extreme(function):
     return call
 
 
+def sort(x, axis):
+    if dr.grad_enabled(x):
+        raise kit.Unsupported("dr.sort returns what is detached: it has no derivative")
+    return dr.sort(x, axis=axis)
+
+
 SCALAR_OPS = {
     "abs": dr.abs,
     "add": lambda a, b: a + b,
@@ -170,7 +176,7 @@ OPS = {
     "permute_dims": lambda x, axes: dr.transpose(x, axes) if axes else x,
     "prod": reducing(dr.prod),
     "reshape": reshape,
-    "sort": lambda x, axis: dr.sort(x, axis=axis),
+    "sort": sort,
     "stack": joined(dr.stack),
     "sum": reducing(dr.sum),
     "take": of(take),
