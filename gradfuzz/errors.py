@@ -10,6 +10,7 @@
     │       └── TripLimitError    a loop ran longer than the trip limit
     ├── NotDifferentiableError    a derivative was asked of something that has none here
     ├── UnknownTargetError        no oracle of that name
+    │   └── SilentTargetError     what was started for it says no hello
     ├── MissingExtraError         the oracle's library is not installed
     ├── InstallError              a target's environment cannot be made
     ├── ProtocolError             a message between gradfuzz and an adapter that is none
@@ -35,6 +36,7 @@ __all__ = [
     "ProgramSyntaxError",
     "ProgramTypeError",
     "RecordError",
+    "SilentTargetError",
     "StoreError",
     "TripLimitError",
     "UnknownTargetError",
@@ -84,6 +86,10 @@ class NotDifferentiableError(GradfuzzError):
 
 class UnknownTargetError(GradfuzzError):
     """No oracle goes by that name."""
+
+
+class SilentTargetError(UnknownTargetError):
+    """What was started for a target says no hello."""
 
 
 class MissingExtraError(GradfuzzError):

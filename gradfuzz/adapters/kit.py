@@ -431,7 +431,7 @@ class StructuredProgram(Program):
 
     def _trip_of(self, s):
         """The block of a loop as a function from carries, captures and more to the carries of the next trip."""
-        block, breaks = self._block(s["body"] if "body" in s else s["repeat"]), _BROKEN in _flags({"then": _body(s)})
+        block, breaks = self._block(_body(s)), _BROKEN in _flags({"then": _body(s)})
         carries = [*s["carries"], *s["results"], *([_BROKEN] if breaks else [])]
 
         def trip(values, captures, **more):
@@ -441,6 +441,17 @@ class StructuredProgram(Program):
             return [self._read(env, n) for n in carries]
 
         return carries, breaks, trip
+
+    def _loop(self, s, carries, loop):
+        """A statement that leaves what `loop(env, start, captures)` makes of the carries."""
+
+        def run(env):
+            captures = [env[n] for n in s["captures"]]
+            start = [self._flag(False) if n == _BROKEN else self._read(env, n) for n in carries]
+            found = loop(env, start, captures)
+            env.update((n, value) for n, value in zip(carries, found) if n != _BROKEN)
+
+        return run
 
     def _repeated(self, s):
         carries, breaks, trip = self._trip_of(s)
@@ -452,15 +463,12 @@ class StructuredProgram(Program):
                 return test(env)
             return self._way.ops["logical_and"](self._way.ops["logical_not"](env[_BROKEN]), test(env))
 
-        def run(env):
-            captures = [env[n] for n in s["captures"]]
-            start = [self._flag(False) if n == _BROKEN else self._read(env, n) for n in carries]
+        def loop(env, start, captures):
             if "repeat" in s:  # the first trip is not tested
                 start = trip(start, captures)
-            found = self._way.while_loop(goes_on, trip, start, captures)
-            env.update((n, value) for n, value in zip(carries, found) if n != _BROKEN)
+            return self._way.while_loop(goes_on, trip, start, captures)
 
-        return run
+        return self._loop(s, carries, loop)
 
     def _counted(self, s):
         carries, breaks, trip = self._trip_of(s)
@@ -478,13 +486,7 @@ class StructuredProgram(Program):
                 [*values, i, *captures],
             )
 
-        def run(env):
-            captures = [env[n] for n in s["captures"]]
-            start = [self._flag(False) if n == _BROKEN else self._read(env, n) for n in carries]
-            found = self._way.for_loop(count(env), body, start, captures)
-            env.update((n, value) for n, value in zip(carries, found) if n != _BROKEN)
-
-        return run
+        return self._loop(s, carries, lambda env, start, captures: self._way.for_loop(count(env), body, start, captures))
 
 
 _ALIVE, _BROKEN = "@alive", "@broken"

@@ -41,6 +41,7 @@ from gradfuzz.oracles.foreign.protocol import (
 from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
 from gradfuzz.oracles.foreign.wire import from_wire
 from gradfuzz.oracles.registry import LIBRARIES, resolve
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.interpret import TRIP_LIMIT
 from gradfuzz.programs.ops import OPS
 from gradfuzz.programs.precision import FORMATS
@@ -250,7 +251,7 @@ def main(arguments: Sequence[str]) -> None:
         raise SystemExit("usage: python -m gradfuzz.adapters.own TARGET")
     reader, write = _private_pipes()
     (target,) = arguments
-    library = target.partition(":")[0]
+    library = TargetName.of(target).library
     if library in LIBRARIES:
         try:
             importlib.import_module(LIBRARIES[library]).settle()

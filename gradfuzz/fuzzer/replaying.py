@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradfuzz.errors import GradfuzzError, RecordError, UnknownTargetError
+from gradfuzz.errors import GradfuzzError, RecordError, SilentTargetError, UnknownTargetError
 from gradfuzz.fuzzer.batch import jury
 from gradfuzz.fuzzer.finding import Case, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.specimen import Specimen
@@ -76,7 +76,7 @@ def replay(finding: Finding) -> Outcome:
         _check(finding)
         cases = list(_cases(finding, target))
     except GradfuzzError as error:
-        if isinstance(error, UnknownTargetError) and str(error).startswith("unknown target"):
+        if isinstance(error, UnknownTargetError) and not isinstance(error, SilentTargetError):
             return Outcome(
                 finding, Status.ERROR, f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are"
             )

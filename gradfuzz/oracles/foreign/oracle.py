@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from msgspec import UnsetType
 
-from gradfuzz.errors import ProtocolError, TargetProcessError, UnknownTargetError
+from gradfuzz.errors import ProtocolError, SilentTargetError, TargetProcessError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
 from gradfuzz.oracles.foreign.process import Limits
 from gradfuzz.oracles.foreign.protocol import Emit, Eval, EvalOk, Failure, Feature, LoopForm, Reached, Result, Tensor, Way
@@ -302,13 +302,13 @@ def worker(command: str, limits: Limits | None = None) -> Worker:
 def named_ways(target: str, command: str, separator: str = "#", limits: Limits | None = None) -> list[Oracle]:
     """The oracles of an adapter: `target` is its name where it has one way without a name, `target#way` otherwise.
 
-    Raises `UnknownTargetError` where the command cannot be started, or says no hello.
+    Raises `SilentTargetError` where the command cannot be started, or says no hello.
     """
     asked = worker(command, limits)
     try:
         hello = asked.hello
     except TargetProcessError as fault:
-        raise UnknownTargetError(f"{target!r} does not answer: {in_words(fault)}") from fault
+        raise SilentTargetError(f"{target!r} does not answer: {in_words(fault)}") from fault
     return [
         ForeignOracle(
             f"{target}{separator}{way.name}" if way.name else target,
