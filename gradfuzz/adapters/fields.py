@@ -220,9 +220,12 @@ class Writer(kernels.Writer):
     static = False
     """Whether loops over a number are unrolled."""
 
-    def __init__(self, form, layout):
+    def __init__(self, form, layout, limit):
         super().__init__(form)
         self._layout = layout
+        self._limit = limit
+        self.watches = False
+        """Whether the kernel has loops that may never end, and says so in `T`. A `for` ends by itself."""
         assigned = kit._assigned(form["body"][:-1])
         self._fields = {} if self.local else {self.name(p[0]): p for p in layout.inputs if p[2] and p[0] not in assigned}
 
@@ -264,6 +267,17 @@ class Writer(kernels.Writer):
         return (
             f"ti.static({super().range_of(s)})" if self.static and kernels.count_of_loop(s) is not None else super().range_of(s)
         )
+
+    def written(self, layout, depth):
+        body, indent = super().written(layout, depth), "    " * depth
+        return f"{indent}over = 0\n{body}{indent}T[p] = over\n" if self.watches else body
+
+    def watched(self, condition):
+        """Whoever begins one trip too many is over, and so are all loops around it."""
+        self.watches = True
+        trip = self.fresh("trip")
+        self.line(f"{trip} = 0")
+        return f"over == 0 and {condition}", [f"if {trip} == {self._limit}:", "    over = 1", f"{trip} = {trip} + 1"]
 
 
 class LocalWriter(Writer):
@@ -313,22 +327,24 @@ class Fields:
             floats = {name: ti.field(scalar, shape=CAPACITY, needs_grad=True, needs_dual=True) for name in "XY"}
             ints = {name: ti.field(ti.i64, shape=CAPACITY) for name in "NM"}
             self._sets[dtype] = {**floats, **ints, "P": ti.field(ti.i32, shape=1), "F": scalar}
+            self._sets[dtype]["T"] = ti.field(ti.i32, shape=CAPACITY)
         return self._sets[dtype]
 
     def kernel(self, program, layout, dtype, writer):
-        """The kernel of a program."""
+        """The kernel of a program, and whether it watches its loops."""
         key = id(program), dtype, writer
         if key not in self._kernels:
             if len(self._kernels) >= MOST_KERNELS:
                 self.start()
-            body = writer(program.form, layout).written(layout, 2)
+            lines = writer(program.form, layout, program._limit)
+            body = lines.written(layout, 2)
             source = f"@ti.kernel\ndef program():\n    for p in range(P[0]):\n{body}"
             file = f"<program {next(self._numbers)}>"
             linecache.cache[file] = len(source), None, source.splitlines(True), file
             scope = {"ti": self.ti, "INF": math.inf, "NAN": math.nan, **self.of(dtype)}
             exec(compile(source, file, "exec"), scope)  # noqa: S102 - the source is what we wrote
-            self._kernels[key] = scope["program"], program  # which is kept, so that no other one gets its id
-        return self._kernels[key][0]
+            self._kernels[key] = scope["program"], lines.watches, program  # which is kept, so that no other one gets its id
+        return self._kernels[key][:2]
 
 
 class Reverse(kit.Way):
@@ -360,7 +376,7 @@ class Reverse(kit.Way):
     def part(self, program, request, layout, xs, ns):
         """The answers at points that fit into the fields."""
         dtype, count, widths = request["dtype"], len(xs), layout.widths
-        kernel = self.fields.kernel(program, layout, dtype, self.writer)
+        kernel, watches = self.fields.kernel(program, layout, dtype, self.writer)
         fields = self.fields.of(dtype)
         for name, values in (("X", xs), ("N", ns)):
             fill(fields[name], [v for row in values for v in row])
@@ -376,7 +392,12 @@ class Reverse(kit.Way):
                 raise kit.Unsupported("the compiler differentiates no while loop, no break and no continue") from None
             raise
         ys = grouped(fields["Y"], widths["Y"], count)
-        return layout.results(dtype, request["wrt"], ys, grouped(fields["M"], widths["M"], count), slopes)
+        results = layout.results(dtype, request["wrt"], ys, grouped(fields["M"], widths["M"], count), slopes)
+        if watches:
+            endless = kit.arm_of(RuntimeError(f"a loop is still running after {program._limit} trips"))
+            overs = fields["T"].to_numpy()[:count]
+            results = [endless if over else result for over, result in zip(overs, results)]
+        return results
 
     def run(self, kernel, fields, request, layout, count):
         """Runs the kernel, and gives the derivatives by all floats of every point; None where none are asked for."""

@@ -348,14 +348,20 @@ class Writer:
 
     def repeated(self, s):
         """A loop with a condition; one that tests behind its body is told to skip its first test."""
-        first = self.fresh("first")
         self.in_condition = True
         condition = self.expression(s["while"])
         self.in_condition = False
-        if "body" in s:
-            self.line(f"while {condition}:")
-            return self.inside(s["body"])
-        self.line(f"{first} = {self.constant('int', 1)}")
-        self.line(f"while {first} == {self.constant('int', 1)} or {condition}:")
-        self.line(f"    {first} = {self.constant('int', 0)}")
-        return self.inside(s["repeat"])
+        begins = []
+        if "repeat" in s:
+            first, yes, no = self.fresh("first"), self.constant("int", 1), self.constant("int", 0)
+            self.line(f"{first} = {yes}")
+            condition, begins = f"({first} == {yes} or {condition})", [f"{first} = {no}"]
+        condition, counted = self.watched(condition)
+        self.line(f"while {condition}:")
+        for text in begins + counted:
+            self.line("    " + text)
+        self.inside(s["body"] if "body" in s else s["repeat"])
+
+    def watched(self, condition):
+        """The condition of a loop that may never end, and the lines that each of its trips begins with. Here nobody watches."""
+        return condition, []

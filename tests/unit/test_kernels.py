@@ -1,4 +1,4 @@
-"""Programs that the adapters' generator writes as source: here for plain Python, which has to say what the interpreter says."""
+"""Programs that the adapters' generators write as source: here for plain Python, which has to say what the interpreter says."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import ast
 import math
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from gradfuzz.oracles.foreign.wire import to_wire
-from gradfuzz.programs import parse
+from gradfuzz.programs import loop_program, parse
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.strategies import FAMILIES, draw_many
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "gradfuzz" / "adapters"))
 
+import fields
 import kernels
 import kit
 
@@ -120,3 +122,40 @@ def test_rows_and_derivatives_lie_where_the_layout_says() -> None:
         {"y": ("float64", (), [3.0])},
     )
     assert second["ok"][1] == {"y": ("float64", (), [6.0])}
+
+
+ENDLESS = """
+def f(x, n: "int"):
+    k = 0
+    for i in range(2):
+        while k < n:
+            k = k + 1
+        j = 0
+        while True:
+            j = j + 1
+            x = x + 1.0
+            if not j < n:
+                break
+    return x, k
+"""
+
+
+def test_fields_end_a_loop_that_never_ends() -> None:
+    """The lines for Taichi, run by Python: a trip too many ends all loops, and is told."""
+    form = to_wire(parse(ENDLESS))
+    layout = kernels.Layout(form)
+    writer = fields.Writer(form, layout, 5)
+    source = "def program(p, X, N, Y, M, T):\n" + writer.written(layout, 1)
+    scope: dict[str, Any] = {"ti": SimpleNamespace(i64=int, i32=int), "F": float}
+    exec(source, scope)
+    told, trips = [], []
+    for n in (0, 1, 5, 6, 10**12):
+        ys, ms, over = [0.0], [0], [7]
+        scope["program"](0, [0.5], [n], ys, ms, over)
+        told.append(over[0])
+        trips.append(ms[0])
+    assert writer.watches
+    assert told == [0, 0, 0, 1, 1]
+    assert trips == [0, 1, 5, 6, 6]
+    counted = fields.Writer(to_wire(loop_program("acc*x", loop="for")), layout, 5)
+    assert "over" not in counted.written(layout, 1)
