@@ -5,7 +5,7 @@
     >>> print(program)
 
 Importing it costs nothing: each name, and each room (`gradfuzz.programs`, `gradfuzz.engine`, `gradfuzz.strategies`,
-`gradfuzz.oracles`, `gradfuzz.fuzzer`, `gradfuzz.reports`), is loaded when it is first used.
+`gradfuzz.oracles`, `gradfuzz.fuzzer`, `gradfuzz.reports`, `gradfuzz.testing`), is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -14,22 +14,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradfuzz import engine, errors, fuzzer, oracles, programs, reports, strategies
+    from gradfuzz import engine, errors, fuzzer, oracles, programs, reports, strategies, testing
     from gradfuzz.errors import GradfuzzError
     from gradfuzz.programs import Program, loop_program, parse, to_text
+    from gradfuzz.testing import GradientMismatch, check_gradient, check_program, measure_gradient, reference
 
 __all__ = [
     "GradfuzzError",
+    "GradientMismatch",
     "Program",
+    "check_gradient",
+    "check_program",
     "engine",
     "errors",
     "fuzzer",
     "loop_program",
+    "measure_gradient",
     "oracles",
     "parse",
     "programs",
+    "reference",
     "reports",
     "strategies",
+    "testing",
     "to_text",
 ]
 
@@ -37,9 +44,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "GradfuzzError": "gradfuzz.errors",
+    "GradientMismatch": "gradfuzz.testing",
     "Program": "gradfuzz.programs",
+    "check_gradient": "gradfuzz.testing",
+    "check_program": "gradfuzz.testing",
     "loop_program": "gradfuzz.programs",
+    "measure_gradient": "gradfuzz.testing",
     "parse": "gradfuzz.programs",
+    "reference": "gradfuzz.testing",
     "to_text": "gradfuzz.programs",
 }
 """Where the names that are not rooms live."""

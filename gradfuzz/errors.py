@@ -9,6 +9,7 @@
     │       ├── PrecisionError    the working precision has no such op (a QR decomposition in float16)
     │       └── TripLimitError    a loop ran longer than the trip limit
     ├── NotDifferentiableError    a derivative was asked of something that has none here
+    ├── UntraceableError          a function of a library that cannot be said as a program
     ├── UnknownTargetError        no oracle of that name
     │   └── SilentTargetError     what was started for it says no hello
     ├── MissingExtraError         the oracle's library is not installed
@@ -40,6 +41,7 @@ __all__ = [
     "StoreError",
     "TripLimitError",
     "UnknownTargetError",
+    "UntraceableError",
     "UsageError",
 ]
 
@@ -82,6 +84,19 @@ class TripLimitError(EvaluationError):
 
 class NotDifferentiableError(GradfuzzError):
     """A derivative was asked of something that has none here."""
+
+
+class UntraceableError(GradfuzzError):
+    """A function of a library that cannot be said as a program: `reason` names the primitive, and what about it.
+
+    `detached` says that the function hides a value from differentiation on purpose (stop_gradient, detach), so that its gradient may well be
+    meant to differ from the derivative of what it computes.
+    """
+
+    def __init__(self, reason: str, *, detached: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detached = detached
 
 
 class UnknownTargetError(GradfuzzError):

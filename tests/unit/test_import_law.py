@@ -21,6 +21,7 @@ LAW: dict[str, tuple[str, ...]] = {
     "oracles": ("errors", "programs", "engine"),
     "adapters": ("errors", "programs", "engine", "oracles"),
     "fuzzer": ("errors", "programs", "engine", "strategies", "oracles"),
+    "testing": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer"),
     "reports": (
         *("errors", "programs", "oracles.base"),
         *(
@@ -33,14 +34,14 @@ LAW: dict[str, tuple[str, ...]] = {
             "fuzzer.score",
         ),
     ),
-    "cli": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "reports"),
+    "cli": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "testing", "reports"),
 }
 """Room: what it may import, beside itself."""
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
-    "jax": ("oracles/jax",),
+    "jax": ("oracles/jax", "testing/jax", "testing/trace_jax"),
     "jaxlib": ("oracles/jax",),
-    "torch": ("oracles/torch",),
+    "torch": ("oracles/torch", "testing/torch", "testing/trace_torch"),
     "flint": ("oracles/",),
     "ml_dtypes": ("programs/precision",),
     "mpmath": ("oracles/",),
@@ -51,7 +52,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "rich": ("reports/", "cli"),
     "click": ("cli",),
     "rich_click": ("cli",),
-    "autograd": ("adapters/autograd",),
+    "autograd": ("adapters/autograd", "testing/autograd"),
 }
 """Library: where its import may stand (a prefix of the path inside the package)."""
 

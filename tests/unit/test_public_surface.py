@@ -14,7 +14,7 @@ import gradfuzz
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "gradfuzz").rglob("*.py"))
-ROOMS = ("engine", "fuzzer", "oracles", "programs", "reports", "strategies")
+ROOMS = ("engine", "fuzzer", "oracles", "programs", "reports", "strategies", "testing")
 
 
 def exposed(module: types.ModuleType) -> set[str]:

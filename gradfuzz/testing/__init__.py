@@ -1,0 +1,51 @@
+"""Assertions for other people's test suites: is this gradient right?
+
+    check_gradient(f, *args)     raises GradientMismatch where f's derivative is wrong at these arguments
+    measure_gradient(f, *args)   the same as a result that says all there is to say; never raises for what f does
+    check_program(program, t)    the same for a program and a target
+    reference(truth)             says what a function computes exactly, where nothing can work it out
+
+Everything is loaded when it is first used; JAX and Torch only where a function is one of theirs.
+"""
+
+from __future__ import annotations
+
+import importlib as _importlib
+import typing as _typing
+
+if _typing.TYPE_CHECKING:
+    from gradfuzz.testing.attached import reference
+    from gradfuzz.testing.check import check_gradient, check_program, measure_gradient
+    from gradfuzz.testing.measured import InconclusiveError, InconclusiveWarning, Measured
+    from gradfuzz.testing.mismatch import GradientMismatch
+
+__all__ = [
+    "GradientMismatch",
+    "InconclusiveError",
+    "InconclusiveWarning",
+    "Measured",
+    "check_gradient",
+    "check_program",
+    "measure_gradient",
+    "reference",
+]
+
+_LATER = {
+    "GradientMismatch": "mismatch",
+    "InconclusiveError": "measured",
+    "InconclusiveWarning": "measured",
+    "Measured": "measured",
+    "check_gradient": "check",
+    "check_program": "check",
+    "measure_gradient": "check",
+    "reference": "attached",
+}
+"""The modules of the names that are loaded when first used."""
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'gradfuzz.testing' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(_importlib.import_module(f"gradfuzz.testing.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
