@@ -13,6 +13,7 @@
     ├── UnknownTargetError        no oracle of that name
     │   └── SilentTargetError     what was started for it says no hello
     ├── MissingExtraError         the oracle's library is not installed
+    ├── PluginError               an oracle of another distribution that cannot be used
     ├── InstallError              a target's environment cannot be made
     ├── ProtocolError             a message between gradfuzz and an adapter that is none
     ├── TargetProcessError        the process of a target died, hung, or broke the protocol
@@ -32,6 +33,7 @@ __all__ = [
     "InstallError",
     "MissingExtraError",
     "NotDifferentiableError",
+    "PluginError",
     "PrecisionError",
     "ProgramError",
     "ProgramSyntaxError",
@@ -109,6 +111,10 @@ class SilentTargetError(UnknownTargetError):
 
 class MissingExtraError(GradfuzzError):
     """The library behind an oracle is not installed."""
+
+
+class PluginError(GradfuzzError):
+    """An oracle of another distribution, found by its entry point, cannot be used."""
 
 
 class InstallError(GradfuzzError):

@@ -257,7 +257,10 @@ def main(arguments: Sequence[str]) -> None:
             importlib.import_module(LIBRARIES[library]).settle()
         except UsageError as error:
             raise SystemExit(str(error)) from None
-    server = Server(resolve(target), target)
+    try:
+        server = Server(resolve(target), target)
+    except GradfuzzError as error:
+        raise SystemExit(str(error)) from None
     for line in reader:
         reply, goes_on = server.reply(line)
         write(reply)

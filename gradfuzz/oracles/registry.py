@@ -1,4 +1,4 @@
-"""Which oracles there are, by name. A row of `LIBRARIES` is all it takes to add one."""
+"""Which oracles there are, by name. A row of `LIBRARIES` is all it takes to add one here, an entry point to add one elsewhere (`plugins`)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradfuzz.errors import MissingExtraError, UnknownTargetError
+from gradfuzz.errors import MissingExtraError, PluginError, SilentTargetError, UnknownTargetError
+from gradfuzz.oracles import plugins
 from gradfuzz.oracles.base import Oracle, Reference
 from gradfuzz.oracles.foreign.shipped import ADAPTERS
 from gradfuzz.oracles.target_name import TargetName
 
 if TYPE_CHECKING:
     from gradfuzz.oracles.foreign.process import Limits
+    from gradfuzz.oracles.plugins import Plugin
 
-__all__ = ["LIBRARIES", "Available", "available", "installed", "names", "references", "resolve"]
+__all__ = ["LIBRARIES", "Available", "available", "installed", "names", "plugged_in", "references", "resolve"]
 
 LIBRARIES: dict[str, str] = {
     "jax": "gradfuzz.oracles.jax",
@@ -31,6 +33,10 @@ LIBRARIES: dict[str, str] = {
 
 IN_PROCESS = "GRADFUZZ_IN_PROCESS"
 """The environment variable that lets every library be asked in the process that judges: faster to debug, and a crash ends both."""
+
+
+_TAKEN = frozenset({"arb", "cmd", "engine", "mpmath", "mutant", *LIBRARIES, *ADAPTERS})
+"""Names that no plug-in may have."""
 
 
 _COMPILING = 300.0
@@ -51,10 +57,10 @@ class Available:
 
 
 def resolve(name: str, *, together: bool = False, supervised: bool = False) -> list[Oracle]:
-    """The oracles that `name` stands for: all ways into a library ("jax"), one of them ("jax:scan"), "engine", "mutant:NAME", "cmd:COMMAND".
+    """The oracles that `name` stands for: all ways into a library ("jax"), one of them ("jax:scan"), "engine", "mutant:NAME", "cmd:COMMAND", a plug-in.
 
     "engine" is the engine on one point at a time; `together` adds its ways that answer all points in one call. A library that is imported here is
-    asked in a process of its own where it is to be `supervised`, unless the environment variable GRADFUZZ_IN_PROCESS is set. Raises `UnknownTargetError` (with the names that come close) and `MissingExtraError`.
+    asked in a process of its own where it is to be `supervised`, unless the environment variable GRADFUZZ_IN_PROCESS is set. Raises `UnknownTargetError` (with the names that come close), `MissingExtraError` and `PluginError`.
     """
     target = TargetName.of(name)
     library, way = target.library, target.way
@@ -77,23 +83,37 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
     elif library == "cmd" and way:
         return _foreign(name)
     elif library in LIBRARIES or library in ADAPTERS:
-        ways = _elsewhere(target) or _ways(library, supervised=supervised and not os.environ.get(IN_PROCESS))
-        if not way:
-            return ways
-        chosen = [o for o in ways if o.name == target.whole]
-        if chosen:
-            return chosen
-        raise UnknownTargetError(f"unknown target {name!r}: {library} has the ways {', '.join(o.name for o in ways)}")
+        return _chosen(target, _elsewhere(target) or _ways(library, supervised=supervised and not os.environ.get(IN_PROCESS)))
+    elif (plugin := plugged_in(library)) is not None:
+        return _chosen(target, _plugged(plugin, target, supervised=supervised and not os.environ.get(IN_PROCESS)))
     close = difflib.get_close_matches(name, _similar(library), n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"the targets are {', '.join(names())}"
     raise UnknownTargetError(f"unknown target {name!r}: {hint}")
+
+
+def _chosen(target: TargetName, ways: list[Oracle]) -> list[Oracle]:
+    """All ways into a library, or the one that is named."""
+    if not target.way:
+        return ways
+    chosen = [o for o in ways if o.name == target.whole]
+    if chosen:
+        return chosen
+    raise UnknownTargetError(f"unknown target {target.whole!r}: {target.library} has the ways {', '.join(o.name for o in ways)}")
 
 
 def names() -> list[str]:
     """Every name that `resolve` takes, but for the single ways into a library and the systematic mutants."""
     from gradfuzz.oracles.mutants import MUTANTS
 
-    return ["engine", *LIBRARIES, *ADAPTERS, *(f"mutant:{m.id}" for m in MUTANTS), *(f"mutant:{m.alias}" for m in MUTANTS)]
+    plugged = dict.fromkeys(plugin.name for plugin in plugins.found(_TAKEN) if not plugin.problem)
+    return [
+        "engine",
+        *LIBRARIES,
+        *ADAPTERS,
+        *plugged,
+        *(f"mutant:{m.id}" for m in MUTANTS),
+        *(f"mutant:{m.alias}" for m in MUTANTS),
+    ]
 
 
 def _similar(library: str) -> list[str]:
@@ -124,11 +144,38 @@ def _ways(library: str, *, supervised: bool) -> list[Oracle]:
     if supervised and _version(library) is not None:
         from gradfuzz.oracles.foreign.oracle import named_ways
 
-        script = Path(__file__).parents[1] / "adapters" / "guest.py"
-        return named_ways(library, shlex.join([sys.executable, str(script), library]), ":", _patient())
+        return named_ways(library, _guest(library), ":", _patient())
     module = importlib.import_module(LIBRARIES[library])
     ways: list[Oracle] = module.ways()
     return ways
+
+
+def plugged_in(library: str) -> Plugin | None:
+    """The plug-in of that name, usable or not; None where there is none, and for our own names."""
+    if library in _TAKEN:
+        return None
+    return next((plugin for plugin in plugins.found(_TAKEN) if plugin.name == library), None)
+
+
+def _plugged(plugin: Plugin, target: TargetName, *, supervised: bool) -> list[Oracle]:
+    """The ways of a plug-in; in a process of its own, what is wrong with it is what that process says."""
+    if target.specifier:
+        raise UnknownTargetError(
+            f"{target.base!r} names a release, and {plugin.who} is asked in the one that is installed; name it {plugin.name}"
+        )
+    if not supervised or plugin.problem:
+        return plugins.ways(plugin)
+    from gradfuzz.oracles.foreign.oracle import named_ways
+
+    try:
+        return named_ways(plugin.name, _guest(plugin.name), ":", _patient())
+    except SilentTargetError as error:
+        raise PluginError(f"{plugin.who} cannot be asked: {error}") from error
+
+
+def _guest(library: str) -> str:
+    """The command that serves the oracles of this installation."""
+    return shlex.join([sys.executable, str(Path(__file__).parents[1] / "adapters" / "guest.py"), library])
 
 
 def _elsewhere(target: TargetName) -> list[Oracle]:
@@ -215,10 +262,15 @@ def available() -> list[Available]:
         own = [one.target for one in made if TargetName.of(one.target).library == library]
         note = "" if version or own else f"not installed: {_how(library).removeprefix('install it with: ').partition(',')[0]}"
         rows.append(Available(library, "target", version, note, own))
+    rows += [Available(p.name, "target", p.version, _remark(p)) for p in plugins.found(_TAKEN)]
     rows += [Available(f"mutant:{m.alias}", "mutant", __version__, f"{m.id}: {m.summary} ({m.reported})") for m in MUTANTS]
     return rows
 
 
+def _remark(plugin: Plugin) -> str:
+    return f"plug-in of {plugin.distribution}" + (f", not used: {plugin.problem}" if plugin.problem else "")
+
+
 def installed() -> list[str]:
-    """The targets and peers that can be asked here and now in this process; those that have an adapter are asked where they are named."""
+    """The targets and peers that can be asked here and now in this process; plug-ins, and those that have an adapter, are asked where they are named."""
     return ["engine", *(library for library in LIBRARIES if _version(library))]
