@@ -28,6 +28,9 @@ from gradfuzz.programs.types import DType, Type
 
 __all__ = ["to_program"]
 
+_DEEPEST = 24
+"""How deep an expression is nested before its value gets a name: programs may be nested some 80 levels, loops and branches included."""
+
 
 def to_program(graph: Graph) -> Program:
     """A program that computes what `graph` computes.
@@ -53,6 +56,7 @@ def _parts(value: Const | ArrayConst) -> tuple[tuple[Const, ...], tuple[Const, .
 class _Writer:
     def __init__(self) -> None:
         self.expressions: dict[Var, Expr] = {}
+        self.depths: dict[Var, int] = {}
         self.taken: set[str] = set(RESERVED)
 
     def bind(self, var: Var) -> str:
@@ -92,8 +96,10 @@ class _Writer:
         for node in graph.nodes:
             if isinstance(node, Equation):
                 call = Call(node.op, tuple(self.read(a) for a in node.inputs), node.params)
-                if uses.get(node.output) == 1:
+                depth = 1 + max((self.depths.get(a, 0) for a in node.inputs if isinstance(a, Var)), default=0)
+                if uses.get(node.output) == 1 and depth <= _DEEPEST:
                     self.expressions[node.output] = call
+                    self.depths[node.output] = depth
                 else:
                     statements.append(Assign(self.bind(node.output), call))
             else:
