@@ -31,6 +31,7 @@ ADAPTERS: dict[str, Adapter] = {
     "warp": Adapter("warp_adapter.py", "warp-lang"),
     "pytensor": Adapter("pytensor_adapter.py", "pytensor"),
     "equinox": Adapter("equinox_adapter.py", "equinox"),
+    "tinygrad": Adapter("tinygrad_adapter.py", "tinygrad", ("numpy",)),
     "casadi": Adapter("casadi_adapter.py", "casadi", ("numpy",)),
     "tfjs": Adapter("tfjs_adapter.js", "@tensorflow/tfjs", language="node"),
     "nx": Adapter("nx_adapter.exs", "nx", language="elixir"),

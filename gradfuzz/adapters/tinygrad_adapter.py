@@ -1,0 +1,212 @@
+"""tinygrad on the CPU: lazy tensors, loops by Python. Reverse mode by Tensor.gradient, higher orders by nesting it.
+
+lazy      float32, on the CPU backend, which compiles by clang
+float64   the same in float64: in tinygrad 0.14, sin of float64 beyond 30 is right to seven digits
+python    both, on the backend that interprets kernels in Python, which needs no compiler: where no clang is on the path, or where DEV=PYTHON asks for it
+
+What a program decides on takes a schedule and a kernel of its own each time, so a point whose loops are not done after 20 seconds is *unsupported*.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import os
+import time
+from importlib.metadata import version
+
+os.environ.setdefault("DEV", "CPU" if any(os.access(f"{path}/clang", os.X_OK) for path in os.get_exec_path()) else "PYTHON")
+os.environ.pop("CC", None)  # which the CPU backend would take for a clang
+os.environ.setdefault("CACHELEVEL", "0")  # so that nothing is left in the home of whoever runs this
+
+import kit
+import numpy as np
+from tinygrad import Tensor, dtypes
+
+__all__ = ["Double", "Interpreted", "Lazy"]
+
+SECONDS = 20.0
+"""What the loops of a point may take."""
+
+DTYPES = {"float64": dtypes.float64, "float32": dtypes.float32, "int64": dtypes.int64, "bool": dtypes.bool}
+
+
+def key(pattern, indices):
+    rest = iter(indices)
+    return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)
+
+
+def index(x, *indices, pattern):
+    return x[key(pattern, indices)] if pattern else x
+
+
+def reducing(name):
+    return lambda x, axis, keepdims: getattr(x, name)(axis=axis, keepdim=keepdims)
+
+
+def position(name):
+    return lambda x, axis, keepdims: getattr(x, name)(axis=axis, keepdim=keepdims).cast(dtypes.int64)
+
+
+def total(name):
+    return lambda x, axis, keepdims: getattr(x, name)(tuple(range(x.ndim)) if axis is None else axis, keepdims)
+
+
+def along(name):
+    return lambda x, axis: getattr(x, name)(axis)
+
+
+def take(x, indices, axis):
+    return x[(*[slice(None)] * (axis % x.ndim), indices)]
+
+
+def conv(x, kernel, strides, padding):
+    """The padding of tinygrad is that of the last axis first."""
+    pads = [n for pair in reversed(padding or [(0, 0)] * (x.ndim - 2)) for n in pair]
+    return x.conv2d(kernel, stride=tuple(strides or (1,) * (x.ndim - 2)), padding=tuple(pads))
+
+
+def scatter_add(x, indices, updates, axis):
+    """tinygrad scatters along an axis by an index for each entry."""
+    if indices.ndim != 1 or axis % x.ndim:
+        raise kit.Unsupported("only rows are added here")
+    places = indices.reshape(-1, *[1] * (x.ndim - 1)).expand(updates.shape)
+    return x.scatter_reduce(0, places, updates, "sum")
+
+
+OPS = {
+    "abs": Tensor.abs,
+    "add": Tensor.add,
+    "all": reducing("all"),
+    "amax": reducing("max"),
+    "amin": reducing("min"),
+    "any": reducing("any"),
+    "argmax": position("argmax"),
+    "argmin": position("argmin"),
+    "argsort": lambda x, axis: x.argsort(axis).cast(dtypes.int64),
+    "astype": lambda x, dtype: x.cast(DTYPES[dtype]),
+    "broadcast_to": lambda x, shape: x.expand(shape) if shape else x,
+    "clip": Tensor.clip,
+    "concat": lambda *arrays, axis: arrays[0].cat(*arrays[1:], dim=axis),
+    "conv": conv,
+    "cos": Tensor.cos,
+    "cumulative_max": lambda x, axis: x.cummax(axis)[0],
+    "cumulative_prod": along("cumprod"),
+    "cumulative_sum": along("cumsum"),
+    "diagonal": lambda x, offset: x.diagonal(offset, -2, -1),
+    "divide": Tensor.div,
+    "einsum": lambda *arrays, subscripts: Tensor.einsum(subscripts, *arrays),
+    "equal": lambda a, b: a == b,
+    "exp": Tensor.exp,
+    "flip": lambda x, axis: x.flip(axis),
+    "greater": lambda a, b: a > b,
+    "greater_equal": lambda a, b: a >= b,
+    "index": index,
+    "integer_pow": lambda x, n: x**n,
+    "less": lambda a, b: a < b,
+    "less_equal": lambda a, b: a <= b,
+    "log": Tensor.log,
+    "log_softmax": along("log_softmax"),
+    "logical_and": lambda a, b: a & b,
+    "logical_not": Tensor.logical_not,
+    "logical_or": lambda a, b: a | b,
+    "logsumexp": total("logsumexp"),
+    "matmul": lambda a, b: a @ b,
+    "maximum": Tensor.maximum,
+    "mean": reducing("mean"),
+    "minimum": Tensor.minimum,
+    "multiply": Tensor.mul,
+    "negative": Tensor.neg,
+    "not_equal": lambda a, b: a != b,
+    "outer": lambda a, b: a.unsqueeze(-1) * b,
+    "permute_dims": lambda x, axes: x.permute(axes) if axes else x,
+    "pow": Tensor.pow,
+    "prod": reducing("prod"),
+    "reshape": lambda x, shape: x.reshape(shape),
+    "scatter_add": scatter_add,
+    "sign": Tensor.sign,
+    "sin": Tensor.sin,
+    "softmax": along("softmax"),
+    "sort": lambda x, axis: x.sort(axis)[0],
+    "sqrt": Tensor.sqrt,
+    "stack": lambda *arrays, axis: Tensor.stack(*arrays, dim=axis),
+    "subtract": Tensor.sub,
+    "sum": reducing("sum"),
+    "take": take,
+    "take_along_axis": lambda x, indices, axis: x.gather(axis, indices),
+    "tan": Tensor.tan,
+    "tanh": Tensor.tanh,
+    "trace": lambda x, offset: x.diagonal(offset, -2, -1).sum(-1),
+    "tril": lambda x, k: x.tril(k),
+    "triu": lambda x, k: x.triu(k),
+    "where": lambda condition, a, b: condition.where(a, b),
+}
+
+
+class Lazy(kit.Way):
+    """Loops and branches are Python's; what they decide on is computed at once, the rest when it is read."""
+
+    name = "lazy"
+    ops = OPS
+    dtypes = ("float32",)
+    orders = (0, 1, 2)
+    hints = {"stride": 8}
+
+    def array(self, dtype, shape, entries):
+        """A scalar made of a scalar would be a constant, which is the same node wherever its value is the same."""
+        return Tensor(np.array(entries, dtype), dtype=DTYPES[dtype]).reshape(shape)
+
+    def entries(self, value):
+        array = value.numpy()
+        return array.dtype.name, array.shape, array.ravel().tolist()
+
+    def decide(self, value):
+        if time.monotonic() > self.until:
+            raise kit.Unsupported(
+                f"the loops of a point have {SECONDS:g} seconds here: every decision is computed by a kernel of its own"
+            )
+        return bool(value.item())
+
+    def differentiate(self, f, xs, weights, directions, modes):
+        self.until = time.monotonic() + SECONDS
+        outputs, slopes = self.derivatives(f, xs, weights, directions, modes)
+        computed = [value for value in (*outputs, *slopes) if isinstance(value, Tensor)]
+        if computed:
+            Tensor.realize(*computed)
+        return outputs, slopes
+
+    def derivatives(self, f, xs, weights, directions, modes):
+        outputs = f(*xs)
+        if not modes:
+            return outputs, []
+        terms = [(y * w).sum() for y, w in zip(outputs, weights) if w is not None]
+        found = sum(terms[1:], terms[0]) if terms else None
+        for _ in modes[:-1]:
+            first, *rest = [(s * v).sum() for s, v in zip(self.gradient(found, xs), directions)]
+            found = sum(rest, first)
+        return outputs, self.gradient(found, xs)
+
+    def gradient(self, y, xs):
+        """Zeros where `y` does not depend on an input: tinygrad raises there."""
+        reached = set() if y is None else set(y.uop.toposort())
+        active = [x for x in xs if x.uop in reached]
+        slopes = iter(y.gradient(*active)) if active else iter(())
+        return [next(slopes) if x.uop in reached else x.zeros_like() for x in xs]
+
+
+class Double(Lazy):
+    """The same in float64."""
+
+    name = "float64"
+    dtypes = ("float64",)
+
+
+class Interpreted(Lazy):
+    """The same without a compiler."""
+
+    name = "python"
+    dtypes = ("float64", "float32")
+
+
+if __name__ == "__main__":
+    kit.serve("tinygrad", version("tinygrad"), [Interpreted()] if os.environ["DEV"] == "PYTHON" else [Lazy(), Double()])
