@@ -10,7 +10,7 @@ from gradfuzz.cli.adapters import LANGUAGES
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
 from gradfuzz.cli.storage import STORE, installed
-from gradfuzz.errors import UsageError
+from gradfuzz.errors import GradfuzzError, UsageError
 
 __all__ = ["targets"]
 
@@ -76,6 +76,11 @@ def targets(
 
     if ways:
         rows = [abilities(oracle) for name in registry.installed() for oracle in registry.resolve(name)]
+        for name in registry.plug_ins():
+            try:
+                rows += [abilities(oracle) for oracle in registry.resolve(name, supervised=True)]
+            except GradfuzzError as error:
+                click.echo(f"Left out: {error}", err=True)
     else:
         rows = [asdict(row) for row in registry.available()]
     if form == "json":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from gradfuzz.errors import ProgramTypeError, UsageError
@@ -63,19 +63,27 @@ class Grid:
     """The situations in the order of the columns, the rows, and what they cover in words."""
 
     columns: tuple[str, ...]
-    rows: Callable[[], Sequence[GridRow]]
+    rows: Callable[..., Sequence[GridRow]]
+    """All rows. Where `names` is given it takes a collection of ops, and makes the rows about these alone."""
     tried: str
     together: frozenset[str] = frozenset()
     """The columns whose questions have several points, to be answered in one vectorized call."""
+    names: Callable[[], Sequence[str]] | None = None
+    """The ops that rows are about, where they are known without making the rows."""
+
+    def ops(self) -> list[str]:
+        """What rows are about, in their order."""
+        return list(dict.fromkeys(self.names() if self.names else (row.op for row in self.rows())))
 
     def about(self, ops: Sequence[str] | None = None) -> list[GridRow]:
         """All rows, or those about `ops`. `UsageError` for an op that has none."""
-        rows = list(self.rows())
-        known = sorted({row.op for row in rows})
-        for op in ops or ():
+        if ops is None:
+            return list(self.rows())
+        known = sorted(self.ops())
+        for op in ops:
             if op not in known:
                 raise UsageError(f"no row of this suite is about {op!r}; the ops are {', '.join(known)}")
-        return [row for row in rows if ops is None or row.op in ops]
+        return [row for row in (self.rows(ops) if self.names else self.rows()) if row.op in ops]
 
 
 _VECTORIZED = "vectorized"
@@ -95,9 +103,11 @@ _COLUMNS = (
 )
 
 
-def _linalg() -> Iterator[GridRow]:
+def _linalg(ops: Collection[str] | None = None) -> Iterator[GridRow]:
     seen: set[str] = set()
     for recipe in RECIPES:
+        if ops is not None and recipe.op not in ops:
+            continue
         for aspect in recipe.aspects:
             size = tuple(n + max(0, recipe.least - min(_SIZES[aspect])) for n in _SIZES[aspect])
             remarks = (
@@ -160,8 +170,10 @@ def _complex_column(op: str) -> tuple[Question, ...]:
     return tuple(question for recipe in COMPLEX_RECIPES if recipe.op == op for question in _complex_cell(recipe, both))
 
 
-def _complex() -> Iterator[GridRow]:
+def _complex(ops: Collection[str] | None = None) -> Iterator[GridRow]:
     for recipe in COMPLEX_RECIPES:
+        if ops is not None and recipe.op not in ops:
+            continue
         single = compose_complex(Plain(), recipe, (), _complex_size(recipe))
         lines = to_text(single.program).splitlines()[1:-1]
         use = "; ".join(line.strip() for line in lines if "complex(a_re" not in line and "complex(b_re" not in line)
@@ -209,8 +221,10 @@ _TENSOR_SITUATIONS = (
 )
 
 
-def _tensor() -> Iterator[GridRow]:
+def _tensor(ops: Collection[str] | None = None) -> Iterator[GridRow]:
     for recipe in TENSOR_RECIPES:
+        if ops is not None and recipe.op not in ops:
+            continue
         single = compose_tensor(Plain(), recipe, _fitting(recipe, _TENSOR_SITUATIONS[0])[0])
         lines = to_text(single.program).splitlines()[1:-1]
         use = lines[0].strip().removeprefix("y = ") if len(lines) == 1 else "; ".join(map(str.strip, lines)).replace(":;", ":")
@@ -242,26 +256,29 @@ def _tensor_cell(recipe: TensorRecipe, situation: _TensorSituation) -> Iterator[
 GRIDS: dict[str, Grid] = {
     "linalg": Grid(
         _COLUMNS,
-        lambda: list(_linalg()),
+        lambda ops=None: list(_linalg(ops)),
         "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all four mixes of modes; "
         "broadcast: b without batch axes, a without, and both stretched; "
         "complex: what the suite complex asks of the op on a batch, in both modes, in its first line; vectorized: the 2-D program for two instances in one "
         "call, by vjp and by jvp, where a way has such calls.",
         frozenset({_VECTORIZED}),
+        lambda: [recipe.op for recipe in RECIPES],
     ),
     "complex": Grid(
         (*("single" if situation.title == "2-D" else situation.title for situation in _SITUATIONS), _VECTORIZED),
-        lambda: list(_complex()),
+        lambda ops=None: list(_complex(ops)),
         "complex scalars and 3x3 matrices with a heavy diagonal, made of real and imaginary parts; the other columns as in the suite linalg.",
         frozenset({_VECTORIZED}),
+        lambda: [recipe.op for recipe in COMPLEX_RECIPES],
     ),
     "tensor": Grid(
         (*(situation.title for situation in _TENSOR_SITUATIONS), _VECTORIZED),
-        lambda: list(_tensor()),
+        lambda ops=None: list(_tensor(ops)),
         "arrays of 2x3, 1x1, 2x1x2x3, and 0x3 or 2x0 (conv: 2x1x4, 1x1x1, 1x2x3x3, 0x1x4); broadcast: the other operand a scalar, with fewer axes, "
         "with an axis of 1, with an axis more; ties: few different entries, and all equal; second order in all four mixes of modes; vectorized: as in the "
         "suite linalg.",
         frozenset({_VECTORIZED}),
+        lambda: [recipe.op for recipe in TENSOR_RECIPES],
     ),
     "vectorize": Grid(
         SITUATIONS,

@@ -17,7 +17,7 @@ from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialects import DIALECTS, Exhibit, dialect
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.foreign.shipped import ADAPTERS
-from gradfuzz.oracles.registry import LIBRARIES
+from gradfuzz.oracles.registry import LIBRARIES, plugged_in
 from gradfuzz.oracles.script_verdict import ENDING, as_pytest
 from gradfuzz.oracles.target_name import TargetName
 
@@ -51,10 +51,10 @@ def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
 def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
     """A standalone script that asks `target` about `specimen` at the point of `case`, and exits with 1 while the answer is wrong.
 
-    It needs the target's library, NumPy and mpmath; for the engine and its mutants gradfuzz itself. Empty for a target whose library writes none.
+    It needs the target's library, NumPy and mpmath; for the engine, its mutants and plug-ins gradfuzz itself. Empty for a target whose library writes none.
     """
     base = TargetName.of(target.name).library
-    if base in _OWN:
+    if base in _OWN or plugged_in(base) is not None:
         question = specimen.question([] if target.together else [case.point.inputs])
         return own_script(question, target.name, specimen.place if target.together else 0)
     shown, dtypes = exhibit(specimen, case, target), case.kind is Class.WRONG_DTYPE

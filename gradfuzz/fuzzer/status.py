@@ -16,7 +16,7 @@ from gradfuzz.fuzzer.showcase import relative_error
 from gradfuzz.fuzzer.specimen import Specimen
 from gradfuzz.oracles.base import Answer, Oracle, Question
 
-__all__ = ["status"]
+__all__ = ["asked_columns", "confirmed", "in_words", "status"]
 
 _WORDS: dict[Verdict, str] = {
     Verdict.DISAGREE: "wrong",
@@ -54,7 +54,7 @@ def status(
     for them; where a target has no other ways, in all columns.
     """
     grid = GRIDS[suite]
-    asked = {oracle: columns for oracle in oracles if (columns := _columns(oracle, oracles, grid))}
+    asked = {oracle: columns for oracle in oracles if (columns := asked_columns(oracle, oracles, grid))}
     if not asked:
         raise UsageError(
             f"the suite {suite} is about several points answered in one vectorized call, and {target} has no such calls"
@@ -91,8 +91,8 @@ def _left_out(oracles: Sequence[Oracle], asked: Collection[Oracle]) -> list[str]
     return [f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."] if names else []
 
 
-def _columns(oracle: Oracle, oracles: Sequence[Oracle], grid: Grid) -> frozenset[str]:
-    """The columns in which an oracle is asked."""
+def asked_columns(oracle: Oracle, oracles: Sequence[Oracle], grid: Grid) -> frozenset[str]:
+    """The columns in which an oracle is asked, beside the others of its target."""
     if oracle.variant and not all(other.variant for other in oracles):
         return frozenset()
     if all(other.together for other in oracles):
@@ -127,7 +127,7 @@ def _answered(oracle: Oracle, row: GridRow, grid: Grid, columns: frozenset[str])
 
 
 def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, list[Answer]]) -> _Cell:
-    found = [(q, k, case) for q in questions for k, case in enumerate(_cases(oracle, q, answers.get(id(q))))]
+    found = [(q, k, case) for q in questions for k, case in enumerate(confirmed(oracle, q, answers.get(id(q))))]
     if not found:
         return _Cell("")
     word = min((_WORDS[case.verdict] for *_, case in found), key=_ORDER.index)
@@ -138,11 +138,11 @@ def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, l
     question, place, case = next(entry for entry in same if relative_error(entry[2]) >= _AS_BAD * most)
     by = dict.fromkeys(", ".join(told.question.modes) for told in (case, *(other for *_, other in same)))
     specimen = Specimen.of(question, place, together=oracle.together)
-    return _Cell(word, _said(case), tuple(by), case.references, lambda: reproducer(specimen, case, oracle))
+    return _Cell(word, in_words(case), tuple(by), case.references, lambda: reproducer(specimen, case, oracle))
 
 
-def _cases(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[Case]:
-    """The verdicts. What is not plain agreement is asked of both references; what is wrong then is asked again, alone."""
+def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[Case]:
+    """The verdicts; `answers` None: the oracle cannot be asked. What is not plain agreement is asked of both references; what is wrong then is asked again, alone."""
     if answers is None:
         nothing = Answer("unsupported", message=oracle.supports(question) or "")
         return jury().cases(oracle.name, question, [nothing] * len(question.points))
@@ -159,8 +159,8 @@ def _reason(case: Case) -> str:
     return case.message or case.answer.message or (case.reason.value if case.reason else "")
 
 
-def _said(case: Case) -> str:
-    """What goes below the table: the exception, or the entry that is off most."""
+def in_words(case: Case) -> str:
+    """What there is to say about an answer that is wrong: the exception, or the entry that is off most."""
     if case.verdict is Verdict.CRASHED:
         return f"{_reason(case).rstrip('.')}."
     kind = case.kind.value if case.kind else "wrong"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gradfuzz.oracles.foreign.process import Limits
     from gradfuzz.oracles.plugins import Plugin
 
-__all__ = ["LIBRARIES", "Available", "available", "installed", "names", "plugged_in", "references", "resolve"]
+__all__ = ["LIBRARIES", "Available", "available", "installed", "names", "plug_ins", "plugged_in", "references", "resolve"]
 
 LIBRARIES: dict[str, str] = {
     "jax": "gradfuzz.oracles.jax",
@@ -105,12 +105,11 @@ def names() -> list[str]:
     """Every name that `resolve` takes, but for the single ways into a library and the systematic mutants."""
     from gradfuzz.oracles.mutants import MUTANTS
 
-    plugged = dict.fromkeys(plugin.name for plugin in plugins.found(_TAKEN) if not plugin.problem)
     return [
         "engine",
         *LIBRARIES,
         *ADAPTERS,
-        *plugged,
+        *plug_ins(),
         *(f"mutant:{m.id}" for m in MUTANTS),
         *(f"mutant:{m.alias}" for m in MUTANTS),
     ]
@@ -148,6 +147,11 @@ def _ways(library: str, *, supervised: bool) -> list[Oracle]:
     module = importlib.import_module(LIBRARIES[library])
     ways: list[Oracle] = module.ways()
     return ways
+
+
+def plug_ins() -> list[str]:
+    """The names of the plug-ins that may be asked, which does not mean that they can be loaded."""
+    return list(dict.fromkeys(plugin.name for plugin in plugins.found(_TAKEN) if not plugin.problem))
 
 
 def plugged_in(library: str) -> Plugin | None:
