@@ -1,6 +1,7 @@
 // Swift's _Differentiation: scalar programs with loops, by reverse mode. One file: the protocol, and the writer of programs.
 //
-// Written after Swift's documentation; no compiler has seen it. `gradfuzz targets check` tells what is wrong with it. With a toolchain of swift.org:
+// Written after Swift's documentation; no compiler has seen it. That gradfuzz asks what is read here, and understands what is written here, is tested by the
+// conversation tests/data/swift_conversation.txt. `gradfuzz targets check` tells what is wrong with the rest. With a toolchain of swift.org:
 //
 //     swiftc -O swift_adapter.swift -o swift_adapter && gradfuzz sweep cmd:./swift_adapter --family loops
 //
