@@ -60,9 +60,9 @@ def check_program(
     return check_question(question, list({way.name: way for way in oracles}.values()))
 
 
-def check_question(question: Question, oracles: Sequence[Oracle]) -> Check:
-    """The same for a question that is already put."""
-    jury = Jury(trip_limit=TRIP_LIMIT)
+def check_question(question: Question, oracles: Sequence[Oracle], jury: Jury | None = None) -> Check:
+    """The same for a question that is already put. Who asks several that have one truth passes the `jury` that remembers it."""
+    jury = jury or Jury(trip_limit=TRIP_LIMIT)
     by_oracle: list[list[Case]] = []
     for way in oracles:
         refusal = way.supports(question)

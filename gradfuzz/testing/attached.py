@@ -3,32 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-__all__ = ["reference", "reference_of"]
+from gradfuzz.errors import UsageError
+
+__all__ = ["Exact", "reference", "reference_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ATTRIBUTE = "__gradfuzz_reference__"
 
 
-def reference(truth: Callable[..., Any]) -> Callable[[F], F]:
-    """Says what a function computes exactly: `check_gradient` then asks `truth` for the derivative instead of working it out.
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """What a function computes, or what its gradient is, exactly: one of the two. Called with a function it attaches itself."""
 
-        @reference(exact)
-        def f(x): ...
+    function: Callable[..., Any] | None = None
+    gradient: Callable[..., Any] | None = None
 
-    `truth` takes the same arguments.
-    """
-
-    def attach(f: F) -> F:
-        setattr(f, _ATTRIBUTE, truth)
+    def __call__(self, f: F) -> F:
+        """Attaches itself to `f`, which is returned."""
+        try:
+            setattr(f, _ATTRIBUTE, self)
+        except AttributeError:
+            raise UsageError(f"{f!r} takes no attribute; pass the reference to the assertion instead, as reference=") from None
         return f
 
-    return attach
+
+def reference(function: Callable[..., Any] | None = None, *, gradient: Callable[..., Any] | None = None) -> Exact:
+    """Says what a function computes exactly, where nothing can work it out or something else is meant by its gradient.
+
+        @reference(exact)                   exact(*args) is the function, written so that it can be traced or differenced
+        @reference(gradient=exact_gradient) exact_gradient(*args) is its gradient in closed form
+
+    Both take the arguments of the function that is checked, in float64. A gradient returns one array, or a tuple where several arguments are
+    differentiated; where the function returns anything but one scalar it is called with the cotangent as one more argument, and returns the
+    vector-Jacobian product. What comes of it is both a decorator and what `check_gradient(..., reference=...)` takes.
+    """
+    if (function is None) == (gradient is None):
+        raise UsageError("a reference is one of two: the exact function, or gradient= the exact gradient")
+    return Exact(function, gradient)
 
 
-def reference_of(f: Callable[..., Any]) -> Callable[..., Any] | None:
+def reference_of(f: Callable[..., Any]) -> Exact | None:
     """The reference that a function carries; None where it has none."""
-    found: Callable[..., Any] | None = getattr(f, _ATTRIBUTE, None)
-    return found
+    found = getattr(f, _ATTRIBUTE, None)
+    return found if isinstance(found, Exact) else None

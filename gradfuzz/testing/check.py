@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from gradfuzz.oracles.base import Mode
+import numpy as np
+
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.asking import inputs_named, points_of, programs_of
+from gradfuzz.fuzzer.checking import check_question
+from gradfuzz.fuzzer.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.questions import weighted_question
+from gradfuzz.oracles.base import Array, Mode, Precision
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.interpret import TRIP_LIMIT
+from gradfuzz.programs.pairs import in_pairs
 from gradfuzz.programs.syntax import Program
-from gradfuzz.testing.measured import Measured
+from gradfuzz.testing.attached import Exact, reference_of
+from gradfuzz.testing.framework import FrameworkName, first_line
+from gradfuzz.testing.measured import InconclusiveError, InconclusiveWarning, Measured, Method, Nearby
+from gradfuzz.testing.measuring import FACTORS, Asked, Inquiry, combinations
+from gradfuzz.testing.mismatch import GradientMismatch, told
+from gradfuzz.testing.subject import Subject, subject_of
 
 __all__ = ["check_gradient", "check_program", "measure_gradient"]
+
+_BOTH: tuple[Mode, ...] = ("rev", "fwd")
 
 
 def check_gradient(
@@ -20,31 +40,70 @@ def check_gradient(
     order: int = 1,
     modes: Sequence[Mode] | Mode | None = None,
     grad: Callable[..., Any] | None = None,
-    reference: Callable[..., Any] | None = None,
-    framework: str | None = None,
+    reference: Callable[..., Any] | Exact | None = None,
+    framework: FrameworkName | None = None,
     target: str | None = None,
     strict: bool = False,
-    seed: int = 0,
 ) -> None:
-    """Raises `GradientMismatch` where a derivative of `f` is wrong at `args`; warns with `InconclusiveWarning` where nobody can tell."""
-    raise NotImplementedError
+    """Raises `GradientMismatch` where a derivative of `f` at `args` is wrong; returns None where all are right.
+
+    `f` is a function of JAX, Torch or HIPS autograd (a custom gradient, a jitted function, an `autograd.Function` or its `apply`), a NumPy
+    function whose gradient `grad` was written by hand, or a `Program`, asked of `target`. Whose function it is, is seen from the arguments or
+    from what its code names, unless `framework` says so.
+
+    Arguments are arrays, numbers, or nested dicts, lists and tuples of them. The dtype of the float arrays is the precision that is judged: NumPy
+    arrays are handed to JAX and Torch in their dtype, float64 ones to JAX with 64-bit types switched on for the call; plain Python floats
+    take the dtype of the arrays, or float64. A complex argument z is judged by its parts, z.real and z.imag, so both conventions of complex
+    gradients are met by the frameworks themselves.
+
+    `wrt` names arguments (or numbers them) to differentiate by; None means all floats. Every derivative up to `order` is checked, in each
+    sequence of `modes` ("rev", "fwd"); None means all that the function has, and one that it lacks is left out. A mode asked for by name must be there.
+
+    `grad` takes the arguments of `f` and returns the gradient, a tuple of them where `wrt` has several; where `f` returns anything but one
+    scalar it takes the cotangent as one more argument, in the form of f's result, and returns the vector-Jacobian product. The gradient by a complex z
+    is dL/d(z.real) + i dL/d(z.imag).
+
+    `reference` is the exact function, or `gradfuzz.reference(gradient=...)`; without one the truth is worked out (see `measure_gradient`).
+
+    Where nobody can tell, the gradient is not found wrong: an `InconclusiveWarning` says why, or with `strict` an `InconclusiveError`. What `f` itself
+    raises is not caught. `UsageError` says that the question makes no sense.
+    """
+    if isinstance(f, Program):
+        if target is None:
+            raise UsageError("a program has no derivative of its own; name who is asked for it, as in target='torch'")
+        names = [p.name for p in f.params]
+        point = dict(zip(names, args, strict=False))
+        chosen = (
+            None
+            if wrt is None
+            else [names[w] if isinstance(w, int) else w for w in ([wrt] if isinstance(wrt, (str, int)) else wrt)]
+        )
+        check_program(f, target, point, wrt=chosen, order=order, modes=modes, strict=strict)
+        return
+    measured, failure = _measured(f, args, wrt, order, modes, grad, reference, framework)
+    if failure is not None and not measured.modes:
+        raise failure
+    _say(measured, failure, strict)
 
 
 def measure_gradient(
-    f: Callable[..., Any] | Program,
+    f: Callable[..., Any],
     /,
     *args: Any,
     wrt: Sequence[str | int] | str | int | None = None,
     order: int = 1,
     modes: Sequence[Mode] | Mode | None = None,
     grad: Callable[..., Any] | None = None,
-    reference: Callable[..., Any] | None = None,
-    framework: str | None = None,
-    target: str | None = None,
-    seed: int = 0,
+    reference: Callable[..., Any] | Exact | None = None,
+    framework: FrameworkName | None = None,
 ) -> Measured:
-    """The same as a result, never raising for what `f` does."""
-    raise NotImplementedError
+    """What `check_gradient` judges by, as a result; it raises for a question that makes no sense (`UsageError`), never for what `f` does.
+
+    `method` says where the truth comes from: "traced" (the function as a program, its derivative proved by interval arithmetic and
+    confirmed by differences in hundreds of bits), "reference" (given with the function), "complex step" or "Richardson" (measured on the function
+    itself in float64, with an error estimate).
+    """
+    return _measured(f, args, wrt, order, modes, grad, reference, framework)[0]
 
 
 def check_program(
@@ -52,11 +111,201 @@ def check_program(
     target: str,
     /,
     *points: Mapping[str, Any],
-    precision: str = "float64",
+    precision: Precision = "float64",
     wrt: Sequence[str] | None = None,
     order: int = 1,
     modes: Sequence[Mode] | Mode | None = None,
     strict: bool = False,
 ) -> None:
-    """Raises `GradientMismatch` where `target` is wrong about `program` at one of `points`."""
-    raise NotImplementedError
+    """Raises `GradientMismatch` where `target` is wrong about the derivatives of `program` at one of `points`, each a mapping of inputs.
+
+    `program` is a program or its text: a `def`, a file, or a bare loop body. `target` is a name as the command line knows it ("torch", "jax:scan",
+    "cmd:..."); all ways into a library are asked. Inputs that are not named take defaults. `order`, `modes` and `strict` are those of `check_gradient`.
+    """
+    programs = [in_pairs(program)] if isinstance(program, Program) else [p for _, p in programs_of(program, inputs=[*points])]
+    asked_modes = _modes(modes)
+    for one in programs:
+        given = [{name: np.asarray(value) for name, value in point.items()} for point in points]
+        at = points_of(one, given, precision)
+        names = tuple(inputs_named(one, wrt)) if wrt is not None else tuple(p.name for p in one.params if p.type.is_float)
+        jury = Jury(trip_limit=TRIP_LIMIT)
+        unclear: Measured | None = None
+        answered = False
+        for steps in combinations(order, asked_modes):
+            question = weighted_question(one, at, precision, steps)
+            for name in names:
+                if name not in question.wrt:
+                    raise UsageError(f"wrt={name!r} names no float input; the program has {', '.join(question.wrt) or 'none'}")
+            question = replace(question, wrt=names, directions={name: question.directions[name] for name in names})
+            for case in check_question(question, resolve(target, supervised=True), jury).cases:
+                answered = answered or case.verdict is not Verdict.UNSUPPORTED
+                measured = _of_program(case)
+                if measured.wrong:
+                    raise GradientMismatch(told(measured), measured)
+                if case.verdict is Verdict.INCONCLUSIVE:
+                    unclear = unclear or measured
+        if not answered:
+            raise UsageError(f"{target} cannot be asked about this program in these modes: {case.message}")
+        if unclear is not None:
+            _say(unclear, None, strict)
+
+
+def _modes(modes: Sequence[Mode] | Mode | None) -> tuple[Mode, ...]:
+    chosen = _BOTH if modes is None else (modes,) if isinstance(modes, str) else tuple(modes)
+    for mode in chosen:
+        if mode not in _BOTH:
+            raise UsageError(f"modes={modes!r}: a mode is 'rev' or 'fwd'")
+    return chosen
+
+
+def _say(measured: Measured, failure: Exception | None, strict: bool) -> None:
+    """Raises or warns where a measurement is not right."""
+    if measured.wrong:
+        raise GradientMismatch(told(measured), measured) from failure
+    if measured.verdict is Verdict.UNSUPPORTED:
+        raise UsageError(measured.reason)
+    if measured.verdict is Verdict.INCONCLUSIVE:
+        if strict:
+            raise InconclusiveError(told(measured))
+        warnings.warn(told(measured), InconclusiveWarning, stacklevel=3)
+
+
+def _measured(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    wrt: Sequence[str | int] | str | int | None,
+    order: int,
+    modes: Sequence[Mode] | Mode | None,
+    grad: Callable[..., Any] | None,
+    reference: Callable[..., Any] | Exact | None,
+    framework: FrameworkName | None,
+) -> tuple[Measured, Exception | None]:
+    """The measurement, and what the function or its derivative raised."""
+    if order < 1:
+        raise UsageError(f"order={order}: the order of a derivative is 1 or more")
+    asked_modes = _modes(modes)
+    subject = subject_of(f, args, wrt, grad, framework)
+    given = reference if isinstance(reference, Exact) else Exact(function=reference) if reference is not None else reference_of(f)
+    exact = None
+    if given is not None and given.function is not None:
+        exact = subject_of(given.function, args, wrt, lambda *_: None, None)
+    blank = Measured(Verdict.INCONCLUSIVE, subject.label, subject.framework.name, subject.precision)
+    try:
+        inquiry = Inquiry(subject, exact, given)
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a function raises is what there is to say
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        return replace(blank, verdict=Verdict.CRASHED, kind=Class.ERROR, reason=reason), error
+    left_out: dict[tuple[Mode, ...], str] = {}
+    found: list[Asked] = []
+    for steps in combinations(order, asked_modes):
+        asked = inquiry.ask(steps)
+        if asked.case.verdict is Verdict.UNSUPPORTED:
+            left_out[steps] = asked.case.message
+            if modes is not None:
+                raise UsageError(
+                    f"{subject.label} was asked in the modes {', '.join(steps)}, which it does not have: {asked.case.message}"
+                )
+            continue
+        found.append(asked)
+        if asked.case.verdict in (Verdict.DISAGREE, Verdict.CRASHED):
+            break
+    reasons = dict.fromkeys(message for steps, message in left_out.items() if len(steps) == order)
+    if not any(len(a.case.question.modes) == order for a in found) and not any(_wrong(a.case) for a in found):
+        reason = f"{subject.label} cannot be differentiated {order} times: {'; '.join(reasons)}"
+        return replace(blank, verdict=Verdict.UNSUPPORTED, reason=reason, left_out=left_out), None
+    decisive = min(found, key=_rank)
+    measured = _of_function(decisive, subject, inquiry)
+    if measured.wrong and measured.worst is not None:
+        measured = replace(measured, nearby=tuple(_nearby(decisive, subject, inquiry)))
+    modes_asked = tuple(a.case.question.modes for a in found)
+    return replace(measured, asked=modes_asked, left_out=left_out), inquiry.oracle.failure
+
+
+def _wrong(case: Case) -> bool:
+    return case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
+
+
+def _rank(asked: Asked) -> tuple[int, float]:
+    """What is wrong first, then what cannot be told, then the largest error."""
+    verdicts = (Verdict.DISAGREE, Verdict.CRASHED, Verdict.INCONCLUSIVE, Verdict.CONVENTION, Verdict.AGREE)
+    return verdicts.index(asked.case.verdict), -(asked.case.error_over_allowed or 0.0)
+
+
+def _of_program(case: Case) -> Measured:
+    names = dict(zip(case.question.wrt, case.question.wrt, strict=True))
+    return _from_case(case, case.question.program.name, case.oracle, names, 1.0, "traced")
+
+
+def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
+    names = dict(zip(asked.case.question.wrt, (subject.inputs[k].name for k in subject.wrt), strict=True))
+    measured = _from_case(asked.case, subject.label, subject.framework.name, names, inquiry.scale, asked.method)
+    return replace(measured, untraced=inquiry.untraced)
+
+
+def _from_case(case: Case, function: str, framework: str, names: Mapping[str, str], scale: float, method: Method) -> Measured:
+    """A case with the names of the arguments; the cotangent `scale` is divided out."""
+    truth = case.truth
+
+    def renamed(arrays: Mapping[str, Array], factor: float = 1.0 / scale) -> dict[str, Array]:
+        return {names[name]: np.asarray(a, np.float64) * factor for name, a in arrays.items() if name in names}
+
+    known = truth is not None and truth.status == "ok"
+    worst = None if case.worst is None else (names.get(case.worst[0], case.worst[0]), case.worst[1])
+    return Measured(
+        case.verdict,
+        function,
+        framework,
+        case.question.precision,
+        modes=case.question.modes,
+        method=method,
+        kind=case.kind,
+        reason=_reason(case),
+        expected=renamed(truth.gradient) if truth is not None and known else {},
+        got=renamed(case.answer.gradient),
+        bound=renamed(truth.bounds, 1.0 / abs(scale)) if truth is not None and known else {},
+        allowed=renamed(case.allowed, 1.0 / abs(scale)),
+        worst=worst,
+        worst_expected=None
+        if case.expected is None
+        else case.expected / (scale if worst and worst[0] in names.values() else 1.0),
+        worst_got=None if case.got is None else case.got / (scale if worst and worst[0] in names.values() else 1.0),
+        ratio=case.ratio,
+        error_over_allowed=case.error_over_allowed,
+        references=case.references,
+        conventions=case.conventions,
+    )
+
+
+def _reason(case: Case) -> str:
+    told = case.reason.value if case.reason is not None else ""
+    message = case.message.partition(": ")[2] if case.message.startswith(("references: ", "kink: ", "domain: ")) else case.message
+    return f"{told}: {message}" if told and message else told or message
+
+
+def _nearby(decisive: Asked, subject: Subject, inquiry: Inquiry) -> list[Nearby]:
+    """The worst entry at the other points."""
+    case = decisive.case
+    if case.worst is None or case.worst[0] not in case.question.wrt:
+        return []
+    place = case.question.wrt.index(case.worst[0])
+    index = case.worst[1]
+    result = []
+    for factor in FACTORS:
+        other = inquiry.ask(case.question.modes, factor).case
+        name = other.question.wrt[place]
+        got = other.answer.gradient.get(name)
+        known = other.truth is not None and other.truth.status == "ok"
+        expected = other.truth.gradient[name][index] / inquiry.scale if known and other.truth is not None else None
+        at = float(np.asarray(other.point.inputs[name])[index])
+        shaped = got is not None and np.shape(got) == np.shape(other.point.inputs[name])
+        result.append(
+            Nearby(
+                at,
+                None if expected is None else float(expected),
+                float(np.asarray(got)[index]) / inquiry.scale if shaped else None,
+                other.verdict,
+            )
+        )
+    return result

@@ -38,8 +38,10 @@ class Measured:
     """The verdict on a gradient at one point, in the modes asked: of several the one that decides.
 
     `expected` and `got` have one array per differentiated argument, under the argument's name; `bound` the error of `expected`, `allowed` what
-    rounding may do to `got`, bound included; all are empty where there is no truth. `worst` names the entry that decides (argument, index), `ratio`
-    is got / expected there and `error_over_allowed` its error in units of what is allowed.
+    rounding may do to `got`, bound included; all are empty where there is no truth. Of a function that returns one scalar they are its gradient; of any other
+    the gradient of the sum of its outputs, each entry times a weight that is drawn once and for all. `worst` names the entry that decides
+    (argument, index); `worst_expected` and `worst_got` are its numbers (at a kink the nearest legal one), `ratio` is got / expected there and
+    `error_over_allowed` its error in units of what is allowed.
     """
 
     verdict: Verdict
@@ -55,9 +57,13 @@ class Measured:
     bound: Mapping[str, Array] = field(default_factory=dict)
     allowed: Mapping[str, Array] = field(default_factory=dict)
     worst: tuple[str, tuple[int, ...]] | None = None
+    worst_expected: float | None = None
+    worst_got: float | None = None
     ratio: float | None = None
     error_over_allowed: float | None = None
     references: tuple[str, ...] = ()
+    conventions: tuple[str, ...] = ()
+    """The rows of the ledger of conventions (`gradfuzz targets conventions`) that the function meets at the point."""
     nearby: tuple[Nearby, ...] = ()
     untraced: str = ""
     """Why the function could not be traced, where it could not."""

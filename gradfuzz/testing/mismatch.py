@@ -1,10 +1,23 @@
-"""The assertion that fails."""
+"""The assertion that fails, and what it says."""
 
 from __future__ import annotations
 
-from gradfuzz.testing.measured import Measured
+from collections.abc import Iterator
 
-__all__ = ["GradientMismatch"]
+from gradfuzz.fuzzer.finding import Class, Verdict
+from gradfuzz.fuzzer.judge import check_name
+from gradfuzz.reports.numbers import bound, factor, number, pair, ratio, where
+from gradfuzz.reports.words import MALFORMED, explanation
+from gradfuzz.testing.measured import Measured, Nearby
+
+__all__ = ["GradientMismatch", "told"]
+
+_METHODS = {
+    "traced": "the function as a program",
+    "complex step": "complex steps of the function in float64",
+    "Richardson": "differences of the function, extrapolated",
+    "reference": "the reference that came with the function",
+}
 
 
 class GradientMismatch(AssertionError):  # noqa: N818 - it is no error of gradfuzz, and reads as what it is
@@ -13,3 +26,84 @@ class GradientMismatch(AssertionError):  # noqa: N818 - it is no error of gradfu
     def __init__(self, message: str, measured: Measured | None = None) -> None:
         super().__init__(message)
         self.measured = measured
+
+
+def told(measured: Measured) -> str:
+    """A measurement in words: what is wrong or why nobody can tell, the entry that decides on both sides, what is allowed and why."""
+    return "\n".join(_lines(measured))
+
+
+def _lines(m: Measured) -> Iterator[str]:
+    yield _headline(m)
+    asked = f"{check_name(m.modes)}, {m.precision}, {m.framework}"
+    if m.verdict is Verdict.CRASHED:
+        yield f"  {m.reason}"
+        yield f"  asked: {asked}"
+        return
+    if m.reason:
+        yield f"  {m.reason}"
+    if m.worst is not None and m.worst_expected is not None and m.worst_got is not None and m.kind not in MALFORMED:
+        yield from _numbers(m)
+    yield f"  asked     {asked}"
+    if m.method is not None and m.expected:
+        yield f"  truth     {_source(m)}"
+    if m.nearby and m.worst is not None:
+        yield from _around(m)
+
+
+def _headline(m: Measured) -> str:
+    what = f"the derivative of {m.function}" if m.order < 2 else f"the derivative of order {m.order} of {m.function}"
+    if m.verdict is Verdict.INCONCLUSIVE:
+        return f"{what} could be found neither right nor wrong"
+    if m.verdict is Verdict.CRASHED:
+        return f"{what} raises an error"
+    if m.kind is Class.WRONG_PRIMAL:
+        return f"the value of {m.function} changes when it is differentiated"
+    name = f" by {where(*m.worst)}" if m.worst is not None and m.kind not in MALFORMED else ""
+    kind = f"{m.kind.value}: {explanation(m.kind)}" if m.kind is not None else "wrong"
+    return f"{what}{name} is wrong ({kind})"
+
+
+def _numbers(m: Measured) -> Iterator[str]:
+    assert m.worst is not None, "only an entry has numbers"
+    assert m.worst_expected is not None, "only an entry has numbers"
+    assert m.worst_got is not None, "only an entry has numbers"
+    name, index = m.worst
+    wrong = m.verdict is Verdict.DISAGREE
+    expected, got = pair(m.worst_expected, m.worst_got, agree=not wrong)
+    error = f" ({bound(float(m.bound[name][index]))})" if name in m.bound else ""
+    yield f"  expected  {expected}{error}"
+    yield f"  got       {got}" + (f", {ratio(m.ratio)} times as much" if m.ratio is not None and wrong else "")
+    if name in m.allowed and m.error_over_allowed is not None:
+        yield (
+            f"  allowed   {number(float(m.allowed[name][index]), 2)}: what rounding to {m.precision} may do here; the error is "
+            f"{factor(m.error_over_allowed)} times that"
+        )
+
+
+def _source(m: Measured) -> str:
+    by = f", by {' and '.join(m.references)}" if m.references and m.method == "traced" else ""
+    why = f"; it could not be traced: {m.untraced}" if m.untraced and m.method in ("complex step", "Richardson") else ""
+    return f"{_METHODS[m.method or 'traced']}{by}{why}"
+
+
+def _around(m: Measured) -> Iterator[str]:
+    assert m.worst is not None, "only an entry is shown near by"
+    yield f"  near by, at other {where(*m.worst)}:"
+    rows = [_row(n) for n in m.nearby]
+    widths = [max(len(row[k]) for row in rows) for k in range(3)]
+    for row in rows:
+        at, expected, got = (text.rjust(width) for text, width in zip(row, widths, strict=False))
+        yield f"    {at}   expected {expected}   got {got}   {row[3]}"
+
+
+_VERDICTS = {Verdict.AGREE: "right", Verdict.DISAGREE: "wrong", Verdict.CRASHED: "raises", Verdict.CONVENTION: "a convention"}
+
+
+def _row(n: Nearby) -> tuple[str, str, str, str]:
+    agree = n.verdict is Verdict.AGREE
+    expected = "-" if n.expected is None else number(n.expected)
+    got = "-" if n.got is None else number(n.got)
+    if n.expected is not None and n.got is not None:
+        expected, got = pair(n.expected, n.got, agree=agree)
+    return number(n.at), expected, got, _VERDICTS.get(n.verdict, "unclear")

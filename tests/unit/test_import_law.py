@@ -21,7 +21,6 @@ LAW: dict[str, tuple[str, ...]] = {
     "oracles": ("errors", "programs", "engine"),
     "adapters": ("errors", "programs", "engine", "oracles"),
     "fuzzer": ("errors", "programs", "engine", "strategies", "oracles"),
-    "testing": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer"),
     "reports": (
         *("errors", "programs", "oracles.base"),
         *(
@@ -34,7 +33,9 @@ LAW: dict[str, tuple[str, ...]] = {
             "fuzzer.score",
         ),
     ),
+    "testing": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "reports.numbers", "reports.words"),
     "cli": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "testing", "reports"),
+    "pytest_plugin": ("errors", "strategies", "oracles", "fuzzer", "reports", "cli.reporting", "hypothesis_plugin"),
 }
 """Room: what it may import, beside itself."""
 
@@ -45,7 +46,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "flint": ("oracles/",),
     "ml_dtypes": ("programs/precision",),
     "mpmath": ("oracles/",),
-    "hypothesis": ("strategies/", "fuzzer/"),
+    "hypothesis": ("strategies/", "fuzzer/", "pytest_plugin/options"),
     "jinja2": ("reports/",),
     "markupsafe": ("reports/",),
     "msgspec": ("fuzzer/", "oracles/foreign/"),
@@ -53,6 +54,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "click": ("cli",),
     "rich_click": ("cli",),
     "autograd": ("adapters/autograd", "testing/autograd"),
+    "pytest": ("pytest_plugin/",),
 }
 """Library: where its import may stand (a prefix of the path inside the package)."""
 

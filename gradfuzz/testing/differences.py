@@ -1,0 +1,117 @@
+"""One slope of a function of one number that can only be evaluated in machine floats, with an honest bound for its error.
+
+The slope at 0 is Richardson's extrapolation of central differences (scipy.differentiate.derivative), begun at steps of several scales. Its bound has
+what two successive extrapolations differ by, what rounding the values costs at the last step, and how far the best of the scales is from the
+others in excess of what they claim. Where the slopes to either side do not come together as the step shrinks there is a kink, and both are
+extrapolated from their own side.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.differentiate import derivative
+
+__all__ = ["Slope", "slope"]
+
+_STEPS = (2.0**-2, 2.0**-7, 2.0**-14)
+"""The scales at which differences begin, in units of the input's size: the first loses least to rounding, the last sees least of what is far away."""
+
+_SAFETY = 8.0
+"""The bound is so many times what two extrapolations differ by."""
+
+_ITERATIONS = 8
+
+_CLOSER = (2.0**-8, 2.0**-12, 2.0**-16)
+"""Where the slopes to either side are compared, in units of the input's size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """A slope and its bound; at a kink those to the left and to the right, else both are the slope."""
+
+    value: float
+    bound: float
+    left: float
+    right: float
+
+    @property
+    def kink(self) -> bool:
+        return self.left != self.right
+
+
+def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | None:
+    """The slope of `f` at 0; None where it cannot be told.
+
+    `size` is the scale of what moves, `roundoff` that of the values of `f`.
+    """
+    known = functools.lru_cache(maxsize=None)(f)
+    here = known(0.0)
+    if not math.isfinite(here):
+        return None
+    sides = _kink(known, here, size, roundoff)
+    if sides is not None:
+        return sides
+    best = _best([_extrapolated(known, step * size, roundoff, 0) for step in _STEPS])
+    return None if best is None else Slope(best[0], best[1], best[0], best[0])
+
+
+def _kink(f: Callable[[float], float], here: float, size: float, roundoff: float) -> Slope | None:
+    """The slopes to either side where they stay apart; None where they come together or a side cannot be seen."""
+    bends = []
+    for step in (c * size for c in _CLOSER):
+        before, after = f(-step), f(step)
+        noise = 4.0 * roundoff * max(abs(before), abs(here), abs(after)) / step
+        bends.append((abs((after - here) - (here - before)) / step, noise))
+    if not all(math.isfinite(bend) for bend, _ in bends):
+        return None
+    (first, _), (second, _), (third, noise) = bends
+    if third <= _SAFETY * noise or second < first / 4.0 or third < second / 4.0:
+        return None
+    sides = [_best([_extrapolated(f, step * size, roundoff, side) for step in _STEPS]) for side in (-1, 1)]
+    if sides[0] is None or sides[1] is None:
+        return None
+    (left, left_bound), (right, right_bound) = sides
+    if abs(left - right) <= left_bound + right_bound:
+        return None
+    return Slope(math.nan, max(left_bound, right_bound), left, right)
+
+
+def _extrapolated(f: Callable[[float], float], step: float, roundoff: float, side: int) -> tuple[float, float] | None:
+    """A slope and its bound from differences that begin at one step; None where the function is not finite there."""
+    seen: list[float] = []
+
+    def heights(ts: np.ndarray) -> np.ndarray:
+        found = np.array([f(float(t)) for t in np.ravel(ts)]).reshape(np.shape(ts))
+        seen.extend(np.abs(found).ravel().tolist())
+        return found
+
+    with np.errstate(all="ignore"):
+        result = derivative(
+            heights,
+            0.0,
+            order=6,
+            initial_step=step,
+            maxiter=_ITERATIONS,
+            step_direction=side,
+            tolerances={"atol": 0.0, "rtol": np.finfo(float).eps},
+        )
+    value, error = float(result.df), float(result.error)
+    if not (math.isfinite(value) and math.isfinite(error)) or not all(map(math.isfinite, seen)):
+        return None
+    last = step / 2.0 ** (max(int(result.nit), 1) - 1)
+    return value, _SAFETY * error + 4.0 * roundoff * max(seen) / last
+
+
+def _best(found: list[tuple[float, float] | None]) -> tuple[float, float] | None:
+    """The one of the smallest bound, which grows by what the others contradict it."""
+    known = [one for one in found if one is not None]
+    if not known:
+        return None
+    value, bound = min(known, key=lambda one: one[1])
+    excess = max((abs(other - value) - (bound + its) for other, its in known), default=0.0)
+    return value, bound + max(0.0, excess)

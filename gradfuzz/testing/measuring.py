@@ -1,0 +1,249 @@
+"""How a function's derivative is measured: its program is traced and judged by the references, or its truth is measured or given.
+
+    traced        both references on the program; the program is believed where it computes what the function computes, at the point and around it
+    reference     the exact gradient that came with the function; an exact function is traced or measured in the function's place
+    otherwise     `numeric`
+
+A second opinion is asked of `numeric` where the program is not defined at the point and the function is, where the references cannot tell, and before
+an answer is called wrong: where the function's own differences contradict the traced program, only they count.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.errors import GradfuzzError, UntraceableError, UsageError
+from gradfuzz.fuzzer.checking import check_question
+from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.questions import weighted_question
+from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question, Truth
+from gradfuzz.programs.interpret import TRIP_LIMIT
+from gradfuzz.programs.precision import is_float
+from gradfuzz.programs.syntax import Program
+from gradfuzz.programs.typecheck import typecheck
+from gradfuzz.testing.attached import Exact
+from gradfuzz.testing.framework import first_line
+from gradfuzz.testing.measured import Method
+from gradfuzz.testing.numeric import NumericTruth, judged_by_numbers, numeric_truth, stand_in
+from gradfuzz.testing.oracle import FunctionOracle
+from gradfuzz.testing.subject import Subject
+
+__all__ = ["FACTORS", "Asked", "Inquiry", "combinations"]
+
+FACTORS = (0.75, 1.25, -1.0)
+"""What all inputs are multiplied by to look around a point: a structure such as symmetry stays."""
+
+_SECOND_OPINION = (Reason.DOMAIN, Reason.REFERENCES, Reason.TRIP_LIMIT, Reason.RANGE)
+"""Where the program cannot be judged and the function may be all the same."""
+
+_COTANGENT = -2.0
+"""The cotangent of a single scalar: a power of two, so that it is divided out exactly; it shows where a rule drops, squares or takes the size of it."""
+
+
+def combinations(order: int, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
+    """All sequences of `modes`, up to this order, the low orders first."""
+    return [steps for k in range(1, order + 1) for steps in itertools.product(modes, repeat=k)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """One combination of modes asked, judged, and by which method."""
+
+    case: Case
+    method: Method
+
+
+class Inquiry:
+    """One subject at its arguments, and what is true of it.
+
+    `untraced` says why there is no program, "" where there is one. Raises what the function raises at its arguments, and `UsageError`.
+    """
+
+    def __init__(self, subject: Subject, exact: Subject | None = None, given: Exact | None = None) -> None:
+        """`exact` computes what `subject` should, and is `subject` itself where nothing else is said."""
+        self.subject = subject
+        self.oracle = FunctionOracle(subject)
+        self.untraced = ""
+        self._detached = False
+        self._exact = exact or subject
+        self._gradient = given.gradient if given is not None else None
+        self._jury = Jury(trip_limit=TRIP_LIMIT)
+        outputs = subject.values([i.value for i in subject.inputs])
+        if not any(is_float(y.dtype) for y in outputs):
+            raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
+        self._blank = stand_in(subject, outputs)
+        self._program = self._traced(outputs)
+        self._known: dict[tuple[int, float], NumericTruth] = {}
+
+    # The program
+
+    def _traced(self, outputs: Sequence[Array]) -> Program | None:
+        """The function as a program that computes the same; None with the reason in `untraced`."""
+        if self._gradient is not None:
+            self.untraced = "its gradient is given"
+            return None
+        values = [i.value for i in self._exact.inputs]
+        try:
+            with self._exact.framework.context(self._exact.precision):
+                program = self._exact.framework.traced(self._exact.call, values)
+            self._fits(program, outputs)
+        except UntraceableError as error:
+            self.untraced, self._detached = error.reason, error.detached
+            return None
+        except ImportError as error:
+            self.untraced = first_line(error)
+            return None
+        except Exception as error:  # noqa: BLE001 - a function may do anything with values that record
+            self.untraced = f"{type(error).__name__}: {first_line(error)}"
+            return None
+        return program
+
+    def _fits(self, program: Program, outputs: Sequence[Array]) -> None:
+        """`UntraceableError` where a program is not one of this function: other types, or other values here or near by."""
+        expected = [(i.kind, i.value.shape) for i in self.subject.inputs]
+        if [(p.type.dtype, p.type.sizes) for p in program.params] != expected:
+            raise UntraceableError("the traced program has other inputs")
+        typed = typecheck(program)
+        if [(t.is_float, t.sizes) for t in typed.outputs] != [(is_float(y.dtype), y.shape) for y in outputs]:
+            raise UntraceableError("the traced program has other outputs")
+        points = [self._point(program, factor) for factor in (1.0, *FACTORS)]
+        question = weighted_question(program, points, self.subject.precision, ())
+        for case in check_question(question, [FunctionOracle(self._exact)], self._jury).cases:
+            if case.verdict is Verdict.DISAGREE:
+                raise UntraceableError(f"the traced program computes something else: {case.message}")
+
+    # Questions
+
+    def _point(self, program: Program, factor: float = 1.0) -> Point:
+        """The arguments, floats multiplied by `factor`; zeros that stand alone are moved as well."""
+        inputs = {}
+        for param, i in zip(program.params, self.subject.inputs, strict=True):
+            if i.kind != "float":
+                inputs[param.name] = np.asarray(i.value, "int64" if i.kind == "int" else "bool")
+                continue
+            with np.errstate(over="ignore"):
+                moved = np.asarray(i.value, np.float64) * factor if np.any(i.value) else i.value + (factor - 1.0) / 2.0
+                inputs[param.name] = np.asarray(moved, i.value.dtype)
+        return Point(inputs)
+
+    def _question(self, program: Program, modes: Sequence[Mode], factor: float) -> Question:
+        question = weighted_question(program, [self._point(program, factor)], self.subject.precision, modes)
+        wrt = tuple(program.params[k].name for k in self.subject.wrt)
+        weights = question.weights
+        if self.scale != 1.0:
+            weights = tuple(None if w is None else np.full(np.shape(w), self.scale) for w in weights)
+        return replace(question, wrt=wrt, weights=weights, directions={name: question.directions[name] for name in wrt})
+
+    @property
+    def scale(self) -> float:
+        """The cotangent of a function that returns a single scalar, 1 for any other."""
+        floats = [t for t in typecheck(self._blank).outputs if t.is_float]
+        return _COTANGENT if [t.sizes for t in floats] == [()] else 1.0
+
+    # Asking
+
+    def refusal(self, modes: Sequence[Mode]) -> str | None:
+        """Why the function cannot be asked in these modes; None where it can, or raises when it is."""
+        question = self._question(self._blank, modes, 1.0)
+        refused = self.oracle.supports(question)
+        if refused is not None:
+            return refused
+        (answer,) = self.oracle.answer(question)
+        return answer.message if answer.status == "unsupported" else None
+
+    def ask(self, modes: Sequence[Mode], factor: float = 1.0) -> Asked:
+        """The verdict in these modes, at the arguments times `factor`."""
+        if self._program is None:
+            return self._by_numbers(modes, factor)
+        question = self._question(self._program, modes, factor)
+        (case,) = check_question(question, [self.oracle], self._jury).cases
+        if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
+            return self._second_opinion(case, modes, factor)
+        if case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_numbers:
+            return self._upheld(case, modes, factor)
+        return Asked(case, "traced")
+
+    def _second_opinion(self, case: Case, modes: Sequence[Mode], factor: float) -> Asked:
+        """What the function's own differences say where the program cannot be judged."""
+        asked = self._by_numbers(modes, factor)
+        out_of_range = case.reason is Reason.RANGE and asked.case.verdict is Verdict.DISAGREE
+        return Asked(case, "traced") if asked.case.verdict is Verdict.INCONCLUSIVE or out_of_range else asked
+
+    def _upheld(self, case: Case, modes: Sequence[Mode], factor: float) -> Asked:
+        """A disagreement that the function's own differences do not contradict."""
+        if case.kind is Class.WRONG_PRIMAL or case.truth is None or case.truth.status != "ok":
+            return Asked(case, "traced")
+        numeric = self._numeric(len(modes), factor).truth
+        if numeric.status != "ok" or not _apart(case, numeric):
+            return Asked(case, "traced")
+        asked = self._by_numbers(modes, factor)
+        if asked.case.verdict is Verdict.DISAGREE:
+            return asked
+        message = "references: the program that was traced and the function's own differences contradict each other"
+        return Asked(replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message), "traced")
+
+    def _numeric(self, order: int, factor: float) -> NumericTruth:
+        """The truth that is measured or given, remembered."""
+        if (order, factor) not in self._known:
+            modes: tuple[Mode, ...] = ("rev",) * order
+            question = self._question(self._blank, modes, factor)
+            given = self._gradient is not None
+            self._known[order, factor] = (
+                self._given(question) if given else numeric_truth(self._exact, question, question.points[0])
+            )
+        return self._known[order, factor]
+
+    def _given(self, question: Question) -> NumericTruth:
+        """The gradient that came with the function, with what rounding its arguments in float64 does to it as the bound."""
+        if question.order != 1:
+            return NumericTruth(
+                Truth("inconclusive", message="references: a gradient was given, and no derivative of it"), "reference"
+            )
+        stated = replace(self.subject, grad=self._gradient)
+        values = [np.asarray(question.points[0].inputs[p.name]) for p in question.program.params]
+
+        def gradient(values: Sequence[Array]) -> list[Array]:
+            return [np.asarray(g, np.float64) for g in stated.derivative(values, question.weights, [], ("rev",), "float64")[1]]
+
+        there = gradient(values)
+        bounds = [4.0 * np.finfo(np.float64).eps * np.abs(g) for g in there]
+        for sign in (-1.0, 1.0):
+            near = [np.asarray(v, np.float64) * (1.0 + sign * 2.0**-52) if is_float(v.dtype) else v for v in values]
+            bounds = [b + np.abs(g - other) for b, g, other in zip(bounds, there, gradient(near), strict=True)]
+        by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (there, bounds)]
+        return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), "reference")
+
+    def _by_numbers(self, modes: Sequence[Mode], factor: float) -> Asked:
+        question = self._question(self._blank, modes, factor)
+        refused = self.oracle.supports(question)
+        answer = Answer("unsupported", message=refused) if refused else self.oracle.answer(question)[0]
+        if answer.status == "unsupported":
+            case = Case(self.oracle.name, question, question.points[0], None, answer, Verdict.UNSUPPORTED, message=answer.message)
+            return Asked(case, "Richardson")
+        try:
+            found = self._numeric(len(modes), factor)
+        except GradfuzzError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
+            message = f"domain: {type(error).__name__}: {first_line(error)}"
+            found = NumericTruth(Truth("inconclusive", message=message), "Richardson")
+        case = judged_by_numbers(self.oracle, question, answer, found.truth)
+        if case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
+            message = f"{self.untraced}: its gradient may be meant to differ from the derivative of what it computes"
+            case = replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message)
+        return Asked(case, found.method)
+
+
+def _apart(case: Case, numeric: Truth) -> bool:
+    """Whether a measured truth excludes that of the references, up to what is allowed to the answer."""
+    assert case.truth is not None, "only a case with a truth is compared"
+    for name, own in zip(case.question.wrt, numeric.gradient, strict=True):
+        distance = np.abs(case.truth.gradient[name] - numeric.gradient[own])
+        if np.any(distance > 2.0 * numeric.bounds[own] + case.truth.bounds[name] + case.allowed[name]):
+            return True
+    return False

@@ -1,0 +1,98 @@
+"""Functions of Torch tensors: reverse mode by torch.autograd.grad, forward mode by torch.autograd.forward_ad, twice by torch.func."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.torch_derivatives import by_autograd, by_func, by_reverse
+from gradfuzz.programs.syntax import Program
+from gradfuzz.testing.framework import Call, Framework, FrameworkName, first_line
+
+__all__ = ["TorchFunctions"]
+
+_NO_MODE = (
+    "jvp function for custom autograd.Function",
+    "does not support forward AD",
+    "marked with @once_differentiable",
+    "forward mode AD",
+    "is not implemented",
+    "override the setup_context",
+    "generate_vmap_rule",
+)
+
+
+class TorchFunctions(Framework):
+    """Torch."""
+
+    name: FrameworkName = "torch"
+    version = str(torch.__version__)
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    def array(self, value: Array, like: Any = None) -> Any:
+        value = np.array(value)  # tensors share the memory of the array they are made of, and want to write
+        if value.dtype == np.dtype(ml_dtypes.bfloat16):
+            tensor = torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
+        else:
+            tensor = torch.from_numpy(value)
+        return tensor.to(like.device) if isinstance(like, torch.Tensor) else tensor
+
+    def numpy(self, value: Any) -> Array:
+        if not isinstance(value, torch.Tensor):
+            return np.asarray(value)
+        value = value.detach().cpu().resolve_conj().resolve_neg()
+        if value.dtype == torch.bfloat16:
+            return np.asarray(value.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16))
+        return np.asarray(value.numpy())
+
+    def pair(self, re: Any, im: Any) -> Any:
+        return torch.complex(re, im)
+
+    def parts(self, z: Any) -> tuple[Any, Any]:
+        return torch.real(z), torch.imag(z)
+
+    def is_complex(self, value: Any) -> bool:
+        return bool(torch.is_complex(value))
+
+    def derivative(
+        self,
+        call: Call,
+        arrays: Sequence[Any],
+        wrt: Sequence[int],
+        weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        def of_differentiated(*xs: Any) -> Sequence[Any]:
+            arguments = list(arrays)
+            for k, x in zip(wrt, xs, strict=True):
+                arguments[k] = x
+            return call(*arguments)
+
+        xs = [arrays[k] for k in wrt]
+
+        def tensor(value: Array) -> Any:
+            return self.array(value, xs[0]).to(xs[0].dtype)
+
+        cotangents = [None if w is None else tensor(w) for w in weights]
+        along = [tensor(v) for v in directions]
+        if "fwd" not in modes:
+            return by_reverse(of_differentiated, xs, cotangents, along, len(modes))
+        if modes.count("fwd") > 1:  # torch.autograd.forward_ad does not nest
+            return call(*arrays), by_func(of_differentiated, xs, cotangents, along, modes)
+        return by_autograd(of_differentiated, xs, cotangents, along, modes)
+
+    def refusal(self, error: Exception) -> str | None:
+        return first_line(error) if any(text in str(error) for text in _NO_MODE) else super().refusal(error)
+
+    def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
+        from gradfuzz.testing.trace_torch import traced
+
+        return traced(call, arrays)
