@@ -91,9 +91,9 @@ def _left_out(oracles: Sequence[Oracle], asked: Collection[Oracle]) -> list[str]
     return [f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."] if names else []
 
 
-def asked_columns(oracle: Oracle, oracles: Sequence[Oracle], grid: Grid) -> frozenset[str]:
-    """The columns in which an oracle is asked, beside the others of its target."""
-    if oracle.variant and not all(other.variant for other in oracles):
+def asked_columns(oracle: Oracle, oracles: Sequence[Oracle], grid: Grid, *, variants: bool = False) -> frozenset[str]:
+    """The columns in which an oracle is asked, beside the others of its target; those that are others run otherwise only as `variants`."""
+    if not variants and oracle.variant and not all(other.variant for other in oracles):
         return frozenset()
     if all(other.together for other in oracles):
         return frozenset(grid.columns)

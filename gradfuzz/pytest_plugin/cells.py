@@ -1,0 +1,168 @@
+"""What a mark asks for: the tests that it stands for, and the questions of each."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gradfuzz.fuzzer.grids import GRIDS
+from gradfuzz.fuzzer.judge import check_name
+from gradfuzz.fuzzer.rows import groups
+from gradfuzz.fuzzer.suites import SUITES, CanonicalCase, CanonicalTable
+from gradfuzz.oracles.base import Mode, Question
+
+__all__ = ["CHECKS", "Cell", "Put", "cells_of", "puts"]
+
+CHECKS = ("vjp", "jvp", "second order")
+"""What is asked of an op: reverse mode, forward mode, and the derivative of the derivative in every mix of the two."""
+
+_MODES: Mapping[str, tuple[tuple[Mode, ...], ...]] = {
+    "vjp": (("rev",),),
+    "jvp": (("fwd",),),
+    "second order": (("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One test: a target, and one check of one op of a suite."""
+
+    target: str
+    suite: str
+    op: str
+    check: str
+    id: str
+
+    @property
+    def rerun(self) -> str:
+        """The command that asks about the op, and about more."""
+        only = "" if self.suite in SUITES else f" --op {self.op}"
+        return f"gradfuzz probe {self.target} --suite {self.suite}{only}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Put:
+    """A question, and where in the suite it stands."""
+
+    use: str
+    """The op in one of its uses."""
+    situation: str
+    """The column of a grid, or the precision."""
+    question: Question
+
+
+# Marks -----------------------------------------------------------------------------------------------------------------
+
+
+def cells_of(marks: Sequence[pytest.Mark]) -> list[Cell]:
+    """The tests of several marks, each once. Fails, as pytest does, where a mark makes no sense."""
+    asked = list(dict.fromkeys(itertools.chain.from_iterable(map(_asked, marks))))
+    several = [len({cell[k] for cell in asked}) > 1 for k in (0, 1)]
+    return [
+        Cell(
+            target,
+            suite,
+            op,
+            check,
+            "-".join([part for part, told in zip((target, suite), several, strict=True) if told] + [op, check]),
+        )
+        for target, suite, op, check in asked
+    ]
+
+
+def _asked(mark: pytest.Mark) -> Iterator[tuple[str, str, str, str]]:
+    known = ("target", "suite", "checks", "ops")
+    if mark.args:
+        _fail(f"the mark gradfuzz takes {', '.join(known)} by name, and here is {mark.args[0]!r}")
+    for name in mark.kwargs:
+        _chosen("argument of the mark gradfuzz", name, known)
+    if "target" not in mark.kwargs:
+        _fail("the mark gradfuzz needs a target: @pytest.mark.gradfuzz(target='torch', suite='linalg')")
+    checks = _listed(mark.kwargs, "checks") or CHECKS
+    for check in checks:
+        _chosen("check", check, CHECKS)
+    for suite in _listed(mark.kwargs, "suite") or ("loops",):
+        _chosen("suite", suite, (*SUITES, *GRIDS))
+        wanted = _listed(mark.kwargs, "ops")
+        ops = _ops(suite)
+        for op in wanted or ():
+            _chosen(f"op of the suite {suite}", op, list(dict.fromkeys(itertools.chain.from_iterable(ops.values()))))
+        chosen = [op for op, called in ops.items() if wanted is None or set(called) & set(wanted)]
+        for target in _listed(mark.kwargs, "target") or ():
+            yield from ((target, suite, op, check) for op in chosen for check in checks if _has(suite, op, check))
+
+
+def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    """One name or several; None where nothing is given."""
+    value = given.get(name)
+    if value is None:
+        return None
+    listed = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple, set, frozenset)) else ()
+    if not listed or not all(isinstance(one, str) for one in listed):
+        _fail(f"{name}={value!r} of the mark gradfuzz: it is a name, or a list of names")
+    return tuple(sorted(listed)) if isinstance(value, (set, frozenset)) else listed
+
+
+def _chosen(what: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there is {', '.join(map(repr, known))}"
+        _fail(f"{name!r} is no {what}: {hint}")
+
+
+def _fail(message: str) -> None:
+    pytest.fail(message, pytrace=False)
+
+
+# Suites ----------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _ops(suite: str) -> Mapping[str, tuple[str, ...]]:
+    """The ops of a suite, and by which names they may be chosen."""
+    if suite in GRIDS:
+        return {op: (op,) for op in GRIDS[suite].ops()}
+    found = {_loop(table, case): (table.title, str(case.cells[0])) for table in _tables(suite) for case in table.cases}
+    return {op: (op, *also) for op, also in found.items()}
+
+
+@functools.cache
+def _tables(suite: str) -> tuple[CanonicalTable, ...]:
+    return SUITES[suite]()
+
+
+def _loop(table: CanonicalTable, case: CanonicalCase) -> str:
+    """What stands for an op in a suite that is about loops."""
+    return f"{table.title}: {case.cells[0]}"
+
+
+def _has(suite: str, op: str, check: str) -> bool:
+    """Whether a suite asks this of an op. Of a grid that is known only when its rows are made."""
+    return suite in GRIDS or bool(puts(suite, op, check))
+
+
+@functools.lru_cache(maxsize=256)
+def puts(suite: str, op: str, check: str) -> tuple[Put, ...]:
+    """The questions of a test, use by use."""
+    if suite in GRIDS:
+        return tuple(
+            Put(row.use, column, question)
+            for row in _rows(suite, op)
+            for column, questions in zip(GRIDS[suite].columns, row.cells, strict=True)
+            for question in questions
+            if check_name(question.modes).startswith(check)
+        )
+    order = 2 if check == "second order" else 1
+    cases = [case for table in _tables(suite) for case in table.cases if _loop(table, case) == op and case.order == order]
+    return tuple(Put(op, group.here.precision, group.here) for modes in _MODES[check] for group in groups(cases, modes))
+
+
+@functools.lru_cache(maxsize=16)
+def _rows(suite: str, op: str) -> tuple[Any, ...]:
+    return tuple(GRIDS[suite].about([op]))

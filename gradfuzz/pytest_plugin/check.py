@@ -1,0 +1,316 @@
+"""One test: asks the target, has the answers judged, and ends as pytest's tests end."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import pytest
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.fuzzer.baseline import accepts
+from gradfuzz.fuzzer.batch import Counts
+from gradfuzz.fuzzer.codec import encode
+from gradfuzz.fuzzer.events import TargetSummary
+from gradfuzz.fuzzer.finding import Case, Finding, Reason, Verdict
+from gradfuzz.fuzzer.grids import GRIDS, Grid
+from gradfuzz.fuzzer.prove import library
+from gradfuzz.fuzzer.records import to_document
+from gradfuzz.fuzzer.review import BaselineEntry
+from gradfuzz.fuzzer.status import asked_columns, confirmed, in_words
+from gradfuzz.oracles.base import Oracle
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.pytest_plugin.cells import Cell, Put, puts
+from gradfuzz.pytest_plugin.findings import Wrong, as_met, distinct, shrunk
+from gradfuzz.pytest_plugin.options import Options, Profile, options
+from gradfuzz.reports import plain, words
+from gradfuzz.reports.numbers import count, inputs
+
+__all__ = ["GradfuzzCheck"]
+
+_SHRUNK = 4
+"""So many findings of one test are shrunk; it takes seconds or minutes."""
+
+_REASONS = 3
+"""So many reasons of one test are told."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """An answer with its verdict."""
+
+    put: Put
+    place: int
+    oracle: Oracle
+    case: Case
+
+
+class GradfuzzCheck:
+    """The fixture. It is called once; `target`, `suite`, `op` and `check` say what the test is about."""
+
+    def __init__(self, cell: Cell, item: pytest.Item) -> None:
+        self._cell = cell
+        self._item = item
+        self.called = False
+        self.said: str | None = None
+        """What the test found, for the end of the session: JSON."""
+
+    @property
+    def target(self) -> str:
+        return self._cell.target
+
+    @property
+    def suite(self) -> str:
+        return self._cell.suite
+
+    @property
+    def op(self) -> str:
+        return self._cell.op
+
+    @property
+    def check(self) -> str:
+        return self._cell.check
+
+    def __repr__(self) -> str:
+        return f"<gradfuzz_check of {self.target}: {self.suite}, {self.op}, {self.check}>"
+
+    def __call__(self) -> None:
+        """Fails where an answer is wrong, xfails where the baseline accepts all that is wrong, skips where nothing could be asked or judged."""
+        __tracebackhide__ = True
+        self.called = True
+        given = options(self._item.config)
+        started = time.monotonic()
+        try:
+            judged = _judged(self._cell, given.profile)
+        except GradfuzzError as error:
+            pytest.fail(f"{self.target} cannot be asked: {error}", pytrace=False)
+        wrong = [Wrong(j.put, j.place, j.oracle, j.case) for j in judged if j.case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
+        findings, dropped = _findings(self._cell, wrong, given)
+        judged = [replace(j, case=dropped.get(id(j.case), j.case)) for j in judged]
+        known, expired = _accepted(findings, given)
+        self.said = _document(self._cell, judged, findings, known, expired, time.monotonic() - started)
+        self._note(judged, findings)
+        self._end(judged, [w for w in wrong if id(w.case) not in dropped], findings, known, expired)
+
+    def _note(self, judged: Sequence[Judged], findings: Sequence[Finding]) -> None:
+        """The properties of the test, which go into JUnit's XML."""
+        from gradfuzz.reports.concise import line
+
+        verdicts = Counter(j.case.verdict for j in judged)
+        told = ", ".join(f"{verdict.value} {verdicts[verdict]}" for verdict in Verdict if verdicts[verdict])
+        version = next((j.oracle.version for j in judged), "")
+        self._item.user_properties.append(("gradfuzz", f"{self.target} {version}: {told or 'nothing asked'}"))
+        for finding in findings:
+            self._item.user_properties.append(("gradfuzz_finding", plain.line(line(finding))))
+        if findings:
+            self._item.user_properties.append(("gradfuzz_rerun", self._cell.rerun))
+
+    def _end(
+        self,
+        judged: Sequence[Judged],
+        wrong: Sequence[Wrong],
+        findings: Sequence[Finding],
+        known: Sequence[BaselineEntry],
+        expired: Sequence[BaselineEntry],
+    ) -> None:
+        __tracebackhide__ = True
+        accepted = {entry.signature for entry in known}
+        if findings and all(finding.signature in accepted for finding in findings):
+            reasons = [f"{e.id}: {e.reason}{f' ({e.link})' if e.link else ''}" for e in known]
+            pytest.xfail("; ".join(reasons))
+        if wrong:
+            pytest.fail(_message(self._cell, judged, wrong, findings, known, expired), pytrace=False)
+        if any(j.case.verdict in (Verdict.AGREE, Verdict.CONVENTION) for j in judged):
+            return
+        undecided = [j for j in judged if j.case.verdict is Verdict.INCONCLUSIVE]
+        if undecided:
+            pytest.skip(f"nobody can tell: {_reasons(undecided)}")
+        _skip_unasked(self._cell, judged)
+
+
+def _skip_unasked(cell: Cell, judged: Sequence[Judged]) -> NoReturn:
+    if not judged:
+        pytest.skip(f"the suite {cell.suite} asks {cell.target} nothing about the {cell.check} of {cell.op}")
+    pytest.skip(f"unsupported: {_reasons(judged)}")
+
+
+# Asking ----------------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=8)
+def _ways(target: str) -> tuple[Oracle, ...]:
+    """The ways into a target; their processes are kept from one test to the next."""
+    return tuple(resolve(target, together=True, supervised=True))
+
+
+def _judged(cell: Cell, profile: Profile) -> list[Judged]:
+    """All answers. A way is asked about everything at once, which is cheaper where each question has to be compiled."""
+    asked = puts(cell.suite, cell.op, cell.check)
+    if profile == "quick":
+        asked = tuple(put for put in asked if put.use == asked[0].use)
+    judged = []
+    for oracle, columns in _asked_ways(cell, profile):
+        mine = [put for put in asked if columns is None or put.situation in columns]
+        able = [put for put in mine if oracle.supports(put.question) is None]
+        answers = dict(zip(map(id, able), oracle.answer_all([put.question for put in able]), strict=True))
+        for put in mine:
+            cases = confirmed(oracle, put.question, answers.get(id(put)))
+            judged += [Judged(put, k, oracle, case) for k, case in enumerate(cases)]
+    return judged
+
+
+def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozenset[str] | None]]:
+    """The ways that are asked, and in which columns of a grid (None: in all). Ways that are others run otherwise are for the night."""
+    ways = _ways(cell.target)
+    plainly = [way for way in ways if profile == "nightly" or not way.variant] or list(ways)
+    grid: Grid | None = GRIDS.get(cell.suite)
+    if grid is None:
+        one_by_one = [way for way in plainly if not way.together] or plainly
+        yield from ((way, None) for way in one_by_one)
+        return
+    for way in plainly:
+        columns = asked_columns(way, plainly, grid, variants=profile == "nightly")
+        if columns:
+            yield way, columns
+
+
+# Findings --------------------------------------------------------------------------------------------------------------
+
+
+def _findings(cell: Cell, wrong: Sequence[Wrong], given: Options) -> tuple[list[Finding], dict[int, Case]]:
+    """A finding for each sort of wrong answer; and of answers that were not wrong when they were asked again, the cases as they stand now."""
+    findings: dict[str, Finding] = {}
+    dropped: dict[int, Case] = {}
+    left = _SHRUNK
+    for one in distinct(wrong):
+        alike = [other for other in wrong if other.sort == one.sort]
+        finding = as_met(one, cell.suite, len(alike))
+        if left and _shrinks(finding, given):
+            left -= 1
+            smaller, why = shrunk(one, cell.suite, len(alike))
+            if smaller is None:
+                for other in alike:
+                    case = replace(other.case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=why)
+                    dropped[id(other.case)] = case
+                continue
+            finding = smaller
+        findings.setdefault(finding.signature, finding)
+    return list(findings.values()), dropped
+
+
+def _shrinks(finding: Finding, given: Options) -> bool:
+    """In the night; and where the baseline may have it under its shrunk name."""
+    if given.profile == "nightly":
+        return True
+    entries = [item.entry for item in given.known.accepted]
+    if any(entry.signature == finding.signature for entry in entries):
+        return False
+    return any(library(entry.target) == library(finding.target) for entry in entries)
+
+
+def _accepted(findings: Sequence[Finding], given: Options) -> tuple[list[BaselineEntry], list[BaselineEntry]]:
+    """The entries of the baseline that accept findings, and those that no longer do."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    names = {finding.signature: finding.id for finding in findings}
+    up = [replace(item.entry, id=names[item.entry.signature]) for item in given.known.accepted if item.entry.signature in names]
+    return [e for e in up if accepts(e, today)], [e for e in up if not accepts(e, today)]
+
+
+# Words -----------------------------------------------------------------------------------------------------------------
+
+
+def _message(
+    cell: Cell,
+    judged: Sequence[Judged],
+    wrong: Sequence[Wrong],
+    findings: Sequence[Finding],
+    known: Sequence[BaselineEntry],
+    expired: Sequence[BaselineEntry],
+) -> str:
+    asked = sum(j.case.verdict is not Verdict.UNSUPPORTED for j in judged)
+    version = wrong[0].oracle.version
+    lines = [
+        f"{cell.target} {version}: {len(wrong)} of {count(asked, 'answer')} about {cell.op} ({cell.suite}, {cell.check}) are wrong"
+    ]
+    for one in distinct(wrong):
+        lines += ["", *_told(one, [other for other in wrong if other.sort == one.sort])]
+    lines += [""] + [plain.line(f"{words.title(f)}: {words.summary(f)}") for f in findings]
+    lines += [f"Accepted by the baseline: {e.id}, {e.reason}" for e in known]
+    lines += [f"No longer accepted by the baseline since {e.expires}: {e.id}, {e.reason}" for e in expired]
+    return "\n".join([*lines, f"Again: {cell.rerun}"])
+
+
+def _told(one: Wrong, alike: Sequence[Wrong]) -> Iterator[str]:
+    """A wrong answer in lines, and where else the like of it was met."""
+    case, question = one.case, one.case.question
+    asked = dict.fromkeys((one.oracle.name, one.put.situation, question.precision, f"by {', '.join(question.modes)}"))
+    yield f"{', '.join(asked)}: {plain.line(in_words(case))}"
+    if case.worst is not None and case.error_over_allowed is not None:
+        by = f", say {' and '.join(case.references)}" if case.references else ""
+        yield f"  The error is {case.error_over_allowed:.3g} times what rounding allows{by}."
+    yield from (f"    {line}" for line in plain.program(question.program).splitlines())
+    yield f"  at {plain.line(inputs(case.point.inputs))}"
+    others = list(dict.fromkeys(f"{other.put.situation} ({other.oracle.name})" for other in alike if other is not one))
+    if others:
+        yield f"  Wrong alike: {', '.join(others[:8])}{f' and {len(others) - 8} more' if len(others) > 8 else ''}."
+
+
+def _reasons(judged: Sequence[Judged]) -> str:
+    told = dict.fromkeys(
+        j.case.message or j.case.answer.message or (j.case.reason.value if j.case.reason else "") for j in judged
+    )
+    reasons = [plain.line(reason) for reason in told if reason]
+    return "; ".join(reasons[:_REASONS]) + (f"; and {len(reasons) - _REASONS} more reasons" if len(reasons) > _REASONS else "")
+
+
+# For the end of the session --------------------------------------------------------------------------------------------
+
+
+def _document(
+    cell: Cell,
+    judged: Sequence[Judged],
+    findings: Sequence[Finding],
+    known: Sequence[BaselineEntry],
+    expired: Sequence[BaselineEntry],
+    seconds: float,
+) -> str:
+    """What the process that gathers needs to know."""
+    counts: dict[tuple[str, str], Counts] = {}
+    conventions: Counter[str] = Counter()
+    for j in judged:
+        counts.setdefault((j.oracle.name, j.oracle.version), Counts()).count(j.case)
+        conventions.update(j.case.conventions)
+    summaries = [_summary(name, version, cell.suite, counted) for (name, version), counted in counts.items()]
+    document: dict[str, Any] = {
+        "cell": [cell.target, cell.suite, cell.op, cell.check],
+        "questions": len({id(j.put) for j in judged}),
+        "seconds": seconds,
+        "summaries": [encode(TargetSummary, summary) for summary in summaries],
+        "findings": [to_document(finding) for finding in findings],
+        "known": [encode(BaselineEntry, entry) for entry in known],
+        "expired": [encode(BaselineEntry, entry) for entry in expired],
+        "conventions": dict(conventions),
+    }
+    return json.dumps(document, allow_nan=False)
+
+
+def _summary(name: str, version: str, family: str, counts: Counts) -> TargetSummary:
+    return TargetSummary(
+        name,
+        version,
+        family,
+        checks=counts.checks,
+        agree=counts.verdicts[Verdict.AGREE],
+        disagree=counts.verdicts[Verdict.DISAGREE],
+        convention=counts.verdicts[Verdict.CONVENTION],
+        inconclusive={reason: n for reason, n in counts.reasons.items() if n},
+        unsupported=counts.verdicts[Verdict.UNSUPPORTED],
+        crashed=counts.verdicts[Verdict.CRASHED],
+        worst_agreeing=counts.worst_agreeing,
+    )

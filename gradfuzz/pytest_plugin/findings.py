@@ -1,0 +1,97 @@
+"""What is wrong in a test, as findings: as it was met, or shrunk as a sweep does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from gradfuzz.fuzzer.batch import Raw
+from gradfuzz.fuzzer.finding import Case, Finding
+from gradfuzz.fuzzer.judge import check_name
+from gradfuzz.fuzzer.prove import library, prove, signature
+from gradfuzz.fuzzer.reproducer import reproducer
+from gradfuzz.fuzzer.showcase import finding_point
+from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.oracles.base import Oracle
+from gradfuzz.pytest_plugin.cells import Put
+
+__all__ = ["Wrong", "as_met", "distinct", "shrunk"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wrong:
+    """A wrong answer: what was asked, at which of its points, of whom, and the verdict."""
+
+    put: Put
+    place: int
+    oracle: Oracle
+    case: Case
+
+    @property
+    def sort(self) -> tuple[str, str, str]:
+        """Those that are alike in it are told once: one use of an op, one library, one class."""
+        return self.put.use, library(self.oracle.name), self.case.kind.value if self.case.kind else ""
+
+
+def distinct(wrong: Iterable[Wrong]) -> list[Wrong]:
+    """The first of each sort: suites begin with the simplest situation."""
+    first: dict[tuple[str, str, str], Wrong] = {}
+    for one in wrong:
+        first.setdefault(one.sort, one)
+    return list(first.values())
+
+
+def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
+    """The finding at the question and the point that the suite asks about."""
+    case, question = wrong.case, wrong.case.question
+    assert case.kind is not None, "what is wrong has a class"
+    specimen, point = _specimen(wrong), finding_point(case)
+    finding = Finding(
+        id="",
+        target=wrong.oracle.name,
+        version=wrong.oracle.version,
+        check=check_name(question.modes),
+        kind=case.kind,
+        family=family,
+        precision=question.precision,
+        modes=question.modes,
+        wrt=question.wrt,
+        program=question.program,
+        original=question.program,
+        weights=question.weights,
+        directions=question.directions,
+        smallest=point,
+        clearest=point,
+        worst=point,
+        seen=seen,
+        references=case.references,
+        reproduced=(1, 1),
+        note=" ".join(
+            filter(None, [case.message.strip(), f"From the suite {family}: {wrong.put.use}, {wrong.put.situation}; not shrunk."])
+        ),
+        script=reproducer(specimen, case, wrong.oracle),
+        others=specimen.others,
+        place=specimen.place,
+    )
+    return _named(finding)
+
+
+def shrunk(wrong: Wrong, family: str, seen: int) -> tuple[Finding | None, str]:
+    """The finding that a sweep makes of it; None, and why, where it does not stand up when it is asked again."""
+    question = wrong.case.question
+    case = replace(wrong.case, question=replace(question, points=(wrong.case.point,)))
+    proof = prove(
+        Raw(case, family, 0, question.points if wrong.oracle.together else (), wrong.place if wrong.oracle.together else 0)
+    )
+    if proof.finding is None:
+        return None, proof.message or (proof.reason.value if proof.reason else "")
+    return _named(replace(proof.finding, id="", seen=seen)), ""
+
+
+def _named(finding: Finding) -> Finding:
+    whole = signature(finding)
+    return replace(finding, id=f"GF-{whole[:4]}", signature=whole)
+
+
+def _specimen(wrong: Wrong) -> Specimen:
+    return Specimen.of(wrong.case.question, wrong.place, together=wrong.oracle.together)

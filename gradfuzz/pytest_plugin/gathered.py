@@ -1,0 +1,181 @@
+"""What all tests with the mark found, at the end of the session: pytest's summary, and the reports that were asked for."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shlex
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.fuzzer import baseline
+from gradfuzz.fuzzer.clusters import clusters
+from gradfuzz.fuzzer.codec import decode
+from gradfuzz.fuzzer.environment import environment
+from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
+from gradfuzz.fuzzer.finding import Finding
+from gradfuzz.fuzzer.ledger import rank
+from gradfuzz.fuzzer.records import from_document
+from gradfuzz.fuzzer.review import BaselineEntry, Review
+from gradfuzz.pytest_plugin.options import options
+from gradfuzz.reports import plain
+from gradfuzz.reports.concise import line
+from gradfuzz.reports.numbers import count
+
+__all__ = ["Gathered"]
+
+_SHOWN = 20
+"""So many findings stand in pytest's summary."""
+
+
+class Gathered:
+    """What tests said so far."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._said: list[dict[str, Any]] = []
+        self._began = datetime.datetime.now(datetime.UTC), time.monotonic()
+        self._lines: list[str] = []
+
+    def add(self, said: str) -> None:
+        """One more test."""
+        self._said.append(json.loads(said))
+
+    def finish(self, session: pytest.Session) -> None:
+        """Writes reports, and the baseline. What cannot be written is told in the summary, and the session does not pass."""
+        try:
+            self._accept()
+            for name, path, text in self._reports(interrupted=session.exitstatus == pytest.ExitCode.INTERRUPTED):
+                if path is not None:
+                    path.write_text(text, encoding="utf-8")
+                self._lines += [f"The {name} report is in {path}."] if path is not None else text.splitlines()
+        except (GradfuzzError, OSError) as error:
+            self._lines.append(f"Not written: {error}")
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+    def tell(self, terminal: pytest.TerminalReporter) -> None:
+        """A section of pytest's summary: what was judged of whom, and what was found."""
+        finished, review = self._finished(interrupted=False)
+        terminal.section("gradfuzz")
+        for target in dict.fromkeys(said["cell"][0] for said in self._said):
+            terminal.line(self._of_target(target))
+        known = {entry.signature: entry for entry in review.known}
+        for finding in finished.findings[:_SHOWN]:
+            entry = known.get(finding.signature)
+            terminal.line(f"{plain.line(line(finding))}{f' (accepted: {entry.reason})' if entry else ''}")
+        if len(finished.findings) > _SHOWN:
+            terminal.line(f"... and {count(len(finished.findings) - _SHOWN, 'more finding')}; --gradfuzz-report has all of them")
+        for text in self._lines:
+            terminal.line(text)
+
+    def _of_target(self, target: str) -> str:
+        summaries = [decode(TargetSummary, s) for said in self._said if said["cell"][0] == target for s in said["summaries"]]
+        total: Counter[str] = Counter()
+        for summary in summaries:
+            told = ("agree", "disagree", "crashed", "convention", "unsupported")
+            total.update({name: getattr(summary, name) for name in told})
+            total["inconclusive"] += sum(summary.inconclusive.values())
+        version = next((summary.version for summary in summaries), "")
+        words = ", ".join(f"{name} {n:,}" for name, n in total.items() if n) or "nothing asked"
+        return f"{f'{target} {version}'.strip()}: {words}"
+
+    # The end, as that of a sweep
+
+    def _finished(self, *, interrupted: bool) -> tuple[SweepFinished, Review]:
+        """Tests in the order of what they are about, whichever worker was first."""
+        said = sorted(self._said, key=lambda one: one["cell"])
+        findings = _named(said)
+        conventions: Counter[str] = Counter()
+        for one in said:
+            conventions.update(one["conventions"])
+        summaries = _summaries(said)
+        finished = SweepFinished(
+            seed=0,
+            seconds=time.monotonic() - self._began[1],
+            programs=sum(one["questions"] for one in said),
+            checks=sum(summary.checks for summary in summaries),
+            summaries=summaries,
+            findings=findings,
+            complete=not interrupted,
+            interrupted=interrupted,
+            rerun=shlex.join(["pytest", *map(str, self._config.invocation_params.args)]),
+            clusters=clusters(findings),
+            conventions=dict(sorted(conventions.items(), key=lambda item: (-item[1], item[0]))),
+            environment=environment(self._began[0]),
+        )
+        return finished, Review(known=_entries(said, "known", findings), expired=_entries(said, "expired", findings))
+
+    def _reports(self, *, interrupted: bool) -> list[tuple[str, Any, str]]:
+        given = options(self._config)
+        if not given.reports:
+            return []
+        from gradfuzz.cli.reporting import outputs
+        from gradfuzz.reports.formats import FORMATS
+        from gradfuzz.reports.github import write_step_summary
+
+        finished, review = self._finished(interrupted=interrupted)
+        written = []
+        for output in outputs(given.reports):
+            if output.name == "github":
+                write_step_summary(finished, review)
+            written.append((output.name, output.path, FORMATS[output.name].render(finished, review)))
+        return written
+
+    def _accept(self) -> None:
+        """Writes what is new into the baseline, where that was asked for."""
+        given = options(self._config)
+        if given.accept is None or given.file is None:
+            return
+        finished, review = self._finished(interrupted=False)
+        accepted, known = given.known, {entry.signature for entry in review.known}
+        new = [finding for finding in finished.findings if finding.signature not in known]
+        for finding in new:
+            accepted = baseline.added(accepted, finding, baseline.entry_of(finding, given.accept))
+        if new:
+            baseline.write(accepted, given.file)
+        self._lines.append(f"{count(len(new), 'finding')} accepted in {given.file}.")
+
+
+def _named(said: list[dict[str, Any]]) -> tuple[Finding, ...]:
+    """The findings, each once, with ids that tell them apart; the first one gives its numbers."""
+    found: dict[str, Finding] = {}
+    for document in (document for one in said for document in one["findings"]):
+        finding = from_document(document, Finding, "a test's report")
+        first = found.get(finding.signature)
+        found[finding.signature] = finding if first is None else replace(first, seen=first.seen + finding.seen)
+    digits = 4
+    while len({signature[:digits] for signature in found}) < len(found):
+        digits += 1
+    return tuple(sorted((replace(f, id=f"GF-{s[:digits]}") for s, f in found.items()), key=rank))
+
+
+def _entries(said: list[dict[str, Any]], which: str, findings: tuple[Finding, ...]) -> tuple[BaselineEntry, ...]:
+    ids = {finding.signature: finding.id for finding in findings}
+    entries = [decode(BaselineEntry, entry) for one in said for entry in one[which]]
+    return tuple({entry.signature: replace(entry, id=ids[entry.signature]) for entry in entries}.values())
+
+
+def _summaries(said: list[dict[str, Any]]) -> tuple[TargetSummary, ...]:
+    """One for each way and suite."""
+    total: dict[tuple[str, str], TargetSummary] = {}
+    for summary in (decode(TargetSummary, document) for one in said for document in one["summaries"]):
+        key = summary.name, summary.family
+        total[key] = summary if key not in total else _sum(total[key], summary)
+    return tuple(total.values())
+
+
+def _sum(one: TargetSummary, other: TargetSummary) -> TargetSummary:
+    def both(name: str) -> Any:
+        a, b = getattr(one, name), getattr(other, name)
+        if isinstance(a, Mapping):
+            return dict(Counter(a) + Counter(b))
+        return max(a, b) if name == "worst_agreeing" else a + b
+
+    return replace(one, **{f.name: both(f.name) for f in fields(one) if f.name not in ("name", "version", "family")})
