@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help sweep test test-all lint bench comparators tolerance pictures clean
+.PHONY: help sweep test test-all lint docs bench comparators tolerance pictures clean
 
 help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
 	@echo 'make test      ruff, mypy and the tests, without the slow ones'
 	@echo 'make test-all  ruff, mypy and all tests'
+	@echo 'make docs      build/site: the documentation as a site that loads nothing from elsewhere; begin with index.html'
 	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, in loops and linear algebra, its memory in long loops, programs drawn and checked per second, and what a process of its own costs a target'
 	@echo 'make comparators  docs/comparators.md: what gradfuzz and other checks of gradients miss and accuse wrongly (a few minutes)'
 	@echo 'make tolerance    docs/tolerance.md: how far right answers stay within what is allowed (a few minutes)'
@@ -32,6 +33,9 @@ test: lint
 
 test-all: lint
 	$(BIN)/pytest -n 2 --dist loadgroup
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/bench
 	$(BIN)/python benchmarks/loops.py
