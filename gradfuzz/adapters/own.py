@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import importlib
 import os
+import select
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Literal, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, cast
 
 import numpy as np
 
 from gradfuzz.errors import GradfuzzError, ProtocolError, UsageError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.foreign import protocol
+from gradfuzz.oracles.foreign.patience import Patience
 from gradfuzz.oracles.foreign.protocol import (
     Asked,
     Bye,
     ByeOk,
     Define,
     DefineOk,
+    Emit,
+    Eval,
     EvalOk,
     Failure,
     Hello,
@@ -38,7 +42,7 @@ from gradfuzz.oracles.foreign.protocol import (
     Tensor,
     Way,
 )
-from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
+from gradfuzz.oracles.foreign.tensors import from_tensor, to_tensor
 from gradfuzz.oracles.foreign.wire import from_wire
 from gradfuzz.oracles.registry import LIBRARIES, resolve
 from gradfuzz.oracles.target_name import TargetName
@@ -48,6 +52,9 @@ from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.syntax import Program
 
 __all__ = ["Server", "main"]
+
+_CHUNK = 1 << 18
+"""Bytes that are read at once."""
 
 
 class Server:
@@ -69,7 +76,7 @@ class Server:
             ["base64", "several", "supports"],
         )
 
-    def reply(self, line: bytes) -> tuple[bytes, bool]:
+    def reply(self, line: bytes | bytearray) -> tuple[bytes, bool]:
         """The reply to a line, and whether the conversation goes on."""
         number = 0
         try:
@@ -83,6 +90,8 @@ class Server:
 
     def _ok(self, request: Request) -> object:
         match request:
+            case Eval():
+                return self._eval(request)
             case Hello():
                 return self.hello()
             case Define():
@@ -96,10 +105,8 @@ class Server:
                 return SeveralOk(self._several(request.evals))
             case Supports():
                 return SupportsOk(self._refusals(request))
-            case Asked():
-                if isinstance(request, protocol.Emit):
-                    raise NotImplementedError("reproducers are written by gradfuzz itself")
-                return self._eval(request)
+            case Emit():
+                raise NotImplementedError("reproducers are written by gradfuzz itself")
             case Bye():
                 return ByeOk()
 
@@ -147,17 +154,20 @@ def _replied(answers: Sequence[Answer]) -> EvalOk:
 
 
 def _question(request: Asked, program: Program) -> Question:
-    inputs = {name: split(_led(name, t, request.count), request.count) for name, t in request.inputs.items()}
-    points = tuple(Point({p.name: inputs[p.name][k] for p in program.params}) for k in range(request.count))
+    columns = [(p.name, _led(p.name, request.inputs[p.name], request.count)) for p in program.params]
     return Question(
         program,
-        points,
+        tuple([Point({name: column[k, ...] for name, column in columns}) for k in range(request.count)]),
         request.dtype,
         tuple(request.wrt),
-        cast("tuple[Mode, ...]", tuple(request.modes)),
-        tuple(None if w is None else from_tensor(w).astype(np.float64, copy=False) for w in request.weights),
-        {name: from_tensor(t).astype(np.float64, copy=False) for name, t in request.directions.items()},
+        tuple(request.modes),
+        tuple([None if w is None else _float64(w) for w in request.weights]),
+        {name: _float64(t) for name, t in request.directions.items()},
     )
+
+
+def _float64(tensor: Tensor) -> Array:
+    return from_tensor(tensor).astype(np.float64, copy=False)
 
 
 def _led(name: str, tensor: Tensor, count: int) -> Array:
@@ -230,7 +240,7 @@ def _line(number: int, **arm: str | Failure) -> bytes:
     return protocol.encode({"id": number, **arm})
 
 
-def _private_pipes() -> tuple[IO[bytes], Callable[[bytes], object]]:
+def _private_pipes() -> tuple[Iterator[bytearray], Callable[[bytes], object]]:
     """stdin and stdout for the protocol alone: what a library prints goes to stderr, and nobody else reads what is sent."""
     reader, writer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -242,7 +252,24 @@ def _private_pipes() -> tuple[IO[bytes], Callable[[bytes], object]]:
         while rest:
             rest = rest[os.write(writer, rest) :]
 
-    return os.fdopen(reader, "rb"), write
+    return _lines(reader), write
+
+
+def _lines(reader: int) -> Iterator[bytearray]:
+    """The lines that come, without their ends."""
+    poll = select.poll()
+    poll.register(reader, select.POLLIN)
+    patience = Patience(poll)
+    begun = bytearray()
+    while True:
+        patience.wait(None)
+        data = os.read(reader, _CHUNK)
+        if not data:
+            return
+        begun += data
+        if b"\n" in data:
+            *lines, begun = begun.split(b"\n")
+            yield from lines
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -56,6 +56,13 @@ class ForeignOracle(Oracle):
         """Whether it says beforehand what it cannot answer."""
 
     def supports(self, question: Question) -> str | None:
+        known = _reasons.get(question.program)
+        key = self, question.precision, question.wrt, question.modes
+        if key not in known:
+            known[key] = self._reason(question)
+        return known[key]
+
+    def _reason(self, question: Question) -> str | None:
         way, who = self.way, self.name
         if question.precision not in way.dtypes:
             return f"{who} does not compute in {question.precision}"
@@ -286,6 +293,7 @@ def _ops_of(data: Any) -> set[str]:
     return found
 
 
+_reasons: Recent[Program, dict[tuple[object, ...], str | None]] = Recent(lambda _: {}, 256)
 _defined: Recent[Program, Defined] = Recent(Defined.of, 256)
 _needs: Recent[Program, _Needs] = Recent(_needed, 256)
 

@@ -30,6 +30,7 @@ from pathlib import Path
 
 from gradfuzz.errors import TargetProcessError
 from gradfuzz.oracles.foreign import care
+from gradfuzz.oracles.foreign.patience import Patience
 from gradfuzz.oracles.foreign.protocol import quoted
 
 __all__ = ["Limits", "Process"]
@@ -101,6 +102,7 @@ class Process:
         self._poll = select.poll()
         self._poll.register(self._stdout, select.POLLIN)
         self._poll.register(self._stderr, select.POLLIN)
+        self._patience = Patience(self._poll)
         self._buffer = bytearray()
         self._errors = bytearray()
         self._looked = time.monotonic()
@@ -184,7 +186,7 @@ class Process:
             now = time.monotonic()
             if now - self._looked >= _SELDOM:
                 self._look()
-            events = self._poll.poll(max(0.0, min(_WATCH, deadline - now)) * 1000.0)
+            events = self._patience.wait(max(0.0, min(_WATCH, deadline - now)))
             if not events:
                 self._look()
                 if not self.alive:  # something that it started still holds its pipes

@@ -11,7 +11,7 @@ request: `HelloOk`, `DefineOk`, `SupportsOk`, `EvalOk`, `SeveralOk`, `EmitOk`, `
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -44,6 +44,7 @@ __all__ = [
     "SupportsOk",
     "Tensor",
     "Way",
+    "decode_ok",
     "decode_reply",
     "decode_request",
     "encode",
@@ -53,6 +54,8 @@ __all__ = [
 ]
 
 VERSION = 1
+
+P = TypeVar("P")
 
 Size = Annotated[int, Meta(ge=0)]
 Special = Literal["NaN", "Infinity", "-Infinity", "-0.0"]
@@ -174,6 +177,13 @@ class Reply(Struct, forbid_unknown_fields=True):
     error: Failure | UnsetType = UNSET
 
 
+class Ok(Struct, Generic[P], forbid_unknown_fields=True):
+    """A reply that is ok."""
+
+    id: Size
+    ok: P
+
+
 class Way(Struct, forbid_unknown_fields=True):
     """One way into the library, and what can be asked of it. Several orders and modes mean every sequence of them.
 
@@ -264,20 +274,23 @@ class ByeOk(Struct, forbid_unknown_fields=True):
     """Nothing more will come."""
 
 
-P = TypeVar("P")
-
 _encoder = msgspec.json.Encoder()
 _requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _replies = msgspec.json.Decoder(Reply)
 _payloads: dict[type, msgspec.json.Decoder[Any]] = {
     kind: msgspec.json.Decoder(kind) for kind in (HelloOk, DefineOk, SupportsOk, EvalOk, SeveralOk, EmitOk, ByeOk)
 }
+_oks: dict[type, msgspec.json.Decoder[Ok[Any]]] = {
+    EvalOk: msgspec.json.Decoder(Ok[EvalOk]),
+    SeveralOk: msgspec.json.Decoder(Ok[SeveralOk]),
+}
+"""The replies that there are many of."""
 
 _QUOTED = 200
 """Characters of a line that an error shows."""
 
 
-def quoted(line: bytes) -> str:
+def quoted(line: bytes | bytearray) -> str:
     """The beginning of a line as an error shows it."""
     text = repr(line[: _QUOTED + 1].decode("utf-8", "replace"))
     return text if len(line) <= _QUOTED else f"{text[:_QUOTED]}...' ({len(line):,} bytes)"
@@ -293,7 +306,7 @@ def encode_request(request: Request) -> bytes:
     return line + b"\n"
 
 
-def decode_request(line: bytes) -> Request:
+def decode_request(line: bytes | bytearray) -> Request:
     """The request that a line holds; `ProtocolError` where it holds none."""
     try:
         return _requests.decode(line)
@@ -311,6 +324,19 @@ def decode_reply(line: bytes) -> Reply:
     return reply
 
 
+def decode_ok(line: bytes, kind: type[P]) -> tuple[int, P] | None:
+    """The id of a reply to many a request, and what it holds, in one go. None for every other line: `decode_reply` and `payload` say what it is."""
+    decoder = _oks.get(kind)
+    if decoder is None:
+        return None
+    try:
+        reply = decoder.decode(line)
+        _check(reply.ok, line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, ProtocolError):
+        return None
+    return reply.id, reply.ok
+
+
 def payload(reply: Reply, kind: type[P]) -> P:
     """What the `ok` of a reply holds."""
     assert not isinstance(reply.ok, UnsetType), "the reply is not ok"
@@ -318,19 +344,24 @@ def payload(reply: Reply, kind: type[P]) -> P:
         found: P = _payloads[kind].decode(reply.ok)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ProtocolError(f"the reply is no {kind.__name__} ({error}): {quoted(bytes(reply.ok))}") from error
+    _check(found, bytes(reply.ok))
+    return found
+
+
+def _check(found: object, line: bytes) -> None:
+    """What the types of a message cannot say."""
     if isinstance(found, EvalOk):
-        _sound(found, reply.ok)
+        _sound(found, line)
     if isinstance(found, SeveralOk):
         for one in found.replies:
             _one_of("reply", one.ok, one.unsupported, one.error)
             if isinstance(one.ok, EvalOk):
-                _sound(one.ok, reply.ok)
-    return found
+                _sound(one.ok, line)
 
 
-def _sound(found: EvalOk, line: Raw) -> None:
+def _sound(found: EvalOk, line: bytes) -> None:
     if (found.results is UNSET) == (found.stacked is UNSET):
-        raise ProtocolError(f"the reply has not exactly one of results and stacked: {quoted(bytes(line))}")
+        raise ProtocolError(f"the reply has not exactly one of results and stacked: {quoted(line)}")
     for entry in found.results or ():
         _one_of("result", entry.ok, entry.unsupported, entry.error)
 

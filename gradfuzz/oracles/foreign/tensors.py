@@ -30,6 +30,8 @@ _SHORT = 24
 def to_tensor(array: Array, *, binary: bool = False, dtype: str | None = None) -> Tensor:
     """An array as a message has it; `dtype` converts it first, `binary` allows base64."""
     a = np.asarray(array, None if dtype is None else _DTYPES[dtype])
+    if a.dtype is _FLOAT64 and a.size == 1:
+        return Tensor("float64", list(a.shape), data=[_entry(a.item())])
     name = _NAMES.get(a.dtype)
     if name is None:
         raise ProtocolError(f"an array of dtype {a.dtype} has no place in a message; the dtypes are {', '.join(_DTYPES)}")
@@ -41,12 +43,23 @@ def to_tensor(array: Array, *, binary: bool = False, dtype: str | None = None) -
         a = np.ascontiguousarray(a).reshape(-1).view(np.float64 if a.dtype == np.complex128 else np.float32)
     entries: list[Any] = a.ravel().tolist()
     if kind not in "iub":
-        entries = [v if v and v - v == 0.0 else encode_float(v) for v in entries]
+        entries = [_entry(v) for v in entries]
     return Tensor(name, shape, data=entries)
+
+
+def _entry(value: float) -> Any:
+    """`encode_float` of a number, at once where it is an ordinary one."""
+    return value if value and value - value == 0.0 else encode_float(value)
 
 
 def from_tensor(tensor: Tensor) -> Array:
     """The array of a message; `ProtocolError` where its entries do not fill its shape, or are not of its dtype."""
+    data, shape = tensor.data, tensor.shape
+    if tensor.dtype == "float64" and tensor.base64 is UNSET and type(data) is list and len(data) == 1 and type(data[0]) is float:
+        if shape == [1]:
+            return np.array(data)
+        if not shape:
+            return np.array(data[0])
     dtype = _DTYPES[tensor.dtype]
     size = math.prod(tensor.shape)
     if (tensor.data is UNSET) == (tensor.base64 is UNSET):
@@ -79,6 +92,7 @@ def split(stacked: Array, count: int) -> list[Array]:
 
 
 _DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in (*get_args(FloatName), *get_args(OtherName))}
+_FLOAT64 = _DTYPES["float64"]
 _NAMES: dict[np.dtype[Any], DTypeName] = {dtype: cast(DTypeName, name) for name, dtype in _DTYPES.items()}
 
 

@@ -191,7 +191,11 @@ class Worker:
         with self._lock:
             process = self._running()
             try:
-                reply = self._reply(process, process.exchange(line, self.limits.request * times), request.id)
+                answer = process.exchange(line, self.limits.request * times)
+                good = protocol.decode_ok(answer, kind)
+                if good is not None and good[0] == request.id and not process.pending:
+                    return good[1]
+                reply = self._reply(process, answer, request.id)
                 found = None if isinstance(reply.ok, UnsetType) else protocol.payload(reply, kind)
             except ProtocolError as error:
                 raise self._ended(self._strayed(process, str(error))) from error
