@@ -1,5 +1,8 @@
 """The program language: what strategies draw, oracles run, the engine differentiates and reports show."""
 
+import importlib as _importlib
+import sys as _sys
+
 from gradfuzz.programs.graph import Graph
 from gradfuzz.programs.interpret import evaluate, interpret
 from gradfuzz.programs.json_form import from_json, to_json
@@ -73,3 +76,6 @@ __all__ = [
     "typecheck",
     "walk",
 ]
+
+if "hypothesis" in _sys.modules:  # so that st.from_type(Program) draws, whichever of the two is imported first
+    _importlib.import_module("gradfuzz.hypothesis_plugin").register_types()

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from gradfuzz.programs.types import DType, Type
 
@@ -233,6 +234,14 @@ class Program:
         from gradfuzz.programs.printer import to_text
 
         return to_text(self)
+
+    def __repr__(self) -> str:
+        """The call that makes it, on one line."""
+        return f"parse({str(self)!r})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """As Hypothesis and IPython show it: the same call, a statement on each line."""
+        printer.text('parse("""\n' + str(self) + '""")')
 
 
 def walk(node: Node | Block | Program) -> Iterator[Node]:

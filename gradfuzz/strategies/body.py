@@ -43,7 +43,7 @@ from gradfuzz.strategies.algebra import (
     subtract,
     total,
 )
-from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.dice import Dice, Draw, Table
 from gradfuzz.strategies.expression import Scope, comparison, operand, update
 
 __all__ = ["TEMPORARIES", "Body", "BodyPlan", "Fresh", "Inner", "loop_bodies", "scalar_of"]
@@ -285,26 +285,8 @@ def _on_counter(dice: Dice, counter: str) -> Expr:
 
 
 @st.composite
-@named("loop_bodies")
-def _loop_bodies(
-    draw: Draw,
-    *,
-    carries: Mapping[str, Type],
-    names: Mapping[str, Type],
-    counter: str | None,
-    limit: int | None,
-    max_temporaries: int,
-    branches: bool,
-    exits: tuple[str, ...],
-) -> Block:
-    dice = Dice(draw)
-    taken = (*carries, *names, *(() if counter is None else (counter,)))
-    raw = frozenset(n for n, t in names.items() if t == FLOAT)
-    plan = BodyPlan.drawn(dice, temporaries=TEMPORARIES.where(lambda n: n <= max_temporaries), branches=branches, exits=exits)
-    return tuple(Body(carries, plan).draw(dice, Scope(names, counter, limit, raw), Fresh(taken)))
-
-
 def loop_bodies(
+    draw: Draw,
     *,
     carries: Mapping[str, Type] | None = None,
     names: Mapping[str, Type] | None = None,
@@ -313,7 +295,7 @@ def loop_bodies(
     max_temporaries: int = 2,
     branches: bool = True,
     exits: tuple[str, ...] = (),
-) -> st.SearchStrategy[Block]:
+) -> Block:
     """Bodies that update each of `carries` (by default the scalar acc), reading `names` (by default the scalars x and y).
 
     `counter` is an int that the body may read, and is below `limit` where one is given, so that it may index arrays as long as
@@ -334,12 +316,8 @@ def loop_bodies(
         raise InvalidArgument(f"max_temporaries={max_temporaries!r}: at least 0")
     if any(e not in ("break", "continue") for e in exits):
         raise InvalidArgument(f"exits={exits!r}: an exit is 'break' or 'continue'")
-    return _loop_bodies(
-        carries=carries,
-        names=names,
-        counter=counter,
-        limit=limit,
-        max_temporaries=max_temporaries,
-        branches=branches,
-        exits=exits,
-    )
+    dice = Dice(draw)
+    taken = (*carries, *names, *(() if counter is None else (counter,)))
+    raw = frozenset(n for n, t in names.items() if t == FLOAT)
+    plan = BodyPlan.drawn(dice, temporaries=TEMPORARIES.where(lambda n: n <= max_temporaries), branches=branches, exits=exits)
+    return tuple(Body(carries, plan).draw(dice, Scope(names, counter, limit, raw), Fresh(taken)))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program
 from gradfuzz.programs.precision import FORMATS
-from gradfuzz.strategies.dice import Dice, Draw, Table, named
-from gradfuzz.strategies.loop_program import loop_programs
+from gradfuzz.strategies.dice import Dice, Draw, Table
+from gradfuzz.strategies.loop_program import loops
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision, draw_point
+from gradfuzz.strategies.shown import inputs_text
 
 __all__ = ["MODES", "Case", "Modes", "cases"]
 
@@ -42,8 +44,26 @@ class Case:
     precision: Precision
     modes: Modes = ("rev",)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """As Hypothesis shows it: the call that makes it, with all digits."""
+        points = "".join(inputs_text(point) + ", " for point in self.points)
+        with printer.group(5, "Case(", ")"):
+            printer.text("program=")
+            printer.pretty(self.program)
+            for text in (
+                f"points=({points.rstrip()})",
+                f"wrt={self.wrt}",
+                f"precision={self.precision!r}",
+                f"modes={self.modes}",
+            ):
+                printer.text(",")
+                printer.breakable()
+                printer.text(text)
 
+
+@st.composite
 def cases(
+    draw: Draw,
     *,
     programs: st.SearchStrategy[Program] | None = None,
     precisions: tuple[Precision, ...] = PRECISIONS,
@@ -51,8 +71,8 @@ def cases(
     max_points: int = 4,
     max_order: int = 3,
     extremes: bool = True,
-) -> st.SearchStrategy[Case]:
-    """Cases over `programs` (by default `loop_programs()`) with `min_points` to `max_points` points each.
+) -> Case:
+    """Cases over `programs` (None: `loops()`) with `min_points` to `max_points` points each.
 
     The inputs to differentiate are all float inputs together, one alone with the others constant, or another choice of them.
     Shrinks towards the simplest program, one point, reverse mode, in the first of `precisions`.
@@ -60,29 +80,7 @@ def cases(
     if not 1 <= min_points <= max_points:
         raise InvalidArgument(f"min_points={min_points!r}, max_points={max_points!r}: 1 <= min_points <= max_points must hold")
     check_asked(precisions, max_order)
-    return _cases(
-        programs=loop_programs() if programs is None else programs,
-        precisions=precisions,
-        min_points=min_points,
-        max_points=max_points,
-        max_order=max_order,
-        extremes=extremes,
-    )
-
-
-@st.composite
-@named("cases")
-def _cases(
-    draw: Draw,
-    *,
-    programs: st.SearchStrategy[Program],
-    precisions: tuple[Precision, ...],
-    min_points: int,
-    max_points: int,
-    max_order: int,
-    extremes: bool,
-) -> Case:
-    program: Program = draw(programs)
+    program: Program = draw(_LOOPS if programs is None else programs)
     dice = Dice(draw)
     precision = precisions[0] if len(precisions) == 1 or not dice.chance(40) else dice.pick(precisions[1:])
     modes = dice.weighted(MODES.where(lambda m: len(m) <= max_order))
@@ -91,6 +89,11 @@ def _cases(
     while len(points) < max_points and dice.chance(65):
         points.append(draw_point(dice, program, precision, extremes=extremes))
     return Case(program, tuple(points), wrt, precision, modes)
+
+
+_LOOPS = loops()
+
+st.register_type_strategy(Case, cases())
 
 
 def check_asked(precisions: tuple[Precision, ...], max_order: int) -> None:

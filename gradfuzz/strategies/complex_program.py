@@ -6,6 +6,7 @@ means the same to every library, whatever sign it gives the imaginary part of a 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -22,13 +23,13 @@ from gradfuzz.programs import Program, parse
 from gradfuzz.strategies.case import MODES, Case, check_asked
 from gradfuzz.strategies.complex_matrix import ComplexStructure, draw_complex_matrix
 from gradfuzz.strategies.complex_recipes import COMPLEX_RECIPES, ComplexRecipe
-from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.dice import Dice, Draw, Table
 from gradfuzz.strategies.linalg_program import NORMS, ORDERS, POWERS
 from gradfuzz.strategies.matrix import draw_matrix
 from gradfuzz.strategies.point import Inputs, Precision
 from gradfuzz.strategies.shape import Shape, draw_batch, draw_other_batch, draw_size
 
-__all__ = ["OPS", "ComplexProgram", "complex_cases", "complex_point", "compose_complex"]
+__all__ = ["OPS", "ComplexProgram", "complex_cases", "complex_point", "complex_programs", "compose_complex"]
 
 _SHAPES: Table[Shape] = Table((50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,)))
 """Of arrays that are used entry by entry."""
@@ -147,11 +148,49 @@ OPS = tuple(dict.fromkeys(recipe.op for recipe in COMPLEX_RECIPES))
 """The ops that the programs are about."""
 
 
+def _checked(ops: tuple[str, ...] | None, max_side: int) -> tuple[ComplexRecipe, ...]:
+    unknown = [op for op in ops or () if op not in OPS]
+    if unknown or ops == ():
+        raise InvalidArgument(f"ops={ops!r}: give at least one of {', '.join(OPS)}")
+    if max_side < 2:
+        raise InvalidArgument(f"max_side={max_side!r}: at least 2")
+    return _recipes(ops)
+
+
+@functools.cache
+def _recipes(ops: tuple[str, ...] | None) -> tuple[ComplexRecipe, ...]:
+    return tuple(r for r in COMPLEX_RECIPES if ops is None or r.op in ops)
+
+
 @st.composite
-@named("complex_cases")
-def _complex_cases(draw: Draw, *, ops: tuple[str, ...], precisions: tuple[Precision, ...], max_side: int, max_order: int) -> Case:
+def complex_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, max_side: int = 4) -> Program:
+    """Programs with complex numbers inside, of float parameters and float results: entrywise ops in loops, reductions, linear algebra.
+
+    `ops`: those that the programs are to be about (None: all). Shrinks towards a product of two complex scalars.
+    """
+    return _drawn(Dice(draw), _checked(ops, max_side), max_side).program
+
+
+@st.composite
+def complex_cases(
+    draw: Draw,
+    *,
+    ops: tuple[str, ...] | None = None,
+    precisions: tuple[Precision, ...] = ("float64", "float32"),
+    max_side: int = 4,
+    max_order: int = 2,
+) -> Case:
+    """Cases over `complex_programs`, on matrices with sides up to `max_side`.
+
+    `ops`: those that the programs are to be about (None: all). A "float32" program computes with pairs of float32. Shrinks towards a
+    product of two complex scalars.
+    """
+    recipes = _checked(ops, max_side)
+    if not precisions or any(p not in ("float32", "float64") for p in precisions):
+        raise InvalidArgument(f"precisions={precisions!r}: give 'float64', 'float32' or both; complex numbers are pairs of these")
+    check_asked(precisions, max_order)
     dice = Dice(draw)
-    program = _drawn(dice, tuple(r for r in COMPLEX_RECIPES if r.op in ops), max_side)
+    program = _drawn(dice, recipes, max_side)
     precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
     names = tuple(program.shapes)
     wrt = names if not dice.chance(30) else tuple(n for n in names if n.startswith(dice.pick(names)[0]))
@@ -159,26 +198,3 @@ def _complex_cases(draw: Draw, *, ops: tuple[str, ...], precisions: tuple[Precis
     count = 1 if sum(map(math.prod, program.shapes.values())) > _LARGE or not dice.chance(60) else 3
     points = tuple(complex_point(dice, program, precision) for _ in range(count))
     return Case(program.program, points, wrt, precision, modes)
-
-
-def complex_cases(
-    *,
-    ops: tuple[str, ...] | None = None,
-    precisions: tuple[Precision, ...] = ("float64", "float32"),
-    max_side: int = 4,
-    max_order: int = 2,
-) -> st.SearchStrategy[Case]:
-    """Cases with complex numbers inside: entrywise ops in loops, reductions, products, linear algebra on matrices with sides up to `max_side`.
-
-    `ops`: those that the programs are to be about (None: all). A "float32" program computes with pairs of float32. Shrinks towards a
-    product of two complex scalars.
-    """
-    unknown = [op for op in ops or () if op not in OPS]
-    if unknown or ops == ():
-        raise InvalidArgument(f"ops={ops!r}: give at least one of {', '.join(OPS)}")
-    if not precisions or any(p not in ("float32", "float64") for p in precisions):
-        raise InvalidArgument(f"precisions={precisions!r}: give 'float64', 'float32' or both; complex numbers are pairs of these")
-    if max_side < 2:
-        raise InvalidArgument(f"max_side={max_side!r}: at least 2")
-    check_asked(precisions, max_order)
-    return _complex_cases(ops=ops or OPS, precisions=precisions, max_side=max_side, max_order=max_order)

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-__all__ = ["Dice", "Draw", "Plain", "Table", "named"]
+__all__ = ["Dice", "Draw", "Plain", "Table"]
 
 T = TypeVar("T")
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -84,13 +84,3 @@ class Plain(Dice):
 
     def below(self, n: int) -> int:
         return 0
-
-
-def named(name: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Renames what is about to be made a composite strategy, so that its repr is the call that rebuilds it."""
-
-    def rename(function: Callable[..., T]) -> Callable[..., T]:
-        function.__name__ = function.__qualname__ = name
-        return function
-
-    return rename

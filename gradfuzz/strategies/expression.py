@@ -45,7 +45,7 @@ from gradfuzz.strategies.algebra import (
     total,
     where,
 )
-from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.dice import Dice, Draw, Table
 
 __all__ = ["Scope", "comparison", "entry", "expressions", "in_domain", "operand", "reduced", "term", "update"]
 
@@ -345,17 +345,14 @@ def update(dice: Dice, scope: Scope, carry: Expr, shape: Shape, *, depth: int = 
 
 
 @st.composite
-@named("expressions")
-def _expressions(draw: Draw, *, names: Mapping[str, Type], shape: Shape, max_depth: int, raw: tuple[str, ...]) -> Expr:
-    counters = [n for n, t in names.items() if t == INT]
-    scope = Scope(names, counters[0] if counters else None, raw=frozenset(raw))
-    expr = term(Dice(draw), scope, shape, max_depth)
-    return expr if expression_type(expr, names).is_float else call("astype", expr, dtype="float")
-
-
 def expressions(
-    *, names: Mapping[str, Type] | None = None, shape: Shape = (), max_depth: int = 3, raw: tuple[str, ...] = ()
-) -> st.SearchStrategy[Expr]:
+    draw: Draw,
+    *,
+    names: Mapping[str, Type] | None = None,
+    shape: Shape = (),
+    max_depth: int = 3,
+    raw: tuple[str, ...] = (),
+) -> Expr:
     """Float expressions of `shape` over `names` (by default the scalars x and y), at most `max_depth` forms deep.
 
     Each is well-typed, and finite wherever its names are moderate. An int name is used as a number. `raw` lists the float scalars
@@ -373,4 +370,7 @@ def expressions(
             raise InvalidArgument(f"raw={raw!r}: {name!r} is not a float scalar of names={dict(names)!r}")
     if any(n < 0 for n in shape):
         raise InvalidArgument(f"shape={shape!r}: sizes are at least 0")
-    return _expressions(names=names, shape=shape, max_depth=max_depth, raw=raw)
+    counters = [n for n, t in names.items() if t == INT]
+    scope = Scope(names, counters[0] if counters else None, raw=frozenset(raw))
+    expr = term(Dice(draw), scope, shape, max_depth)
+    return expr if expression_type(expr, names).is_float else call("astype", expr, dtype="float")

@@ -13,7 +13,7 @@ from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program, parse
 from gradfuzz.strategies.case import MODES, Case, check_asked
-from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.dice import Dice, Draw, Table
 from gradfuzz.strategies.matrix import RECTANGULAR, Structure, draw_matrix
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
 from gradfuzz.strategies.recipes import RECIPES, WEIGHTS, Recipe
@@ -179,12 +179,6 @@ def point_of(dice: Dice, program: LinalgProgram, precision: Precision) -> Inputs
     return inputs
 
 
-@st.composite
-@named("linalg_programs")
-def _linalg_programs(draw: Draw, *, ops: tuple[str, ...], max_side: int, empty: bool) -> Program:
-    return _program(Dice(draw), ops, max_side, empty).program
-
-
 OPS = tuple(dict.fromkeys(recipe.op for recipe in RECIPES))
 """The ops that the programs are about."""
 
@@ -198,28 +192,33 @@ def _checked(ops: tuple[str, ...] | None, max_side: int) -> tuple[str, ...]:
     return OPS if ops is None else ops
 
 
-def linalg_programs(*, ops: tuple[str, ...] | None = None, max_side: int = 6, empty: bool = True) -> st.SearchStrategy[Program]:
+@st.composite
+def linalg_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, max_side: int = 6, empty: bool = True) -> Program:
     """Matrix programs: one op or a few, on stacks of matrices with sides up to `max_side`, with outputs that no sign freedom touches.
 
     `ops`: those that the programs are to be about (None: all). `empty`: batches of none, too. Shrinks towards `inv` of a 2 x 2 matrix.
     """
-    return _linalg_programs(ops=_checked(ops, max_side), max_side=max_side, empty=empty)
+    return _program(Dice(draw), _checked(ops, max_side), max_side, empty).program
 
 
 @st.composite
-@named("linalg_cases")
-def _linalg_cases(
+def linalg_cases(
     draw: Draw,
     *,
-    ops: tuple[str, ...],
-    precisions: tuple[Precision, ...],
-    max_side: int,
-    max_order: int,
-    empty: bool,
-    points: int | None,
+    ops: tuple[str, ...] | None = None,
+    precisions: tuple[Precision, ...] = PRECISIONS,
+    max_side: int = 6,
+    max_order: int = 2,
+    empty: bool = True,
+    points: int | None = None,
 ) -> Case:
+    """Cases over `linalg_programs`, with points of the structure that the program is defined for.
+
+    `points`: how many (None: one, or two now and then). Shrinks towards the gradient of `inv` of a 2 x 2 matrix in the first of `precisions`.
+    """
+    check_asked(precisions, max_order)
     dice = Dice(draw)
-    program = _program(dice, ops, max_side, empty)
+    program = _program(dice, _checked(ops, max_side), max_side, empty)
     precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
     names = tuple(program.arguments)
     wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)
@@ -231,19 +230,3 @@ def _linalg_cases(
 
 _LARGE = 20
 """Programs with larger inputs are asked at one point only."""
-
-
-def linalg_cases(
-    *,
-    ops: tuple[str, ...] | None = None,
-    precisions: tuple[Precision, ...] = PRECISIONS,
-    max_side: int = 6,
-    max_order: int = 2,
-    empty: bool = True,
-    points: int | None = None,
-) -> st.SearchStrategy[Case]:
-    """Cases over `linalg_programs`, with points of the structure that the program is defined for."""
-    check_asked(precisions, max_order)
-    return _linalg_cases(
-        ops=_checked(ops, max_side), precisions=precisions, max_side=max_side, max_order=max_order, empty=empty, points=points
-    )

@@ -20,9 +20,10 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from gradfuzz.programs.precision import FORMATS
-from gradfuzz.strategies.dice import Dice, Draw, Table, named
-from gradfuzz.strategies.point import Precision
+from gradfuzz.programs.precision import FORMATS, Precision
+from gradfuzz.strategies.dice import Dice, Draw, Table
+from gradfuzz.strategies.shape import Aspect, Shape, draw_batch, draw_size
+from gradfuzz.strategies.shown import shown
 
 __all__ = ["RECTANGULAR", "STRUCTURES", "Structure", "draw_matrix", "matrices"]
 
@@ -62,6 +63,7 @@ _KINDS: Table[tuple[str, float]] = Table(
 )
 """Small multiples of 1/4 with a heavy diagonal; given condition numbers; the first kind far from 1 in size, in the end as far as the cube
 root of what the dtype holds, and below its normal numbers."""
+_NEAR_ONE = _KINDS.where(lambda kind: kind[0] in ("quarters", "spectrum"))
 
 
 def _quarters(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
@@ -89,12 +91,20 @@ def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     return values[..., :m, :n]
 
 
-def _spectrum(rng: np.random.Generator, shape: tuple[int, ...], condition: float, *, symmetric: bool, signed: bool) -> Matrix:
-    """Singular values (eigenvalues, where `symmetric`) spread evenly in the exponent from 1 to 1/condition, times numbers near 1."""
+def _spectrum(
+    rng: np.random.Generator, shape: tuple[int, ...], condition: float, *, symmetric: bool, signed: bool, exact: bool = False
+) -> Matrix:
+    """Singular values (eigenvalues, where `symmetric`) spread evenly in the exponent from 1 to 1/condition, times numbers near 1.
+
+    With `exact`, the quotient of the largest and the smallest is `condition`.
+    """
     *batch, m, n = shape
     k = min(m, n)
     steps = np.linspace(0.0, 1.0, k) if k > 1 else np.zeros(k)
     values = condition**-steps * rng.uniform(1.0, 1.25, (*batch, k))
+    if exact:
+        values = np.clip(values, 1.0 / condition, 1.0)
+        values[..., :1], values[..., -1:] = 1.0, 1.0 / condition
     if signed:
         values = values * rng.choice([-1.0, 1.0], (*batch, k))
     left = _rotation(rng, (*batch, m))[..., :k]
@@ -190,9 +200,11 @@ def _triangular(values: Matrix, kind: str) -> Matrix:
     return np.triu(values)
 
 
-def draw_matrix(dice: Dice, shape: tuple[int, ...], structure: Structure, precision: Precision = "float64") -> npt.NDArray[Any]:
+def draw_matrix(
+    dice: Dice, shape: tuple[int, ...], structure: Structure, precision: Precision = "float64", *, extremes: bool = True
+) -> npt.NDArray[Any]:
     """One array of matrices. One draw says what kind, one which."""
-    kind, size = dice.weighted(_KINDS)
+    kind, size = dice.weighted(_KINDS if extremes else _NEAR_ONE)
     rng = np.random.default_rng([dice.below(1 << 16), *shape])
     if structure in _FIXED:
         values = _FIXED[structure](rng, shape) if 0 not in shape else np.zeros(shape)
@@ -214,25 +226,80 @@ def draw_matrix(dice: Dice, shape: tuple[int, ...], structure: Structure, precis
 
 
 @st.composite
-@named("matrices")
-def _matrices(draw: Draw, shape: tuple[int, ...], *, structure: Structure, precision: Precision) -> npt.NDArray[Any]:
-    return draw_matrix(Dice(draw), shape, structure, precision)
-
-
 def matrices(
-    shape: tuple[int, ...], *, structure: Structure = "general", precision: Precision = "float64"
-) -> st.SearchStrategy[npt.NDArray[Any]]:
-    """Stacks of matrices of `shape`, exact in `precision`, with one of the structures above.
+    draw: Draw,
+    shape: Shape | None = None,
+    *,
+    structure: Structure = "general",
+    precision: Precision = "float64",
+    min_condition: float | None = None,
+    max_condition: float | None = None,
+    extremes: bool = True,
+) -> npt.NDArray[Any]:
+    """Stacks of matrices of `shape` (None: any of `shapes` that fits), exact in `precision`, with a structure.
 
-    The first five have condition numbers from 1 to 1e12, mostly small, and sizes that are rarely as small as the dtype's denormal numbers or as large as the
-    cube root of its largest. Shrinks towards small multiples of 1/4 with a heavy diagonal.
+    general         any, also rectangular
+    spd, symmetric, lower, upper, orthogonal, companion
+                    invertible, but for what rounding does to condition numbers near 1/eps
+    low rank        of rank 1 and more, where the sides allow; rectangular, too
+    singular        integers of rank below the smaller side, each instance of a stack its own; rectangular, too
+    zero line       a row or a column of zeros; rectangular, too
+    repeated        symmetric integers with an eigenvalue of multiplicity n - 1 or n
+    near repeated   the same with eigenvalues apart by a small power of two
+
+    The first five have condition numbers from 1 to 1e12, mostly small, and with `extremes` sizes that are rarely as small as the dtype's denormal numbers
+    or as large as the cube root of its largest. With `min_condition` or `max_condition` they have sizes near 1, and every matrix of the stack has a
+    condition number (the largest singular value over the smallest) between the two, but for the rounding of its entries.
+
+    Shrinks towards small multiples of 1/4 with a heavy diagonal, with bounds towards the smallest condition number.
     """
     if structure not in STRUCTURES:
         raise InvalidArgument(f"structure={structure!r}: one of {', '.join(map(repr, STRUCTURES))}")
-    if len(shape) < 2 or any(n < 0 for n in shape):
-        raise InvalidArgument(f"shape={shape!r}: two axes or more, none below 0")
-    if structure not in RECTANGULAR and shape[-1] != shape[-2]:
-        raise InvalidArgument(f"shape={shape!r} with structure={structure!r}: such matrices are square")
     if precision not in FORMATS:
         raise InvalidArgument(f"precision={precision!r}: one of {', '.join(map(repr, FORMATS))}")
-    return _matrices(shape, structure=structure, precision=precision)
+    dice = Dice(draw)
+    chosen = _shape(dice, structure) if shape is None else shape
+    if len(chosen) < 2 or any(n < 0 for n in chosen):
+        raise InvalidArgument(f"shape={shape!r}: two axes or more, none below 0")
+    if structure not in RECTANGULAR and chosen[-1] != chosen[-2]:
+        raise InvalidArgument(f"shape={shape!r} with structure={structure!r}: such matrices are square")
+    if min_condition is None and max_condition is None:
+        return shown(draw_matrix(dice, chosen, structure, precision, extremes=extremes))
+    return shown(_conditioned(dice, chosen, structure, precision, min_condition, max_condition))
+
+
+def _shape(dice: Dice, structure: Structure) -> Shape:
+    batch = draw_batch(dice)
+    aspect: Aspect = dice.pick(("square", "tall", "wide")) if structure in RECTANGULAR else "square"
+    return (*batch, *draw_size(dice, aspect, 4, batch))
+
+
+def _conditioned(
+    dice: Dice, shape: Shape, structure: Structure, precision: Precision, least: float | None, most: float | None
+) -> npt.NDArray[Any]:
+    """Matrices with condition numbers from `least` to `most`; one that is not given is 1, or as large as can be told apart from singular."""
+    told = f"min_condition={least!r}, max_condition={most!r}"
+    if structure in _FIXED:
+        known = ", ".join(repr(s) for s in STRUCTURES if s not in _FIXED)
+        raise InvalidArgument(f"{told} with structure={structure!r}: condition numbers can be chosen for {known}")
+    limit = 1.0 / (16.0 * FORMATS[precision].eps)
+    low = 1.0 if least is None else least
+    high = max(low, limit) if most is None else most
+    if not 1.0 <= low <= high:
+        raise InvalidArgument(f"{told}: 1 <= min_condition <= max_condition must hold")
+    if (most is None and low > limit) or high > max(limit, 1.0):
+        raise InvalidArgument(f"{told} with precision={precision!r}: rounding allows condition numbers up to {limit:.3g}")
+    if low > 1.0 and min(shape[-2:]) == 1:
+        raise InvalidArgument(f"{told} with shape={shape!r}: a matrix of one row or column has the condition number 1")
+    condition = low * (high / low) ** (dice.below(_SHARES) / (_SHARES - 1))
+    rng = np.random.default_rng([dice.below(1 << 16), *shape])
+    symmetric = structure in ("spd", "symmetric")
+    values = _spectrum(rng, shape, condition, symmetric=symmetric, signed=structure == "symmetric", exact=True)
+    if structure in ("lower", "upper"):
+        values = _triangular(values, "spectrum")
+        values = np.swapaxes(values, -1, -2) if structure == "lower" else values
+    return values.astype(precision)
+
+
+_SHARES = 257
+"""Of the range of condition numbers, in the exponent, so many are drawn."""

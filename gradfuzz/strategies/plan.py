@@ -8,18 +8,18 @@ from typing import Literal
 from gradfuzz.strategies.body import TEMPORARIES, BodyPlan
 from gradfuzz.strategies.dice import Dice, Table
 
-__all__ = ["LOOPS", "TRIPS", "Form", "Kind", "LoopPlan", "Options", "Plan"]
+__all__ = ["FORMS", "TRIPS", "Form", "Kind", "LoopPlan", "Options", "Plan"]
 
 Form = Literal["for", "while", "repeat"]
 Kind = Literal["scalar", "pair", "sequence", "vector", "mixed", "matrix"]
 
-LOOPS: tuple[Form, ...] = ("for", "while", "repeat")
+FORMS: tuple[Form, ...] = ("for", "while", "repeat")
 """The forms of a loop: counted, test first, body first."""
 
 TRIPS = Table((5, 0), (8, 1), (26, 2), (30, 3), (14, 5), (8, 8), (8, 17))
 """Trip counts and how often each is drawn."""
 
-_FORMS: Table[tuple[Form, bool]] = Table(
+_WEIGHTS: Table[tuple[Form, bool]] = Table(
     (42, ("for", False)), (22, ("while", False)), (29, ("repeat", False)), (7, ("while", True))
 )
 """The form, and whether a `while` counts at the top of its body, so that `continue` cannot skip it."""
@@ -47,11 +47,11 @@ _KINDS: Table[Kind] = Table((62, "scalar"), (13, "pair"), (9, "sequence"), (8, "
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `loop_programs` takes."""
+    """What `loops` takes."""
 
     min_trips: int
     max_trips: int
-    loops: tuple[Form, ...]
+    forms: tuple[Form, ...]
     max_params: int
     max_loops: int
     max_outputs: int
@@ -81,7 +81,7 @@ class LoopPlan:
     @classmethod
     def drawn(cls, dice: Dice, options: Options) -> LoopPlan:
         """A plan; always the same number of draws."""
-        form, early = dice.weighted(_FORMS.where(lambda f: f[0] in options.loops))
+        form, early = dice.weighted(_WEIGHTS.where(lambda f: f[0] in options.forms))
         place, count, by_value, bound = dice.below(100), dice.weighted(_COUNTS), dice.below(100), dice.weighted(_BOUNDS)
         exits: tuple[str, ...] = ()
         if options.exits and options.min_trips == 0:

@@ -10,7 +10,7 @@ from typing import Literal
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.dice import Dice, Draw, Table
 
 __all__ = ["BATCHES", "MAX_ENTRIES", "Aspect", "Shape", "draw_array", "draw_batch", "draw_other_batch", "draw_size", "shapes"]
 
@@ -82,16 +82,9 @@ def draw_array(dice: Dice, *, empty: bool = True) -> Shape:
 
 
 @st.composite
-@named("shapes")
-def _shapes(draw: Draw, *, aspects: tuple[Aspect, ...], max_side: int, empty: bool) -> Shape:
-    dice = Dice(draw)
-    batch = draw_batch(dice, empty=empty)
-    return (*batch, *draw_size(dice, dice.pick(aspects), max_side, batch))
-
-
 def shapes(
-    *, aspects: tuple[Aspect, ...] = ("square", "tall", "wide"), max_side: int = 6, empty: bool = True
-) -> st.SearchStrategy[Shape]:
+    draw: Draw, *, aspects: tuple[Aspect, ...] = ("square", "tall", "wide"), max_side: int = 6, empty: bool = True
+) -> Shape:
     """Shapes of stacks of matrices: batch axes (), (1,), (2,), (3,), (1, 2), (2, 3) and, with `empty`, (0,); sides 1 to `max_side`.
 
     Shrinks towards (2, 2).
@@ -100,4 +93,6 @@ def shapes(
         raise InvalidArgument(f"aspects={aspects!r}: give at least one of 'square', 'tall', 'wide'")
     if max_side < 2:
         raise InvalidArgument(f"max_side={max_side!r}: at least 2")
-    return _shapes(aspects=aspects, max_side=max_side, empty=empty)
+    dice = Dice(draw)
+    batch = draw_batch(dice, empty=empty)
+    return (*batch, *draw_size(dice, dice.pick(aspects), max_side, batch))

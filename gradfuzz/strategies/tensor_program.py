@@ -20,7 +20,7 @@ from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.precision import is_float
 from gradfuzz.strategies.case import MODES, Case, check_asked
-from gradfuzz.strategies.dice import Dice, Draw, Plain, Table, named
+from gradfuzz.strategies.dice import Dice, Draw, Plain, Table
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
 from gradfuzz.strategies.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.tensor_blanks import Argument, Blanks, Operand, fits
@@ -273,25 +273,29 @@ def _checked(ops: tuple[str, ...] | None) -> tuple[TensorRecipe, ...]:
 
 
 @st.composite
-@named("tensor_programs")
-def _tensor_programs(draw: Draw, *, ops: tuple[str, ...] | None, empty: bool) -> Program:
-    return _draw(Dice(draw), _beginnings(ops), empty=empty).program
-
-
-def tensor_programs(*, ops: tuple[str, ...] | None = None, empty: bool = True) -> st.SearchStrategy[Program]:
+def tensor_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, empty: bool = True) -> Program:
     """Tensor programs: one op or a few on arrays of rank 0 to 4, in loops or not, whose outputs depend on a parameter.
 
     `ops`: those that the programs begin with (None: all). `empty`: axes of size 0, too. Shrinks towards the sum of a 2 x 2 array.
     """
-    _checked(ops)
-    return _tensor_programs(ops=ops, empty=empty)
+    return _draw(Dice(draw), _beginnings(ops), empty=empty).program
 
 
 @st.composite
-@named("tensor_cases")
-def _tensor_cases(
-    draw: Draw, *, ops: tuple[str, ...] | None, precisions: tuple[Precision, ...], max_order: int, empty: bool, points: int | None
+def tensor_cases(
+    draw: Draw,
+    *,
+    ops: tuple[str, ...] | None = None,
+    precisions: tuple[Precision, ...] = PRECISIONS,
+    max_order: int = 2,
+    empty: bool = True,
+    points: int | None = None,
 ) -> Case:
+    """Cases over `tensor_programs`, at points with ties, zeros and equal entries among ordinary ones.
+
+    `points`: how many (None: one or two). Shrinks towards the gradient of the sum of a 2 x 2 array in the first of `precisions`.
+    """
+    check_asked(precisions, max_order)
     dice = Dice(draw)
     program = _draw(dice, _beginnings(ops), empty=empty)
     precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
@@ -301,17 +305,3 @@ def _tensor_cases(
     modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
     drawn = [tensor_point(dice, program, precision) for _ in range(points or 1 + dice.chance(50))]
     return Case(program.program, tuple(drawn), wrt, precision, modes)
-
-
-def tensor_cases(
-    *,
-    ops: tuple[str, ...] | None = None,
-    precisions: tuple[Precision, ...] = PRECISIONS,
-    max_order: int = 2,
-    empty: bool = True,
-    points: int | None = None,
-) -> st.SearchStrategy[Case]:
-    """Cases over `tensor_programs`, at points with ties, zeros and equal entries among ordinary ones."""
-    check_asked(precisions, max_order)
-    _checked(ops)
-    return _tensor_cases(ops=ops, precisions=precisions, max_order=max_order, empty=empty, points=points)

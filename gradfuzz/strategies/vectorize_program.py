@@ -17,9 +17,9 @@ from gradfuzz.programs.precision import is_float
 from gradfuzz.programs.syntax import Call, For, Name, Param, Program, Repeat, While, walk
 from gradfuzz.programs.types import FLOAT
 from gradfuzz.strategies.case import MODES, Case
-from gradfuzz.strategies.dice import Dice, Draw, Table, named
+from gradfuzz.strategies.dice import Dice, Draw, Table
 from gradfuzz.strategies.linalg_program import linalg_cases
-from gradfuzz.strategies.loop_program import loop_programs
+from gradfuzz.strategies.loop_program import loops
 from gradfuzz.strategies.point import Inputs, Precision, draw_point
 from gradfuzz.strategies.recipes import RECIPES
 from gradfuzz.strategies.tensor_program import tensor_cases
@@ -85,14 +85,9 @@ def lay_out(dice: Dice, layout: str, drawn: list[Inputs]) -> list[Inputs]:
     return rows
 
 
-def vectorize_cases(*, precisions: tuple[Precision, ...], max_order: int = 3) -> st.SearchStrategy[Case]:
-    """Cases whose points are the instances of one vectorized call: loop, matrix and tensor programs in each of `LAYOUTS`."""
-    return _vectorize_cases(precisions=precisions, max_order=max_order)
-
-
 @st.composite
-@named("vectorize_cases")
-def _vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order: int) -> Case:
+def vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order: int = 3) -> Case:
+    """Cases whose points are the instances of one vectorized call: loop, matrix and tensor programs in each of `LAYOUTS`."""
     dice = Dice(draw)
     kind, layout = dice.weighted(_KINDS), dice.weighted(LAYOUTS)
     if kind == "loops":
@@ -115,7 +110,7 @@ def _vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order
 
 
 def _loop_case(draw: Draw, dice: Dice, precisions: tuple[Precision, ...]) -> Case:
-    program = draw(loop_programs(max_trips=7))
+    program = draw(loops(max_trips=7))
     precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
     points = tuple(draw_point(dice, program, precision, max_trips=7, extremes=False) for _ in range(_MOST))
     return Case(program, points, (), precision)
@@ -138,10 +133,10 @@ def vectorize_triggers(case: Case) -> frozenset[str]:
     used = {node.id for node in walk(case.program) if isinstance(node, Name)}
     ops = {node.op for node in walk(case.program) if isinstance(node, Call)}
     shared = [name for name, axes in layout.axes.items() if not axes]
-    loops = any(isinstance(node, (For, While, Repeat)) for node in walk(case.program))
+    looping = any(isinstance(node, (For, While, Repeat)) for node in walk(case.program))
     several = len(case.points) > 1
     reached = {
-        "loop": loops,
+        "loop": looping,
         "matrix op": not ops.isdisjoint(_MATRIX_OPS),
         "one axis": len(layout.sizes) == 1 and several,
         "two axes": len(layout.sizes) == 2,
@@ -149,7 +144,7 @@ def vectorize_triggers(case: Case) -> frozenset[str]:
         "one instance": not several,
         "equal instances": several and all(_same(case.points[0], point) for point in case.points),
         "unused parameter": any(p.name not in used for p in case.program.params),
-        "trip count per instance": loops and several and _traces_differ(case),
+        "trip count per instance": looping and several and _traces_differ(case),
         "a shared input differentiated": not set(shared).isdisjoint(case.wrt),
         "instances without entries": several and any(v.size == 0 for v in case.points[0].values()),
         "stacks of matrices": not ops.isdisjoint(_MATRIX_OPS) and any(v.ndim > 2 for v in case.points[0].values()),

@@ -64,7 +64,7 @@ def test_ops_choose_programs() -> None:
 )
 def test_wrong_arguments_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidArgument, match=str(next(iter(wrong)))):
-        complex_cases(**wrong).example()  # type: ignore[arg-type]
+        draw_many(complex_cases(**wrong), 1, 0)  # type: ignore[arg-type]
 
 
 def test_all_ops_that_only_complex_numbers_need_are_drawn(drawn: list[Case]) -> None:

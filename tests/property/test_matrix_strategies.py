@@ -207,7 +207,7 @@ def test_what_cannot_be_is_said() -> None:
         lambda: linalg_cases(precisions=()),
     ):
         with pytest.raises(InvalidArgument):
-            wrong()
+            draw_many(wrong(), 1, 0)
 
 
 def test_a_program_about_given_ops(seed: int) -> None:

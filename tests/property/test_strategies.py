@@ -37,7 +37,7 @@ from gradfuzz.programs.json_form import from_json, to_json
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.syntax import Assign, Break, Continue, If, Return
 from gradfuzz.programs.typecheck import expression_type
-from gradfuzz.strategies import FAMILIES, Case, cases, draw_many, expressions, loop_bodies, loop_programs, points, programs
+from gradfuzz.strategies import FAMILIES, Case, cases, draw_many, expressions, loop_bodies, loops, points, programs
 from gradfuzz.strategies.facts import Facts
 from gradfuzz.strategies.point import defined
 
@@ -47,7 +47,7 @@ CASES = 600
 
 @pytest.fixture(scope="module")
 def drawn() -> list[Program]:
-    return draw_many(loop_programs(), PROGRAMS, 0)
+    return draw_many(loops(), PROGRAMS, 0)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ NOT_DRAWN = {"cofactor", "divide_by_gaps"}
 def test_every_op_is_drawn(drawn: list[Program], asked: list[Case]) -> None:
     others = [c for name in FAMILIES if name != "loops" for c in draw_many(FAMILIES[name].cases(("float64",)), 500, 1)]
     found = {n.op for p in [*drawn, *(c.program for c in [*asked, *others])] for n in walk(p) if isinstance(n, Call)}
-    more = draw_many(loop_programs(), 1200, 1) if found < set(OPS) - NOT_DRAWN else []
+    more = draw_many(loops(), 1200, 1) if found < set(OPS) - NOT_DRAWN else []
     found |= {n.op for p in more for n in walk(p) if isinstance(n, Call)}
     assert found == set(OPS) - NOT_DRAWN
 
@@ -107,12 +107,12 @@ def test_every_op_is_drawn(drawn: list[Program], asked: list[Case]) -> None:
     st.sampled_from([("for",), ("while",), ("repeat",), ("for", "while", "repeat")]),
 )
 @settings(max_examples=150)
-def test_trips_and_forms_keep_to_their_bounds(data: st.DataObject, least: int, more: int, loops: tuple[str, ...]) -> None:
+def test_trips_and_forms_keep_to_their_bounds(data: st.DataObject, least: int, more: int, forms: tuple[str, ...]) -> None:
     most = max(least + more, 1)
-    program = data.draw(loop_programs(min_trips=least, max_trips=most, loops=loops, run_time=False, by_value=False))
+    program = data.draw(loops(min_trips=least, max_trips=most, forms=forms, run_time=False, by_value=False))
     facts = Facts(program)
     for loop in facts.loops:
-        assert loop.form in loops
+        assert loop.form in forms
         if loop.outer is None and isinstance(loop.count, int):
             assert min(least, 3 if loop is not facts.top[0] else least) <= loop.count <= most
         assert loop.count not in facts.ints
@@ -123,7 +123,7 @@ def test_trips_and_forms_keep_to_their_bounds(data: st.DataObject, least: int, m
 @settings(max_examples=150)
 def test_what_is_switched_off_is_not_drawn(data: st.DataObject) -> None:
     program = data.draw(
-        loop_programs(
+        loops(
             max_params=2, max_loops=1, max_outputs=1, arrays=False, branches=False, exits=False, run_time=False, by_value=False
         )
     )
@@ -137,7 +137,7 @@ def test_what_is_switched_off_is_not_drawn(data: st.DataObject) -> None:
 
 
 def test_one_parameter_is_enough() -> None:
-    for program in draw_many(loop_programs(max_params=1), 300, 0):
+    for program in draw_many(loops(max_params=1), 300, 0):
         assert sum(p.type.is_float for p in program.params) == 1
 
 
@@ -247,9 +247,9 @@ def test_draws_depend_on_nothing_but_the_seed() -> None:
 
 
 def test_a_shorter_stream_is_the_beginning_of_a_longer_one(drawn: list[Program]) -> None:
-    assert draw_many(loop_programs(), 25, 0) == drawn[:25]
-    assert draw_many(loop_programs(), 25, 1)[1:] != drawn[1:25]
-    assert draw_many(loop_programs(), 0, 0) == []
+    assert draw_many(loops(), 25, 0) == drawn[:25]
+    assert draw_many(loops(), 25, 1)[1:] != drawn[1:25]
+    assert draw_many(loops(), 0, 0) == []
     assert len(drawn) == PROGRAMS
 
 
@@ -287,14 +287,14 @@ PROGRAM = parse("def f(x):\n    return x")
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: loop_programs(min_trips=4, max_trips=2), "min_trips=4, max_trips=2"),
-        (lambda: loop_programs(min_trips=-1), "min_trips=-1"),
-        (lambda: loop_programs(loops=()), r"loops=\(\)"),
-        (lambda: loop_programs(loops=("until",)), "until"),
-        (lambda: loop_programs(loops=("repeat",), max_trips=0), "max_trips=0"),
-        (lambda: loop_programs(max_params=0), "max_params=0"),
-        (lambda: loop_programs(max_loops=0), "max_loops=0"),
-        (lambda: loop_programs(max_outputs=0), "max_outputs=0"),
+        (lambda: loops(min_trips=4, max_trips=2), "min_trips=4, max_trips=2"),
+        (lambda: loops(min_trips=-1), "min_trips=-1"),
+        (lambda: loops(forms=()), r"forms=\(\)"),
+        (lambda: loops(forms=("until",)), "until"),
+        (lambda: loops(forms=("repeat",), max_trips=0), "max_trips=0"),
+        (lambda: loops(max_params=0), "max_params=0"),
+        (lambda: loops(max_loops=0), "max_loops=0"),
+        (lambda: loops(max_outputs=0), "max_outputs=0"),
         (lambda: loop_bodies(carries={}), r"carries=\{\}"),
         (lambda: loop_bodies(carries={"x": FLOAT}), "share x"),
         (lambda: loop_bodies(names={"k": INT}), "counter"),
@@ -309,17 +309,17 @@ PROGRAM = parse("def f(x):\n    return x")
         (lambda: cases(min_points=3, max_points=2), "min_points=3, max_points=2"),
         (lambda: cases(precisions=()), r"precisions=\(\)"),
         (lambda: cases(max_order=4), "max_order=4"),
-        (lambda: draw_many(loop_programs(), -1, 0), "count=-1"),
+        (lambda: draw_many(loops(), -1, 0), "count=-1"),
     ],
 )
 def test_impossible_arguments_are_named(make: object, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        make()  # type: ignore[operator]
+        draw_many(make(), 1, 0)  # type: ignore[operator]
 
 
 def test_a_strategy_shows_the_call_that_rebuilds_it() -> None:
-    strategy = loop_programs(max_trips=3, loops=("for",))
-    again = eval(repr(strategy), {"loop_programs": loop_programs})
+    strategy = loops(max_trips=3, forms=("for",))
+    again = eval(repr(strategy), {"loops": loops})
     assert repr(again) == repr(strategy)
     assert draw_many(again, 20, 0) == draw_many(strategy, 20, 0)
-    assert repr(cases(max_order=1)).startswith("cases(programs=loop_programs(")
+    assert repr(cases(programs=loops(max_trips=3), max_order=1)) == "cases(programs=loops(max_trips=3), max_order=1)"

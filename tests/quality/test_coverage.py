@@ -9,7 +9,7 @@ import pytest
 
 from gradfuzz.programs import parse
 from gradfuzz.programs.syntax import Program
-from gradfuzz.strategies import GOALS, Case, cases, coverage_counts, coverage_table, draw_many, loop_programs, triggers
+from gradfuzz.strategies import GOALS, Case, cases, coverage_counts, coverage_table, draw_many, loops, triggers
 from gradfuzz.strategies.facts import Facts
 
 DRAWS = 2000
@@ -244,5 +244,5 @@ def test_facts_of_a_loop() -> None:
 
 
 def test_facts_can_be_read_off_every_program() -> None:
-    programs: list[Program] = draw_many(loop_programs(), 300, 2)
+    programs: list[Program] = draw_many(loops(), 300, 2)
     assert all(Facts(p).top for p in programs)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, find, settings
 
 from gradfuzz.programs import Assign, Break, Call, Continue, Name, Program, parse, walk
 from gradfuzz.programs.printer import expression_text, to_text
-from gradfuzz.strategies import cases, draw_many, expressions, loop_bodies, loop_programs, points
+from gradfuzz.strategies import cases, draw_many, expressions, loop_bodies, loops, points
 from gradfuzz.strategies.facts import Facts, LoopFacts
 
 SETTINGS = settings(
@@ -52,7 +52,7 @@ def any_loop(test: Callable[[LoopFacts], object]) -> Callable[[Program], bool]:
 def test_programs_shrink_to_little_more_than_what_is_wanted(
     wanted: Callable[[Program], bool], most_loops: int, most_trips: int, most_ops: int
 ) -> None:
-    program = find(loop_programs(), wanted, settings=SETTINGS)
+    program = find(loops(), wanted, settings=SETTINGS)
     print(to_text(program))
     counts = [loop.count for loop in Facts(program).loops]
     assert len(counts) <= most_loops
@@ -62,7 +62,7 @@ def test_programs_shrink_to_little_more_than_what_is_wanted(
 
 
 def test_the_simplest_draws() -> None:
-    (program,) = draw_many(loop_programs(min_trips=3), 1, 0)
+    (program,) = draw_many(loops(min_trips=3), 1, 0)
     assert to_text(program) == "def f(x):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * x\n    return acc\n"
     (body,) = draw_many(loop_bodies(), 1, 0)
     assert body == (Assign("acc", Call("multiply", (Name("acc"), Name("x")))),)
@@ -83,7 +83,7 @@ def test_points_shrink_to_one_half() -> None:
 
 
 def test_cases_shrink_to_one_point_in_reverse_mode() -> None:
-    case = find(cases(programs=loop_programs(max_loops=1, arrays=False)), lambda c: len(c.program.params) == 2, settings=SETTINGS)
+    case = find(cases(programs=loops(max_loops=1, arrays=False)), lambda c: len(c.program.params) == 2, settings=SETTINGS)
     assert len(case.points) == 1
     assert case.modes == ("rev",)
     assert case.precision == "float64"

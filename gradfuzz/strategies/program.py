@@ -1,0 +1,38 @@
+"""The strategy for programs of any family."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from gradfuzz.programs import Program
+from gradfuzz.strategies.complex_program import complex_programs
+from gradfuzz.strategies.dice import Dice, Draw
+from gradfuzz.strategies.linalg_program import linalg_programs
+from gradfuzz.strategies.loop_program import loops
+from gradfuzz.strategies.tensor_program import tensor_programs
+
+__all__ = ["programs"]
+
+ProgramFamily = Literal["loops", "linalg", "tensor", "complex"]
+
+_FAMILIES: dict[ProgramFamily, st.SearchStrategy[Program]] = {
+    "loops": loops(),
+    "linalg": linalg_programs(),
+    "tensor": tensor_programs(),
+    "complex": complex_programs(),
+}
+
+
+@st.composite
+def programs(draw: Draw, *, families: tuple[ProgramFamily, ...] = get_args(ProgramFamily)) -> Program:
+    """Programs of all families, or of those in `families`, equally often, each with the options that it has by default.
+
+    `points(program)` draws inputs of any of them. Shrinks towards the simplest program of the first family.
+    """
+    if not families or any(f not in _FAMILIES for f in families):
+        raise InvalidArgument(f"families={families!r}: give at least one of {', '.join(map(repr, _FAMILIES))}")
+    program: Program = draw(_FAMILIES[Dice(draw).pick(families)])
+    return program
