@@ -87,13 +87,15 @@ def _asked(mark: pytest.Mark) -> Iterator[tuple[str, str, str, str]]:
     checks = _listed(mark.kwargs, "checks") or CHECKS
     for check in checks:
         _chosen("check", check, CHECKS)
-    for suite in _listed(mark.kwargs, "suite") or ("loops",):
+    suites = _listed(mark.kwargs, "suite") or ("loops",)
+    for suite in suites:
         _chosen("suite", suite, (*SUITES, *GRIDS))
-        wanted = _listed(mark.kwargs, "ops")
-        ops = _ops(suite)
-        for op in wanted or ():
-            _chosen(f"op of the suite {suite}", op, list(dict.fromkeys(itertools.chain.from_iterable(ops.values()))))
-        chosen = [op for op, called in ops.items() if wanted is None or set(called) & set(wanted)]
+    wanted = _listed(mark.kwargs, "ops")
+    known_ops = [name for suite in suites for names in _ops(suite).values() for name in names]
+    for op in wanted or ():
+        _chosen(f"op of the suite {' or '.join(suites)}", op, list(dict.fromkeys(known_ops)))
+    for suite in suites:
+        chosen = [op for op, names in _ops(suite).items() if wanted is None or set(names) & set(wanted)]
         for target in _listed(mark.kwargs, "target") or ():
             yield from ((target, suite, op, check) for op in chosen for check in checks if _has(suite, op, check))
 

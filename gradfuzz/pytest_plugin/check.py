@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+import numpy as np
 import pytest
 
 from gradfuzz.errors import GradfuzzError
@@ -105,6 +106,8 @@ class GradfuzzCheck:
         verdicts = Counter(j.case.verdict for j in judged)
         told = ", ".join(f"{verdict.value} {verdicts[verdict]}" for verdict in Verdict if verdicts[verdict])
         version = next((j.oracle.version for j in judged), "")
+        if verdicts[Verdict.AGREE] and all(_vacuous(j.case) for j in judged if j.case.verdict is Verdict.AGREE):
+            told += "; the true derivative is zero wherever they agree"
         self._item.user_properties.append(("gradfuzz", f"{self.target} {version}: {told or 'nothing asked'}"))
         for finding in findings:
             self._item.user_properties.append(("gradfuzz_finding", plain.line(line(finding))))
@@ -132,6 +135,10 @@ class GradfuzzCheck:
         if undecided:
             pytest.skip(f"nobody can tell: {_reasons(undecided)}")
         _skip_unasked(self._cell, judged)
+
+
+def _vacuous(case: Case) -> bool:
+    return case.truth is not None and not any(np.any(slope) for slope in case.truth.gradient.values())
 
 
 def _skip_unasked(cell: Cell, judged: Sequence[Judged]) -> NoReturn:
