@@ -14,13 +14,13 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+import re
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gradfuzz.errors import GradfuzzError, PluginError
 from gradfuzz.oracles.base import Oracle
-from gradfuzz.oracles.target_name import TargetName
 
 __all__ = ["GROUP", "Plugin", "found", "ways"]
 
@@ -70,8 +70,7 @@ def _plugin(entry: importlib.metadata.EntryPoint) -> Plugin:
 def _problem(plugin: Plugin, taken: Collection[str], others: Sequence[Plugin]) -> str:
     if plugin.name in taken:
         return f"gradfuzz has a target {plugin.name!r} of its own; the plug-in needs another name"
-    name = TargetName.of(plugin.name)
-    if name.library != plugin.name or not plugin.name[:1].isalpha():
+    if re.fullmatch(r"[A-Za-z][\w.-]*", plugin.name) is None:
         return (
             f"{plugin.name!r} is no name for a target: it begins with a letter, and has letters, digits, '_', '-' and '.' in it"
         )

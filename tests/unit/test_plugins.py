@@ -141,11 +141,11 @@ def test_a_name_that_two_have_is_nobodys(installed: Installed) -> None:
     assert "twin" not in names()
 
 
-@pytest.mark.parametrize("name", ["1st", "a b", "a:b", "a=b"])
+@pytest.mark.parametrize("name", ["1st", "a b", "a:b", "ä/ö"])
 def test_a_name_that_is_none_is_said(installed: Installed, name: str) -> None:
-    installed.put("odd", {name.replace("=", "=="): "odd_module"}, odd_module="")
-    notes = [row.note for row in available() if "plug-in of odd" in row.note]
-    assert all("is no name for a target" in note or "is not there" in note for note in notes)
+    installed.put("odd", {name: "odd_module"}, odd_module="")
+    (note,) = [row.note for row in available() if "plug-in of odd" in row.note]
+    assert note.startswith(f"plug-in of odd, not used: {name!r} is no name for a target: it begins with a letter")
     assert name not in names()
 
 
@@ -230,6 +230,7 @@ def test_the_example_is_asked_beside_others(example: Path) -> None:
     assert answers == {"engine": ("agree", 0.5), "tinytape:tape": ("agree", 0.5), "tinytape:merged": ("disagree", 0.125)}
 
 
+@pytest.mark.slow
 def test_a_short_sweep_finds_the_planted_bug(example: Path) -> None:
     options = ["--max-examples", "4", "--dtypes", "float64", "--orders", "1", "--checks", "vjp", "--jobs", "1", "--no-store"]
     document = json.loads(run(example, "gradfuzz", "sweep", "tinytape", *options, "--format", "json", exit_code=1))
@@ -243,6 +244,6 @@ def test_the_example_tests_itself_with_the_mark(example: Path) -> None:
     from importlib.metadata import entry_points
 
     loaded = [] if entry_points(group="pytest11", name="gradfuzz") else ["-p", "gradfuzz.pytest_plugin"]
-    text = run(example, "pytest", *loaded, "-p", "no:cacheprovider", "-q", "-k", "stretched or planted or Sign or add or matmul")
+    text = run(example, "pytest", *loaded, "-p", "no:cacheprovider", "-q", "-k", "stretched or planted or Sign or add")
     assert "1 xfailed" in text
     assert "failed" not in text.replace("xfailed", "")
