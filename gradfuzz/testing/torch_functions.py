@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,10 @@ from gradfuzz.programs.syntax import Program
 from gradfuzz.testing.framework import Call, Framework, FrameworkName, first_line
 
 __all__ = ["TorchFunctions"]
+
+with warnings.catch_warnings():  # Torch loads it at the first forward derivative, and a DeprecationWarning of its own would be the function's error
+    warnings.simplefilter("ignore")
+    import torch._decomp.decompositions_for_jvp
 
 _NO_MODE = (
     "jvp function for custom autograd.Function",
