@@ -2,7 +2,7 @@
 # value_and_grad, higher orders by nesting grad; BinaryBackend and the evaluator unless the environment configures others.
 #
 # For whoever has Nx: elixir -pa 'PATH/TO/ebin' nx_adapter.exs, for each of Nx, Complex and Telemetry. For everybody with Hex: elixir nx_adapter.exs, which
-# installs Nx by Mix.install. NX_VERSION says which ("== 0.9.2"; "~> 0.10" where it is not set).
+# installs Nx by Mix.install. NX_VERSION says which ("== 0.9.2"; "~> 0.10" where it is not set). `gradfuzz targets install nx` does that in an environment.
 #
 # Ints and bools pass through stop_grad where they are assigned: Nx differentiates them, too, and has no derivatives of comparisons.
 # A while loop cannot be told how many trips it may take, and its gradient takes time in the square of them, at every order: a point has 5 seconds, and what

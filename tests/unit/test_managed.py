@@ -375,6 +375,52 @@ def test_packages_of_node(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert releases("toynode", "..") == ["1.2.3", "1.9.0", "1.10.0"]
 
 
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
+def test_packages_of_elixir(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """elixir and mix are scripts here: one locks what Mix.install is asked for where Mix does, and runs Python's toy in place of an adapter."""
+    toy = Path(managed.__file__).parents[2] / "adapters" / "toy_adapter.py"
+    monkeypatch.setitem(ADAPTERS, "toyelixir", Adapter("toy_adapter.exs", "toyelixir", language="elixir"))
+    tools = here / "tools"
+    tools.mkdir()
+    (tools / "elixir").write_text(
+        "#!/bin/sh\n"
+        f'if [ "$1" != -e ]; then [ "$TOYELIXIR_VERSION" = "== 1.2.0" ] && exec {sys.executable} {toy}; fi\n'
+        'echo "$2 for $TOYELIXIR_VERSION"\n'
+        'if [ "$TOYELIXIR_VERSION" = "== 9.0.0" ]; then echo "** (Mix) toyelixir == 9.0.0 doesn\'t match any versions"; exit 1; fi\n'
+        'mkdir -p "$MIX_INSTALL_DIR/elixir-1.14.0-erts-13.1/5eed"\n'
+        'echo \'%{"toyelixir": {:hex, :toyelixir, "1.2.0", "abc", [:mix], [], "hexpm", "def"},\n  "complex": {:hex, :complex, "0.6.0", "abc"}}\' '
+        '> "$MIX_INSTALL_DIR/elixir-1.14.0-erts-13.1/5eed/mix.lock"\n'
+    )
+    (tools / "mix").write_text(
+        '#!/bin/sh\nif [ "$1" = hex.info ]; then printf "A toy.\\n\\nReleases: 1.10.0, 1.9.0, 1.2.0, ...\\n"; fi\necho "$MIX_HOME: $*"\n'
+    )
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    made, _ = managed.install("toyelixir==1.2")
+    assert (made.version, made.installer, made.requirements) == ("1.2.0", "mix", ("toyelixir == 1.2.0",))
+    assert made.packages == {"toyelixir": "1.2.0", "complex": "0.6.0"}
+    log = Path(f"{made.folder}.log").read_text()
+    assert f"{made.folder}/home: local.hex --force --if-missing" in log
+    assert 'Mix.install([{:toyelixir, System.fetch_env!("TOYELIXIR_VERSION")}]) for == 1.2.0' in log
+    assert [way.name for way in resolve("toyelixir==1.2")] == ["toyelixir==1.2"]
+    assert slope("toyelixir==1.2") == 0.75
+    assert releases("toyelixir", "..") == ["1.2.0", "1.9.0", "1.10.0"]
+    with pytest.raises(
+        InstallError, match=r"toyelixir == 9\.0\.0 cannot be installed: .*match any versions\. There is no such release"
+    ):
+        managed.install("toyelixir==9")
+    with pytest.raises(InstallError, match="exla cannot be installed: an adapter in Elixir asks Mix for its library alone"):
+        managed.install("toyelixir", extra=("exla",))
+    requirements = [managed.plan(f"toyelixir{which}").requirements[0] for which in ("", ">=0.9,<1", "~=0.9", "!=1.2.3")]
+    assert requirements == [f"toyelixir {which}" for which in (">= 0.0.0", ">= 0.9.0 and < 1.0.0", "~> 0.9", "!= 1.2.3")]
+    with pytest.raises(UsageError, match=r"Mix does not know '==1\.\*'"):
+        managed.plan("toyelixir==1.*")
+    monkeypatch.setenv("PATH", str(here))
+    with pytest.raises(InstallError, match=r"toyelixir >= 0\.0\.0 needs elixir, which is not on the path"):
+        managed.install("toyelixir")
+
+
 # Releases --------------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -35,10 +36,12 @@ _OFFLINE = (
     "EAI_AGAIN",
     "ECONNREFUSED",
     "(from versions: none)",
+    "nxdomain",
+    "failed_connect",
 )
 """Of these one is in what an installer says that reached no index."""
 
-_UNKNOWN = ("No matching distribution", "no version of", "No matching version", "ETARGET", "E404")
+_UNKNOWN = ("No matching distribution", "no version of", "No matching version", "ETARGET", "E404", "match any versions")
 """And of these in what one says that found no such release."""
 
 _QUOTED = 3
@@ -174,6 +177,68 @@ def _node_releases(distribution: str) -> list[str]:
     return _sorted([told] if isinstance(told, str) else told)
 
 
+# Elixir ----------------------------------------------------------------------------------------------------------------
+
+_WANTED = "requirement"
+"""The file with the requirement of an environment: Mix finds what it installed by the very words that it was asked for with."""
+_MIX_PLACES = ("MIX_HOME", "home"), ("HEX_HOME", "hex"), ("MIX_INSTALL_DIR", "mix")
+
+
+def _elixir_requirement(distribution: str, specifier: str) -> str:
+    """Versions of Elixir have three parts, but behind ~>."""
+    parts = []
+    for part in filter(None, specifier.split(",")):
+        sign, version = re.fullmatch(r"([=<>!~]+)\s*(.*)", part.strip()).groups()  # type: ignore[union-attr]  # as specifiers do
+        if sign == "===" or "*" in version:
+            raise UsageError(f"Mix does not know {part!r}; give a release, as in ==1.2.3, or a range, as in >=1.2,<2")
+        padded = version + ".0" * (2 - version.count("."))
+        parts.append(f"~> {version}" if sign == "~=" else f"{sign} {padded}")
+    return f"{distribution} {' and '.join(parts) or '>= 0.0.0'}"
+
+
+def _mix(folder: Path) -> list[str]:
+    """The beginning of a command: what Mix keeps is in the folder, and an adapter reads what to ask Mix for."""
+    wanted = folder / _WANTED
+    name, _, which = wanted.read_text(encoding="utf-8").partition(" ") if wanted.exists() else ("", "", "")
+    places = [f"{variable}={folder / place}" for variable, place in _MIX_PLACES]
+    return ["env", *places, *([f"{name.upper()}_VERSION={which}"] if name else [])]
+
+
+def _install_elixir(folder: Path, requirements: Sequence[str], log: Path) -> str:
+    wanted, *more = requirements
+    if more:
+        raise InstallError(f"{' '.join(more)} cannot be installed: an adapter in Elixir asks Mix for its library alone")
+    absent = next((program for program in ("elixir", "mix") if shutil.which(program) is None), None)
+    if absent:
+        raise InstallError(f"{wanted} needs {absent}, which is not on the path; Debian's package elixir has it")
+    folder.mkdir(parents=True)
+    (folder / _WANTED).write_text(wanted, encoding="utf-8")
+    name = wanted.partition(" ")[0]
+    for command in (
+        ["mix", "local.hex", "--force", "--if-missing"],
+        ["mix", "local.rebar", "--force", "--if-missing"],
+        ["elixir", "-e", f'Mix.install([{{:{name}, System.fetch_env!("{name.upper()}_VERSION")}}])'],
+    ):
+        if not _run([*_mix(folder), *command], log):
+            raise _failure([wanted], log)
+    return "mix"
+
+
+def _elixir_packages(folder: Path) -> dict[str, str]:
+    """By the lock that Mix writes."""
+    found: dict[str, str] = {}
+    for lock in sorted(folder.glob("mix/*/*/mix.lock")):
+        found.update(re.findall(r'"(\w+)": \{:hex, :\w+, "([^"]+)"', lock.read_text(encoding="utf-8")))
+    return found
+
+
+def _elixir_releases(distribution: str) -> list[str]:
+    """Those that Hex lists, which are the latest."""
+    lines = _output(["mix", "hex.info", distribution], f"the releases of {distribution} cannot be listed").splitlines()
+    told = next((line.partition(":")[2] for line in lines if line.startswith("Releases:")), "")
+    return _sorted(told.split(","))
+
+
 LANGUAGES: dict[str, Language] = {
     "python": Language(
         lambda distribution, specifier: f"{distribution}{specifier}",
@@ -182,6 +247,14 @@ LANGUAGES: dict[str, Language] = {
         _python_packages,
         lambda folder, script: [str(_python(folder)), "-E", "-s", str(script)],
         _python_releases,
+    ),
+    "elixir": Language(
+        _elixir_requirement,
+        _install_elixir,
+        lambda folder, distribution: _elixir_packages(folder).get(distribution),
+        _elixir_packages,
+        lambda folder, script: [*_mix(folder), "elixir", str(script)],
+        _elixir_releases,
     ),
     "node": Language(_node_requirement, _install_node, _node_version, _node_packages, _node_command, _node_releases),
 }
@@ -270,7 +343,7 @@ def _failure(requirements: Sequence[str], log: Path) -> InstallError:
 def _told(text: str) -> str:
     """The lines that matter of what an installer said, in one."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("WARNING")]
-    errors = [line for line in lines if line.lower().startswith(("error:", "npm error", "npm err!"))]
+    errors = [line for line in lines if line.lower().startswith(("error:", "npm error", "npm err!", "** ("))]
     chosen = [line.partition(":")[2].strip() if line.lower().startswith("error:") else line for line in errors or lines]
     return " | ".join(map(_short, dict.fromkeys(chosen[-_QUOTED:]))).rstrip(".") or "nothing was said"
 
