@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.docs_code import NOT_RUN, ROOT, blocks, page_in, pages
 
 PAGES = [page for page in pages() if blocks(page)]
+SLOW = (ROOT / "docs" / "campaign.md",)
+"""Pages with several sweeps."""
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +26,11 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def one(path: Path) -> Any:
+    return pytest.param(path, id=str(path.relative_to(ROOT)), marks=[pytest.mark.slow] if path in SLOW else [])
+
+
+@pytest.mark.parametrize("path", [one(path) for path in PAGES])
 def test_the_blocks_of_a_page(path: Path, tmp_path: Path) -> None:
     with page_in(path, tmp_path) as page:
         for block in blocks(path):
