@@ -17,7 +17,8 @@ from gradfuzz.testing.framework import Call, Framework, FrameworkName, first_lin
 
 __all__ = ["TorchFunctions"]
 
-with warnings.catch_warnings():  # Torch loads it at the first forward derivative, and a DeprecationWarning of its own would be the function's error
+# Torch loads this at its first forward derivative; a DeprecationWarning of its own would be the error of the function that is asked about.
+with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import torch._decomp.decompositions_for_jvp
 

@@ -1,0 +1,431 @@
+"""The ATen ops that move entries: views, indexing, gathering, scattering, joining.
+
+What an op with constant indices moves where is seen by running the op itself on the positions of the entries; so no rule of indexing is written down twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from gradfuzz import engine
+from gradfuzz.engine.value import Value, apply
+from gradfuzz.errors import UntraceableError
+from gradfuzz.testing.compositions import as_kind, at_positions, flat, replaced_at
+from gradfuzz.testing.trace_torch_values import Handler, Out, operand
+
+__all__ = ["HANDLERS"]
+
+
+def _positions(shape: Sequence[int]) -> torch.Tensor:
+    return torch.arange(math.prod(shape)).reshape(tuple(shape))
+
+
+def _moved(out: Out, x: Any, *args: Any, **options: Any) -> Any:
+    """The op on the positions of the entries of `x` says where each entry of the result comes from."""
+    if any(isinstance(leaf, Value) for leaf in (*args, *options.values())):
+        raise UntraceableError("its indices depend on the arguments in a form that gradfuzz does not have")
+    x = operand(x)
+    places = out.op(_positions(np.shape(x)), *args, **options)
+    if isinstance(places, (tuple, list)):
+        return tuple(at_positions(x, p.numpy()) for p in places)
+    return at_positions(x, places.numpy())
+
+
+def _same(out: Out, x: Any, *args: Any, **options: Any) -> Any:
+    return operand(x)
+
+
+def _reshaped(out: Out, x: Any, *args: Any, **options: Any) -> Any:
+    return engine.reshape(operand(x), out.shape)
+
+
+def _expanded(out: Out, x: Any, *args: Any, **options: Any) -> Any:
+    return engine.broadcast_to(operand(x), out.shape)
+
+
+def _permute(out: Out, x: Any, dims: Sequence[int]) -> Any:
+    rank = np.ndim(operand(x))
+    return engine.permute_dims(operand(x), tuple(d % rank for d in dims)) if rank else operand(x)
+
+
+def _transpose(out: Out, x: Any, first: int, second: int) -> Any:
+    rank = np.ndim(operand(x))
+    if not rank:
+        return operand(x)
+    axes = list(range(rank))
+    axes[first % rank], axes[second % rank] = axes[second % rank], axes[first % rank]
+    return engine.permute_dims(operand(x), tuple(axes))
+
+
+def _t(out: Out, x: Any) -> Any:
+    return engine.permute_dims(operand(x), (1, 0)) if np.ndim(operand(x)) == 2 else operand(x)
+
+
+def _key(shape: Sequence[int], dim: int, entry: Any) -> tuple[Any, ...]:
+    return (*[slice(None)] * (dim % len(shape)), entry)
+
+
+def _bounds(size: int, start: int | None, end: int | None) -> slice:
+    first, last, _ = slice(start, end).indices(size)
+    return slice(first, max(first, last))
+
+
+def _select(out: Out, x: Any, dim: int, index: Any) -> Any:
+    x = operand(x)
+    return x[_key(np.shape(x), dim, index)]
+
+
+def _slice(out: Out, x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    if step != 1:
+        return _moved(out, x, dim, start, end, step)
+    x = operand(x)
+    return x[_key(np.shape(x), dim, _bounds(np.shape(x)[dim], start, end))]
+
+
+def _select_scatter(out: Out, x: Any, value: Any, dim: int, index: int) -> Any:
+    return _updated(out, x, value, _key(out.shape, dim, index % out.shape[dim]))
+
+
+def _slice_scatter(
+    out: Out, x: Any, value: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
+    if step != 1:
+        places = torch.ops.aten.slice.Tensor(_positions(out.shape), dim, start, end, step)
+        return replaced_at(as_kind(operand(x), out.kind), places.numpy(), as_kind(operand(value), out.kind))
+    return _updated(out, x, value, _key(out.shape, dim, _bounds(out.shape[dim], start, end)))
+
+
+def _updated(out: Out, x: Any, value: Any, key: tuple[Any, ...]) -> Any:
+    x, value = as_kind(operand(x), out.kind), as_kind(operand(value), out.kind)
+    return engine.index_update(x, (*key, *[slice(None)] * (len(out.shape) - len(key))), value)
+
+
+def _scattered(view: Any) -> Handler:
+    """`x` with a view of it replaced by a value."""
+
+    def handler(out: Out, x: Any, value: Any, *args: Any, **options: Any) -> Any:
+        places = view(_positions(out.shape), *args, **options)
+        return replaced_at(as_kind(operand(x), out.kind), places.numpy(), as_kind(operand(value), out.kind))
+
+    return handler
+
+
+def _flip(out: Out, x: Any, dims: Sequence[int]) -> Any:
+    x = operand(x)
+    for d in dims if np.ndim(x) else ():
+        x = engine.flip(x, axis=d)
+    return x
+
+
+def _triangle(op: str) -> Handler:
+    return lambda out, x, diagonal=0: apply(op, operand(x), k=diagonal)
+
+
+def _pad(out: Out, x: Any, pad: Sequence[int], value: float = 0) -> Any:
+    """A constant around `x`; negative amounts cut."""
+    x = operand(x)
+    sizes = np.shape(x)
+    if min(pad, default=0) < 0:
+        raise UntraceableError("a negative amount of padding")
+    before = [pad[2 * k] for k in range(len(pad) // 2)][::-1]
+    whole = (slice(None),) * (len(sizes) - len(before))
+    inner = tuple(slice(b, b + n) for b, n in zip(before, sizes[len(whole) :], strict=True))
+    return engine.index_update(engine.broadcast_to(as_kind(value, out.kind), out.shape), (*whole, *inner), x)
+
+
+# Joining -------------------------------------------------------------------------------------------------------------------------------
+
+
+def _cat(out: Out, tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Torch leaves out tensors of the shape (0,)."""
+    parts = [as_kind(operand(t), out.kind) for t in tensors]
+    return engine.concat([p for p in parts if np.shape(p) != (0,) or len(out.shape) == 1], axis=dim)
+
+
+def _stack(out: Out, tensors: Sequence[Any], dim: int = 0) -> Any:
+    return engine.stack([as_kind(operand(t), out.kind) for t in tensors], axis=dim)
+
+
+# Filling -------------------------------------------------------------------------------------------------------------------------------
+
+
+def _like(out: Out, x: Any, *args: Any, **options: Any) -> Any:
+    """An op that asks `x` only for its shape. What is not initialised is 0."""
+    sizes = np.shape(operand(x))
+    options = {k: v for k, v in options.items() if k not in ("memory_format", "device", "layout", "pin_memory", "dtype")}
+    if any(isinstance(a, Value) for a in (*args, *options.values())):
+        raise UntraceableError(
+            "an array filled with a number that depends on the arguments in a form that gradfuzz does not have"
+        )
+    dtypes = {"bool": torch.bool, "int": torch.int64, "float": torch.float64, "complex": torch.complex128}
+    made = out.op(torch.zeros(sizes, dtype=dtypes[out.kind]), *args, **options)
+    return operand(made)
+
+
+def _empty_like(out: Out, x: Any, *args: Any, **options: Any) -> Any:
+    return as_kind(np.zeros(out.shape, bool), out.kind)
+
+
+def _copy(out: Out, x: Any, value: Any, *args: Any, **options: Any) -> Any:
+    """`value` in the place of the whole of `x`."""
+    value = as_kind(operand(value), out.kind)
+    return value if np.shape(value) == out.shape else engine.broadcast_to(value, out.shape)
+
+
+def _masked_fill(out: Out, x: Any, mask: Any, value: Any) -> Any:
+    return engine.where(operand(mask), as_kind(operand(value), out.kind), operand(x))
+
+
+# Indexing by tensors -------------------------------------------------------------------------------------------------------------------
+
+
+def _index_select(out: Out, x: Any, dim: int, index: Any) -> Any:
+    x, index = operand(x), operand(index)
+    if not np.ndim(x):
+        return x
+    return engine.take(x, index if np.ndim(index) else engine.reshape(index, (1,)), axis=dim)
+
+
+def _embedding(out: Out, weight: Any, indices: Any, *options: Any) -> Any:
+    return engine.take(operand(weight), operand(indices), axis=0)
+
+
+def _take(out: Out, x: Any, index: Any) -> Any:
+    return engine.take(flat(operand(x)), operand(index), axis=0)
+
+
+def _within(x: Any, index_shape: Sequence[int], dim: int) -> Any:
+    """`x` cut to the sizes of an index, but for its axis: gather and scatter want no more of it."""
+    return x[tuple(slice(None) if a == dim else slice(0, n) for a, n in enumerate(index_shape))]
+
+
+def _gather(out: Out, x: Any, dim: int, index: Any, **options: Any) -> Any:
+    x, index = operand(x), operand(index)
+    if not np.ndim(x):
+        return x
+    dim %= np.ndim(x)
+    sizes = tuple(np.shape(index))
+    if any(m != n for a, (m, n) in enumerate(zip(np.shape(x), sizes, strict=True)) if a != dim):
+        x = _within(x, sizes, dim)
+    return engine.take_along_axis(x, index, axis=dim)
+
+
+def _linear(index: Any, sizes: Sequence[int], dim: int) -> Any:
+    """Where in row-major order the entries stand that a gather along `dim` reads."""
+    strides = [math.prod(sizes[a + 1 :]) for a in range(len(sizes))]
+    places = np.indices(tuple(np.shape(index)))
+    rest = sum((places[a] * strides[a] for a in range(len(sizes)) if a != dim), np.zeros(np.shape(index), np.int64))
+    if isinstance(index, Value):
+        index = engine.where(index < 0, index + sizes[dim], index)
+        return index * strides[dim] + rest
+    index = np.asarray(index)
+    return np.where(index < 0, index + sizes[dim], index) * strides[dim] + rest
+
+
+def _scatter_add(out: Out, x: Any, dim: int, index: Any, source: Any) -> Any:
+    x, index, source = as_kind(operand(x), out.kind), operand(index), as_kind(operand(source), out.kind)
+    if not np.ndim(x):
+        return x + engine.reshape(source, ())
+    return _added(x, dim % np.ndim(x), index, _cut(source, np.shape(index)))
+
+
+def _cut(source: Any, sizes: Sequence[int]) -> Any:
+    return source if tuple(np.shape(source)) == tuple(sizes) else source[tuple(slice(0, n) for n in sizes)]
+
+
+def _added(x: Any, dim: int, index: Any, source: Any) -> Any:
+    sizes = np.shape(x)
+    total = engine.scatter_add(flat(x), flat(_linear(index, sizes, dim)), flat(source), axis=0)
+    return engine.reshape(total, sizes)
+
+
+def _scatter(out: Out, x: Any, dim: int, index: Any, source: Any, *, reduce: str | None = None) -> Any:
+    if reduce is not None:
+        raise UntraceableError(f"scatter with reduce={reduce!r}; gradfuzz has scatter and scatter_add")
+    x, index, source = as_kind(operand(x), out.kind), operand(index), as_kind(operand(source), out.kind)
+    if not np.ndim(x):
+        return engine.reshape(source, ())
+    dim %= np.ndim(x)
+    sizes = tuple(np.shape(index))
+    source = engine.broadcast_to(source, sizes) if not np.ndim(source) else _cut(source, sizes)
+    if not isinstance(index, Value):
+        return replaced_at(x, _linear(index, np.shape(x), dim), source)
+    if sizes[dim] != 1:
+        raise UntraceableError(
+            "a scatter to places that depend on the arguments: two of them may be one, and which write counts is not defined"
+        )
+    zeros = np.zeros(np.shape(x))
+    hit = _added(np.zeros(np.shape(x), np.int64), dim, index, np.ones(sizes, np.int64)) > 0
+    return engine.where(hit, _added(zeros, dim, index, source), x)
+
+
+def _scatter_reduce(out: Out, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+    if reduce != "sum" or not include_self:
+        raise UntraceableError(
+            f"scatter_reduce with reduce={reduce!r}, include_self={include_self}; gradfuzz has the sum that includes the tensor itself"
+        )
+    return _scatter_add(out, x, dim, index, source)
+
+
+def _index_add(out: Out, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    x, index, source = as_kind(operand(x), out.kind), operand(index), as_kind(operand(source), out.kind)
+    if not np.ndim(x):
+        raise UntraceableError("index_add to a scalar")
+    return engine.scatter_add(x, index, source * alpha if alpha != 1 else source, axis=dim)
+
+
+def _index(out: Out, x: Any, indices: Sequence[Any]) -> Any:
+    if not any(isinstance(i, Value) for i in (x, *indices)):
+        raise AssertionError("constants are computed by Torch")
+    if not any(isinstance(i, Value) for i in indices):
+        return _moved(out, x, list(indices))
+    x, axis, index = operand(x), *_one_index(indices, np.shape(operand(x)))
+    if isinstance(axis, int):
+        return engine.take(x, index, axis=axis)
+    rows = engine.reshape(x, (math.prod(np.shape(x)[: len(axis)]), *np.shape(x)[len(axis) :]))
+    return engine.take(rows, index, axis=0)
+
+
+def _one_index(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
+    """Several index tensors as one: (axis, index), or (the leading axes, an index into them in row-major order)."""
+    given = [(a, operand(i)) for a, i in enumerate(indices) if i is not None]
+    for _, index in given:
+        if (isinstance(index, Value) and index.type.dtype == "bool") or (
+            not isinstance(index, Value) and np.asarray(index).dtype == bool
+        ):
+            raise UntraceableError("a mask as an index makes an array whose size depends on numbers; use torch.where")
+    if len(given) == 1:
+        return given[0]
+    axes = tuple(a for a, _ in given)
+    if axes != tuple(range(len(axes))):
+        raise UntraceableError("several index tensors that do not stand first; gradfuzz has leading ones")
+    total: Any = 0
+    for a, index in given:
+        size = sizes[a]
+        inside = (
+            engine.where(index < 0, index + size, index) if isinstance(index, Value) else np.where(index < 0, index + size, index)
+        )
+        total = inside if a == 0 else total * size + inside
+    return axes, total
+
+
+def _index_put(out: Out, x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, unsafe: bool = False) -> Any:
+    x, values = as_kind(operand(x), out.kind), as_kind(operand(values), out.kind)
+    sizes = np.shape(x)
+    if not any(isinstance(i, Value) for i in indices):
+        places = torch.ops.aten.index.Tensor(_positions(sizes), list(indices)).numpy()
+        if not accumulate:
+            return replaced_at(x, places, values)
+        spread = values if np.shape(values) == places.shape else engine.broadcast_to(values, places.shape)
+        return engine.reshape(engine.scatter_add(flat(x), places.ravel(), flat(spread), axis=0), sizes)
+    if len(indices) == 1 and indices[0].type.dtype == "bool" and math.prod(np.shape(values)) == 1 and not accumulate:
+        mask = indices[0]
+        mask = engine.reshape(mask, (*mask.shape, *[1] * (len(sizes) - len(mask.shape))))
+        return engine.where(mask, engine.reshape(values, ()), x)
+    if not accumulate:
+        raise UntraceableError(
+            "an assignment to places that depend on the arguments: two of them may be one, and which write counts is not defined"
+        )
+    axis, index = _one_index(indices, sizes)
+    if axis == 0:
+        axis = (0,)
+    if isinstance(axis, int):
+        raise UntraceableError("an assignment by an index tensor that does not stand first")
+    rest = sizes[len(axis) :]
+    rows = engine.reshape(x, (math.prod(sizes[: len(axis)]), *rest))
+    whole = (*np.shape(index), *rest)
+    spread = values if np.shape(values) == whole else engine.broadcast_to(values, whole)
+    return engine.reshape(engine.scatter_add(rows, index, spread, axis=0), sizes)
+
+
+def _by_dim(positions: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:
+    return torch.index_select(positions, dim, index)
+
+
+def _index_fill(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
+    return _index_copy(out, x, dim, index, operand(value))
+
+
+def _index_copy(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
+    if isinstance(index, Value):
+        raise UntraceableError(
+            "an assignment to places that depend on the arguments: two of them may be one, and which write counts is not defined"
+        )
+    return _scattered(_by_dim)(out, x, value, dim, index)
+
+
+_VIEWS = (
+    "as_strided",
+    "diagonal",
+    "repeat",
+    "roll",
+    "split",
+    "split_with_sizes",
+    "unbind",
+    "unfold",
+    "rot90",
+    "im2col",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+)
+_SAMES = (
+    "alias",
+    "clone",
+    "contiguous",
+    "detach",
+    "lift",
+    "lift_fresh",
+    "lift_fresh_copy",
+    "resolve_conj",
+    "resolve_neg",
+    "positive",
+)
+_RESHAPES = ("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "_reshape_alias")
+_LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "fill", "zero")
+
+HANDLERS: dict[str, Handler] = {
+    **dict.fromkeys(_VIEWS, _moved),
+    **dict.fromkeys(_SAMES, _same),
+    **dict.fromkeys(_RESHAPES, _reshaped),
+    **dict.fromkeys(_LIKES, _like),
+    "empty_like": _empty_like,
+    "new_empty": _empty_like,
+    "new_empty_strided": _empty_like,
+    "expand": _expanded,
+    "permute": _permute,
+    "transpose": _transpose,
+    "t": _t,
+    "select": _select,
+    "slice": _slice,
+    "select_scatter": _select_scatter,
+    "slice_scatter": _slice_scatter,
+    "diagonal_scatter": _scattered(torch.ops.aten.diagonal.default),
+    "as_strided_scatter": _scattered(torch.ops.aten.as_strided.default),
+    "flip": _flip,
+    "tril": _triangle("tril"),
+    "triu": _triangle("triu"),
+    "constant_pad_nd": _pad,
+    "cat": _cat,
+    "stack": _stack,
+    "copy": _copy,
+    "masked_fill": _masked_fill,
+    "index_select": _index_select,
+    "embedding": _embedding,
+    "take": _take,
+    "gather": _gather,
+    "scatter_add": _scatter_add,
+    "scatter": _scatter,
+    "scatter_reduce": _scatter_reduce,
+    "index_add": _index_add,
+    "index": _index,
+    "index_put": _index_put,
+    "_unsafe_index_put": _index_put,
+    "index_fill": _index_fill,
+    "index_copy": _index_copy,
+}
+"""By the name of an op without its overload."""

@@ -1,0 +1,67 @@
+"""What the handlers of ATen ops take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from gradfuzz.engine.value import Operand
+from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.types import DType
+from gradfuzz.testing.compositions import MOST_ENTRIES
+
+__all__ = ["UNSAID", "Handler", "Out", "finite", "operand"]
+
+Handler = Callable[..., Any]
+"""(out, *arguments of the op) -> a value, or a tuple of them; UNSAID stands for a result that cannot be said, if nobody asks for it."""
+
+UNSAID: Final = object()
+"""A result of an op that gradfuzz has not: pivots, codes of errors, what only a derivative reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """What Torch says of the results of an op: their dtypes, as programs know them, and shapes; the op itself computes on constants."""
+
+    op: Callable[..., Any]
+    kinds: tuple[DType, ...]
+    shapes: tuple[tuple[int, ...], ...]
+
+    @property
+    def kind(self) -> DType:
+        return self.kinds[0]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.shapes[0]
+
+
+def operand(x: Any) -> Operand:
+    """An argument of an op as the engine takes it: a constant tensor as an array, its floats as float64."""
+    if x is UNSAID:
+        raise UntraceableError("it reads a result of an op of which gradfuzz has only the others")
+    if not isinstance(x, torch.Tensor):
+        return finite(x)
+    if x.numel() > MOST_ENTRIES:
+        raise UntraceableError(f"a constant of {x.numel():,} entries is too large for a program; the most is {MOST_ENTRIES:,}")
+    x = x.detach().cpu().resolve_conj().resolve_neg()
+    if x.is_floating_point():
+        x = x.double()
+    elif x.is_complex():
+        x = x.to(torch.complex128)
+    elif x.dtype != torch.bool:
+        x = x.long()
+    return finite(np.asarray(x.numpy())[()])
+
+
+def finite(x: Operand) -> Operand:
+    """`x`, which is no constant with infinite or undefined entries: with them no reference computes."""
+    if isinstance(x, (float, np.ndarray, np.generic)) and not np.all(np.isfinite(x)):
+        raise UntraceableError(
+            f"the constant {np.asarray(x).ravel()[~np.isfinite(np.asarray(x)).ravel()][0]}, with which nothing can be computed exactly"
+        )
+    return x

@@ -1,0 +1,96 @@
+"""What the tracers share: which precision the arguments have, what the parameters are called, and the program that is made of a trace."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.engine.prune import prune
+from gradfuzz.engine.tracing import trace_function, type_of
+from gradfuzz.errors import EvaluationError, PrecisionError, ProgramError, UntraceableError, UsageError
+from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.precision import FORMATS, Precision, is_float
+from gradfuzz.programs.raising import to_program
+from gradfuzz.programs.syntax import Program
+from gradfuzz.programs.typecheck import RESERVED
+from gradfuzz.programs.types import Type
+
+__all__ = ["confirm", "finished", "float_dtype", "inputs_of", "precision_of"]
+
+Array = np.ndarray[Any, Any]
+
+
+def float_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
+    """The one dtype that all float arguments have; float64 where there are none. `UntraceableError` where there are several, or complex ones."""
+    for a in arrays:
+        if a.dtype.kind not in "biu" and not is_float(a.dtype):
+            raise UntraceableError(f"an argument of dtype {a.dtype}: those of a program are floats, ints and bools")
+    kinds = {a.dtype for a in arrays if is_float(a.dtype)}
+    if len(kinds) > 1:
+        raise UntraceableError(
+            f"arguments of {' and '.join(sorted(k.name for k in kinds))}: a program has one precision; give them all one dtype"
+        )
+    dtype = kinds.pop() if kinds else np.dtype(np.float64)
+    precision_of(dtype)
+    return dtype
+
+
+def precision_of(dtype: np.dtype[Any]) -> Precision:
+    """The name of a float dtype that a program may be run in; `UntraceableError` for another one."""
+    for name, known in FORMATS.items():
+        if known.dtype == dtype:
+            return name
+    raise UntraceableError(f"arguments of {dtype}: a program is run in {', '.join(FORMATS)}")
+
+
+def inputs_of(f: Callable[..., Any], arrays: Sequence[Array]) -> tuple[list[Type], list[str]]:
+    """The types of the arguments, and the names that `f` has for them: x0, x1, ... where it has none that fit."""
+    types = [type_of(a) for a in arrays]
+    numbered = [f"x{k}" for k in range(len(arrays))]
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return types, numbered
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][: len(arrays)]
+    fits = len(names) == len(arrays) and not any(n in RESERVED or n.startswith("_") or not n.isascii() for n in names)
+    return types, names if fits else numbered
+
+
+def finished(run: Callable[..., Any], types: Sequence[Type], names: Sequence[str]) -> Program:
+    """The program of what `run` does with recording values; `UntraceableError` where the trace fits no program."""
+    try:
+        return to_program(prune(trace_function(run, types, names).graph))
+    except (ProgramError, UsageError) as error:
+        raise UntraceableError(f"the trace is no program: {error}") from error
+
+
+def confirm(program: Program, arrays: Sequence[Array], outputs: Sequence[Any], dtype: np.dtype[Any]) -> None:
+    """`UntraceableError` where the program does not give what the function itself gave: a function that changes from call to call, or an op that means something else.
+
+    Half of the digits must be the same: the program may round otherwise.
+    """
+    precision = precision_of(dtype)
+    inputs = {p.name: a[()] if a.ndim or is_float(a.dtype) else a.item() for p, a in zip(program.params, arrays, strict=True)}
+    try:
+        values = interpret(program, inputs, NumpyNamespace(precision))
+    except PrecisionError:
+        return
+    except EvaluationError as error:
+        raise UntraceableError(f"the traced program cannot be evaluated at these arguments: {error}") from error
+    if len(values) != len(outputs):
+        raise UntraceableError(f"the function gives {len(outputs)} results, and gave {len(values)} when it was traced")
+    unit = FORMATS[precision].roundoff
+    reach = max([1.0, *(float(np.max(np.abs(a), initial=0.0)) for a in arrays if is_float(a.dtype))])
+    for k, (value, output) in enumerate(zip(values, outputs, strict=True)):
+        here, there = np.asarray(value, np.float64), np.asarray(output, np.float64)
+        finite = np.abs(there[np.isfinite(there)]) if there.shape == here.shape else there
+        bound = unit**0.5 * float(np.max(finite, initial=0.0)) + 64 * unit * (reach if np.isfinite(reach) else 1.0)
+        if here.shape != there.shape or not np.allclose(here, there, rtol=0.0, atol=bound, equal_nan=True):
+            raise UntraceableError(
+                f"the traced program gives {np.array2string(here, threshold=6)} for output {k} at these arguments, the function {np.array2string(there, threshold=6)}: "
+                "it changes from call to call, or does something that the trace does not see"
+            )
