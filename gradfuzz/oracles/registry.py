@@ -224,7 +224,7 @@ def _beside(library: str) -> str | None:
 def _how(library: str) -> str:
     """How a library that is not there is installed."""
     adapter = ADAPTERS.get(library)
-    if adapter is not None and adapter.language not in ("python", "node"):
+    if adapter is not None and adapter.language not in ("python", "node", "elixir"):
         return f"the first lines of {adapter.script} say how it is started"
     own = f"install it with: gradfuzz targets install {library}"
     if adapter is None:

@@ -412,10 +412,11 @@ def test_packages_of_elixir(here: Path, monkeypatch: pytest.MonkeyPatch) -> None
         managed.install("toyelixir==9")
     with pytest.raises(InstallError, match="exla cannot be installed: an adapter in Elixir asks Mix for its library alone"):
         managed.install("toyelixir", extra=("exla",))
-    requirements = [managed.plan(f"toyelixir{which}").requirements[0] for which in ("", ">=0.9,<1", "~=0.9", "!=1.2.3")]
-    assert requirements == [f"toyelixir {which}" for which in (">= 0.0.0", ">= 0.9.0 and < 1.0.0", "~> 0.9", "!= 1.2.3")]
-    with pytest.raises(UsageError, match=r"Mix does not know '==1\.\*'"):
-        managed.plan("toyelixir==1.*")
+    requirements = [managed.plan(f"toyelixir{which}").requirements[0] for which in ("", ">=0.9,<1", "~=0.9")]
+    assert requirements == [f"toyelixir {which}" for which in (">= 0.0.0", ">= 0.9.0 and < 1.0.0", "~> 0.9")]
+    for which in ("==1.*", "!=1.2.3"):
+        with pytest.raises(UsageError, match="Mix does not know"):
+            managed.plan(f"toyelixir{which}")
     monkeypatch.setenv("PATH", str(here))
     with pytest.raises(InstallError, match=r"toyelixir >= 0\.0\.0 needs elixir, which is not on the path"):
         managed.install("toyelixir")

@@ -189,7 +189,7 @@ def _elixir_requirement(distribution: str, specifier: str) -> str:
     parts = []
     for part in filter(None, specifier.split(",")):
         sign, version = re.fullmatch(r"([=<>!~]+)\s*(.*)", part.strip()).groups()  # type: ignore[union-attr]  # as specifiers do
-        if sign == "===" or "*" in version:
+        if sign in ("===", "!=") or "*" in version:
             raise UsageError(f"Mix does not know {part!r}; give a release, as in ==1.2.3, or a range, as in >=1.2,<2")
         padded = version + ".0" * (2 - version.count("."))
         parts.append(f"~> {version}" if sign == "~=" else f"{sign} {padded}")
