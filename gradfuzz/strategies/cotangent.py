@@ -32,10 +32,10 @@ def cotangents(draw: Draw, program: Program, *, min_value: float = -2.0, max_val
     Weights are multiples of 1/8 from `min_value` to `max_value`, which are exact in every precision. Where there are any, one of them at least is not
     0. Shrinks towards ones, or towards the bound that is nearer.
     """
-    low, high = math.ceil(min_value * _UNIT), math.floor(max_value * _UNIT)
     if not -_LARGEST <= min_value <= max_value <= _LARGEST:
         raise InvalidArgument(f"min_value={min_value!r}, max_value={max_value!r}: -32 <= min_value <= max_value <= 32 must hold")
-    order = sorted((k for k in range(low, high + 1)), key=lambda k: (abs(k - _UNIT), k))
+    low, high = math.ceil(min_value * _UNIT), math.floor(max_value * _UNIT)
+    order = sorted(range(low, high + 1), key=lambda k: (abs(k - _UNIT), k))
     if order in ([], [0]):
         raise InvalidArgument(f"min_value={min_value!r}, max_value={max_value!r}: no multiple of 1/8 but 0 lies between them")
     dice = Dice(draw)

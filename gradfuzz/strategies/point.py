@@ -100,7 +100,7 @@ def _ints(dice: Dice, param: Param, wants: Wants, most: int) -> npt.NDArray[np.g
 
 def defined(program: Program, inputs: Inputs, precision: Precision = "float64") -> bool:
     """Whether the program has a value there, and every number in it is finite, in `precision`."""
-    arguments: dict[str, Any] = {name: v[()] if is_float(v.dtype) else v.tolist() for name, v in inputs.items()}
+    arguments: dict[str, Any] = {name: v[()] if v.ndim or is_float(v.dtype) else v.item() for name, v in inputs.items()}
     try:
         outputs = interpret(program, arguments, _NAMESPACES[precision], trip_limit=1000)
     except EvaluationError:
