@@ -160,9 +160,10 @@ def test_types_in_this_process() -> None:
         (float("inf"), 1.0, 20.0),
         (float("nan"), 1.0, 20.0),
         (1.0, float("inf"), -20.0),
+        (None, 1.0, -20.0),
     ],
 )
-def test_how_bad_an_example_is(error: float, allowed: float, score: float) -> None:
+def test_how_bad_an_example_is(error: float | None, allowed: float, score: float) -> None:
     assert climb(error, allowed) == pytest.approx(score)
 
 

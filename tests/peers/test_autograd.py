@@ -1,0 +1,172 @@
+"""The public strategies inside the test suite of another library, HIPS autograd: loops and linear algebra.
+
+Nothing of its own suite is needed. What is found and known is in docs/trophies.md, with a script in docs/findings; anything else that is wrong fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from gradfuzz.fuzzer.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs import Call, Program, walk
+from gradfuzz.strategies import arrays, climb, cotangents, linalg_programs, loops, points
+
+pytest.importorskip("autograd")
+
+SCRIPTS = Path(__file__).parents[2] / "docs" / "findings"
+OPS = (
+    *(
+        "inv",
+        "det",
+        "slogdet",
+        "solve",
+        "triangular_solve",
+        "cholesky",
+        "svd",
+        "svdvals",
+        "eigh",
+        "eigvalsh",
+        "pinv",
+        "matrix_norm",
+    ),
+    *("vector_norm", "trace", "diagonal", "tril", "triu", "kron", "outer", "matmul"),
+)
+"""Linear algebra that autograd has derivatives of."""
+
+
+# What is known ---------------------------------------------------------------------------------------------------------
+
+
+def calls(case: Case, *ops: str) -> list[Call]:
+    return [node for node in walk(case.question.program) if isinstance(node, Call) and node.op in ops]
+
+
+def batches(case: Case) -> list[tuple[int, ...]]:
+    """The batch axes of each parameter."""
+    return [p.type.sizes[:-2] for p in case.question.program.params]
+
+
+def has(case: Case, op: str, **params: object) -> bool:
+    return any(all(dict(call.params).get(name) == value for name, value in params.items()) for call in calls(case, op))
+
+
+def oblong(case: Case) -> bool:
+    return any(p.type.sizes[-1] != p.type.sizes[-2] for p in case.question.program.params if p.type.rank > 1)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A mistake of autograd, by its script, and the cases that it explains."""
+
+    script: str
+    explains: Callable[[Case], bool]
+
+
+KNOWN = (
+    Known("autograd_norm_stack", lambda c: bool(calls(c, "matrix_norm")) and any(batches(c))),
+    Known("autograd_solve_broadcast", lambda c: bool(calls(c, "solve")) and len(set(batches(c))) > 1),
+    Known("autograd_triangular_unit_diagonal", lambda c: has(c, "triangular_solve", unit_diagonal=True)),
+    Known("autograd_eigh_second_order", lambda c: bool(calls(c, "eigh")) and c.question.modes == ("rev", "rev")),
+    Known("autograd_diagonal_shape", lambda c: bool(calls(c, "diagonal")) and oblong(c)),
+    Known("autograd_norm_inf", lambda c: has(c, "vector_norm", ord="inf") and c.kind is Class.NON_FINITE),
+    Known("autograd_det_singular", lambda c: bool(calls(c, "det")) and "LinAlgError: Singular matrix" in c.message),
+    Known("autograd_svd_repeated", lambda c: bool(calls(c, "svd")) and c.kind is Class.NON_FINITE),
+    Known("autograd_prod_zero", lambda c: bool(calls(c, "prod")) and c.kind is Class.NON_FINITE),
+    Known("autograd_tanh_second_derivative", lambda c: bool(calls(c, "tanh")) and c.question.order > 1),
+    Known("autograd_pow_zero_exponent", lambda c: bool(calls(c, "pow")) and c.question.order > 1),
+    Known("autograd_float64_of_float32", lambda c: c.question.precision == "float32" and c.kind is Class.WRONG_DTYPE),
+    Known("autograd_divide_range", lambda c: bool(calls(c, "divide", "abs")) and c.question.order > 1),
+)
+"""Numbered in docs/trophies.md, each with its cause in autograd's source."""
+
+
+def test_what_is_known_has_a_script() -> None:
+    assert [k.script for k in KNOWN if not (SCRIPTS / f"{k.script}.py").is_file()] == []
+
+
+# The tests -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def autograd() -> Iterator[Oracle]:
+    """autograd in a process of its own, by its public functions."""
+    (oracle,) = resolve("autograd")
+    yield oracle
+    oracle.close() if hasattr(oracle, "close") else None
+
+
+@st.composite
+def questions(draw: Any, programs: st.SearchStrategy[Program], modes: st.SearchStrategy[tuple[Mode, ...]]) -> Question:
+    """A program at one point: the derivative, by all its floats, of its outputs times weights."""
+    program = draw(programs)
+    precision = draw(st.sampled_from(["float64", "float64", "float32"]))
+    point = draw(points(program, precision=precision))
+    floats = tuple(p.name for p in program.params if p.type.is_float)
+    near_one = {"precision": "float32", "min_value": -2.0, "max_value": 2.0, "extremes": False}
+    along = {name: draw(arrays(point[name].shape, **near_one)).astype(np.float64) for name in floats}
+    return Question(program, (Point(point),), precision, floats, draw(modes), draw(cotangents(program)), along)
+
+
+def judged(jury: Jury, oracle: Oracle, question: Question) -> Case:
+    """The verdict: by one reference where the answer is right, by both before anything is called wrong."""
+    refusal = oracle.supports(question)
+    answers = [Answer("unsupported", message=refusal)] if refusal is not None else oracle.answer(question)
+    (case,) = jury.cases(oracle.name, question, answers)
+    if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED):
+        (case,) = jury.cases(oracle.name, question, answers, confirm=True, thorough=True)
+    return case
+
+
+LOOPS = questions(loops(), st.sampled_from([("rev",), ("fwd",), ("rev", "rev"), ("fwd", "rev"), ("rev", "fwd")]))
+LINALG = questions(linalg_programs(ops=OPS, max_side=3), st.sampled_from([("rev",), ("rev",), ("rev", "rev"), ("fwd",)]))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "examples"),
+    [
+        pytest.param(LOOPS, 60, id="loops"),
+        pytest.param(LINALG, 60, id="linalg"),
+        pytest.param(LOOPS, 1000, id="loops-1000", marks=pytest.mark.slow),
+        pytest.param(LINALG, 1000, id="linalg-1000", marks=pytest.mark.slow),
+    ],
+)
+def test_autograd_is_right_but_for_what_is_known(autograd: Oracle, drawn: st.SearchStrategy[Question], examples: int) -> None:
+    jury = Jury()
+    verdicts: Counter[str] = Counter()
+
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, Phase.target, Phase.shrink],
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    @given(drawn)
+    def test(question: Question) -> None:
+        case = judged(jury, autograd, question)
+        verdicts[case.verdict.value] += 1
+        if case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED):
+            climb(case.error_over_allowed)
+            return
+        known = [k.script for k in KNOWN if k.explains(case)]
+        verdicts.update(known[:1])
+        assert known, (
+            f"{case.kind}: {case.message or case.error_over_allowed}\n{case.answer.gradient}\n{case.truth and case.truth.gradient}"
+        )
+
+    test()
+    print(dict(verdicts))
+    assert verdicts["agree"] > examples / 2
