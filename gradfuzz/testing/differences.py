@@ -26,18 +26,25 @@ _SAFETY = 8.0
 
 _ITERATIONS = 8
 
+_PROBES = (-(2.0**-3), 2.0**-4, 2.0**-9, -(2.0**-10))
+"""Where a function is seen not to be flat, in units of the input's size."""
+
 _CLOSER = (2.0**-8, 2.0**-12, 2.0**-16)
 """Where the slopes to either side are compared, in units of the input's size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """A slope and its bound; at a kink those to the left and to the right, else both are the slope."""
+    """A slope and its bound; at a kink those to the left and to the right, else both are the slope.
+
+    `flat` says that all values seen were the same: a function that is constant here, or one whose changes are lost to rounding inside it.
+    """
 
     value: float
     bound: float
     left: float
     right: float
+    flat: bool = False
 
     @property
     def kink(self) -> bool:
@@ -51,6 +58,8 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
     """
     known = functools.lru_cache(maxsize=None)(f)
     here = known(0.0)
+    if all(known(t * size) == here for t in _PROBES):
+        return Slope(0.0, 4.0 * roundoff * abs(here) / (max(_PROBES) * size), 0.0, 0.0, flat=True)
     if not math.isfinite(here):
         return None
     sides = _kink(known, here, size, roundoff)

@@ -41,6 +41,10 @@ class Framework(abc.ABC):
         """An argument or a result, taken apart."""
         return list(leaves_of(value, path)), lambda leaves: with_leaves(value, iter(leaves))
 
+    def prepared(self, call: Call) -> Call:
+        """`call` made ready to be evaluated hundreds of times."""
+        return call
+
     @abc.abstractmethod
     def is_array(self, value: Any) -> bool:
         """Whether it is an array of this framework, traced or not."""

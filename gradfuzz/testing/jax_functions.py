@@ -38,6 +38,22 @@ class JaxFunctions(Framework):
             form, new
         )
 
+    def prepared(self, call: Call) -> Call:
+        """Compiled once where it can be: a loop is compiled again at each call otherwise."""
+        compiled = jax.jit(call)
+        by_values = False
+
+        def evaluate(*arrays: Any) -> tuple[Any, ...]:
+            nonlocal by_values
+            if not by_values:
+                try:
+                    return tuple(compiled(*arrays))
+                except Exception:  # noqa: BLE001 - Python decides on values; or it fails, and does so again
+                    by_values = True
+            return call(*arrays)
+
+        return evaluate
+
     def is_array(self, value: Any) -> bool:
         return isinstance(value, jax.Array)
 

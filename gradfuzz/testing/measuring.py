@@ -18,7 +18,7 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, UntraceableError, UsageError
 from gradfuzz.fuzzer.checking import check_question
-from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.finding import Case, Reason, Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.questions import weighted_question
 from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question, Truth
@@ -29,7 +29,7 @@ from gradfuzz.programs.typecheck import typecheck
 from gradfuzz.testing.attached import Exact
 from gradfuzz.testing.framework import first_line
 from gradfuzz.testing.measured import Method
-from gradfuzz.testing.numeric import NumericTruth, judged_by_numbers, numeric_truth, stand_in
+from gradfuzz.testing.numeric import NumericTruth, judged_by_numbers, numeric_truth, slope_by_entry, stand_in
 from gradfuzz.testing.oracle import FunctionOracle
 from gradfuzz.testing.subject import Subject
 
@@ -164,8 +164,8 @@ class Inquiry:
         (case,) = check_question(question, [self.oracle], self._jury).cases
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             return self._second_opinion(case, modes, factor)
-        if case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_numbers:
-            return self._upheld(case, modes, factor)
+        if case.verdict is Verdict.DISAGREE and factor == 1.0 and len(modes) == 1:
+            return self._upheld(case, modes)
         return Asked(case, "traced")
 
     def _second_opinion(self, case: Case, modes: Sequence[Mode], factor: float) -> Asked:
@@ -174,14 +174,20 @@ class Inquiry:
         out_of_range = case.reason is Reason.RANGE and asked.case.verdict is Verdict.DISAGREE
         return Asked(case, "traced") if asked.case.verdict is Verdict.INCONCLUSIVE or out_of_range else asked
 
-    def _upheld(self, case: Case, modes: Sequence[Mode], factor: float) -> Asked:
-        """A disagreement that the function's own differences do not contradict."""
-        if case.kind is Class.WRONG_PRIMAL or case.truth is None or case.truth.status != "ok":
+    def _upheld(self, case: Case, modes: Sequence[Mode]) -> Asked:
+        """A disagreement that the function's own differences by the worst entry do not contradict."""
+        if case.worst is None or case.worst[0] not in case.question.wrt or case.truth is None or case.truth.status != "ok":
             return Asked(case, "traced")
-        numeric = self._numeric(len(modes), factor).truth
-        if numeric.status != "ok" or not _apart(case, numeric):
+        name, index = case.worst
+        question = self._question(self._blank, modes, 1.0)
+        position = [p.name for p in case.question.program.params].index(name)
+        slope = slope_by_entry(self._exact, question, question.points[0], position, index)
+        if slope is None or slope.kink:
             return Asked(case, "traced")
-        asked = self._by_numbers(modes, factor)
+        granted = 2.0 * slope.bound + float(case.truth.bounds[name][index]) + float(case.allowed[name][index])
+        if abs(float(case.truth.gradient[name][index]) - slope.value) <= granted:
+            return Asked(case, "traced")
+        asked = self._by_numbers(modes, 1.0)
         if asked.case.verdict is Verdict.DISAGREE:
             return asked
         message = "references: the program that was traced and the function's own differences contradict each other"
@@ -237,13 +243,3 @@ class Inquiry:
             message = f"{self.untraced}: its gradient may be meant to differ from the derivative of what it computes"
             case = replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message)
         return Asked(case, found.method)
-
-
-def _apart(case: Case, numeric: Truth) -> bool:
-    """Whether a measured truth excludes that of the references, up to what is allowed to the answer."""
-    assert case.truth is not None, "only a case with a truth is compared"
-    for name, own in zip(case.question.wrt, numeric.gradient, strict=True):
-        distance = np.abs(case.truth.gradient[name] - numeric.gradient[own])
-        if np.any(distance > 2.0 * numeric.bounds[own] + case.truth.bounds[name] + case.allowed[name]):
-            return True
-    return False

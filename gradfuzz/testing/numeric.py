@@ -29,7 +29,7 @@ from gradfuzz.testing.measured import Method
 from gradfuzz.testing.oracle import FunctionOracle
 from gradfuzz.testing.subject import Subject
 
-__all__ = ["MOST_ENTRIES", "NumericTruth", "judged_by_numbers", "numeric_truth", "stand_in"]
+__all__ = ["MOST_ENTRIES", "NumericTruth", "judged_by_numbers", "numeric_truth", "slope_by_entry", "stand_in"]
 
 MOST_ENTRIES = 200
 """A function of more differentiated entries is not measured: each takes about a hundred evaluations."""
@@ -38,7 +38,10 @@ _LANES = 6
 """So many times an answer is asked again at inputs that differ in their last bits."""
 
 _TRUSTED = 1e-3
-"""A truth whose bound is wider than this share of the largest entry judges nothing."""
+"""A truth whose bound is wider than this share of the largest entry judges nothing ..."""
+
+_NATURAL = 1e-8
+"""... unless it is this small beside the size of the values over that of the inputs: then the derivative is known to be next to 0."""
 
 _IMAGINARY = (1e-30, 1e-60)
 """The complex steps, in units of the input's size: far below rounding, and their products still numbers."""
@@ -119,11 +122,26 @@ class _Measured:
             return None
         return found[0], SAFETY * (abs(found[0] - found[1]) + 4.0 * self.roundoff * abs(found[0]))
 
+    def scale(self, k: int, index: tuple[int, ...]) -> float:
+        """The slope that would be natural: the size of the values over that of the entry."""
+        sizes = [
+            float(np.sum(np.abs(w * np.asarray(y, np.float64))))
+            for w, y in zip(self.weights, self.values, strict=True)
+            if w is not None
+        ]
+        return sum(sizes) / _size(self.inputs[k], index)
+
 
 def _size(x: Array, index: tuple[int, ...]) -> float:
     """The scale of an entry: its own size, or a share of the largest of its array, or 1 among zeros."""
     largest = float(np.max(np.abs(x), initial=0.0))
     return max(abs(float(x[index])), largest / 16.0) or 1.0
+
+
+def slope_by_entry(subject: Subject, question: Question, point: Point, position: int, index: tuple[int, ...]) -> Slope | None:
+    """The slope by one entry of the input numbered `position`; None where it cannot be told."""
+    found = _Measured(subject, question, point).slope(position, index)
+    return None if found is None or found.flat else found
 
 
 def numeric_truth(subject: Subject, question: Question, point: Point) -> NumericTruth:
@@ -146,7 +164,7 @@ def _unknown(why: str) -> NumericTruth:
 
 def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> NumericTruth:
     shapes = [np.shape(measured.inputs[k]) for k in wrt]
-    value, bound, left, right = ([np.zeros(shape) for shape in shapes] for _ in range(4))
+    value, bound, left, right, scales = ([np.zeros(shape) for shape in shapes] for _ in range(5))
     exact = True
     for j, k in enumerate(wrt):
         for index in np.ndindex(shapes[j]):
@@ -156,8 +174,13 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
             number, error = found.value, found.bound
             if not found.kink:
                 better = _analytic(measured, k, index, number, error)
+                if found.flat and better is None:
+                    return _unknown(
+                        f"the values around {question.wrt[j]}{list(index) or ''} are all the same, truly or by rounding"
+                    )
                 exact = exact and better is not None
                 number, error = better or (number, error)
+            scales[j][index] = measured.scale(k, index)
             value[j][index], bound[j][index] = number, error
             left[j][index], right[j][index] = (found.left, found.right) if found.kink else (number, number)
     method: Method = "complex step" if exact else "Richardson"
@@ -166,17 +189,21 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         message = "kink: the slopes to either side stay apart as the step shrinks"
         kink = Truth("inconclusive", left=by_name[2], right=by_name[3], side_bounds=by_name[1], kink=True, message=message)
         return NumericTruth(kink, method)
+    for v, b, s in zip(value, bound, scales, strict=True):
+        largest = float(np.max(np.abs(v), initial=0.0))
+        if np.any(b > np.maximum(_TRUSTED * largest, _NATURAL * s)):
+            return _unknown("the differences of the function are too noisy to tell its derivative")
     return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), method)
 
 
 def _analytic(measured: _Measured, k: int, index: tuple[int, ...], value: float, bound: float) -> tuple[float, float] | None:
-    """The complex step, where the extrapolation knows the slope well and says the same."""
-    if bound > _TRUSTED * abs(value):
+    """The complex step and its bound, where the extrapolation knows the slope well and says the same; what it is apart from that is in the bound."""
+    if bound > max(_TRUSTED * abs(value), _NATURAL * measured.scale(k, index)):
         return None
     found = measured.complex_slope(k, index)
     if found is None or abs(found[0] - value) > found[1] + bound:
         return None
-    return found
+    return found[0], found[1] + abs(found[0] - value)
 
 
 def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[int]) -> NumericTruth:
@@ -234,7 +261,7 @@ def judged_by_numbers(oracle: FunctionOracle, question: Question, answer: Answer
     if answer.status != "ok":
         return judge(oracle.name, question, 0, answer, truth, Tolerance(question.precision, noise={}))
     noise = _noise(oracle, question, answer)
-    tolerance = Tolerance(question.precision, value_noise=_zeros(answer.values), noise=_widened(noise, truth, question.precision))
+    tolerance = Tolerance(question.precision, value_noise=_zeros(answer.values), noise=_widened(noise, truth))
     return judge(oracle.name, question, 0, answer, truth, tolerance)
 
 
@@ -262,16 +289,10 @@ def _noise(oracle: FunctionOracle, question: Question, answer: Answer) -> dict[s
     return noise
 
 
-def _widened(noise: dict[str, Array], truth: Truth, precision: Precision) -> dict[str, Array]:
-    """The noise, at least as wide as a bound that can be trusted: then this bound is what is granted."""
-    result = {}
-    for name, found in noise.items():
-        bound = truth.bounds.get(name)
-        if bound is None or bound.shape != found.shape:
-            result[name] = found
-            continue
-        largest = float(np.max(np.abs(truth.gradient[name]), initial=0.0))
-        trusted = bound <= np.maximum(_TRUSTED * largest, SAFETY * unit_roundoff(precision) * largest)
-        tiny = largest <= np.max(bound, initial=0.0)
-        result[name] = np.where(trusted | tiny, np.maximum(found, bound / SAFETY), found)
-    return result
+def _widened(noise: dict[str, Array], truth: Truth) -> dict[str, Array]:
+    """The noise, at least as wide as the truth's bound, which is narrow enough to judge by or there would be no truth."""
+    bounds = {name: truth.bounds.get(name, np.zeros(found.shape)) for name, found in noise.items()}
+    return {
+        name: np.maximum(found, bounds[name] / SAFETY) if bounds[name].shape == found.shape else found
+        for name, found in noise.items()
+    }

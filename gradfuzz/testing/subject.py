@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from gradfuzz.errors import UsageError
 from gradfuzz.oracles.base import Array, Mode, Precision
 from gradfuzz.programs.precision import FORMATS, is_float
 from gradfuzz.testing.detect import framework_of, signature_of
-from gradfuzz.testing.framework import Framework, FrameworkName, Tree
+from gradfuzz.testing.framework import Call, Framework, FrameworkName, Tree
 
 __all__ = ["Input", "Subject", "subject_of"]
 
@@ -57,6 +57,7 @@ class Subject:
     grad: Callable[..., Any] | None
     _trees: tuple[Tree, ...]
     _leaves: tuple[tuple[_Leaf, ...], ...]
+    _evaluate: Call | None = None
 
     def arguments(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments made of the framework's real arrays, one per input."""
@@ -93,19 +94,18 @@ class Subject:
     def values(self, values: Sequence[Array], precision: Precision | None = None) -> list[Array]:
         """The function's outputs at NumPy arrays, as NumPy arrays. Raises what the function raises."""
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
-            return [self.framework.numpy(y) for y in self.call(*self.arrays(values, precision))]
+            evaluate = self._evaluate or self.call
+            return [self.framework.numpy(y) for y in evaluate(*self.arrays(values, precision))]
 
     def complex_values(self, values: Sequence[Array]) -> list[Array] | None:
         """The outputs at complex NumPy arrays in place of the real ones; None where the function takes none, or complex numbers mean two inputs."""
-        if self.framework.name not in ("numpy", "autograd") or any(
-            len(leaf.inputs) > 1 for leaves in self._leaves for leaf in leaves
-        ):
+        if any(len(leaf.inputs) > 1 for leaves in self._leaves for leaf in leaves):
             return None
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
+            with self.framework.context("float64"), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                result = self.f(*self.arguments([v[()] for v in values]))
-                return [np.asarray(y, np.complex128) for _, y in self.framework.tree(result, "")[0]]
+                result = self.f(*self.arguments([self.framework.array(v) for v in values]))
+                return [np.asarray(self.framework.numpy(y), np.complex128) for _, y in self.framework.tree(result, "")[0]]
         except Exception:  # noqa: BLE001 - a function of real numbers may raise anything
             return None
 
@@ -214,7 +214,8 @@ def subject_of(
             f"{label} is a NumPy function, which has no derivative of its own; pass the gradient to be checked as grad=, or say framework= "
             "where it is a function of JAX, Torch or autograd"
         )
-    return Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves))
+    subject = Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves))
+    return replace(subject, _evaluate=kit.prepared(subject.call))
 
 
 def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:
