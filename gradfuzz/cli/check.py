@@ -6,6 +6,7 @@ from typing import Any
 
 from gradfuzz.cli.arguments import names_in
 from gradfuzz.cli.device import ON_DEVICE
+from gradfuzz.cli.limits import LIMITS
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 from gradfuzz.errors import UsageError
@@ -40,6 +41,7 @@ __all__ = ["check"]
 @click.option("--with", "others", multiple=True, metavar="ORACLE", help="Ask this one, too: mutant:nx-1747. May be repeated.")
 @click.option("--only", multiple=True, metavar="ORACLE", help="Ask this one instead of all that are installed. May be repeated.")
 @ON_DEVICE
+@LIMITS
 @FORMAT
 @click.pass_context
 def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:

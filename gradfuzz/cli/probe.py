@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gradfuzz.cli.arguments import names_in
 from gradfuzz.cli.device import ON_DEVICE
+from gradfuzz.cli.limits import LIMITS
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
 
@@ -21,6 +22,7 @@ __all__ = ["probe"]
 )
 @click.option("--script", "number", type=int, metavar="N", help="Print the script of the wrong cell number N, and nothing else.")
 @ON_DEVICE
+@LIMITS
 @FORMAT
 def probe(target: str, suite: str, op: str | None, folder: Path | None, number: int | None, form: str) -> None:
     """Ask TARGET about a fixed grid of canonical cases, and print a report card.

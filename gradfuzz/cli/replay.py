@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradfuzz.cli.device import ON_DEVICE
+from gradfuzz.cli.limits import LIMITS
 from gradfuzz.cli.output import FORMAT, print_json
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
 from gradfuzz.cli.storage import STORE, installed
@@ -20,6 +21,7 @@ __all__ = ["findings", "replay"]
 @click.argument("sources", nargs=-1, metavar="[ID|FILE|DIR]...")
 @STORE
 @ON_DEVICE
+@LIMITS
 @FORMAT
 @click.pass_context
 def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradfuzz.cli.arguments import names_in, whole
 from gradfuzz.cli.device import ON_DEVICE
+from gradfuzz.cli.limits import LIMITS
 from gradfuzz.cli.output import console
 from gradfuzz.cli.reporting import REPORTS, STDOUT, Streams, outputs, report
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
@@ -42,6 +43,7 @@ __all__ = ["sweep"]
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs.")
 @click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
 @ON_DEVICE
+@LIMITS
 @REPORTS
 @click.option("--show-scripts", is_flag=True, help="Print the script of each finding in full.")
 @STORE

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gradfuzz.cli.adapters import LANGUAGES
+from gradfuzz.cli.limits import LIMITS
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
 from gradfuzz.cli.storage import STORE, installed
@@ -26,6 +27,7 @@ __all__ = ["targets"]
 @click.option("--lang", default="python", type=click.Choice(list(LANGUAGES)), help="The language of a new adapter.")
 @click.option("--with", "extra", multiple=True, metavar="REQUIREMENT", help="Install this, too ('numpy<2'). May be repeated.")
 @click.option("--ways", is_flag=True, help="Load the libraries, and list every way into them with what it can.")
+@LIMITS
 @STORE
 @FORMAT
 @click.pass_context

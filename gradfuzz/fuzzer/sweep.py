@@ -36,6 +36,7 @@ from gradfuzz.fuzzer.questions import CHECKS
 from gradfuzz.fuzzer.workers import Here, Pool, Workers
 from gradfuzz.oracles.base import Oracle, Precision
 from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
+from gradfuzz.oracles.foreign.allowance import flags
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.precision import FORMATS
@@ -376,4 +377,5 @@ def rerun_command(config: SweepConfig) -> str:
         parts += ["--max-time", f"{config.max_time:g}"]
     if config.jobs is not None:
         parts += ["--jobs", str(config.jobs)]
+    parts += flags()
     return shlex.join(parts)

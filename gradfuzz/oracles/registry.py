@@ -126,15 +126,16 @@ def _similar(library: str) -> list[str]:
 
 def _foreign(name: str) -> list[Oracle]:
     """The ways of "cmd:COMMAND", or the one of "cmd:COMMAND#way". Starts the command, as only it knows them."""
+    from gradfuzz.oracles.foreign.allowance import limits
     from gradfuzz.oracles.foreign.oracle import named_ways
 
     command = name.removeprefix("cmd:")
     target, _, way = name.rpartition("#")
     if target and way and " " not in way:
-        chosen = [o for o in named_ways(target, target.removeprefix("cmd:")) if o.name == name]
+        chosen = [o for o in named_ways(target, target.removeprefix("cmd:"), limits=limits()) if o.name == name]
         if chosen:
             return chosen
-    return named_ways(name, command)
+    return named_ways(name, command, limits=limits())
 
 
 def _ways(library: str, *, supervised: bool) -> list[Oracle]:
@@ -207,11 +208,12 @@ def _adapter(library: str) -> list[Oracle]:
     return named_ways(library, shlex.join([sys.executable, str(script)]), ":", _patient())
 
 
-def _patient() -> Limits:
+def _patient() -> Limits | None:
     """The limits of a library that gradfuzz knows."""
+    from gradfuzz.oracles.foreign.allowance import limits
     from gradfuzz.oracles.foreign.process import Limits
 
-    return Limits(request=_COMPILING)
+    return limits(Limits(request=_COMPILING))
 
 
 def _beside(library: str) -> str | None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, TargetProcessError
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Precision
+from gradfuzz.oracles.foreign.allowance import limits
 from gradfuzz.oracles.foreign.comparing import Failed, question, same_bits, same_values, special
 from gradfuzz.oracles.foreign.features import refused_beforehand, several_at_once
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
@@ -109,7 +110,7 @@ class _Adapter:
     """An adapter under check, with a worker of its own."""
 
     def __init__(self, command: str) -> None:
-        self.worker = Worker(command)
+        self.worker = Worker(command, limits())
         self.oracles: list[ForeignOracle] = []
         self.precisions: dict[str, Precision] = {}
         """The first dtype of each way, in which it is asked where nothing else is said."""

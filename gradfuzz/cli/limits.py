@@ -1,0 +1,44 @@
+"""`--target-memory` and others: what a target's process may take."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TypeVar
+
+from gradfuzz.cli.shell import click
+
+__all__ = ["LIMITS"]
+
+C = TypeVar("C", bound=Callable[..., object])
+
+_ABOVE_NOTHING = click.FloatRange(min=0, min_open=True)
+
+_OPTIONS = (
+    ("--target-memory", _ABOVE_NOTHING, "GIB", "What a target's process and its children may take.  [default: 8]"),
+    (
+        "--target-seconds",
+        _ABOVE_NOTHING,
+        "SECONDS",
+        "What an answer may take.  [default: 60; 300 where gradfuzz knows the target]",
+    ),
+    ("--target-start", _ABOVE_NOTHING, "SECONDS", "What may pass until a target is ready.  [default: 120]"),
+    ("--target-restarts", click.IntRange(0), "N", "How often a target is started again.  [default: 2000]"),
+)
+
+
+def _set(ctx: click.Context, param: click.Parameter, value: float | None) -> None:
+    """For this process and all that it starts, as long as the command runs."""
+    variable = f"GRADFUZZ_{param.name}".upper()
+    before = os.environ.get(variable)
+    if value is None:
+        return
+    os.environ[variable] = str(value)
+    ctx.call_on_close(lambda: os.environ.pop(variable, None) if before is None else os.environ.update({variable: before}))
+
+
+def LIMITS(command: C) -> C:  # noqa: N802 - it stands among the options, which are constants
+    """The options of a command that asks targets."""
+    for name, kind, metavar, words in reversed(_OPTIONS):
+        command = click.option(name, type=kind, metavar=metavar, expose_value=False, callback=_set, help=words)(command)
+    return command
