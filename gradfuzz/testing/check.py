@@ -26,6 +26,7 @@ from gradfuzz.testing.measured import InconclusiveError, InconclusiveWarning, Me
 from gradfuzz.testing.measuring import FACTORS, Asked, Inquiry, combinations
 from gradfuzz.testing.mismatch import GradientMismatch, told
 from gradfuzz.testing.subject import Subject, subject_of
+from gradfuzz.testing.units import in_units, unit_of
 
 __all__ = ["check_gradient", "check_program", "measure_gradient"]
 
@@ -122,10 +123,10 @@ def check_program(
     `program` is a program or its text: a `def`, a file, or a bare loop body. `target` is a name as the command line knows it ("torch", "jax:scan",
     "cmd:..."); all ways into a library are asked. Inputs that are not named take defaults. `order`, `modes` and `strict` are those of `check_gradient`.
     """
-    programs = [in_pairs(program)] if isinstance(program, Program) else [p for _, p in programs_of(program, inputs=[*points])]
+    given = [{name: np.asarray(value) for name, value in point.items()} for point in points]
+    programs = [in_pairs(program)] if isinstance(program, Program) else [p for _, p in programs_of(program, inputs=given)]
     asked_modes = _modes(modes)
     for one in programs:
-        given = [{name: np.asarray(value) for name, value in point.items()} for point in points]
         at = points_of(one, given, precision)
         names = tuple(inputs_named(one, wrt)) if wrt is not None else tuple(p.name for p in one.params if p.type.is_float)
         jury = Jury(trip_limit=TRIP_LIMIT)
@@ -136,7 +137,7 @@ def check_program(
             for name in names:
                 if name not in question.wrt:
                     raise UsageError(f"wrt={name!r} names no float input; the program has {', '.join(question.wrt) or 'none'}")
-            question = replace(question, wrt=names, directions={name: question.directions[name] for name in names})
+            question = in_units(replace(question, wrt=names, directions={name: question.directions[name] for name in names}))
             for case in check_question(question, resolve(target, supervised=True), jury).cases:
                 answered = answered or case.verdict is not Verdict.UNSUPPORTED
                 measured = _of_program(case)
@@ -235,20 +236,20 @@ def _rank(asked: Asked) -> tuple[int, float]:
 
 def _of_program(case: Case) -> Measured:
     names = dict(zip(case.question.wrt, case.question.wrt, strict=True))
-    return _from_case(case, case.question.program.name, case.oracle, names, 1.0, "traced")
+    return _from_case(case, case.question.program.name, case.oracle, names, "traced")
 
 
 def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
     names = dict(zip(asked.case.question.wrt, (subject.inputs[k].name for k in subject.wrt), strict=True))
-    measured = _from_case(asked.case, subject.label, subject.framework.name, names, inquiry.scale, asked.method)
+    measured = _from_case(asked.case, subject.label, subject.framework.name, names, asked.method)
     return replace(measured, untraced=inquiry.untraced)
 
 
-def _from_case(case: Case, function: str, framework: str, names: Mapping[str, str], scale: float, method: Method) -> Measured:
-    """A case with the names of the arguments; the cotangent `scale` is divided out."""
-    truth = case.truth
+def _from_case(case: Case, function: str, framework: str, names: Mapping[str, str], method: Method) -> Measured:
+    """A case with the names of the arguments; cotangents and directions of scalars are divided out."""
+    truth, unit = case.truth, unit_of(case.question)
 
-    def renamed(arrays: Mapping[str, Array], factor: float = 1.0 / scale) -> dict[str, Array]:
+    def renamed(arrays: Mapping[str, Array], factor: float = 1.0 / unit) -> dict[str, Array]:
         return {names[name]: np.asarray(a, np.float64) * factor for name, a in arrays.items() if name in names}
 
     known = truth is not None and truth.status == "ok"
@@ -264,13 +265,11 @@ def _from_case(case: Case, function: str, framework: str, names: Mapping[str, st
         reason=_reason(case),
         expected=renamed(truth.gradient) if truth is not None and known else {},
         got=renamed(case.answer.gradient),
-        bound=renamed(truth.bounds, 1.0 / abs(scale)) if truth is not None and known else {},
-        allowed=renamed(case.allowed, 1.0 / abs(scale)),
+        bound=renamed(truth.bounds, 1.0 / abs(unit)) if truth is not None and known else {},
+        allowed=renamed(case.allowed, 1.0 / abs(unit)),
         worst=worst,
-        worst_expected=None
-        if case.expected is None
-        else case.expected / (scale if worst and worst[0] in names.values() else 1.0),
-        worst_got=None if case.got is None else case.got / (scale if worst and worst[0] in names.values() else 1.0),
+        worst_expected=None if case.expected is None else case.expected / (unit if worst and worst[0] in names.values() else 1.0),
+        worst_got=None if case.got is None else case.got / (unit if worst and worst[0] in names.values() else 1.0),
         ratio=case.ratio,
         error_over_allowed=case.error_over_allowed,
         references=case.references,
@@ -290,21 +289,21 @@ def _nearby(decisive: Asked, subject: Subject, inquiry: Inquiry) -> list[Nearby]
     if case.worst is None or case.worst[0] not in case.question.wrt:
         return []
     place = case.question.wrt.index(case.worst[0])
-    index = case.worst[1]
+    index, unit = case.worst[1], unit_of(case.question)
     result = []
     for factor in FACTORS:
         other = inquiry.ask(case.question.modes, factor).case
         name = other.question.wrt[place]
         got = other.answer.gradient.get(name)
         known = other.truth is not None and other.truth.status == "ok"
-        expected = other.truth.gradient[name][index] / inquiry.scale if known and other.truth is not None else None
+        expected = other.truth.gradient[name][index] / unit if known and other.truth is not None else None
         at = float(np.asarray(other.point.inputs[name])[index])
         shaped = got is not None and np.shape(got) == np.shape(other.point.inputs[name])
         result.append(
             Nearby(
                 at,
                 None if expected is None else float(expected),
-                float(np.asarray(got)[index]) / inquiry.scale if shaped else None,
+                float(np.asarray(got)[index]) / unit if shaped else None,
                 other.verdict,
             )
         )

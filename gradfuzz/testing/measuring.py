@@ -32,6 +32,7 @@ from gradfuzz.testing.measured import Method
 from gradfuzz.testing.numeric import NumericTruth, judged_by_numbers, numeric_truth, slope_by_entry, stand_in
 from gradfuzz.testing.oracle import FunctionOracle
 from gradfuzz.testing.subject import Subject
+from gradfuzz.testing.units import in_units
 
 __all__ = ["FACTORS", "Asked", "Inquiry", "combinations"]
 
@@ -40,9 +41,6 @@ FACTORS = (0.75, 1.25, -1.0)
 
 _SECOND_OPINION = (Reason.DOMAIN, Reason.REFERENCES, Reason.TRIP_LIMIT, Reason.RANGE)
 """Where the program cannot be judged and the function may be all the same."""
-
-_COTANGENT = -2.0
-"""The cotangent of a single scalar: a power of two, so that it is divided out exactly; it shows where a rule drops, squares or takes the size of it."""
 
 
 def combinations(order: int, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
@@ -134,16 +132,7 @@ class Inquiry:
     def _question(self, program: Program, modes: Sequence[Mode], factor: float) -> Question:
         question = weighted_question(program, [self._point(program, factor)], self.subject.precision, modes)
         wrt = tuple(program.params[k].name for k in self.subject.wrt)
-        weights = question.weights
-        if self.scale != 1.0:
-            weights = tuple(None if w is None else np.full(np.shape(w), self.scale) for w in weights)
-        return replace(question, wrt=wrt, weights=weights, directions={name: question.directions[name] for name in wrt})
-
-    @property
-    def scale(self) -> float:
-        """The cotangent of a function that returns a single scalar, 1 for any other."""
-        floats = [t for t in typecheck(self._blank).outputs if t.is_float]
-        return _COTANGENT if [t.sizes for t in floats] == [()] else 1.0
+        return in_units(replace(question, wrt=wrt, directions={name: question.directions[name] for name in wrt}))
 
     # Asking
 

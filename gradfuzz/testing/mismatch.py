@@ -35,7 +35,8 @@ def told(measured: Measured) -> str:
 
 def _lines(m: Measured) -> Iterator[str]:
     yield _headline(m)
-    asked = f"{check_name(m.modes)}, {m.precision}, {m.framework}"
+    along = "along directions drawn once and for all, " if m.order > 1 and not m.of_a_scalar else ""
+    asked = f"{check_name(m.modes)}, {along}{m.precision}, {m.framework}"
     if m.verdict is Verdict.CRASHED:
         yield f"  {m.reason}"
         yield f"  asked: {asked}"
@@ -57,6 +58,8 @@ def _headline(m: Measured) -> str:
         return f"{what} could be found neither right nor wrong"
     if m.verdict is Verdict.CRASHED:
         return f"{what} raises an error"
+    if m.right:
+        return f"{what} is right" if m.verdict is Verdict.AGREE else f"{what} is one of the legal answers at a kink"
     if m.kind is Class.WRONG_PRIMAL:
         return f"the value of {m.function} changes when it is differentiated"
     name = f" by {where(*m.worst)}" if m.worst is not None and m.kind not in MALFORMED else ""
@@ -83,8 +86,16 @@ def _numbers(m: Measured) -> Iterator[str]:
 
 def _source(m: Measured) -> str:
     by = f", by {' and '.join(m.references)}" if m.references and m.method == "traced" else ""
-    why = f"; it could not be traced: {m.untraced}" if m.untraced and m.method in ("complex step", "Richardson") else ""
+    why = f"; not traced: {_short(m.untraced)}" if m.untraced and m.method in ("complex step", "Richardson") else ""
     return f"{_METHODS[m.method or 'traced']}{by}{why}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONG else f"{text[:_LONG].rpartition(' ')[0]} ..."
+
+
+_LONG = 100
+"""Characters of a reason that a line shows whole; `Measured.untraced` has all of it."""
 
 
 def _around(m: Measured) -> Iterator[str]:

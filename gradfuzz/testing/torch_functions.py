@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import torch
 
-from gradfuzz.oracles.base import Array, Mode, Precision
+from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.torch_derivatives import by_autograd, by_func, by_reverse
 from gradfuzz.programs.syntax import Program
 from gradfuzz.testing.framework import Call, Framework, FrameworkName, first_line
@@ -39,12 +38,6 @@ class TorchFunctions(Framework):
 
     name: FrameworkName = "torch"
     version = str(torch.__version__)
-
-    @contextlib.contextmanager
-    def context(self, precision: Precision) -> Iterator[None]:
-        with warnings.catch_warnings():  # Torch's forward mode calls what Torch itself has deprecated
-            warnings.filterwarnings("ignore", message="`torch.jit", category=DeprecationWarning)
-            yield
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)

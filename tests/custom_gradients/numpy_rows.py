@@ -40,9 +40,18 @@ def normalised():
     return Made(unit, (X * 1e120,), {"grad": vjp})
 
 
+def huber(x):
+    """Python decides entry by entry, so it cannot be traced."""
+    return float(sum(0.5 * v * v if abs(v) <= 1.0 else abs(v) - 0.5 for v in x))
+
+
 @NUMPY.right
 def huber_loss():
     return Made(huber, (X,), {"grad": lambda x: np.clip(x, -1.0, 1.0)})
+
+
+def top_eigenvalue(a):
+    return np.linalg.eigvalsh((a + a.T) / 2.0)[-1]
 
 
 @NUMPY.right
@@ -118,3 +127,16 @@ def vjps_swapped():
 
     defvjp(f, of_first, of_second)
     return Made(lambda x, y: anp.sum(f(x, y) * y), (X, Y))
+
+
+@AUTOGRAD.wrong("the factor 2 is missing")
+def sum_of_squares():
+    import autograd.numpy as anp
+    from autograd.extend import defvjp, primitive
+
+    @primitive
+    def f(x):
+        return np.sum(x * x)
+
+    defvjp(f, lambda ans, x: lambda g: g * x)
+    return Made(lambda x: f(anp.sin(x)), (X,))
