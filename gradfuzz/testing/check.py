@@ -250,10 +250,11 @@ def _from_case(case: Case, function: str, framework: str, names: Mapping[str, st
     truth, unit = case.truth, unit_of(case.question)
 
     def renamed(arrays: Mapping[str, Array], factor: float = 1.0 / unit) -> dict[str, Array]:
-        return {names[name]: np.asarray(a, np.float64) * factor for name, a in arrays.items() if name in names}
+        return {names[name]: np.asarray(a, np.float64) * factor + 0.0 for name, a in arrays.items() if name in names}
 
     known = truth is not None and truth.status == "ok"
     worst = None if case.worst is None else (names.get(case.worst[0], case.worst[0]), case.worst[1])
+    of_worst = unit if worst is not None and worst[0] in names.values() else 1.0
     return Measured(
         case.verdict,
         function,
@@ -268,8 +269,8 @@ def _from_case(case: Case, function: str, framework: str, names: Mapping[str, st
         bound=renamed(truth.bounds, 1.0 / abs(unit)) if truth is not None and known else {},
         allowed=renamed(case.allowed, 1.0 / abs(unit)),
         worst=worst,
-        worst_expected=None if case.expected is None else case.expected / (unit if worst and worst[0] in names.values() else 1.0),
-        worst_got=None if case.got is None else case.got / (unit if worst and worst[0] in names.values() else 1.0),
+        worst_expected=None if case.expected is None else case.expected / of_worst + 0.0,
+        worst_got=None if case.got is None else case.got / of_worst + 0.0,
         ratio=case.ratio,
         error_over_allowed=case.error_over_allowed,
         references=case.references,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from gradfuzz.fuzzer.finding import Class, Verdict
 from gradfuzz.oracles.base import Array, Mode
 
@@ -39,7 +41,8 @@ class Measured:
 
     `expected` and `got` have one array per differentiated argument, under the argument's name; `bound` the error of `expected`, `allowed` what
     rounding may do to `got`, bound included; all are empty where there is no truth. Of a function that returns one scalar they are its gradient; of any other
-    the gradient of the sum of its outputs, each entry times a weight that is drawn once and for all. `worst` names the entry that decides
+    the gradient of the sum of its outputs, each entry times a weight that is drawn once and for all. Of a derivative of higher order they are its last step: every
+    other one is taken along a direction, 1 for a single scalar, drawn once and for all otherwise. `worst` names the entry that decides
     (argument, index); `worst_expected` and `worst_got` are its numbers (at a kink the nearest legal one), `ratio` is got / expected there and
     `error_over_allowed` its error in units of what is allowed.
     """
@@ -81,6 +84,11 @@ class Measured:
     def wrong(self) -> bool:
         """Whether the gradient was found wrong, or raised."""
         return self.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
+
+    @property
+    def of_a_scalar(self) -> bool:
+        """Whether it is a derivative by a single scalar."""
+        return [np.ndim(a) for a in self.got.values()] == [0]
 
     @property
     def order(self) -> int:

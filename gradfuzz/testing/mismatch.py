@@ -76,7 +76,7 @@ def _numbers(m: Measured) -> Iterator[str]:
     expected, got = pair(m.worst_expected, m.worst_got, agree=not wrong)
     error = f" ({bound(float(m.bound[name][index]))})" if name in m.bound else ""
     yield f"  expected  {expected}{error}"
-    yield f"  got       {got}" + (f", {ratio(m.ratio)} times as much" if m.ratio is not None and wrong else "")
+    yield f"  got       {got}" + (f", {ratio(m.ratio)} times as much" if m.ratio and wrong else "")
     if name in m.allowed and m.error_over_allowed is not None:
         yield (
             f"  allowed   {number(float(m.allowed[name][index]), 2)}: what rounding to {m.precision} may do here; the error is "
