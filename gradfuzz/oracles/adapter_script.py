@@ -67,7 +67,7 @@ def script(exhibit: Exhibit, adapter: Adapter, way: str, title: str, *, dtypes: 
     ]
     found = cut(_SCRIPTS / adapter.script, way, asked, _defined("\n\n".join([_TENSORS.format(way="None"), *rest])) | {"f"})
     parts = [
-        heading(question, title, ", ".join((adapter.distribution, *adapter.requires)), found.imports)
+        heading(question, title, ", ".join((adapter.distribution, *_beside(adapter))), found.imports)
         + inputs_source(question, exhibit.place),
         found.source,
         _TENSORS.format(way=found.way),
@@ -75,6 +75,11 @@ def script(exhibit: Exhibit, adapter: Adapter, way: str, title: str, *, dtypes: 
         *rest,
     ]
     return "\n\n".join(parts)
+
+
+def _beside(adapter: Adapter) -> list[str]:
+    """What is installed beside the library, but for what every script needs."""
+    return [requirement for requirement in adapter.requires if requirement != "numpy"]
 
 
 def _defined(source: str) -> set[str]:

@@ -517,6 +517,9 @@ def test_environments_by_command(installer: Installer) -> None:
     assert run("targets", "list", "toygrad").exit_code == USAGE
     assert run("targets", "remove", "toygrad==1.5").stdout.endswith("removed\n")
     assert run("targets", "remove", "toygrad==1.5").exit_code == USAGE
+    more = run("targets", "install", "toygrad==1.2", "--with", "mpmath", "--with", "wheel<1", "--format", "json")
+    assert json.loads(more.stdout)["environments"][0]["requirements"] == ["toygrad==1.2", "mpmath", "wheel<1"]
+    assert managed.missing(["toygrad==1.2:dual"]) == [], "a sweep takes what has more than it needs"
     kept = run("targets", "install", "toygrad==1.0", "--store", "kept/store.sqlite")
     assert "kept/envs/toygrad-1.0" in kept.stdout
 
