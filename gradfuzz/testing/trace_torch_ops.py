@@ -1,4 +1,4 @@
-"""What the ATen ops compute, said with the functions of the engine: elementwise ops, reductions, products and the softmax family.
+"""What the ATen ops compute, said with the functions of the engine: elementwise ops here, all others in the modules beside.
 
 A handler takes what Torch says of the results (`Out`) and the op's own arguments, in which tensors are recording values, or Torch's tensors where they are constant.
 """
@@ -15,18 +15,15 @@ import torch
 from gradfuzz import engine
 from gradfuzz.engine.value import Value, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing import trace_torch_linalg, trace_torch_moves
+from gradfuzz.testing import trace_torch_linalg, trace_torch_moves, trace_torch_reductions
 from gradfuzz.testing.compositions import (
     as_kind,
-    ascending,
-    convolution,
     elementwise,
     engine_compare,
-    norm,
     power,
     recorded,
-    variance,
 )
+from gradfuzz.testing.trace_torch_reductions import times
 from gradfuzz.testing.trace_torch_values import UNSAID, Handler, Out, operand
 
 __all__ = ["HANDLERS"]
@@ -73,15 +70,11 @@ def _add(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
 
 
 def _sub(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
-    return apply("subtract", as_kind(operand(x), out.kind), _times(as_kind(operand(y), out.kind), alpha))
+    return apply("subtract", as_kind(operand(x), out.kind), times(as_kind(operand(y), out.kind), alpha))
 
 
 def _sum_of(out: Out, x: Any, y: Any, alpha: Any) -> Any:
-    return apply("add", as_kind(operand(x), out.kind), _times(as_kind(operand(y), out.kind), alpha))
-
-
-def _times(x: Any, factor: Any) -> Any:
-    return x if isinstance(factor, (int, float)) and factor == 1 else x * operand(factor)
+    return apply("add", as_kind(operand(x), out.kind), times(as_kind(operand(y), out.kind), alpha))
 
 
 def _div(out: Out, x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
@@ -172,191 +165,6 @@ def _sign(out: Out, x: Any) -> Any:
     return engine.sign(operand(x))
 
 
-# Reductions ----------------------------------------------------------------------------------------------------------------------------
-
-
-def axes_of(axes: Axes) -> tuple[int, ...] | None:
-    """Torch's axes; an empty list means all."""
-    if isinstance(axes, int):
-        return (axes,)
-    return tuple(axes) if axes else None
-
-
-def _reduction(op: str) -> Handler:
-    def handler(out: Out, x: Any, dim: Axes = None, keepdim: bool = False, **options: Any) -> Any:
-        x = as_kind(operand(x), out.kind)
-        return x if not np.ndim(x) else apply(op, x, axis=axes_of(dim), keepdims=keepdim)
-
-    return handler
-
-
-def _quantifier(op: str) -> Handler:
-    def handler(out: Out, x: Any, dim: Axes = None, keepdim: bool = False) -> Any:
-        x = as_kind(operand(x), "bool")
-        return x if not np.ndim(x) else apply(op, x, axis=axes_of(dim), keepdims=keepdim)
-
-    return handler
-
-
-def _extreme(op: str, other: str, index: str) -> Handler:
-    """max and min: of all, along an axis with the places, or of two tensors."""
-
-    def handler(out: Out, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        x = as_kind(operand(x), out.kinds[0])
-        if isinstance(dim, int):
-            if not np.ndim(x):
-                return x, np.int64(0)
-            return apply(op, x, axis=dim, keepdims=keepdim), apply(index, x, axis=dim, keepdims=keepdim)
-        if dim is not None:
-            return apply(other, x, as_kind(operand(dim), out.kinds[0]))
-        return x if not np.ndim(x) else apply(op, x)
-
-    return handler
-
-
-def _arg(op: str) -> Handler:
-    def handler(out: Out, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-        x = operand(x)
-        return np.int64(0) if not np.ndim(x) else apply(op, x, axis=dim, keepdims=keepdim)
-
-    return handler
-
-
-def _logsumexp(out: Out, x: Any, dim: Axes = None, keepdim: bool = False) -> Any:
-    x = as_kind(operand(x), "float")
-    return x if not np.ndim(x) else engine.logsumexp(x, axis=axes_of(dim), keepdims=keepdim)
-
-
-def _var(
-    out: Out, x: Any, dim: Any = None, *options: Any, correction: float | None = 1, keepdim: bool = False, **more: Any
-) -> Any:
-    if options or more or isinstance(dim, bool):
-        raise UntraceableError("an old form of var and std; give dim, correction and keepdim")
-    return variance(operand(x), axis=axes_of(dim), correction=1 if correction is None else correction, keepdims=keepdim)
-
-
-def _std(out: Out, x: Any, dim: Any = None, *options: Any, **more: Any) -> Any:
-    return engine.sqrt(_var(out, x, dim, *options, **more))
-
-
-def _var_mean(out: Out, x: Any, dim: Any = None, *, correction: float | None = 1, keepdim: bool = False) -> Any:
-    return _var(out, x, dim, correction=correction, keepdim=keepdim), engine.mean(operand(x), axis=axes_of(dim), keepdims=keepdim)
-
-
-def _along(op: str) -> Handler:
-    """A scan, softmax or the like along one axis."""
-
-    def handler(out: Out, x: Any, dim: int, *rest: Any, **options: Any) -> Any:
-        x = as_kind(operand(x), out.kinds[0])
-        if np.ndim(x):
-            return apply(op, x, axis=dim)
-        return {"softmax": 1.0, "log_softmax": 0.0}.get(op, x)
-
-    return handler
-
-
-def _cumulative_extreme(sign: int) -> Handler:
-    def handler(out: Out, x: Any, dim: int) -> Any:
-        x = operand(x)
-        if not np.ndim(x):
-            return x, UNSAID
-        return (engine.cumulative_max(x, axis=dim) if sign > 0 else -engine.cumulative_max(-x, axis=dim)), UNSAID
-
-    return handler
-
-
-def _logcumsumexp(out: Out, x: Any, dim: int) -> Any:
-    x = operand(x)
-    return engine.log(engine.cumulative_sum(engine.exp(x), axis=dim)) if np.ndim(x) else x
-
-
-def _sort(out: Out, x: Any, *options: Any, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
-    if options and isinstance(options[0], int) and not isinstance(options[0], bool):
-        dim, descending = options[0], options[1] if len(options) > 1 else descending
-    x = operand(x)
-    return ascending(x, dim, descending=descending) if np.ndim(x) else (x, np.int64(0))
-
-
-def _argsort(out: Out, x: Any, *options: Any, **more: Any) -> Any:
-    return _sort(out, x, *options, **more)[1]
-
-
-def _topk(out: Out, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """Torch promises no order where `sorted` is false."""
-    x = operand(x)
-    if not np.ndim(x):
-        return x, np.int64(0)
-    if not sorted and k > 1:
-        raise UntraceableError("topk with sorted=False, whose order Torch does not promise")
-    key = (*[slice(None)] * (dim % np.ndim(x)), slice(0, k))
-    return tuple(part[key] for part in ascending(x, dim, descending=largest))
-
-
-def _kth(out: Out, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    x = operand(x)
-    if not np.ndim(x):
-        return x, np.int64(0)
-    axis = dim % np.ndim(x)
-    key = (*[slice(None)] * axis, slice(k - 1, k) if keepdim else k - 1)
-    return tuple(part[key] for part in ascending(x, axis))
-
-
-def _median(out: Out, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower of two in the middle."""
-    x = operand(x)
-    if dim is None:
-        row = engine.reshape(x, (math.prod(np.shape(x)),))
-        return engine.sort(row, axis=0)[(math.prod(np.shape(x)) - 1) // 2]
-    return _kth(out, x, (np.shape(x)[dim] + 1) // 2 if np.ndim(x) else 1, dim, keepdim)
-
-
-def _vector_norm(out: Out, x: Any, ord: Any = 2, dim: Axes = None, keepdim: bool = False, **options: Any) -> Any:
-    return norm(operand(x), float(ord), axes=axes_of(dim), keepdims=keepdim)
-
-
-# Products and convolutions -------------------------------------------------------------------------------------------------------------
-
-
-def _matmul(out: Out, x: Any, y: Any) -> Any:
-    return engine.matmul(as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
-
-
-def _plus_product(out: Out, base: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta base + alpha x y."""
-    product = _times(_matmul(out, x, y), alpha)
-    return product if beta == 0 else _times(as_kind(operand(base), out.kind), beta) + product
-
-
-def _vdot(out: Out, x: Any, y: Any) -> Any:
-    return engine.matmul(engine.conj(operand(x)), operand(y))
-
-
-def _convolution(
-    out: Out,
-    x: Any,
-    kernel: Any,
-    bias: Any,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Any:
-    if transposed:
-        raise UntraceableError("a transposed convolution; gradfuzz has none")
-    count = len(np.shape(operand(x))) - 2
-
-    def each(sizes: Sequence[int]) -> tuple[int, ...]:
-        return tuple(sizes) if len(sizes) == count else tuple(sizes) * count
-
-    pairs = tuple((n, n) for n in each(padding))
-    result = convolution(operand(x), operand(kernel), strides=each(stride), padding=pairs, dilation=each(dilation), groups=groups)
-    return (
-        result if bias is None else result + engine.reshape(operand(bias), (-1 if not out.shape else out.shape[1], *[1] * count))
-    )
-
-
 _COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 _LOGIC = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_not": "logical_not"}
 _BITS = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_not": "logical_not"}
@@ -422,47 +230,7 @@ HANDLERS: dict[str, Handler] = {
     "_conj": lambda out, x: engine.conj(operand(x)),
     "angle": lambda out, x: elementwise["atan2"](engine.imag(operand(x)), engine.real(operand(x))),
     "view_as_real": lambda out, x: engine.stack([engine.real(operand(x)), engine.imag(operand(x))], axis=-1),
-    "sum": _reduction("sum"),
-    "mean": _reduction("mean"),
-    "prod": _reduction("prod"),
-    "amax": _reduction("amax"),
-    "amin": _reduction("amin"),
-    "all": _quantifier("all"),
-    "any": _quantifier("any"),
-    "max": _extreme("amax", "maximum", "argmax"),
-    "min": _extreme("amin", "minimum", "argmin"),
-    "argmax": _arg("argmax"),
-    "argmin": _arg("argmin"),
-    "logsumexp": _logsumexp,
-    "var": _var,
-    "std": _std,
-    "var_mean": _var_mean,
-    "softmax": _along("softmax"),
-    "_softmax": _along("softmax"),
-    "_safe_softmax": _along("softmax"),
-    "log_softmax": _along("log_softmax"),
-    "_log_softmax": _along("log_softmax"),
-    "cumsum": _along("cumulative_sum"),
-    "cumprod": _along("cumulative_prod"),
-    "cummax": _cumulative_extreme(1),
-    "cummin": _cumulative_extreme(-1),
-    "logcumsumexp": _logcumsumexp,
-    "sort": _sort,
-    "argsort": _argsort,
-    "topk": _topk,
-    "kthvalue": _kth,
-    "median": _median,
-    "linalg_vector_norm": _vector_norm,
-    "mm": _matmul,
-    "bmm": _matmul,
-    "mv": _matmul,
-    "dot": _matmul,
-    "matmul": _matmul,
-    "vdot": _vdot,
-    "addmm": _plus_product,
-    "addmv": _plus_product,
-    "baddbmm": _plus_product,
-    "convolution": _convolution,
+    **trace_torch_reductions.HANDLERS,
     **trace_torch_moves.HANDLERS,
     **trace_torch_linalg.HANDLERS,
 }
