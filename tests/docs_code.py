@@ -4,7 +4,7 @@ A page is run in a folder of its own, its blocks in their order:
 
     python                     runs, all blocks of the page in one namespace; with >>> prompts its output is compared
     python title="FILE"        is written into FILE; so is every other language. It has to be used by a command of the page
-    python title="gradfuzz/.." shows lines of a file of the repository, as they are there
+    python title="gradfuzz/.." shows lines of a file of the repository in some folder, as they are there
     console                    lines with $ are commands; what is below one is what it writes to stdout. `echo $?` shows its exit code
     toml, yaml, json, jsonl    are read
     ANY title="not run: WHY"   is not run, and the page says why
@@ -84,7 +84,7 @@ class Page:
         where = f"{self.path.name}:{block.line}"
         if not block.runs:
             assert len(block.title) > len(NOT_RUN), f"{where} does not say why it is not run"
-        elif block.title and (ROOT / block.title).is_file():
+        elif "/" in block.title and (ROOT / block.title).is_file():
             self._quoted(block, where)
         elif block.title:
             target = self.folder / block.title

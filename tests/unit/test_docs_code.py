@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests.docs_code import NOT_RUN, ROOT, blocks, page_in, pages
 
 PAGES = [page for page in pages() if blocks(page)]
-SLOW = (ROOT / "docs" / "campaign.md",)
-"""Pages with several sweeps."""
+SLOW = tuple(ROOT / "docs" / page for page in ("campaign.md", "tutorial.md", "howto/pytest.md", "howto/strategies.md"))
+"""Pages with sweeps, or with several sessions of pytest."""
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """This gradfuzz and this Python for every command; no width of a terminal, and no settings of the person who runs the tests."""
     for name in list(os.environ):
-        if name == "COLUMNS" or name.startswith("GRADFUZZ_"):
+        if name in ("COLUMNS", "PYTEST_ADDOPTS", "PYTEST_PLUGINS") or name.startswith(("GRADFUZZ_", "PIP_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+    if not entry_points(group="pytest11", name="gradfuzz"):  # as if it were installed
+        monkeypatch.setenv("PYTEST_PLUGINS", "gradfuzz.pytest_plugin")
+    site = str(tmp_path_factory.mktemp("site"))  # where pip installs to, without the network
+    monkeypatch.setenv("PYTHONPATH", site, prepend=os.pathsep)
+    monkeypatch.syspath_prepend(site)
+    for name, value in {"TARGET": site, "NO_INDEX": "1", "NO_DEPS": "1", "NO_BUILD_ISOLATION": "0"}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    yield
+    hypothesis.settings.load_profile("gradfuzz")  # that of these tests; a page may load another
 
 
 def one(path: Path) -> Any:
@@ -32,6 +45,7 @@ def one(path: Path) -> Any:
 
 @pytest.mark.parametrize("path", [one(path) for path in PAGES])
 def test_the_blocks_of_a_page(path: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples" / "plugin", tmp_path / "examples" / "plugin")
     with page_in(path, tmp_path) as page:
         for block in blocks(path):
             page.run(block)
