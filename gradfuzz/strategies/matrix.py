@@ -16,6 +16,7 @@ import math
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.random  # NumPy loads it when it is first used, which would be while Hypothesis times a draw
 import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -258,7 +259,7 @@ def matrices(
     if precision not in FORMATS:
         raise InvalidArgument(f"precision={precision!r}: one of {', '.join(map(repr, FORMATS))}")
     dice = Dice(draw)
-    chosen = _shape(dice, structure) if shape is None else shape
+    chosen = _shape(dice, structure, least=1 if min_condition is None else 2) if shape is None else shape
     if len(chosen) < 2 or any(n < 0 for n in chosen):
         raise InvalidArgument(f"shape={shape!r}: two axes or more, none below 0")
     if structure not in RECTANGULAR and chosen[-1] != chosen[-2]:
@@ -268,10 +269,10 @@ def matrices(
     return shown(_conditioned(dice, chosen, structure, precision, min_condition, max_condition))
 
 
-def _shape(dice: Dice, structure: Structure) -> Shape:
+def _shape(dice: Dice, structure: Structure, *, least: int) -> Shape:
     batch = draw_batch(dice)
     aspect: Aspect = dice.pick(("square", "tall", "wide")) if structure in RECTANGULAR else "square"
-    return (*batch, *draw_size(dice, aspect, 4, batch))
+    return (*batch, *draw_size(dice, aspect, 4, batch, least=least))
 
 
 def _conditioned(

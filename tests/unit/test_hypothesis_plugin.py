@@ -54,6 +54,17 @@ def test_importing_hypothesis_loads_next_to_nothing(installed: Path) -> None:
     assert answer(installed, code) == ["gradfuzz", "gradfuzz.hypothesis_plugin"]
 
 
+def test_the_strategies_need_neither_jax_nor_torch(installed: Path) -> None:
+    code = (
+        "sys.modules.update(jax=None, torch=None, flint=None)\n"
+        "from gradfuzz.strategies import *\n"
+        "drawn = draw_many(programs(), 20, 0)\n"
+        "for program in drawn: draw_many(points(program), 2, 0), draw_many(cotangents(program), 2, 0)\n"
+        "print(json.dumps(len(drawn)))"
+    )
+    assert answer(installed, code) == 20
+
+
 FROM_TYPE = "import hypothesis.strategies as st\nprint(json.dumps(repr(st.from_type(Program))))"
 
 
