@@ -20,6 +20,7 @@
     ├── RecordError               a recorded or exported document that cannot be read
     ├── StoreError                a store or a report that cannot be opened or written
     └── UsageError                an option or argument that makes no sense
+        └── UnsupportedError      a derivative that a target or function has no way to give
 
 A message says what went wrong, with which value, why, and what to do instead.
 """
@@ -43,6 +44,7 @@ __all__ = [
     "StoreError",
     "TripLimitError",
     "UnknownTargetError",
+    "UnsupportedError",
     "UntraceableError",
     "UsageError",
 ]
@@ -150,3 +152,7 @@ class TargetProcessError(GradfuzzError):
 
 class UsageError(GradfuzzError):
     """An option or an argument that makes no sense."""
+
+
+class UnsupportedError(UsageError):
+    """A derivative was asked for that the target, or the function, has no way to give."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.errors import UsageError
+from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.asking import inputs_named, points_of, programs_of
 from gradfuzz.fuzzer.checking import check_question
 from gradfuzz.fuzzer.finding import Case, Class, Verdict
@@ -67,7 +67,7 @@ def check_gradient(
     `reference` is the exact function, or `gradfuzz.reference(gradient=...)`; without one the truth is worked out (see `measure_gradient`).
 
     Where nobody can tell, the gradient is not found wrong: an `InconclusiveWarning` says why, or with `strict` an `InconclusiveError`. What `f` itself
-    raises is not caught. `UsageError` says that the question makes no sense.
+    raises is not caught. `UsageError` says that the question makes no sense, `UnsupportedError` that the function has no such derivative.
     """
     if isinstance(f, Program):
         if target is None:
@@ -122,6 +122,7 @@ def check_program(
 
     `program` is a program or its text: a `def`, a file, or a bare loop body. `target` is a name as the command line knows it ("torch", "jax:scan",
     "cmd:..."); all ways into a library are asked. Inputs that are not named take defaults. `order`, `modes` and `strict` are those of `check_gradient`.
+    `UnsupportedError` where the target cannot be asked about this program; in a test of drawn programs, `hypothesis.reject()` passes over it.
     """
     given = [{name: np.asarray(value) for name, value in point.items()} for point in points]
     programs = [in_pairs(program)] if isinstance(program, Program) else [p for _, p in programs_of(program, inputs=given)]
@@ -146,7 +147,7 @@ def check_program(
                 if case.verdict is Verdict.INCONCLUSIVE:
                     unclear = unclear or measured
         if not answered:
-            raise UsageError(f"{target} cannot be asked about this program in these modes: {case.message}")
+            raise UnsupportedError(f"{target} cannot be asked about this program in these modes: {case.message}")
         if unclear is not None:
             _say(unclear, None, strict)
 
@@ -164,7 +165,7 @@ def _say(measured: Measured, failure: Exception | None, strict: bool) -> None:
     if measured.wrong:
         raise GradientMismatch(told(measured), measured) from failure
     if measured.verdict is Verdict.UNSUPPORTED:
-        raise UsageError(measured.reason)
+        raise UnsupportedError(measured.reason)
     if measured.verdict is Verdict.INCONCLUSIVE:
         if strict:
             raise InconclusiveError(told(measured))
@@ -205,7 +206,7 @@ def _measured(
         if asked.case.verdict is Verdict.UNSUPPORTED:
             left_out[steps] = asked.case.message
             if modes is not None:
-                raise UsageError(
+                raise UnsupportedError(
                     f"{subject.label} was asked in the modes {', '.join(steps)}, which it does not have: {asked.case.message}"
                 )
             continue

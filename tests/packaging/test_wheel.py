@@ -79,3 +79,56 @@ def test_a_check_works_without_the_extras(fresh: Path, tmp_path: Path) -> None:
     assert answers
     for answer in answers:
         assert (answer["verdict"], answer["gradient"]) == ("agree", {"x": 0.75})
+
+
+WITHOUT_LIBRARIES = """
+import sys
+import numpy as np
+from hypothesis import given, settings, strategies as st
+import gradfuzz
+from gradfuzz import GradientMismatch, check_gradient, check_program, engine
+from gradfuzz.errors import MissingExtraError
+from gradfuzz.strategies import arrays, linalg_programs, loops, points
+
+@settings(max_examples=15, database=None, derandomize=True)
+@given(loops(max_trips=4) | linalg_programs(max_side=2), st.data())
+def programs_and_points(program, data):
+    check_program(program, "engine", data.draw(points(program)))
+
+@settings(max_examples=15, database=None, derandomize=True)
+@given(arrays((2,)))
+def own_gradient(x):
+    check_gradient(lambda x: np.sum(np.tanh(x)), x, grad=lambda x: 1.0 - np.tanh(x) ** 2)
+
+import warnings
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", gradfuzz.testing.InconclusiveWarning)
+    programs_and_points()
+    own_gradient()
+assert engine.grad(lambda x: x * engine.sin(x))(0.0) == 0.0
+try:
+    check_gradient(lambda x: np.sum(x**3), np.array([1.0, 2.0]), grad=lambda x: 3.0 * x)
+except GradientMismatch as error:
+    print(error)
+for library in ("jax", "torch"):
+    try:
+        check_gradient(lambda x: x, 1.0, framework=library)
+    except MissingExtraError as error:
+        print(error)
+assert "jax" not in sys.modules and "torch" not in sys.modules
+"""
+
+
+def test_strategies_engine_and_check_gradient_need_neither_jax_nor_torch(fresh: Path, tmp_path: Path) -> None:
+    text = run(fresh / "python", "-c", WITHOUT_LIBRARIES, cwd=tmp_path)
+    assert "by x[1] is wrong" in text  # 3 x^2 is 3 at 1 and 12 at 2, where 3 x is 3 and 6
+    assert "pip install 'gradfuzz[jax]'" in text
+    assert "pip install 'gradfuzz[torch]'" in text
+
+
+def test_a_target_that_is_not_installed_names_its_extra(fresh: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [fresh / "gradfuzz", "check", "acc*x", "--only", "jax"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "gradfuzz[jax]" in done.stderr
