@@ -12,7 +12,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -28,8 +27,9 @@ from gradfuzz.programs.precision import FORMATS, is_float
 from gradfuzz.programs.raising import to_program
 from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.types import DType, Type
-from gradfuzz.testing.compositions import check_room, recorded
+from gradfuzz.testing.compositions import check_room
 from gradfuzz.testing.trace_jax_arrays import ARRAYS, REPLAYED
+from gradfuzz.testing.trace_jax_cell import NOTHING, Cell, cell_of, constants_of, is_key
 from gradfuzz.testing.trace_jax_flow import FLOW
 from gradfuzz.testing.trace_jax_indexing import INDEXING
 from gradfuzz.testing.trace_jax_linalg import LIBRARY, LINALG
@@ -37,7 +37,7 @@ from gradfuzz.testing.trace_jax_ops import OPS
 from gradfuzz.testing.trace_jax_source import caller_of, source_of
 from gradfuzz.testing.trace_jax_symmetry import is_symmetric
 
-__all__ = ["Cell", "Walker", "traced"]
+__all__ = ["Walker", "traced"]
 
 _RULES: dict[str, Callable[..., Any]] = {**OPS, **ARRAYS, **INDEXING, **LINALG}
 
@@ -73,34 +73,6 @@ _MEANT = {"_custom_root": "lax.custom_root means the derivative of the root, and
 """Functions of JAX that mean another derivative than that of what they compute."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A variable of a jaxpr: the value that records it, and what it is where it depends on constants only."""
-
-    value: Value | None
-    known: Any = None
-
-    @property
-    def operand(self) -> Operand:
-        """What ops are applied to: a NumPy array where it is a known int or bool, else a recording value."""
-        if self.known is not None and (self.value is None or not type_of(self.value).is_inexact):
-            array = np.asarray(self.known)
-            return array if array.dtype.kind in "biu" else recorded(_finite(array))
-        return self.value
-
-
-def _finite(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array without infinities, which no reference computes with: they are the largest numbers of its dtype."""
-    if array.dtype.kind == "c" or not np.isinf(array).any():
-        return array
-    largest = float(jax.numpy.finfo(array.dtype).max)
-    return np.clip(array, -largest, largest)
-
-
-_NOTHING = Cell(None)
-"""What nobody asks for."""
-
-
 class Walker:
     """Walks jaxprs of one working dtype; another float dtype cannot be said beside it."""
 
@@ -115,7 +87,7 @@ class Walker:
         """
         jaxpr, consts = (closed.jaxpr, closed.consts) if isinstance(closed, core.ClosedJaxpr) else (closed, ())
         scope = _Scope(frozenset(v for v, s in zip(jaxpr.invars, symmetric, strict=False) if s))
-        scope.cells.update(zip(jaxpr.constvars, [Cell(None, c) for c in consts], strict=True))
+        scope.cells.update(zip(jaxpr.constvars, map(cell_of, consts), strict=True))
         scope.cells.update(zip(jaxpr.invars, cells, strict=True))
         results = [v for k, v in enumerate(jaxpr.outvars) if not wanted or wanted[k]]
         live = {v for v in results if not isinstance(v, core.Literal)}
@@ -130,7 +102,7 @@ class Walker:
             outputs = self.equation(equation, inputs, scope, [v in live for v in equation.outvars])
             scope.cells.update(zip(equation.outvars, outputs, strict=True))
             scope.made.update((v, equation) for v in equation.outvars)
-        return [scope[v] if v in results else _NOTHING for v in jaxpr.outvars]
+        return [scope[v] if v in results else NOTHING for v in jaxpr.outvars]
 
     def equation(self, equation: Any, inputs: list[Cell], scope: _Scope, wanted: list[bool]) -> list[Cell]:
         """The results of one equation."""
@@ -140,27 +112,27 @@ class Walker:
         if name == "stop_gradient":
             return [self.stopped(equation, inputs[0], scope)]
         if name == "platform_index":
-            return [Cell(None, np.int32(_platform(equation.params["platforms"])))]
+            return [cell_of(np.int32(_platform(equation.params["platforms"])))]
         if name == "ne" and equation.invars[0] is equation.invars[1]:  # isnan; a number that is none has no truth
-            return [Cell(None, np.zeros(equation.outvars[0].aval.shape, bool))]
+            return [cell_of(np.zeros(equation.outvars[0].aval.shape, bool))]
         if name in ("cholesky", "eigh") and not self.symmetric(equation.invars[0], scope):
             raise UntraceableError(
                 f"JAX's {name} reads one triangle of a matrix that need not be symmetric; where its gradient stands is a convention",
                 detached=True,
             )
-        if all(c.known is not None for c in inputs):
+        if all(c.is_constant for c in inputs):
             return self.folded(equation, inputs)
         if name in FLOW:
             outputs = FLOW[name](self, equation, inputs)
-            return [Cell(o) if isinstance(o, Value) else o if isinstance(o, Cell) else Cell(None, o) for o in outputs]
-        return [Cell(o) if isinstance(o, Value) else Cell(None, o) for o in self.applied(equation, inputs)]
+            return [o if isinstance(o, Cell) else cell_of(o) for o in outputs]
+        return [cell_of(o) for o in self.applied(equation, inputs)]
 
     def applied(self, equation: Any, inputs: Sequence[Cell]) -> list[Operand]:
         """The results of an equation that is an op, or several."""
         name = equation.primitive.name
+        wanted = [self.type(v.aval, name) for v in equation.outvars]
         if name not in _RULES:
             raise UntraceableError(f"gradfuzz has no op for JAX's {name}")
-        wanted = [self.type(v.aval, name) for v in equation.outvars]
         try:
             result = _RULES[name](equation, *(c.operand for c in inputs))
         except UntraceableError:
@@ -174,20 +146,28 @@ class Walker:
         return results
 
     def folded(self, equation: Any, inputs: Sequence[Cell]) -> list[Cell]:
-        """The results of an equation of constants: floats computed of floats are recorded, all else JAX computes."""
-        outputs = equation.primitive.bind(*(c.known for c in inputs), **equation.params)
-        known = list(outputs) if equation.primitive.multiple_results else [outputs]
-        avals = [v.aval for v in (*equation.invars, *equation.outvars)]
-        floats = [a for a in avals if np.dtype(a.dtype).kind in "fcV" and not _is_key(a)]
-        if equation.primitive.name in FLOW or not all(a.dtype in (self.dtype, self.pair) for a in floats):
-            return [Cell(None, k) for k in known]
-        if not any(a in floats for a in avals[: len(inputs)]) or not any(a in floats for a in avals[len(inputs) :]):
-            return [Cell(None, k) for k in known]
+        """The results of an equation of constants: what is computed of floats is recorded, ints and bools NumPy computes, and all else JAX."""
+        made = constants_of(equation, inputs)
+        ins, outs = ([v.aval for v in variables] for variables in (equation.invars, equation.outvars))
+        if equation.primitive.name in FLOW or any(map(is_key, (*ins, *outs))):
+            return [Cell(None, m) for m in made]
+        kinds = [{_kind(a.dtype) for a in avals} for avals in (ins, outs)]
+        floats = [a for a in (*ins, *outs) if _kind(a.dtype) == "float"]
+        if len(kinds[0] | kinds[1]) > 1 or not all(a.dtype in (self.dtype, self.pair) for a in floats):
+            return [Cell(None, m) for m in made]
         try:
             values = self.applied(equation, inputs)
         except UntraceableError:
-            return [Cell(None, k) for k in known]
-        return [Cell(v if isinstance(v, Value) else None, k) for v, k in zip(values, known, strict=True)]
+            return [Cell(None, m) for m in made]
+        if not floats:
+            arrays = [np.asarray(v) for v in values]
+            exact = [np.array_equal(a.astype(o.dtype), a) for a, o in zip(arrays, outs, strict=True)]
+            return (
+                [cell_of(a.astype(o.dtype)) for a, o in zip(arrays, outs, strict=True)]
+                if all(exact)
+                else [Cell(None, m) for m in made]
+            )
+        return [Cell(v if isinstance(v, Value) else None, m) for v, m in zip(values, made, strict=True)]
 
     def call(self, equation: Any, inputs: Sequence[Cell], scope: _Scope, wanted: list[bool]) -> list[Cell]:
         """What a call computes, written out. Some functions of JAX are ops of gradfuzz as they stand."""
@@ -196,7 +176,7 @@ class Walker:
         if name in _MEANT:
             raise UntraceableError(_MEANT[name], detached=True)
         whole = LIBRARY.get((name, file))
-        if whole is not None and any(c.known is None for c in inputs):
+        if whole is not None and not all(c.is_constant for c in inputs):
             for v in equation.outvars:
                 self.type(v.aval, name)
             result = whole(equation, *(c.operand for c in inputs))
@@ -207,7 +187,7 @@ class Walker:
     def stopped(self, equation: Any, cell: Cell, scope: _Scope) -> Cell:
         """What `stop_gradient` gives where it changes no derivative."""
         (variable,) = equation.invars
-        if cell.known is not None or not np.issubdtype(np.dtype(variable.aval.dtype), np.inexact):
+        if cell.is_constant or not np.issubdtype(np.dtype(variable.aval.dtype), np.inexact):
             return cell
         name, file = caller_of(equation)
         if not any(file == f and n in name for f, n in _NEUTRAL):
@@ -232,7 +212,7 @@ class Walker:
                 chain.append(equation)
             elif name not in ("max", "select_n"):
                 return None
-            loose = [v for v in (ins[1:] if name == "select_n" else ins) if scope[v].known is None]
+            loose = [v for v in (ins[1:] if name == "select_n" else ins) if not scope[v].is_constant]
             if len(loose) != 1:
                 return None
             (variable,) = loose
@@ -246,7 +226,7 @@ class Walker:
 
     def type(self, aval: Any, name: str) -> Type:
         """The type of a variable of a jaxpr; `UntraceableError` where programs have none."""
-        if _is_key(aval):
+        if is_key(aval):
             raise UntraceableError(f"JAX's {name} draws random numbers, which a program cannot")
         dtype = np.dtype(aval.dtype)
         if dtype.kind == "b":
@@ -274,12 +254,13 @@ class _Scope:
 
     def __getitem__(self, variable: Any) -> Cell:
         if isinstance(variable, core.Literal):
-            return Cell(None, np.asarray(variable.val, variable.aval.dtype))
+            return cell_of(np.asarray(variable.val, variable.aval.dtype))
         return self.cells[variable]
 
 
-def _is_key(aval: Any) -> bool:
-    return not hasattr(aval, "dtype") or jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended)
+def _kind(dtype: Any) -> str:
+    """Floats and complex numbers, ints, bools."""
+    return {"b": "bool", "i": "int", "u": "int"}.get(np.dtype(dtype).kind, "float")
 
 
 def _platform(platforms: Sequence[tuple[str, ...] | None]) -> int:

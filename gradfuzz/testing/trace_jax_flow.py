@@ -16,9 +16,10 @@ from gradfuzz import engine
 from gradfuzz.engine.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.testing.compositions import recorded
+from gradfuzz.testing.trace_jax_cell import Cell, cell_of
 
 if TYPE_CHECKING:
-    from gradfuzz.testing.trace_jax import Cell, Walker
+    from gradfuzz.testing.trace_jax import Walker
 
 __all__ = ["FLOW"]
 
@@ -26,11 +27,6 @@ Rule = Callable[..., Sequence[Any]]
 
 _LARGEST_SYSTEM = 32
 """Unknowns of a linear system that is given by a function: its matrix is written out column by column."""
-
-
-def _cells(walker: Walker, like: Cell, operands: Sequence[Operand]) -> list[Cell]:
-    make = type(like)
-    return [make(o) if isinstance(o, Value) else make(None, o) for o in operands]
 
 
 def _check(walker: Walker, equation: Any, jaxpr: Any, start: int) -> None:
@@ -69,7 +65,7 @@ def _scan(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Oper
     def body(i: Operand, state: tuple[Operand, ...]) -> tuple[Operand, ...]:
         k = (length - 1) - i if p["reverse"] else i
         carry, filled = state[: p["num_carry"]], state[p["num_carry"] :]
-        inner = _cells(walker, cells[0], [*carry, *(_row(x, k) for x in rows)])
+        inner = [cell_of(x) for x in (*carry, *(_row(x, k) for x in rows))]
         results = [c.operand for c in walker.run(jaxpr, [*constants, *inner])]
         lines = zip(filled, results[p["num_carry"] :], strict=True)
         return (*results[: p["num_carry"]], *(engine.index_update(array, k, row) for array, row in lines))
@@ -85,10 +81,10 @@ def _while(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Ope
         raise UntraceableError("JAX's while over several conditions at once")
 
     def condition(state: tuple[Operand, ...]) -> Operand:
-        return walker.run(p["cond_jaxpr"], [*cells[:tested], *_cells(walker, cells[0], state)])[0].operand
+        return walker.run(p["cond_jaxpr"], [*cells[:tested], *map(cell_of, state)])[0].operand
 
     def body(state: tuple[Operand, ...]) -> tuple[Operand, ...]:
-        results = walker.run(p["body_jaxpr"], [*cells[tested:fixed], *_cells(walker, cells[0], state)])
+        results = walker.run(p["body_jaxpr"], [*cells[tested:fixed], *map(cell_of, state)])
         return tuple(c.operand for c in results)
 
     return engine.while_loop(condition, body, tuple(c.operand for c in cells[fixed:]))
@@ -128,7 +124,7 @@ def _linear_solve(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Seque
         raise UntraceableError(f"JAX's custom_linear_solve of {len(right)} right sides and {size} unknowns")
     columns = []
     for unit in np.eye(size, dtype=walker.dtype):
-        (column,) = walker.run(jaxprs.matvec, [*consts[0], *_cells(walker, right[0], [unit.reshape(shape)])])
+        (column,) = walker.run(jaxprs.matvec, [*consts[0], cell_of(unit.reshape(shape))])
         columns.append(engine.reshape(column.operand, (size,)))
     solution = engine.linalg.solve(engine.stack(columns, axis=1), engine.reshape(right[0].operand, (size,)))
     return [engine.reshape(solution, shape)]

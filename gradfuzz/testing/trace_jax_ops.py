@@ -132,6 +132,14 @@ def _finite(equation: Any, x: Operand) -> Any:
     return apply("less_equal", engine.abs(x), largest)
 
 
+def _counted(equation: Any) -> Any:
+    """Ints along an axis."""
+    shape, axis = tuple(equation.params["shape"]), equation.params["dimension"]
+    if np.dtype(equation.params["dtype"]).kind not in "iu":
+        raise UntraceableError("JAX's iota of floats")
+    return np.broadcast_to(np.arange(shape[axis]).reshape([n if a == axis else 1 for a, n in enumerate(shape)]), shape)
+
+
 def _power(equation: Any, x: Operand, y: Operand) -> Any:
     constant = _constant(y)
     return power(x, y if constant is None else constant)
@@ -226,6 +234,7 @@ OPS: dict[str, Rule] = {
     "ge": _compare("greater_equal"),
     "gt": _compare("greater"),
     "integer_pow": _integer_pow,
+    "iota": _counted,
     "is_finite": _finite,
     "le": _compare("less_equal"),
     "le_to": _compare("less_equal"),
