@@ -14,6 +14,7 @@ from gradfuzz.programs.precision import FORMATS, Precision, rounded
 from gradfuzz.strategies.dice import Dice, Draw, Table
 from gradfuzz.strategies.shape import Shape, draw_array
 from gradfuzz.strategies.shown import shown
+from gradfuzz.strategies.validation import check_numbers, check_precision, check_shape
 
 __all__ = ["Domain", "arrays", "draw_numbers"]
 
@@ -47,8 +48,7 @@ def arrays(
         )
     dice = Dice(draw)
     chosen = draw_array(dice) if shape is None else shape
-    if any(n < 0 for n in chosen):
-        raise InvalidArgument(f"shape={shape!r}: sizes are at least 0")
+    check_shape(chosen)
     if ties:
         values = _within(_numbers(dice, chosen, precision, "any" if zeros else "nonzero", extremes), low, high)
     else:
@@ -59,8 +59,8 @@ def arrays(
 
 
 def _bounds(precision: Precision, min_value: float | None, max_value: float | None) -> tuple[float, float]:
-    if precision not in FORMATS:
-        raise InvalidArgument(f"precision={precision!r}: one of {', '.join(map(repr, FORMATS))}")
+    check_precision(precision)
+    check_numbers(min_value=min_value, max_value=max_value)
     for what, value in (("min_value", min_value), ("max_value", max_value)):
         if value is not None and not (math.isfinite(value) and abs(value) <= FORMATS[precision].largest):
             raise InvalidArgument(f"{what}={value!r}: a finite number of {precision}")

@@ -45,6 +45,7 @@ from gradfuzz.strategies.algebra import (
 )
 from gradfuzz.strategies.dice import Dice, Draw, Table
 from gradfuzz.strategies.expression import Scope, comparison, operand, update
+from gradfuzz.strategies.validation import check_choices, check_int, check_types
 
 __all__ = ["TEMPORARIES", "Body", "BodyPlan", "Fresh", "Inner", "loop_bodies", "scalar_of"]
 
@@ -303,6 +304,8 @@ def loop_bodies(
     """
     carries = {"acc": FLOAT} if carries is None else carries
     names = {"x": FLOAT, "y": FLOAT} if names is None else names
+    check_types("carries", carries)
+    check_types("names", names)
     if not carries or any(not t.is_float or t.is_stack for t in carries.values()):
         raise InvalidArgument(f"carries={dict(carries)!r}: give at least one carry; carries are floats")
     both_ways = sorted({*carries} & {*names})
@@ -312,10 +315,9 @@ def loop_bodies(
         )
     if any(not t.is_float or t.is_stack for t in names.values()):
         raise InvalidArgument(f"names={dict(names)!r}: a body reads floats; name its int as counter")
-    if max_temporaries < 0:
-        raise InvalidArgument(f"max_temporaries={max_temporaries!r}: at least 0")
-    if any(e not in ("break", "continue") for e in exits):
-        raise InvalidArgument(f"exits={exits!r}: an exit is 'break' or 'continue'")
+    check_int("max_temporaries", max_temporaries, 0)
+    if exits != ():
+        check_choices("exits", exits, ("break", "continue"))
     dice = Dice(draw)
     taken = (*carries, *names, *(() if counter is None else (counter,)))
     raw = frozenset(n for n, t in names.items() if t == FLOAT)

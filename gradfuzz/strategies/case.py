@@ -14,6 +14,7 @@ from gradfuzz.strategies.dice import Dice, Draw, Table
 from gradfuzz.strategies.loop_program import loops
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision, draw_point
 from gradfuzz.strategies.shown import inputs_text
+from gradfuzz.strategies.validation import check_choices
 
 __all__ = ["MODES", "Case", "Modes", "cases"]
 
@@ -80,6 +81,8 @@ def cases(
     if not 1 <= min_points <= max_points:
         raise InvalidArgument(f"min_points={min_points!r}, max_points={max_points!r}: 1 <= min_points <= max_points must hold")
     check_asked(precisions, max_order)
+    if programs is not None and not isinstance(programs, st.SearchStrategy):
+        raise InvalidArgument(f"programs={programs!r}: a strategy for programs; st.just(program) draws one program")
     program: Program = draw(_LOOPS if programs is None else programs)
     dice = Dice(draw)
     precision = precisions[0] if len(precisions) == 1 or not dice.chance(40) else dice.pick(precisions[1:])
@@ -98,8 +101,7 @@ st.register_type_strategy(Case, cases())
 
 def check_asked(precisions: tuple[Precision, ...], max_order: int) -> None:
     """`InvalidArgument` where a case cannot be asked in such precisions or orders."""
-    if not precisions or any(p not in FORMATS for p in precisions):
-        raise InvalidArgument(f"precisions={precisions!r}: give at least one of {', '.join(map(repr, FORMATS))}")
+    check_choices("precisions", precisions, FORMATS)
     if not 1 <= max_order <= 3:
         raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
 

@@ -28,6 +28,7 @@ from gradfuzz.strategies.linalg_program import NORMS, ORDERS, POWERS
 from gradfuzz.strategies.matrix import draw_matrix
 from gradfuzz.strategies.point import Inputs, Precision
 from gradfuzz.strategies.shape import Shape, draw_batch, draw_other_batch, draw_size
+from gradfuzz.strategies.validation import check_choices, check_int
 
 __all__ = ["OPS", "ComplexProgram", "complex_cases", "complex_point", "complex_programs", "compose_complex"]
 
@@ -149,11 +150,9 @@ OPS = tuple(dict.fromkeys(recipe.op for recipe in COMPLEX_RECIPES))
 
 
 def _checked(ops: tuple[str, ...] | None, max_side: int) -> tuple[ComplexRecipe, ...]:
-    unknown = [op for op in ops or () if op not in OPS]
-    if unknown or ops == ():
-        raise InvalidArgument(f"ops={ops!r}: give at least one of {', '.join(OPS)}")
-    if max_side < 2:
-        raise InvalidArgument(f"max_side={max_side!r}: at least 2")
+    if ops is not None:
+        check_choices("ops", ops, OPS)
+    check_int("max_side", max_side, 2)
     return _recipes(ops)
 
 

@@ -12,6 +12,7 @@ from hypothesis.errors import InvalidArgument
 from gradfuzz.programs import Program, typecheck
 from gradfuzz.strategies.dice import Dice, Draw
 from gradfuzz.strategies.shown import shown
+from gradfuzz.strategies.validation import check_numbers, check_program
 
 __all__ = ["cotangents"]
 
@@ -32,6 +33,8 @@ def cotangents(draw: Draw, program: Program, *, min_value: float = -2.0, max_val
     Weights are multiples of 1/8 from `min_value` to `max_value`, which are exact in every precision. Where there are any, one of them at least is not
     0. Shrinks towards ones, or towards the bound that is nearer.
     """
+    check_program(program)
+    check_numbers(min_value=min_value, max_value=max_value)
     if not -_LARGEST <= min_value <= max_value <= _LARGEST:
         raise InvalidArgument(f"min_value={min_value!r}, max_value={max_value!r}: -32 <= min_value <= max_value <= 32 must hold")
     low, high = math.ceil(min_value * _UNIT), math.floor(max_value * _UNIT)

@@ -46,6 +46,7 @@ from gradfuzz.strategies.algebra import (
     where,
 )
 from gradfuzz.strategies.dice import Dice, Draw, Table
+from gradfuzz.strategies.validation import check_int, check_shape, check_types
 
 __all__ = ["Scope", "comparison", "entry", "expressions", "in_domain", "operand", "reduced", "term", "update"]
 
@@ -360,16 +361,15 @@ def expressions(
     """
     if names is None:
         names = {"x": FLOAT, "y": FLOAT}
-    if max_depth < 0:
-        raise InvalidArgument(f"max_depth={max_depth!r}: an expression cannot be less than 0 forms deep")
+    check_types("names", names)
+    check_int("max_depth", max_depth, 0)
+    check_shape(shape)
     for name, t in names.items():
         if t.dtype == "bool" or (t.dtype == "int" and t.shape) or t.is_stack:
             raise InvalidArgument(f"names has {name!r} of type {t}: an expression reads floats and int scalars")
     for name in raw:
         if names.get(name) != FLOAT:
             raise InvalidArgument(f"raw={raw!r}: {name!r} is not a float scalar of names={dict(names)!r}")
-    if any(n < 0 for n in shape):
-        raise InvalidArgument(f"shape={shape!r}: sizes are at least 0")
     counters = [n for n, t in names.items() if t == INT]
     scope = Scope(names, counters[0] if counters else None, raw=frozenset(raw))
     expr = term(Dice(draw), scope, shape, max_depth)

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program, parse
 from gradfuzz.strategies.case import MODES, Case, check_asked
@@ -18,6 +17,7 @@ from gradfuzz.strategies.matrix import RECTANGULAR, Structure, draw_matrix
 from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
 from gradfuzz.strategies.recipes import RECIPES, WEIGHTS, Recipe
 from gradfuzz.strategies.shape import Shape, draw_batch, draw_other_batch, draw_size
+from gradfuzz.strategies.validation import check_choices, check_int
 
 __all__ = [
     "NORMS",
@@ -184,11 +184,9 @@ OPS = tuple(dict.fromkeys(recipe.op for recipe in RECIPES))
 
 
 def _checked(ops: tuple[str, ...] | None, max_side: int) -> tuple[str, ...]:
-    unknown = [op for op in ops or () if op not in OPS]
-    if unknown or ops == ():
-        raise InvalidArgument(f"ops={ops!r}: give at least one of {', '.join(OPS)}")
-    if max_side < 2:
-        raise InvalidArgument(f"max_side={max_side!r}: at least 2")
+    if ops is not None:
+        check_choices("ops", ops, OPS)
+    check_int("max_side", max_side, 2)
     return OPS if ops is None else ops
 
 

@@ -8,6 +8,7 @@ from hypothesis.errors import InvalidArgument
 from gradfuzz.programs import Program
 from gradfuzz.strategies.dice import Draw
 from gradfuzz.strategies.plan import FORMS, Form, Options
+from gradfuzz.strategies.validation import check_choices, check_int
 from gradfuzz.strategies.writer import Writer
 
 __all__ = ["loops"]
@@ -40,18 +41,19 @@ def loops(
 
     Shrinks towards `acc = 1.0`, a `for` loop over `acc = acc * x`, and `return acc`.
     """
+    check_int("min_trips", min_trips, 0)
+    if max_trips is not None:
+        check_int("max_trips", max_trips, 0)
     most = max(_MAX_TRIPS, min_trips) if max_trips is None else max_trips
-    if not 0 <= min_trips <= most:
+    if min_trips > most:
         raise InvalidArgument(f"min_trips={min_trips!r}, max_trips={max_trips!r}: 0 <= min_trips <= max_trips must hold")
-    if not forms or any(f not in FORMS for f in forms):
-        raise InvalidArgument(f"forms={forms!r}: give at least one of {', '.join(map(repr, FORMS))}")
+    check_choices("forms", forms, FORMS)
     if most == 0 and "repeat" in forms:
         forms = tuple(f for f in forms if f != "repeat")
         if not forms:
             raise InvalidArgument(f"forms=('repeat',) with max_trips={max_trips!r}: a body-first loop takes at least one trip")
     for what, value in (("max_params", max_params), ("max_loops", max_loops), ("max_outputs", max_outputs)):
-        if value < 1:
-            raise InvalidArgument(f"{what}={value!r}: at least 1")
+        check_int(what, value, 1)
     options = Options(
         min_trips=min_trips,
         max_trips=most,

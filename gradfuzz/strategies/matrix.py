@@ -25,6 +25,7 @@ from gradfuzz.programs.precision import FORMATS, Precision
 from gradfuzz.strategies.dice import Dice, Draw, Table
 from gradfuzz.strategies.shape import Aspect, Shape, draw_batch, draw_size
 from gradfuzz.strategies.shown import shown
+from gradfuzz.strategies.validation import check_numbers, check_precision, check_shape
 
 __all__ = ["RECTANGULAR", "STRUCTURES", "Structure", "draw_matrix", "matrices"]
 
@@ -256,12 +257,11 @@ def matrices(
     """
     if structure not in STRUCTURES:
         raise InvalidArgument(f"structure={structure!r}: one of {', '.join(map(repr, STRUCTURES))}")
-    if precision not in FORMATS:
-        raise InvalidArgument(f"precision={precision!r}: one of {', '.join(map(repr, FORMATS))}")
+    check_precision(precision)
+    check_numbers(min_condition=min_condition, max_condition=max_condition)
     dice = Dice(draw)
     chosen = _shape(dice, structure, least=1 if min_condition is None else 2) if shape is None else shape
-    if len(chosen) < 2 or any(n < 0 for n in chosen):
-        raise InvalidArgument(f"shape={shape!r}: two axes or more, none below 0")
+    check_shape(chosen, axes=2)
     if structure not in RECTANGULAR and chosen[-1] != chosen[-2]:
         raise InvalidArgument(f"shape={shape!r} with structure={structure!r}: such matrices are square")
     if min_condition is None and max_condition is None:

@@ -9,7 +9,6 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.programs import Param, Program, Type
@@ -21,6 +20,7 @@ from gradfuzz.strategies.dice import Dice, Draw, Plain
 from gradfuzz.strategies.matrix import draw_matrix
 from gradfuzz.strategies.plan import TRIPS
 from gradfuzz.strategies.shown import shown
+from gradfuzz.strategies.validation import check_int, check_precision, check_program
 from gradfuzz.strategies.wants import Wants, wants_of
 
 __all__ = ["PRECISIONS", "Inputs", "Precision", "defined", "draw_point", "points"]
@@ -47,10 +47,9 @@ def points(
 
     Shrinks towards 0.5 everywhere, and matrices towards small multiples of 1/4.
     """
-    if precision not in FORMATS:
-        raise InvalidArgument(f"precision={precision!r}: one of {', '.join(map(repr, FORMATS))}")
-    if max_trips < 0:
-        raise InvalidArgument(f"max_trips={max_trips!r}: a loop cannot take less than 0 trips")
+    check_program(program)
+    check_precision(precision)
+    check_int("max_trips", max_trips, 0)
     point = draw_point(Dice(draw), program, precision, max_trips=max_trips, extremes=extremes)
     return {name: shown(value) for name, value in point.items()}
 

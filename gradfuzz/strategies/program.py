@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program
 from gradfuzz.strategies.complex_program import complex_programs
@@ -13,6 +12,7 @@ from gradfuzz.strategies.dice import Dice, Draw
 from gradfuzz.strategies.linalg_program import linalg_programs
 from gradfuzz.strategies.loop_program import loops
 from gradfuzz.strategies.tensor_program import tensor_programs
+from gradfuzz.strategies.validation import check_choices
 
 __all__ = ["programs"]
 
@@ -32,7 +32,6 @@ def programs(draw: Draw, *, families: tuple[ProgramFamily, ...] = get_args(Progr
 
     `points(program)` draws inputs of any of them. Shrinks towards the simplest program of the first family.
     """
-    if not families or any(f not in _FAMILIES for f in families):
-        raise InvalidArgument(f"families={families!r}: give at least one of {', '.join(map(repr, _FAMILIES))}")
+    check_choices("families", families, _FAMILIES)
     program: Program = draw(_FAMILIES[Dice(draw).pick(families)])
     return program

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.strategies.dice import Dice, Draw, Table
+from gradfuzz.strategies.validation import check_choices, check_int
 
 __all__ = ["BATCHES", "MAX_ENTRIES", "Aspect", "Shape", "draw_array", "draw_batch", "draw_other_batch", "draw_size", "shapes"]
 
@@ -89,10 +89,8 @@ def shapes(
 
     Shrinks towards (2, 2).
     """
-    if not aspects or any(a not in ("square", "tall", "wide") for a in aspects):
-        raise InvalidArgument(f"aspects={aspects!r}: give at least one of 'square', 'tall', 'wide'")
-    if max_side < 2:
-        raise InvalidArgument(f"max_side={max_side!r}: at least 2")
+    check_choices("aspects", aspects, get_args(Aspect))
+    check_int("max_side", max_side, 2)
     dice = Dice(draw)
     batch = draw_batch(dice, empty=empty)
     return (*batch, *draw_size(dice, dice.pick(aspects), max_side, batch))

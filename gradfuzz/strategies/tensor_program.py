@@ -12,7 +12,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.programs import Program, parse, typecheck
@@ -25,6 +24,7 @@ from gradfuzz.strategies.point import PRECISIONS, Inputs, Precision
 from gradfuzz.strategies.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.tensor_blanks import Argument, Blanks, Operand, fits
 from gradfuzz.strategies.tensor_recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe, Want
+from gradfuzz.strategies.validation import check_choices
 
 __all__ = ["Kind", "TensorProgram", "compose_tensor", "is_constant", "tensor_cases", "tensor_point", "tensor_programs"]
 
@@ -266,9 +266,8 @@ def _values(program: Program, inputs: Inputs) -> tuple[Any, ...]:
 
 
 def _checked(ops: tuple[str, ...] | None) -> tuple[TensorRecipe, ...]:
-    unknown = [op for op in ops or () if op not in TENSOR_OPS]
-    if unknown or ops == ():
-        raise InvalidArgument(f"ops={ops!r}: give at least one of {', '.join(TENSOR_OPS)}")
+    if ops is not None:
+        check_choices("ops", ops, TENSOR_OPS)
     return tuple(r for r in TENSOR_RECIPES if ops is None or r.op in ops)
 
 
