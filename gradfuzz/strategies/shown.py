@@ -38,7 +38,7 @@ def inputs_text(inputs: Mapping[str, npt.NDArray[Any]]) -> str:
 
 
 def shown(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """`array` itself, just drawn; Hypothesis shows it by `array_text`."""
-    text = array_text(array)
-    current_build_context().known_object_printers[IDKey(array)].append(lambda _, printer, cycle: printer.text(text))
+    """`array` itself, just drawn; Hypothesis shows it by `array_text` as it is now, whatever a test writes into it."""
+    drawn = array.copy()
+    current_build_context().known_object_printers[IDKey(array)].append(lambda _, printer, cycle: printer.text(array_text(drawn)))
     return array

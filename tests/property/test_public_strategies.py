@@ -250,6 +250,21 @@ def test_what_hypothesis_shows_can_be_pasted(name: str, which: str) -> None:
     assert same(arguments["drawn"], seen[-1])
 
 
+def test_what_is_shown_is_what_was_drawn() -> None:
+    @FINDING
+    @given(drawn=arrays((2,)), point=points(PROGRAM))
+    def test(drawn: Any, point: Any) -> None:
+        drawn[:] = 7.0
+        point["v"][:] = 7.0
+        raise AssertionError
+
+    with pytest.raises(AssertionError) as caught:
+        test()
+    (note,) = (n for n in caught.value.__notes__ if "drawn=" in n)
+    assert "drawn=array([0.5, 0.5])" in note
+    assert "'v': array([0.5, 0.5, 0.5])" in note
+
+
 @pytest.mark.parametrize("array", [np.array(0.1), np.zeros((0, 2), np.float32), np.array([[1, 2]]), np.array([], bool)], ids=str)
 def test_the_text_of_an_array_makes_it(array: Any) -> None:
     assert same(eval(array_text(array), dict(PASTED)), array)
