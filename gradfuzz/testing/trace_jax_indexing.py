@@ -17,8 +17,9 @@ from gradfuzz import engine
 from gradfuzz.engine.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.testing.compositions import at_positions, flat, kind_of, recorded, replaced_at
+from gradfuzz.testing.special import inside
 
-__all__ = ["INDEXING", "guarded", "padded", "taken"]
+__all__ = ["INDEXING", "padded", "taken"]
 
 Rule = Callable[..., Any]
 Shape = tuple[int, ...]
@@ -41,14 +42,6 @@ def taken(x: Operand, places: Operand, axis: int) -> Any:
             ),
         )
     return apply("take", x, places, axis=axis)
-
-
-def guarded(wrong: Operand, x: Operand) -> Any:
-    """`x`, and outside of every domain where one of the bools `wrong` is true."""
-    if not isinstance(wrong, Value) and not np.any(wrong):
-        return x
-    met = engine.any(wrong) if np.shape(wrong) else wrong
-    return x + engine.cond(met, lambda: engine.log(recorded(-1.0)), lambda: recorded(0.0))
 
 
 def _sliced(equation: Any, x: Operand) -> Any:
@@ -235,7 +228,7 @@ def _gather(equation: Any, x: Operand, indices: Operand) -> Any:
     if verdict is None:
         return found
     if ends:
-        return guarded(apply("logical_not", verdict), found)
+        return inside(verdict, found)
     if places.mode != "FILL_OR_DROP" or fill is None:
         raise UntraceableError("JAX's gather of ints at indices that may be outside of the array")
     return engine.where(verdict, found, recorded(np.asarray(fill)) if kind_of(x) != "bool" else bool(fill))
@@ -277,7 +270,7 @@ def _written(
     old = flat(x)
     result = engine.where(apply("greater", count, 0), combine(old, new), old)
     if not unique:
-        result = guarded(apply("greater", count, 1), result)
+        result = inside(apply("less_equal", count, 1), result)
     return engine.reshape(result, np.shape(x))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from gradfuzz import engine
 from gradfuzz.engine.value import Operand, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.compositions import as_kind, elementwise, kind_of
+from gradfuzz.testing.compositions import as_kind, elementwise, kind_of, recorded
 
 __all__ = ["LIBRARY", "LINALG"]
 
@@ -72,9 +72,8 @@ def _lu(equation: Any, x: Operand) -> list[Any]:
 def _wider(x: Operand, axis: int, more: int) -> Any:
     """`x` with `more` zeros at the end of an axis."""
     shape = np.shape(x)
-    return engine.concat(
-        [x, engine.broadcast_to(0.0 * x[(0,) * len(shape)], (*shape[:axis], more, *shape[axis + 1 :]))], axis=axis
-    )
+    zero = recorded(0j if kind_of(x) == "complex" else 0.0)
+    return engine.concat([x, engine.broadcast_to(zero, (*shape[:axis], more, *shape[axis + 1 :]))], axis=axis)
 
 
 def _exchanges(order: Operand, count: int) -> Any:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from gradfuzz import engine
@@ -16,7 +17,7 @@ from gradfuzz.engine.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.types import DType
 from gradfuzz.testing.compositions import as_kind, elementwise, engine_compare, kind_of, power
-from gradfuzz.testing.trace_jax_indexing import guarded
+from gradfuzz.testing.special import digamma, erf, erfc, floor, inside, lgamma, truncated
 
 __all__ = ["OPS"]
 
@@ -76,8 +77,18 @@ def _divide(equation: Any, x: Operand, y: Operand) -> Any:
 def _remainder(equation: Any, x: Operand, y: Operand) -> Any:
     """The remainder has the sign of x, as in C."""
     if kind_of(x) != "int":
-        raise UntraceableError("JAX's rem of floats jumps, and gradfuzz has no op for it")
+        return x - y * as_kind(truncated(x / y, _bits(equation)), "float")
     return engine.sign(x) * apply("remainder", engine.abs(x), engine.abs(y))
+
+
+def _bits(equation: Any) -> int:
+    """How many bits the significand of the first operand has."""
+    return int(jax.numpy.finfo(equation.invars[0].aval.dtype).nmant) + 1
+
+
+def _rounded(equation: Any, x: Operand) -> Any:
+    """The nearest whole number; between two there is a jump, and which of them it is makes no difference."""
+    return floor(x + 0.5, _bits(equation))
 
 
 def _extreme(op: str, logic: str, neutral: float) -> Rule:
@@ -128,7 +139,7 @@ def _xor(equation: Any, x: Operand, y: Operand) -> Any:
 
 def _finite(equation: Any, x: Operand) -> Any:
     """Whether x can be written in its dtype: the references know numbers beyond."""
-    largest = float(np.finfo(equation.invars[0].aval.dtype).max)
+    largest = float(jax.numpy.finfo(equation.invars[0].aval.dtype).max)
     return apply("less_equal", engine.abs(x), largest)
 
 
@@ -167,7 +178,7 @@ def _select(equation: Any, which: Operand, *cases: Operand) -> Any:
     if kind_of(which) == "bool":
         nothing = [_is_nan(c) for c in cases]
         if any(nothing) and not all(nothing):
-            chosen = guarded(apply("logical_not", which) if nothing[0] else which, cases[1] if nothing[0] else cases[0])
+            chosen = inside(which if nothing[0] else apply("logical_not", which), cases[1] if nothing[0] else cases[0])
         else:
             chosen = engine.where(which, cases[1], cases[0])
     else:
@@ -183,13 +194,15 @@ def _convert(equation: Any, x: Operand) -> Any:
     wanted = kinds.get(dtype.kind, "float")
     if kind_of(x) == "float" and wanted == "float" and np.dtype(equation.invars[0].aval.dtype) != dtype:
         raise UntraceableError(f"the function rounds {equation.invars[0].aval.dtype} to {dtype}: a program has one precision")
+    if kind_of(x) == "float" and wanted == "int":
+        return truncated(x, _bits(equation))
     if kind_of(x) == "complex" and wanted == "float":
         return engine.real(x)
     return as_kind(x, wanted)
 
 
 def _precision(equation: Any, x: Operand) -> Any:
-    format = np.finfo(equation.invars[0].aval.dtype)
+    format = jax.numpy.finfo(equation.invars[0].aval.dtype)
     if (equation.params["exponent_bits"], equation.params["mantissa_bits"]) != (format.nexp, format.nmant):
         raise UntraceableError("JAX's reduce_precision rounds: a program has one precision")
     return x
@@ -223,14 +236,19 @@ OPS: dict[str, Rule] = {
     "add": _op("add"),
     "add_any": _op("add"),
     "and": _logic("logical_and"),
+    "ceil": lambda equation, x: -floor(-x, _bits(equation)),
     "clamp": _clamp,
     "convert_element_type": _convert,
     "copy": _same,
     "copy_p": _same,
     "device_put": lambda equation, *operands: list(operands),
+    "digamma": lambda equation, x: digamma(x),
     "div": _divide,
     "eq": _compare("equal"),
     "eq_to": _compare("equal"),
+    "erf": lambda equation, x: erf(x),
+    "erfc": lambda equation, x: erfc(x),
+    "floor": lambda equation, x: floor(x, _bits(equation)),
     "ge": _compare("greater_equal"),
     "gt": _compare("greater"),
     "integer_pow": _integer_pow,
@@ -238,6 +256,7 @@ OPS: dict[str, Rule] = {
     "is_finite": _finite,
     "le": _compare("less_equal"),
     "le_to": _compare("less_equal"),
+    "lgamma": lambda equation, x: lgamma(x),
     "logistic": _composed("sigmoid"),
     "lt": _compare("less"),
     "lt_to": _compare("less"),
@@ -253,6 +272,7 @@ OPS: dict[str, Rule] = {
     "pow": _power,
     "reduce_precision": _precision,
     "rem": _remainder,
+    "round": _rounded,
     "select_n": _select,
     "sharding_constraint": _same,
     "square": lambda equation, x: apply("multiply", x, x) if kind_of(x) == "int" else apply("integer_pow", x, n=2),
