@@ -267,7 +267,12 @@ class Recorder:
         if any(isinstance(k, Recorder) for k in keys):
             raise self.home.refuse("an assignment to places that depend on the arguments; use numpy.where")
         places = np.arange(self.size).reshape(self.shape)[key]
-        if isinstance(value, Recorder) and value.source is not None and value.source[0] is self and np.array_equal(value.source[1], places):
+        if (
+            isinstance(value, Recorder)
+            and value.source is not None
+            and value.source[0] is self
+            and np.array_equal(value.source[1], places)
+        ):
             return  # the end of x[key] += y, which has been written already
         sizes = np.shape(places)
         if np.shape(new) != sizes and len(np.shape(new)) > len(sizes):

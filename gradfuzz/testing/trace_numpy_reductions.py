@@ -51,9 +51,13 @@ def _reduction(op: str) -> Handler:
 
 def _extreme(op: str) -> Handler:
     def handler(trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Any:
+        least = options.pop("initial", None)
         no_options(trace, {**options, "out": out})
         x = trace.raw(a)
-        return apply(op, x, axis=_axes(axis), keepdims=keepdims is True) if np.shape(x) else x
+        result = apply(op, x, axis=_axes(axis), keepdims=keepdims is True) if np.shape(x) else x
+        if least is None or least == (-np.inf if op == "amax" else np.inf):
+            return result
+        return apply("maximum" if op == "amax" else "minimum", result, trace.raw(least))
 
     return handler
 
@@ -211,12 +215,17 @@ def _einsum(trace: Trace, *operands: Any, **options: Any) -> Any:
     else:
         letters = written.replace(",", "")
         out = all_spread + "".join(sorted(c for c in set(letters) - set(all_spread) if letters.count(c) == 1))
-    return engine.linalg.einsum(f"{written}->{out}", *raws)
+    product = engine.linalg.einsum(f"{written}->{out}", *raws)
+    return arrays[0].sharing(product) if len(arrays) == 1 and len(set(written)) == len(out) else product
 
 
-def _matrix_only(trace: Trace, a: Any, more: Any, options: Any) -> None:
-    if len(np.shape(trace.raw(a))) != 2 or more or options:
-        raise trace.refuse("numpy.trace of a stack, or with axes; use numpy.linalg.trace")
+def _trace(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    x = trace.raw(a)
+    rank = len(np.shape(x))
+    no_options(trace, {"dtype": dtype, "out": out})
+    if (axis1 % rank, axis2 % rank) != (rank - 2, rank - 1):
+        raise trace.refuse("numpy.trace over other axes than the last two; use numpy.linalg.trace")
+    return engine.linalg.trace(x, offset=offset)
 
 
 HANDLERS: dict[str, Handler] = {
@@ -245,9 +254,7 @@ HANDLERS: dict[str, Handler] = {
     "inner": _inner,
     "tensordot": _tensordot,
     "einsum": _einsum,
-    "trace": lambda trace, a, offset=0, *more, **options: (
-        _matrix_only(trace, a, more, options) or engine.linalg.trace(trace.raw(a), offset=offset)
-    ),
+    "trace": _trace,
     "tril": lambda trace, m, k=0: engine.linalg.tril(trace.raw(m), k=k),
     "triu": lambda trace, m, k=0: engine.linalg.triu(trace.raw(m), k=k),
     "kron": lambda trace, a, b: (

@@ -12,7 +12,7 @@ from gradfuzz import engine
 from gradfuzz.engine.value import apply
 from gradfuzz.programs.precision import format_of
 from gradfuzz.programs.types import DType
-from gradfuzz.testing.compositions import as_kind, elementwise, engine_compare, power
+from gradfuzz.testing.compositions import as_kind, elementwise, engine_compare, power, recorded
 from gradfuzz.testing.trace_numpy_array import Recorder, Trace
 
 __all__ = ["UFUNCS", "call"]
@@ -217,7 +217,9 @@ def _written(trace: Trace, out: Any, result: Any) -> Any:
     returned, so that no old entry is read unnoticed.
     """
     if isinstance(out, Recorder):
-        out.replace(result.value)
+        if np.shape(result) != out.shape or result.dtype != out.dtype:
+            raise trace.refuse(f"an array of {out.value.type} is written to in place with another shape or dtype")
+        out.replace(recorded(trace.raw(result)))
         return out
     trace.spoilt.append((out, out.copy()))
     if out.dtype.kind != "f":
