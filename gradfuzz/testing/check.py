@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.asking import inputs_named, points_of, programs_of
 from gradfuzz.fuzzer.checking import check_question
-from gradfuzz.fuzzer.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
 from gradfuzz.fuzzer.jury import Jury
 from gradfuzz.fuzzer.questions import weighted_question
 from gradfuzz.oracles.base import Array, Mode, Precision
@@ -282,7 +282,7 @@ def _from_case(case: Case, function: str, framework: str, names: Mapping[str, st
 def _reason(case: Case) -> str:
     told = case.reason.value if case.reason is not None else ""
     message = case.message.partition(": ")[2] if case.message.startswith(("references: ", "kink: ", "domain: ")) else case.message
-    return f"{told}: {message}" if told and message else told or message
+    return f"{told}: {message}" if told and message and case.reason is not Reason.REFERENCES else message or told
 
 
 def _nearby(decisive: Asked, subject: Subject, inquiry: Inquiry) -> list[Nearby]:

@@ -1,7 +1,7 @@
 """One slope of a function of one number that can only be evaluated in machine floats, with an honest bound for its error.
 
 The slope at 0 is Richardson's extrapolation of central differences (scipy.differentiate.derivative), begun at steps of several scales. Its bound has
-what two successive extrapolations differ by, what rounding the values costs at the last step, and how far the best of the scales is from the
+what two successive extrapolations differ by, what the noise of the values costs at the last step, and how far the best of the scales is from the
 others in excess of what they claim. Where the slopes to either side do not come together as the step shrinks there is a kink, and both are
 extrapolated from their own side.
 """
@@ -12,6 +12,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.differentiate import derivative
@@ -28,6 +29,9 @@ _ITERATIONS = 8
 
 _PROBES = (-(2.0**-3), 2.0**-4, 2.0**-9, -(2.0**-10))
 """Where a function is seen not to be flat, in units of the input's size."""
+
+_CLOSE = 2.0**-24
+"""How far apart the values are from which the noise is told, in units of the input's size."""
 
 _CLOSER = (2.0**-8, 2.0**-12, 2.0**-16)
 """Where the slopes to either side are compared, in units of the input's size."""
@@ -62,26 +66,45 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
         return Slope(0.0, 4.0 * roundoff * abs(here) / (max(_PROBES) * size), 0.0, 0.0, flat=True)
     if not math.isfinite(here):
         return None
-    sides = _kink(known, here, size, roundoff)
+    noise = max(_noise(known, size), roundoff * abs(here))
+    sides = _kink(known, here, size, noise)
     if sides is not None:
         return sides
-    best = _best([_extrapolated(known, step * size, roundoff, 0) for step in _STEPS])
+    best = _best([_extrapolated(known, step * size, noise, 0) for step in _STEPS])
     return None if best is None else Slope(best[0], best[1], best[0], best[0])
 
 
-def _kink(f: Callable[[float], float], here: float, size: float, roundoff: float) -> Slope | None:
+def _noise(f: Callable[[float], float], size: float) -> float:
+    """What rounding inside `f` does to its values, from the differences of order 3 to 6 of values so close that nothing else is in them.
+
+    The k-th difference of independent errors of variance s^2 has the variance s^2 (2k)! / (k!)^2 (More and Wild, "Estimating computational noise",
+    2011, section 2).
+    """
+    differences = np.array([f(k * _CLOSE * size) for k in range(-4, 5)])
+    largest = float(np.max(np.abs(differences)))
+    if not 0.0 < largest < math.inf:
+        return 0.0
+    differences /= largest
+    levels = []
+    for k in range(1, 7):
+        differences = np.diff(differences)
+        if k >= 3:
+            levels.append(math.sqrt(float(np.mean(differences**2)) / math.comb(2 * k, k)))
+    return largest * max(levels)
+
+
+def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -> Slope | None:
     """The slopes to either side where they stay apart; None where they come together or a side cannot be seen."""
     bends = []
     for step in (c * size for c in _CLOSER):
         before, after = f(-step), f(step)
-        noise = 4.0 * roundoff * max(abs(before), abs(here), abs(after)) / step
-        bends.append((abs((after - here) - (here - before)) / step, noise))
+        bends.append((abs((after - here) - (here - before)) / step, 4.0 * noise / step))
     if not all(math.isfinite(bend) for bend, _ in bends):
         return None
-    (first, _), (second, _), (third, noise) = bends
-    if third <= _SAFETY * noise or second < first / 4.0 or third < second / 4.0:
+    (first, _), (second, _), (third, lost) = bends
+    if third <= _SAFETY * lost or second < first / 4.0 or third < second / 4.0:
         return None
-    sides = [_best([_extrapolated(f, step * size, roundoff, side) for step in _STEPS]) for side in (-1, 1)]
+    sides = [_best([_extrapolated(f, step * size, noise, side) for step in _STEPS]) for side in (-1, 1)]
     if sides[0] is None or sides[1] is None:
         return None
     (left, left_bound), (right, right_bound) = sides
@@ -90,7 +113,7 @@ def _kink(f: Callable[[float], float], here: float, size: float, roundoff: float
     return Slope(math.nan, max(left_bound, right_bound), left, right)
 
 
-def _extrapolated(f: Callable[[float], float], step: float, roundoff: float, side: int) -> tuple[float, float] | None:
+def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: int) -> tuple[float, float] | None:
     """A slope and its bound from differences that begin at one step; None where the function is not finite there."""
     seen: list[float] = []
 
@@ -99,8 +122,17 @@ def _extrapolated(f: Callable[[float], float], step: float, roundoff: float, sid
         seen.extend(np.abs(found).ravel().tolist())
         return found
 
+    found: list[tuple[float, float]] = []
+
+    def note(result: Any) -> None:
+        """Each extrapolation with its bound: where the values are steps, the later ones see a single one."""
+        last = step / 2.0 ** (max(int(result.nit), 1) - 1)
+        value, bound = float(result.df), _SAFETY * float(result.error) + _SAFETY * noise / last
+        if math.isfinite(value) and math.isfinite(bound):
+            found.append((value, bound))
+
     with np.errstate(all="ignore"):
-        result = derivative(
+        derivative(
             heights,
             0.0,
             order=6,
@@ -108,12 +140,11 @@ def _extrapolated(f: Callable[[float], float], step: float, roundoff: float, sid
             maxiter=_ITERATIONS,
             step_direction=side,
             tolerances={"atol": 0.0, "rtol": np.finfo(float).eps},
+            callback=note,
         )
-    value, error = float(result.df), float(result.error)
-    if not (math.isfinite(value) and math.isfinite(error)) or not all(map(math.isfinite, seen)):
+    if not found or not all(map(math.isfinite, seen)):
         return None
-    last = step / 2.0 ** (max(int(result.nit), 1) - 1)
-    return value, _SAFETY * error + 4.0 * roundoff * max(seen) / last
+    return min(found, key=lambda one: one[1])
 
 
 def _best(found: list[tuple[float, float] | None]) -> tuple[float, float] | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.finding import Case
+from gradfuzz.fuzzer.finding import Case, Reason, Verdict
 from gradfuzz.fuzzer.judge import judge
 from gradfuzz.fuzzer.perturbed import unit_roundoff
 from gradfuzz.fuzzer.tolerance import SAFETY, Tolerance
@@ -29,7 +29,7 @@ from gradfuzz.testing.measured import Method
 from gradfuzz.testing.oracle import FunctionOracle
 from gradfuzz.testing.subject import Subject
 
-__all__ = ["MOST_ENTRIES", "NumericTruth", "judged_by_numbers", "numeric_truth", "slope_by_entry", "stand_in"]
+__all__ = ["MOST_ENTRIES", "NumericTruth", "judged_by_numbers", "numeric_truth", "own_noise", "slope_by_entry", "stand_in"]
 
 MOST_ENTRIES = 200
 """A function of more differentiated entries is not measured: each takes about a hundred evaluations."""
@@ -61,10 +61,11 @@ def _nothing(y: Array) -> Expr:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumericTruth:
-    """A truth, and how it was found."""
+    """A truth, and how it was found. `flat` are the entries (input, index) whose moves change no value: to be believed where the answer is 0 as well."""
 
     truth: Truth
     method: Method
+    flat: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
 
 
 class _Measured:
@@ -166,6 +167,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     shapes = [np.shape(measured.inputs[k]) for k in wrt]
     value, bound, left, right, scales = ([np.zeros(shape) for shape in shapes] for _ in range(5))
     exact = True
+    flat: set[tuple[str, tuple[int, ...]]] = set()
     for j, k in enumerate(wrt):
         for index in np.ndindex(shapes[j]):
             found = measured.slope(k, index)
@@ -175,9 +177,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
             if not found.kink:
                 better = _analytic(measured, k, index, number, error)
                 if found.flat and better is None:
-                    return _unknown(
-                        f"the values around {question.wrt[j]}{list(index) or ''} are all the same, truly or by rounding"
-                    )
+                    flat.add((question.wrt[j], index))
                 exact = exact and better is not None
                 number, error = better or (number, error)
             scales[j][index] = measured.scale(k, index)
@@ -193,7 +193,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         largest = float(np.max(np.abs(v), initial=0.0))
         if np.any(b > np.maximum(_TRUSTED * largest, _NATURAL * s)):
             return _unknown("the differences of the function are too noisy to tell its derivative")
-    return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), method)
+    return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), method, frozenset(flat))
 
 
 def _analytic(measured: _Measured, k: int, index: tuple[int, ...], value: float, bound: float) -> tuple[float, float] | None:
@@ -252,24 +252,30 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
     return NumericTruth(truth, "Richardson")
 
 
-def judged_by_numbers(oracle: FunctionOracle, question: Question, answer: Answer, truth: Truth) -> Case:
+def judged_by_numbers(oracle: FunctionOracle, question: Question, answer: Answer, found: NumericTruth) -> Case:
     """The verdict on an answer at the question's only point, by a truth that was measured or given.
 
     The program's value is not known otherwise than from the function: the answer's own, and its noise, stand for it.
     """
-    truth = replace(truth, values=tuple(np.asarray(y, np.float64) for y in answer.values), value_bounds=_zeros(answer.values))
+    truth = replace(
+        found.truth, values=tuple(np.asarray(y, np.float64) for y in answer.values), value_bounds=_zeros(answer.values)
+    )
     if answer.status != "ok":
         return judge(oracle.name, question, 0, answer, truth, Tolerance(question.precision, noise={}))
-    noise = _noise(oracle, question, answer)
+    noise = own_noise(oracle, question, answer)
     tolerance = Tolerance(question.precision, value_noise=_zeros(answer.values), noise=_widened(noise, truth))
-    return judge(oracle.name, question, 0, answer, truth, tolerance)
+    case = judge(oracle.name, question, 0, answer, truth, tolerance)
+    if case.verdict is Verdict.DISAGREE and case.worst in found.flat:
+        message = "references: the function does not change with this entry, truly or because rounding hides it"
+        return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message)
+    return case
 
 
 def _zeros(values: Sequence[Array]) -> tuple[Array, ...]:
     return tuple(np.zeros(np.shape(y)) for y in values)
 
 
-def _noise(oracle: FunctionOracle, question: Question, answer: Answer) -> dict[str, Array]:
+def own_noise(oracle: FunctionOracle, question: Question, answer: Answer) -> dict[str, Array]:
     """How far the answers at inputs that differ in their last bits stray from the one at the point."""
     (point,) = question.points
     rng = np.random.default_rng(0)

@@ -21,11 +21,13 @@ class FunctionOracle(Oracle):
     `failure` keeps the latest exception that was no refusal of a mode.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, exact: Subject | None = None) -> None:
+        """`exact`, where it is given, says the values: those of an approximation are not on trial."""
         self.name = f"{subject.framework.name}:{subject.label}"
         self.version = subject.framework.version
         self.failure: Exception | None = None
         self._subject = subject
+        self._exact = exact
 
     def supports(self, question: Question) -> str | None:
         if self._subject.grad is not None and question.modes not in ((), ("rev",)):
@@ -47,6 +49,8 @@ class FunctionOracle(Oracle):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a function or its derivative raises is its answer
             return self._refused(error, question.modes)
+        if self._exact is not None:
+            values = self._exact.values(inputs)
         return Answer("ok", self._values(values), dict(zip(question.wrt, gradient, strict=True)))
 
     def _refused(self, error: Exception, modes: Sequence[Mode]) -> Answer:
