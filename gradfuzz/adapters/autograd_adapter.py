@@ -146,7 +146,7 @@ OPS = {
     "conv": conv,
     "cumulative_sum": anp.cumsum,
     "det": linalg.det,
-    "diagonal": lambda x, offset: anp.diagonal(x, offset, -1, -2),
+    "diagonal": lambda x, offset: anp.diagonal(x, -offset, -1, -2),  # the axes that autograd asks for are exchanged
     "eigh": lambda x, part: linalg.eigh(symmetric(x))[part],
     "eigvalsh": lambda x: linalg.eigh(symmetric(x))[0],
     "einsum": lambda *arrays, subscripts: anp.einsum(subscripts, *arrays),

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from gradfuzz.fuzzer.finding import Case, Class, Verdict
 from gradfuzz.fuzzer.jury import Jury
+from gradfuzz.fuzzer.questions import weighted_question
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
-from gradfuzz.programs import Call, Program, walk
+from gradfuzz.programs import Call, Program, parse, walk
 from gradfuzz.strategies import arrays, climb, cotangents, draw_many, linalg_programs, loops, points
 
 pytest.importorskip("autograd")
@@ -126,6 +127,15 @@ def judged(jury: Jury, oracle: Oracle, question: Question) -> Case:
     if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED):
         (case,) = jury.cases(oracle.name, question, answers, confirm=True, thorough=True)
     return case
+
+
+@pytest.mark.parametrize("offset", [-1, 0, 1, 2])
+def test_a_diagonal_beside_the_main_one(autograd: Oracle, offset: int) -> None:
+    """autograd wants the two axes exchanged, which exchanges the sides of the main diagonal."""
+    program = parse(f'def f(a: "float[2, 3, 3]"):\n    return diagonal(a, offset={offset})')
+    point = Point({"a": np.arange(18.0).reshape(2, 3, 3) / 8})
+    case = judged(Jury(), autograd, weighted_question(program, [point], "float64", ("fwd",)))
+    assert case.verdict is Verdict.AGREE
 
 
 LOOPS = questions(loops(), st.sampled_from([("rev",), ("fwd",), ("rev", "rev"), ("fwd", "rev"), ("rev", "fwd")]))
