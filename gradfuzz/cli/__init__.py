@@ -23,10 +23,11 @@ from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, 
 from gradfuzz.cli.show import show
 from gradfuzz.cli.sweep import sweep
 from gradfuzz.cli.targets import targets
+from gradfuzz.cli.write import write
 
 __all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "main"]
 
-COMMANDS = (baseline, bisect, check, diff, probe, replay, report, selftest, show, sweep, targets)
+COMMANDS = (baseline, bisect, check, diff, probe, replay, report, selftest, show, sweep, targets, write)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -36,6 +36,7 @@ __all__ = [
     "LoopForm",
     "closest",
     "default_input",
+    "imported",
     "inputs_named",
     "points_of",
     "programs_of",
@@ -257,7 +258,7 @@ def _from_file(path: Path) -> Program:
 def _traced(source: str, inputs: Sequence[Mapping[str, Array]]) -> Program:
     """The program of a Python function, traced at the first point. This runs the module and the function."""
     module_name, _, name = source.partition(":")
-    function = _imported(module_name, name)
+    function = imported(module_name, name)
     given = inputs[0] if inputs else {}
     try:
         names = list(inspect.signature(function).parameters)
@@ -277,7 +278,8 @@ def _example(value: Array) -> Array:
     return value if value.dtype.kind in "bc" else np.asarray(value, np.float64)
 
 
-def _imported(module_name: str, name: str) -> Callable[..., Any]:
+def imported(module_name: str, name: str) -> Callable[..., Any]:
+    """A function of a module that can be imported from the current directory. `UsageError` where there is none."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)

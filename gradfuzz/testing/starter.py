@@ -1,0 +1,243 @@
+"""A test to begin with, for a function of somebody's: `check_gradient` at example arguments, and at drawn ones.
+
+The arguments are found by trying: shapes are given to the function until one gives finite floats.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import keyword
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.asking import imported
+from gradfuzz.oracles.base import Array
+from gradfuzz.programs.precision import is_float
+from gradfuzz.testing.detect import framework_of, signature_of
+from gradfuzz.testing.framework import FrameworkName, first_line
+from gradfuzz.testing.subject import subject_of
+
+__all__ = ["starter"]
+
+_SHAPES: tuple[tuple[int, ...], ...] = ((3,), (), (2, 2), (2, 3), (3, 2))
+"""Shapes that are tried, the likeliest first."""
+
+_MOST = 200
+"""So many combinations of shapes are tried."""
+
+_GRADS = ("{}_grad", "grad_{}", "{}_gradient", "gradient_{}", "d{}", "d_{}", "{}_vjp", "{}_backward", "{}_prime")
+"""What the hand-written gradient of a NumPy function tends to be called."""
+
+_TEMPLATE = '''\
+"""The derivative of {label}, checked by gradfuzz.
+
+Written by `gradfuzz write {source}`. {remark}
+"""
+
+import numpy as np
+from hypothesis import given, settings
+
+from gradfuzz import check_gradient
+from gradfuzz.strategies import arrays
+{imports}
+
+
+def test_gradient_of_{name}() -> None:
+    check_gradient({function}, {examples}{options})
+
+
+@settings(max_examples=20, deadline=None)
+@given({strategies})
+def test_gradient_of_{name}_where_it_is_drawn({parameters}) -> None:
+    check_gradient({function}, {passed}{options})
+'''
+
+_FOUND = "The arguments are examples: put those in that matter, and say in the strategies where the function is defined."
+
+_NOT_FOUND = "No arguments were found that the function takes ({why}): put in some in place of these."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Subject:
+    """A function, whose it is, and the gradient that was written for it, if any: (module, name)."""
+
+    source: str
+    module: str
+    name: str
+    f: Callable[..., Any]
+    framework: FrameworkName
+    grad: tuple[str, str] | None
+
+    @property
+    def expression(self) -> str:
+        """What is called: an autograd.Function by its `apply`."""
+        return f"{self.name}.apply" if _is_function_class(self.f) else self.name
+
+
+def starter(
+    source: str, *, grad: str | None = None, framework: FrameworkName | None = None, inputs: Mapping[str, Array] | None = None
+) -> str:
+    """The text of a test for `source`, which is MODULE:FUNC.
+
+    `grad` is the hand-written gradient of a NumPy function, as FUNC or MODULE:FUNC; one in the same module that has a usual name is found. `inputs`
+    are arguments by name; the others are looked for. Raises `UsageError` where there is no such function, or nothing to check, and `MissingExtraError`.
+    """
+    module, _, name = source.partition(":")
+    if not module or not name.isidentifier():
+        raise UsageError(f"{source!r} names no function; write MODULE:FUNC, as in gradfuzz write my_package.losses:huber")
+    f = imported(module, name)
+    whose = framework or framework_of(f, []).name
+    subject = _Subject(source, module, name, f, whose, _gradient(module, name, grad))
+    if subject.framework == "numpy" and subject.grad is None:
+        usual = " nor ".join(form.format(name) for form in _GRADS[:3])
+        raise UsageError(
+            f"{source} is a NumPy function, and its gradient is one that somebody wrote: name it with --grad MODULE:FUNC ({module} "
+            f"has neither {usual}); if it is a function of JAX, Torch or autograd, say so with --framework"
+        )
+    names = _parameters(f, name)
+    given = dict(inputs or {})
+    wrong = sorted(set(given) - set(names))
+    if wrong:
+        raise UsageError(
+            f"--at names {wrong[0]!r}, which is no argument of {name} that has to be given; there is {', '.join(names)}"
+        )
+    found, why = _arguments(subject, names, given)
+    if not any(is_float(value.dtype) for value in found.values()):
+        raise UsageError(
+            f"{name} is given ints only, and has no derivative by them; write floats: "
+            + ",".join(f"{key}={value.astype(float).tolist()}" for key, value in found.items())
+        )
+    return _text(subject, found, _FOUND if not why else _NOT_FOUND.format(why=why))
+
+
+# The function ----------------------------------------------------------------------------------------------------------
+
+
+def _is_function_class(f: Any) -> bool:
+    return inspect.isclass(f) and hasattr(f, "forward") and hasattr(f, "apply")
+
+
+def _gradient(module: str, name: str, given: str | None) -> tuple[str, str] | None:
+    if given is not None:
+        home, _, own = given.rpartition(":")
+        imported(home or module, own)
+        return home or module, own
+    known = {key for key, value in vars(sys.modules[module]).items() if callable(value)}
+    return next(((module, form.format(name)) for form in _GRADS if form.format(name) in known), None)
+
+
+def _parameters(f: Callable[..., Any], name: str) -> list[str]:
+    """The names of the arguments that have to be given."""
+    called = f.apply if _is_function_class(f) else f  # type: ignore[attr-defined]
+    try:
+        parameters = inspect.signature(getattr(f, "forward", f) if _is_function_class(f) else f).parameters.values()
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} has no signature to read its arguments from; wrap it in a plain Python function") from None
+    plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    context = 1 if _is_function_class(f) and plain and signature_of(called, 1) != [plain[0].name] else 0
+    needed = [p for p in plain[context:] if p.default is p.empty]
+    if not needed:
+        raise UsageError(
+            f"{name} has no argument that must be given, so nothing to differentiate by; wrap it in a function of one"
+        )
+    return signature_of(called, len(needed))
+
+
+# Arguments -------------------------------------------------------------------------------------------------------------
+
+
+def _arguments(subject: _Subject, names: Sequence[str], given: Mapping[str, Array]) -> tuple[dict[str, Array], str]:
+    """Arguments that the function takes; or, with the reason, some that it does not take."""
+    why = ""
+    for shapes in itertools.islice(_combinations([name for name in names if name not in given]), _MOST):
+        trial = {name: given[name] if name in given else _example(k, shapes[name]) for k, name in enumerate(names)}
+        refusal = _refusal(subject, list(trial.values()))
+        if not refusal:
+            return trial, ""
+        why = why or refusal
+    return {name: given.get(name, _example(k, _SHAPES[0])) for k, name in enumerate(names)}, why
+
+
+def _combinations(names: Sequence[str]) -> Iterator[dict[str, tuple[int, ...]]]:
+    """Shapes by name: first the same for all, then all mixed."""
+    yield from (dict.fromkeys(names, shape) for shape in _SHAPES)
+    if len(names) > 1:
+        yield from (dict(zip(names, shapes, strict=True)) for shapes in itertools.product(_SHAPES, repeat=len(names)))
+
+
+def _example(place: int, shape: tuple[int, ...]) -> Array:
+    """Positive numbers with few digits, all apart; a square matrix is symmetric and has a heavy diagonal, so that it is nobody's edge."""
+    count = int(np.prod(shape))
+    values = np.asarray(0.5 + 0.25 * np.arange(count) + 0.125 * place).reshape(shape)
+    return values if len(shape) < 2 or shape[0] != shape[1] else np.asarray((values + values.T) / 2 + 2 * np.eye(shape[0]))
+
+
+def _refusal(subject: _Subject, values: Sequence[Array]) -> str:
+    """Why the function does not take these arguments; empty where it does, and returns finite floats."""
+    f = subject.f.apply if _is_function_class(subject.f) else subject.f  # type: ignore[attr-defined]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            asked = subject_of(f, values, None, lambda *_: None, subject.framework)
+            outputs = asked.values([i.value for i in asked.inputs])
+    except Exception as error:  # noqa: BLE001 - a function may raise anything about arguments that it was not made for
+        return f"{type(error).__name__}: {first_line(error)}"
+    floats = [y for y in outputs if is_float(y.dtype)]
+    if not floats:
+        return "it returns no floats"
+    return "" if all(np.isfinite(y).all() for y in floats) else "it returns what is not finite"
+
+
+# Text ------------------------------------------------------------------------------------------------------------------
+
+
+def _text(subject: _Subject, arguments: Mapping[str, Array], remark: str) -> str:
+    floats = {name: value for name, value in arguments.items() if is_float(value.dtype)}
+    taken = {"np", "given", "settings", "check_gradient", "arrays", subject.name, *(subject.grad or ())}
+    called = {name: f"{name}_" if name in taken or keyword.iskeyword(name) else name for name in arguments}
+    options = f", grad={subject.grad[1]}" if subject.grad else f', framework="{subject.framework}"'
+    drawn = [f"{called[name]}={_strategy(subject, arguments, name)}" for name in floats]
+    passed = [called[name] if name in floats else _literal(value) for name, value in arguments.items()]
+    return _TEMPLATE.format(
+        label=subject.expression,
+        source=subject.source,
+        remark=remark,
+        imports=_imports(subject),
+        name=subject.name.lower(),
+        function=subject.expression,
+        examples=", ".join(map(_literal, arguments.values())),
+        options=options,
+        strategies=", ".join(drawn),
+        parameters=", ".join(called[name] for name in floats),
+        passed=", ".join(passed),
+    )
+
+
+def _imports(subject: _Subject) -> str:
+    wanted: dict[str, list[str]] = {subject.module: [subject.name]}
+    if subject.grad is not None:
+        wanted.setdefault(subject.grad[0], []).append(subject.grad[1])
+    return "\n".join(f"from {module} import {', '.join(sorted(set(names)))}" for module, names in sorted(wanted.items()))
+
+
+def _literal(value: Array) -> str:
+    if value.ndim == 0:
+        return repr(value.item())
+    dtype = "" if value.dtype == np.float64 or not is_float(value.dtype) else f', "{value.dtype.name}"'
+    return f"np.array({value.tolist()}{dtype})"
+
+
+def _strategy(subject: _Subject, arguments: Mapping[str, Array], name: str) -> str:
+    """Arrays of the argument's shape: of both signs, unless the function refuses negative ones."""
+    value = arguments[name]
+    mirrored = [-v if key == name else v for key, v in arguments.items()]
+    low = 0.25 if _refusal(subject, mirrored) else -2.0
+    precision = "" if value.dtype == np.float64 else f', precision="{value.dtype.name}"'
+    return f"arrays({value.shape}{precision}, min_value={low}, max_value=2.0, extremes=False)"
