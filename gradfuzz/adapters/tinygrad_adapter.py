@@ -50,10 +50,6 @@ def position(name):
     return lambda x, axis, keepdims: getattr(x, name)(axis=axis, keepdim=keepdims).cast(dtypes.int64)
 
 
-def total(name):
-    return lambda x, axis, keepdims: getattr(x, name)(tuple(range(x.ndim)) if axis is None else axis, keepdims)
-
-
 def along(name):
     return lambda x, axis: getattr(x, name)(axis)
 
@@ -112,7 +108,7 @@ OPS = {
     "logical_and": lambda a, b: a & b,
     "logical_not": Tensor.logical_not,
     "logical_or": lambda a, b: a | b,
-    "logsumexp": total("logsumexp"),
+    "logsumexp": reducing("logsumexp"),
     "matmul": lambda a, b: a @ b,
     "maximum": Tensor.maximum,
     "mean": reducing("mean"),
