@@ -144,19 +144,19 @@ class Recorder:
 
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name
-        return np.transpose(self)  # type: ignore[call-overload]
+        return np.transpose(self)
 
     @property
     def mT(self) -> Any:  # noqa: N802 - NumPy's name
-        return np.matrix_transpose(self)  # type: ignore[arg-type]
+        return np.matrix_transpose(self)
 
     @property
     def real(self) -> Any:
-        return np.real(self)  # type: ignore[call-overload]
+        return np.real(self)
 
     @property
     def imag(self) -> Any:
-        return np.imag(self)  # type: ignore[call-overload]
+        return np.imag(self)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -364,7 +364,7 @@ for _name, _ufunc in (
     _forward, _backward = _binary(_ufunc)
     setattr(Recorder, f"__{_name}__", _forward)
     setattr(Recorder, f"__r{_name}__", _backward)
-for _name, _ufunc in (
+for _name, _comparison in (
     ("lt", np.less),
     ("le", np.less_equal),
     ("gt", np.greater),
@@ -372,7 +372,7 @@ for _name, _ufunc in (
     ("eq", np.equal),
     ("ne", np.not_equal),
 ):
-    setattr(Recorder, f"__{_name}__", _binary(_ufunc)[0])
+    setattr(Recorder, f"__{_name}__", _binary(_comparison)[0])
 
 
 def _is_plain(keys: Sequence[Any], shape: tuple[int, ...]) -> bool:

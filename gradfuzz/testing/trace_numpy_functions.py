@@ -360,9 +360,9 @@ def method(x: Recorder, name: str) -> Any:
             )
         return lambda *args, **options: function(x, *args, **options)
     special: dict[str, Callable[..., Any]] = {
-        "flatten": lambda order="C": np.copy(np.ravel(x, order=order)),  # type: ignore[call-overload]
+        "flatten": lambda order="C": np.copy(np.ravel(x, order=order)),
         "astype": lambda dtype, *args, copy=True, **options: x if not copy and np.dtype(dtype) == x.dtype else _astype(x, dtype),
-        "sort": lambda axis=-1, **options: x.replace(np.sort(x, axis=axis).value),  # type: ignore[call-overload]
+        "sort": lambda axis=-1, **options: x.replace(recorded(x.home.raw(np.sort(x, axis=axis)))),
         "fill": lambda value: x.__setitem__(Ellipsis, value),
         "conj": lambda: np.conjugate(x),
         "view": lambda *args: x if args in ((), (np.ndarray,)) else _refuse_view(x),

@@ -148,7 +148,7 @@ def _argsort(trace: Trace, a: Any, axis: int | None = -1, **options: Any) -> Any
 
 
 def _median(
-    trace: Trace, a: Any, axis: int | None = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+    trace: Trace, a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
     """The mean of the two in the middle, or the one."""
     if isinstance(axis, tuple) or keepdims:

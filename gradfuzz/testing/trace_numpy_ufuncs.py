@@ -161,7 +161,7 @@ UFUNCS: dict[str, Ufunc] = {
 }
 """By name; those of scipy.special are ufuncs, too."""
 
-_REDUCTIONS = {
+_REDUCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.sum,
     "multiply": np.prod,
     "maximum": np.max,
@@ -193,7 +193,7 @@ def call(trace: Trace, ufunc: Any, method: str, inputs: Sequence[Any], options: 
         return trace.wrapped(apply(_ACCUMULATIONS[name], trace.raw(inputs[0]), axis=options.get("axis", 0)))
     if method == "outer":
         first, second = (o if isinstance(o, Recorder) else np.asarray(o) for o in inputs)
-        return ufunc(np.reshape(first, (*first.shape, *[1] * second.ndim)), second)  # type: ignore[arg-type]
+        return ufunc(np.reshape(first, (*first.shape, *[1] * second.ndim)), second)
     if method != "__call__" or name not in UFUNCS:
         raise trace.refuse(
             f"the NumPy function {name}{'' if method == '__call__' else f'.{method}'} has no counterpart among the ops of gradfuzz"

@@ -31,6 +31,7 @@ from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.types import DType
 from gradfuzz.testing import compositions
 from gradfuzz.testing.compositions import check_room, kind_of, too_long
+from gradfuzz.testing.trace_torch_moves import SHAPE_ONLY
 from gradfuzz.testing.trace_torch_ops import HANDLERS
 from gradfuzz.testing.trace_torch_values import UNSAID, Out, operand
 from gradfuzz.testing.tracing import confirm, finished, float_dtype, inputs_of
@@ -63,6 +64,8 @@ _CHECKS = frozenset(
 )
 """Ops that only raise."""
 
+_HOOKS = frozenset(["register_hook", "register_post_accumulate_grad_hook"])
+
 _MOST_PASSES = 3
 """A decomposition may write in place, and what is made of that may want to be decomposed."""
 
@@ -79,7 +82,9 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
     tensors = [_tensor(a) for a in arrays]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = _functional(_executed(f, tensors), tensors)
+        executed, followed = _executed(f, tensors)
+        module = _functional(executed, tensors)
+        _check_followed(module, followed)
 
         def run(*values: Value) -> tuple[Any, ...]:
             return _Walk(module, dtype).results(values)
@@ -114,6 +119,7 @@ class _Guard(TorchFunctionMode):
         self.refused: UntraceableError | None = None
         self.hiding = False
         self.calls = 0
+        self.followed: list[bool] = []
 
     def refuse(self, reason: str, *, detached: bool = False) -> UntraceableError:
         self.refused = self.refused or UntraceableError(reason, detached=detached)
@@ -128,7 +134,7 @@ class _Guard(TorchFunctionMode):
         if name == "_set_grad_enabled":
             self.hiding = not args[0] and (self.hiding or torch.is_grad_enabled())
             return func(*args, **kwargs)
-        differentiable = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor) and t.requires_grad]
+        differentiable = [t for t in pytree.tree_leaves((args, kwargs)) if _is_followed(t)]
         if differentiable and torch.is_grad_enabled():
             self._check(func, name, args, kwargs)
         if torch.is_inference_mode_enabled():
@@ -161,6 +167,11 @@ class _Guard(TorchFunctionMode):
                 f"{'Tensor.data' if data else name} hides a value from autograd, so the gradient that is meant is not that of the values",
                 detached=True,
             )
+        if name in _HOOKS or (name == "requires_grad_" and args[1:2] == (False,)):
+            raise self.refuse(
+                f"{name} changes what autograd does with a value, so the gradient that is meant is not that of the values",
+                detached=True,
+            )
         if name == "backward" or (func is torch.autograd.grad and not (kwargs.get("create_graph") or args[4:5] == (True,))):
             raise self.refuse(
                 f"torch.autograd.{name} inside the function makes constants to autograd; give create_graph=True to torch.autograd.grad",
@@ -175,17 +186,24 @@ def _decision(name: str) -> str:
     )
 
 
+def _is_followed(t: Any) -> bool:
+    """Whether autograd follows it; what the transforms of torch.func wrap does not say so itself."""
+    return _is_float(t) and (t.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(t))  # noqa: SLF001 - Torch has no other way to ask
+
+
 def _is_float(t: Any) -> bool:
     return isinstance(t, torch.Tensor) and (t.is_floating_point() or t.is_complex())
 
 
-def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> GraphModule:
-    """The ATen ops of `f`, as they are executed."""
+def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> tuple[GraphModule, list[bool]]:
+    """The ATen ops of `f`, as they are executed, and of each result whether autograd follows it."""
     guard = _Guard()
 
     def guarded(*args: Any) -> Any:
         with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), guard:
-            return f(*args)
+            result = f(*args)
+        guard.followed = [_is_followed(leaf) for leaf in pytree.tree_leaves(result)]
+        return result
 
     try:
         module = make_fx(guarded, tracing_mode="fake", _allow_non_fake_inputs=True)(*tensors)
@@ -199,7 +217,7 @@ def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> GraphMo
     if guard.refused is not None:
         raise guard.refused
     module.graph.eliminate_dead_code()
-    return module
+    return module, guard.followed
 
 
 def _functional(module: GraphModule, tensors: Sequence[torch.Tensor]) -> GraphModule:
@@ -235,6 +253,24 @@ def _name(op: Any) -> str:
     """The name of an op without its overload: "add" of aten.add.Tensor."""
     schema = getattr(op, "_schema", None)
     return schema.name.partition("::")[2] if schema is not None else str(op)
+
+
+def _check_followed(module: GraphModule, followed: Sequence[bool]) -> None:
+    """`UntraceableError` where floats of the arguments go into a float result, and autograd has not seen it: somebody has hidden it."""
+    reached: set[Node] = set()
+    for node in module.graph.nodes:
+        if any(_is_float(t) for t in pytree.tree_leaves(node.meta.get("val"))) and (
+            node.op == "placeholder" or (_name(node.target) not in SHAPE_ONLY and not reached.isdisjoint(node.all_input_nodes))
+        ):
+            reached.add(node)
+        if node.op == "output":
+            leaves = pytree.tree_leaves(node.args[0], is_leaf=lambda leaf: isinstance(leaf, Node))
+            for k, (leaf, seen) in enumerate(zip(leaves, followed, strict=True)):
+                if isinstance(leaf, Node) and leaf in reached and not seen:
+                    raise UntraceableError(
+                        f"result {k} is hidden from autograd (mark_non_differentiable, or the like), so the gradient that is meant is not that of the values",
+                        detached=True,
+                    )
 
 
 # From ATen to the engine ---------------------------------------------------------------------------------------------------------------
@@ -336,7 +372,7 @@ def _attribute(module: GraphModule, path: str) -> torch.Tensor:
     value: Any = module
     for name in path.split("."):
         value = getattr(value, name)
-    return value.detach() if isinstance(value, torch.Tensor) else value  # type: ignore[no-any-return]
+    return value.detach() if isinstance(value, torch.Tensor) else value
 
 
 def _is_getitem(node: Node) -> bool:

@@ -18,7 +18,7 @@ from gradfuzz.errors import UntraceableError
 from gradfuzz.testing.compositions import as_kind, at_positions, flat, replaced_at
 from gradfuzz.testing.trace_torch_values import Handler, Out, operand
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "SHAPE_ONLY"]
 
 
 def _positions(shape: Sequence[int]) -> torch.Tensor:
@@ -387,6 +387,9 @@ _SAMES = (
 )
 _RESHAPES = ("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "_reshape_alias")
 _LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "fill", "zero")
+
+SHAPE_ONLY = frozenset([*_LIKES, "empty_like", "new_empty", "new_empty_strided"])
+"""Ops that read no number of their argument."""
 
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_VIEWS, _moved),

@@ -230,6 +230,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "vmap": (lambda x: torch.func.vmap(lambda row: row.sin().sum())(x), [M]),
     "a gradient inside": (lambda x: torch.func.grad(lambda y: (y**3).sum())(x), [V]),
     "autograd inside": (physics, [V]),
+    "what is constant": (lambda x: [torch.zeros_like(x), (x > 0.5).to(x.dtype), x.sign() * x, x.new_ones(2)], [V]),
     "several results": (lambda x, y: {"b": (x * y, [x.sum()]), "a": y.exp()}, [V, V]),
     "a module": (torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)).double(), [(2, 4)]),
 }
@@ -300,6 +301,26 @@ def no_grad(x: torch.Tensor) -> torch.Tensor:
     return x / scale
 
 
+def hooked(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    y.register_hook(lambda g: g * 3)
+    return y
+
+
+class Marked(torch.autograd.Function):
+    """A result that no gradient flows through."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        y = x.sin()
+        ctx.mark_non_differentiable(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        return g
+
+
 def random(x: torch.Tensor) -> torch.Tensor:
     return x * torch.rand(3, dtype=x.dtype)
 
@@ -333,6 +354,11 @@ UNTRACEABLE: dict[str, tuple[Callable[..., Any], str, bool]] = {
     "detach": (lambda x: x * x.detach(), "detach hides a value", True),
     "data": (lambda x: x * x.data, "Tensor.data hides a value", True),
     "no_grad": (no_grad, "under torch.no_grad", True),
+    "detach under vmap": (lambda x: torch.func.vmap(lambda y: y * y.detach())(x), "detach hides", True),
+    "no_grad under grad": (lambda x: torch.func.grad(lambda y: (y * no_grad(y)).sum())(x), "under torch.no_grad", True),
+    "a hook": (hooked, "register_hook changes", True),
+    "requires_grad_": (lambda x: x.requires_grad_(False) * 2, "requires_grad_ changes", True),
+    "marked as not differentiable": (Marked.apply, "result 0 is hidden from autograd", True),
     "a constant copy": (lambda x: torch.tensor(x) * x, "hides a value", True),
     "a gradient that is a constant": (lambda x: x * torch.autograd.grad((x**2).sum(), x)[0], "create_graph=True", True),
     "random numbers": (random, "draws random numbers", False),
