@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gradfuzz.errors import EvaluationError
 from gradfuzz.programs import Param, Program, Type
+from gradfuzz.programs.half_numpy import refused_op
 from gradfuzz.programs.interpret import interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.precision import FORMATS, Precision, is_float
@@ -99,6 +100,8 @@ def _ints(dice: Dice, param: Param, wants: Wants, most: int) -> npt.NDArray[np.g
 
 def defined(program: Program, inputs: Inputs, precision: Precision = "float64") -> bool:
     """Whether the program has a value there, and every number in it is finite, in `precision`."""
+    if refused_op(program, precision) is not None:
+        return False
     arguments: dict[str, Any] = {name: v[()] if v.ndim or is_float(v.dtype) else v.item() for name, v in inputs.items()}
     try:
         outputs = interpret(program, arguments, _NAMESPACES[precision], trip_limit=1000)
