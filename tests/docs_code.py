@@ -2,7 +2,8 @@
 
 A page is run in a folder of its own, its blocks in their order:
 
-    python                     runs, all blocks of the page in one namespace; with >>> prompts its output is compared
+    python                     runs, all blocks of the page in one namespace
+    pycon                      the same with >>> prompts; what they print and raise is compared
     python title="FILE"        is written into FILE; so is every other language. It has to be used by a command of the page
     python title="gradfuzz/.." shows lines of a file of the repository in some folder, as they are there
     console                    lines with $ are commands; what is below one is what it writes to stdout. `echo $?` shows its exit code
@@ -92,7 +93,10 @@ class Page:
             target.write_text(block.text, encoding="utf-8")
             self.unused.add(block.title)
         elif block.language == "python":
-            self._python(block, where)
+            # Lines keep their numbers, so that a traceback points into the page.
+            exec(compile("\n" * block.line + block.text, str(self.path), "exec"), self.namespace)
+        elif block.language == "pycon":
+            self._prompts(block, where)
         elif block.language == "console":
             self._console(block, where)
         elif block.language == "toml":
@@ -114,11 +118,7 @@ class Page:
         for part in re.split(r"^\s*(?:# )?\.\.\.\n", block.text, flags=re.MULTILINE):
             assert part.strip("\n") in whole, f"{where}: {block.title} has no such lines any more:\n{part}"
 
-    def _python(self, block: Block, where: str) -> None:
-        if not block.text.lstrip().startswith(">>>"):
-            # Lines keep their numbers, so that a traceback points into the page.
-            exec(compile("\n" * block.line + block.text, str(self.path), "exec"), self.namespace)
-            return
+    def _prompts(self, block: Block, where: str) -> None:
         test = doctest.DocTestParser().get_doctest(block.text, {}, where, str(self.path), block.line)
         test.globs = self.namespace
         told: list[str] = []

@@ -64,3 +64,14 @@ def test_the_search_finds(browser: Any, site: str) -> None:
     page.locator(".md-search-result__link").first.wait_for()
     assert "howto/jax.html" in page.locator(".md-search-result__link").first.get_attribute("href")
     context.close()
+
+
+def test_what_is_copied_can_be_run(browser: Any, site: str) -> None:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    page.goto(f"{site}/tutorial.html", wait_until="networkidle")
+    page.locator(".highlight", has_text="targets new toy").hover()
+    page.locator(".highlight", has_text="targets new toy").locator("button").click()
+    assert page.evaluate("navigator.clipboard.readText()").strip() == "gradfuzz targets new toy"
+    context.close()

@@ -69,9 +69,9 @@ def page(text: str, folder: Path) -> None:
 
 RIGHT = {
     "namespace": "```python\nx = 2\n```\n\n```python\nassert x == 2\n```",
-    "prompt": "```python\n>>> 1 + 1\n2\n```",
-    "elided": "```python\n>>> print('a b c')\na ... c\n```",
-    "error": "```python\n>>> int('x')\nTraceback (most recent call last):\n    ...\nValueError: invalid literal for int() with base 10: 'x'\n```",
+    "prompt": "```pycon\n>>> 1 + 1\n2\n```",
+    "elided": "```pycon\n>>> print('a b c')\na ... c\n```",
+    "error": "```pycon\n>>> int('x')\nTraceback (most recent call last):\n    ...\nValueError: invalid literal for int() with base 10: 'x'\n```",
     "file": '```python title="a.py"\nprint(3)\n```\n\n```console\n$ python a.py\n3\n$ echo $?\n0\n```',
     "continued": "```console\n$ gradfuzz check 'acc*x' --trips 1 --loop for \\\n    --only engine --format json\n...\n```",
     "quoted": '```python title="gradfuzz/errors.py"\nclass GradfuzzError(Exception):\n```',
@@ -80,7 +80,7 @@ RIGHT = {
 }
 WRONG = {
     "raises": ("```python\n1 / 0\n```", ZeroDivisionError, "division"),
-    "other output": ("```python\n>>> 1 + 1\n3\n```", AssertionError, "Expected:\n    3\nGot:\n    2"),
+    "other output": ("```pycon\n>>> 1 + 1\n3\n```", AssertionError, "Expected:\n    3\nGot:\n    2"),
     "other output of a command": ("```console\n$ echo 1\n2\n```", AssertionError, "page.md:1: \\$ echo 1"),
     "output that is not shown": ("```console\n$ echo 1\n```", AssertionError, "printed:\n1"),
     "other exit code": ("```console\n$ false\n$ echo $?\n0\n```", AssertionError, "printed:\n1"),
