@@ -273,7 +273,7 @@ def test_the_text_of_an_array_makes_it(array: Any) -> None:
 
 def test_a_program_shows_the_call_that_makes_it() -> None:
     assert repr(SIMPLEST) == r"parse('def f(x):\n    acc = 1.0\n    for i in range(0):\n        acc = acc * x\n    return acc\n')"
-    for program in draw_many(programs(), 200, 4):
+    for program in draw_many(programs(), 80, 4):
         assert eval(repr(program), {"parse": parse}) == program
 
 
@@ -409,7 +409,7 @@ def test_weights_are_exact_in_every_precision(seed: int) -> None:
 def test_points_fit_programs_of_every_family(family: Any, precision: Any, seed: int) -> None:
     """Matrices are factored, indices are in range, and nearly every value is finite, where the precision has the ops."""
     finite = []
-    for k, program in enumerate(draw_many(programs(families=(family,)), 120, seed)):
+    for k, program in enumerate(draw_many(programs(families=(family,)), 60, seed)):
         (point,) = draw_many(points(program, precision=precision), 2, seed + k)[1:]
         assert {name: v.shape for name, v in point.items()} == {p.name: p.type.sizes for p in program.params}
         assert all(v.dtype == np.dtype(precision) for v in point.values() if v.dtype.kind not in "ib")
