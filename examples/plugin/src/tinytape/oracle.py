@@ -80,6 +80,12 @@ class TapeNamespace(Namespace):
     def decide(self, predicate: Any) -> bool:
         return bool(predicate)
 
+    def astype(self, x: Any, *, dtype: str) -> Any:
+        plain = x.value if isinstance(x, Variable) else np.asarray(x)
+        if dtype == "float":
+            return x if isinstance(x, Variable) else Variable(plain.astype(self.dtype))
+        return plain.astype({"int": np.int64, "bool": np.bool_}[dtype]).item()
+
     def add(self, a: Variable, b: Variable) -> Variable:
         return a + b
 
