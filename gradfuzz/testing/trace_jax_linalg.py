@@ -149,7 +149,7 @@ LIBRARY: dict[tuple[str, str], Rule] = {
     ("_slogdet_qr", "/numpy/linalg.py"): lambda equation, x: engine.linalg.slogdet(x),
     ("expm", "/scipy/linalg.py"): lambda equation, x: engine.linalg.expm(x),
     ("inv", "/numpy/linalg.py"): lambda equation, x: engine.linalg.inv(x),
-    ("logaddexp", "/numpy/ufuncs.py"): lambda equation, x, y: None if kind_of(x) == "complex" else elementwise["logaddexp"](x, y),
+    ("logaddexp", "/lax/other.py"): lambda equation, x, y: None if kind_of(x) == "complex" else elementwise["logaddexp"](x, y),
     ("solve", "/numpy/linalg.py"): _solve,
 }
 """Functions of JAX by name and file. None: it is written out after all."""

@@ -471,11 +471,9 @@ def test_drawn_programs_come_back_from_jax(family: str, style: Any, count: int, 
     for k, case in enumerate(draw_many(FAMILIES[family].cases(("float64",)), count, f"traced/{seed}")):
         (inputs, *_), program = case.points, case.program
         args = [np.asarray(inputs[p.name]) for p in program.params]
-        try:
-            back = traced(function_of(program, "float64", style, 40), args)
-        except UntraceableError as error:
-            assert "no entries" in str(error)
-            continue
+        if any(0 in a.shape for a in args):
+            continue  # not all ops take arrays of no entries
+        back = traced(function_of(program, "float64", style, 40), args)
         values = interpret(program, inputs, NumpyNamespace("float64"))
         for value, other in zip(values, interpret(back, named(back, args), NumpyNamespace("float64")), strict=True):
             np.testing.assert_allclose(
@@ -493,7 +491,8 @@ def test_drawn_programs_come_back_from_jax(family: str, style: Any, count: int, 
 
 
 def test_constants_are_rounded_as_jax_rounds_them() -> None:
-    program = traced(lambda x: 0.1 * x + jnp.arange(3.0) @ jnp.full(3, 0.3), [np.float32(2.0)])
+    with jax.enable_x64(False):
+        program = traced(lambda x: 0.1 * x + jnp.arange(3.0) @ jnp.full(3, 0.3), [np.float32(2.0)])
     constants = {float(c.value) for c in walk(program) if isinstance(c, Const) and isinstance(c.value, float)}
     assert float(np.float32(0.1)) in constants
     assert 0.1 not in constants
