@@ -53,6 +53,10 @@ class Framework(abc.ABC):
     def array(self, value: Array, like: Any = None) -> Any:
         """A NumPy array as one of the framework's, where `like` lives."""
 
+    def like(self, value: Array, other: Any) -> Any:
+        """A NumPy array as one of the framework's, in the dtype of `other`."""
+        return self.array(np.asarray(value, getattr(other, "dtype", None)), other)
+
     def numpy(self, value: Any) -> Array:
         """One of the framework's arrays, or a number, as NumPy's."""
         return np.asarray(value)

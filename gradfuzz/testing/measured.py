@@ -74,6 +74,8 @@ class Measured:
     """All combinations of modes that were asked ..."""
     left_out: Mapping[tuple[Mode, ...], str] = field(default_factory=dict)
     """... and those that the function has not, with the reason."""
+    along: int = 0
+    """How many entries there are, where they are too many and random directions stand for them; else 0."""
 
     @property
     def right(self) -> bool:

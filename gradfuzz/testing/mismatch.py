@@ -46,6 +46,8 @@ def _lines(m: Measured) -> Iterator[str]:
     if m.worst is not None and m.worst_expected is not None and m.worst_got is not None and m.kind not in MALFORMED:
         yield from _numbers(m)
     yield f"  asked     {asked}"
+    if m.along:
+        yield f"  entries   {m.along:,}, too many to be asked one by one: direction[j] is the j-th random direction among them"
     if m.method is not None and m.expected:
         yield f"  truth     {_source(m)}"
     if m.nearby and m.worst is not None:

@@ -26,6 +26,10 @@ class NumpyFunctions(Framework):
     def array(self, value: Array, like: Any = None) -> Any:
         return np.array(value)[()]
 
+    def like(self, value: Array, other: Any) -> Any:
+        dtype = getattr(other, "dtype", None)
+        return np.asarray(value, dtype if isinstance(dtype, np.dtype) else None)[()]
+
     def pair(self, re: Any, im: Any) -> Any:
         return re + 1j * im
 

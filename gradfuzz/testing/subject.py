@@ -87,7 +87,7 @@ class Subject:
         floats = FORMATS[precision or self.precision].dtype
         likes = {k: leaf.original for leaves in self._leaves for leaf in leaves for k in leaf.inputs}
         return [
-            self.framework.array(np.asarray(v, floats if i.kind == "float" else i.value.dtype), likes[k])
+            self.framework.array(np.asarray(v, floats if i.kind == "float" else i.value.dtype), likes.get(k))
             for k, (i, v) in enumerate(zip(self.inputs, values, strict=True))
         ]
 
@@ -139,7 +139,7 @@ class Subject:
         else:
             scale = 1.0
             answer = self.grad(*arguments, self._cotangent(result, weights))
-        return outputs, self._slopes(answer, scale, dtype)
+        return outputs, self.slopes(answer, scale, dtype)
 
     def _cotangent(self, result: Any, weights: Sequence[Array | None]) -> Any:
         """The weights in the form of the result; that of a complex output y is dL/d(re y) + i dL/d(im y)."""
@@ -154,7 +154,7 @@ class Subject:
             new.append(self.framework.array(np.zeros(np.shape(y), dtype) if w is None else np.asarray(w, dtype), y))
         return rebuild(new)
 
-    def _slopes(self, answer: Any, scale: float, dtype: np.dtype[Any]) -> list[Any]:
+    def slopes(self, answer: Any, scale: float, dtype: np.dtype[Any]) -> list[Any]:
         """What a gradient that a person wrote returns, one real array per input in `wrt`, times `scale`."""
         chosen = sorted({self.inputs[k].argument for k in self.wrt})
         answers = [answer] if len(chosen) == 1 else answer

@@ -139,6 +139,20 @@ def test_a_mode_that_is_asked_for_by_name_must_be_there() -> None:
     assert list(measured.left_out) == [("fwd",)]
 
 
+def test_many_entries_are_asked_along_directions() -> None:
+    x = np.linspace(-1.0, 1.0, 300)
+
+    def gradient(x, wrong=0.0):
+        slopes = np.cos(x)
+        slopes[137] += wrong
+        return slopes
+
+    assert measure_gradient(lambda x: np.sum(np.sin(x)), x, grad=gradient).along == 300
+    check_gradient(lambda x: np.sum(np.sin(x)), x, grad=gradient)
+    with pytest.raises(GradientMismatch, match="300, too many to be asked one by one"):
+        check_gradient(lambda x: np.sum(np.sin(x)), x, grad=lambda x: gradient(x, 1e-6))
+
+
 # What is not right ---------------------------------------------------------------------------------------------------------
 
 
