@@ -51,7 +51,7 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
     run.__name__ = getattr(f, "__name__", "f")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program = finished(run, *inputs_of(f, arrays))
+        program = finished(run, *inputs_of(f, arrays), arrays)
         outputs = [leaf for _, leaf in leaves_of(f(*(np.array(a)[()] for a in arrays)))]
     confirm(program, arrays, outputs, trace.dtype)
     return program

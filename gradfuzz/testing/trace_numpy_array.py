@@ -44,8 +44,8 @@ class Trace:
         self.refused: UntraceableError | None = None
         self.spoilt: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
 
-    def refuse(self, reason: str) -> UntraceableError:
-        self.refused = self.refused or UntraceableError(reason)
+    def refuse(self, reason: str, *, detached: bool = False) -> UntraceableError:
+        self.refused = self.refused or UntraceableError(reason, detached=detached)
         return self.refused
 
     def dtype_of(self, kind: DType) -> np.dtype[Any]:

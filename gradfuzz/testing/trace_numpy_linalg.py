@@ -9,8 +9,10 @@ import numpy as np
 
 from gradfuzz import engine
 from gradfuzz.engine import linalg
+from gradfuzz.errors import UntraceableError
 from gradfuzz.testing.compositions import norm
 from gradfuzz.testing.trace_numpy_array import Trace
+from gradfuzz.testing.tracing import need_symmetric
 
 __all__ = ["LINALG"]
 
@@ -44,19 +46,22 @@ def _svd(trace: Trace, a: Any, full_matrices: bool = True, compute_uv: bool = Tr
     )
 
 
-def _triangle(trace: Trace, uplo: str) -> None:
-    if uplo.upper() not in ("L", "U"):
-        raise ValueError("UPLO argument must be 'L' or 'U'")
+def _symmetric(trace: Trace, a: Any, name: str) -> Any:
+    """A matrix that is symmetric whatever the arguments are: then it is no matter which triangle is read."""
+    x = trace.raw(a)
+    try:
+        need_symmetric(x, name)
+    except UntraceableError as error:
+        raise trace.refuse(error.reason, detached=error.detached) from error
+    return x
 
 
 def _eigh(trace: Trace, a: Any, UPLO: str = "L") -> Any:
-    _triangle(trace, UPLO)
-    return _named(np.linalg.eigh, trace, linalg.eigh(trace.raw(a)))
+    return _named(np.linalg.eigh, trace, linalg.eigh(_symmetric(trace, a, "eigh")))
 
 
 def _eigvalsh(trace: Trace, a: Any, UPLO: str = "L") -> Any:
-    _triangle(trace, UPLO)
-    return linalg.eigvalsh(trace.raw(a))
+    return linalg.eigvalsh(_symmetric(trace, a, "eigvalsh"))
 
 
 def _pinv(trace: Trace, a: Any, *options: Any, **more: Any) -> Any:
@@ -115,7 +120,7 @@ LINALG: dict[str, Handler] = {
     "solve": _solve,
     "det": lambda trace, a: linalg.det(trace.raw(a)),
     "slogdet": lambda trace, a: _named(np.linalg.slogdet, trace, linalg.slogdet(trace.raw(a))),
-    "cholesky": lambda trace, a, /, *, upper=False: linalg.cholesky(trace.raw(a), upper=upper),
+    "cholesky": lambda trace, a, /, *, upper=False: linalg.cholesky(_symmetric(trace, a, "cholesky"), upper=upper),
     "qr": _qr,
     "eigh": _eigh,
     "eigvalsh": _eigvalsh,

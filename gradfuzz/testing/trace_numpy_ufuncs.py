@@ -12,8 +12,10 @@ from gradfuzz import engine
 from gradfuzz.engine.value import apply
 from gradfuzz.programs.precision import format_of
 from gradfuzz.programs.types import DType
+from gradfuzz.testing import special
 from gradfuzz.testing.compositions import as_kind, elementwise, engine_compare, power, recorded
 from gradfuzz.testing.trace_numpy_array import Recorder, Trace
+from gradfuzz.testing.whole import whole
 
 __all__ = ["UFUNCS", "call"]
 
@@ -69,9 +71,18 @@ def _power(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
 
 
 def _remainder(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
-    if kind != "int":
-        raise trace.refuse("a remainder of floats; gradfuzz has that of ints")
-    return apply("remainder", as_kind(x, "int"), as_kind(y, "int"))
+    x, y = as_kind(x, kind), as_kind(y, kind)
+    return apply("remainder", x, y) if kind == "int" else x - whole(x / y, "floor") * y
+
+
+def _floor_divide(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
+    if kind == "int":
+        raise trace.refuse("a division of ints that is rounded; gradfuzz has none")
+    return whole(as_kind(x, kind) / as_kind(y, kind), "floor")
+
+
+def _whole(way: str) -> Ufunc:
+    return lambda trace, kind, x: x if kind == "int" else whole(x, way)
 
 
 def _abs(trace: Trace, kind: DType, x: Any) -> Any:
@@ -140,6 +151,12 @@ UFUNCS: dict[str, Ufunc] = {
     "float_power": _power,
     "pow": _power,
     "remainder": _remainder,
+    "floor_divide": _floor_divide,
+    **{name: _whole(name) for name in ("floor", "ceil", "trunc")},
+    **{
+        name: _function(getattr(special, f))
+        for name, f in (("erf", "erf"), ("erfc", "erfc"), ("gammaln", "lgamma"), ("psi", "digamma"))
+    },
     "absolute": _abs,
     "fabs": _abs,
     "conjugate": lambda trace, kind, x: engine.conj(x) if kind == "complex" else x,

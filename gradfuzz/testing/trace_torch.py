@@ -90,7 +90,7 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
             return _Walk(module, dtype).results(values)
 
         run.__name__ = getattr(f, "__name__", "f")
-        program = finished(run, *inputs_of(f, arrays))
+        program = finished(run, *inputs_of(f, arrays), arrays)
         with torch.enable_grad():
             outputs = [_array(leaf) for leaf in pytree.tree_leaves(f(*map(_tensor, arrays)))]
     confirm(program, arrays, outputs, float_dtype(arrays))

@@ -12,6 +12,7 @@ from gradfuzz.engine import linalg
 from gradfuzz.errors import UntraceableError
 from gradfuzz.testing.compositions import as_kind
 from gradfuzz.testing.trace_torch_values import UNSAID, Handler, Out, operand
+from gradfuzz.testing.tracing import need_symmetric
 
 __all__ = ["HANDLERS"]
 
@@ -45,10 +46,11 @@ def _slogdet(out: Out, x: Any) -> Any:
 
 
 def _cholesky(out: Out, x: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    return linalg.cholesky(operand(x), upper=upper), UNSAID
+    return _old_cholesky(out, x, upper), UNSAID
 
 
 def _old_cholesky(out: Out, x: Any, upper: bool = False) -> Any:
+    need_symmetric(operand(x), "cholesky")
     return linalg.cholesky(operand(x), upper=upper)
 
 
@@ -79,6 +81,7 @@ def _qr(out: Out, x: Any, mode: str = "reduced") -> Any:
 
 
 def _eigh(out: Out, x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
+    need_symmetric(operand(x), "eigh")
     return linalg.eigh(operand(x)) if compute_v else (linalg.eigvalsh(operand(x)), UNSAID)
 
 

@@ -15,7 +15,7 @@ import torch
 from gradfuzz import engine
 from gradfuzz.engine.value import Value, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing import trace_torch_linalg, trace_torch_moves, trace_torch_reductions
+from gradfuzz.testing import special, trace_torch_indexing, trace_torch_linalg, trace_torch_moves, trace_torch_reductions
 from gradfuzz.testing.compositions import (
     as_kind,
     elementwise,
@@ -25,6 +25,7 @@ from gradfuzz.testing.compositions import (
 )
 from gradfuzz.testing.trace_torch_reductions import times
 from gradfuzz.testing.trace_torch_values import UNSAID, Handler, Out, operand
+from gradfuzz.testing.whole import whole
 
 __all__ = ["HANDLERS"]
 
@@ -78,15 +79,32 @@ def _sum_of(out: Out, x: Any, y: Any, alpha: Any) -> Any:
 
 
 def _div(out: Out, x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
-    if rounding_mode is not None:
-        raise UntraceableError("a division that is rounded; gradfuzz has none")
-    return apply("divide", as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
+    if out.kind == "int":
+        raise UntraceableError("a division of ints that is rounded; gradfuzz has none")
+    quotient = apply("divide", as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
+    return quotient if rounding_mode is None else whole(quotient, rounding_mode)
 
 
 def _remainder(out: Out, x: Any, y: Any) -> Any:
-    if out.kind != "int":
-        raise UntraceableError("a remainder of floats; gradfuzz has that of ints")
-    return apply("remainder", as_kind(operand(x), "int"), as_kind(operand(y), "int"))
+    x, y = as_kind(operand(x), out.kind), as_kind(operand(y), out.kind)
+    return apply("remainder", x, y) if out.kind == "int" else x - whole(x / y, "floor") * y
+
+
+def _fmod(out: Out, x: Any, y: Any) -> Any:
+    """What is left has the sign of x."""
+    if out.kind == "int":
+        raise UntraceableError("fmod of ints; gradfuzz has remainder")
+    x, y = as_kind(operand(x), out.kind), as_kind(operand(y), out.kind)
+    return x - whole(x / y, "trunc") * y
+
+
+def _whole(way: str) -> Handler:
+    return lambda out, x: operand(x) if out.kind == "int" else whole(operand(x), way)
+
+
+def _special(f: Callable[..., Any]) -> Handler:
+    """A function of arrays that loops; the loop takes arrays and scalars."""
+    return lambda out, x: f(as_kind(operand(x), "float"))
 
 
 def _pow(out: Out, x: Any, y: Any) -> Any:
@@ -140,9 +158,9 @@ def _softplus(out: Out, x: Any, beta: float = 1.0, threshold: float = 20.0) -> A
 
 
 def _gelu(out: Out, x: Any, *, approximate: str = "none") -> Any:
-    if approximate != "tanh":
-        raise UntraceableError("gelu by the error function, which gradfuzz has not; approximate='tanh' it has")
     x = operand(x)
+    if approximate != "tanh":
+        return x * 0.5 * (1.0 + special.erf(x / engine.sqrt(recorded(2.0))))
     inner = (x + (x * x * x) * 0.044715) * math.sqrt(2.0 / math.pi)
     return (1.0 + engine.tanh(inner)) * (x * 0.5)
 
@@ -208,6 +226,11 @@ HANDLERS: dict[str, Handler] = {
     "sign": _sign,
     "where": _where,
     "clamp": _clamp,
+    "fmod": _fmod,
+    **{name: _whole(name) for name in ("floor", "ceil", "trunc")},
+    "floor_divide": lambda out, x, y: _div(out, x, y, rounding_mode="floor"),
+    "frac": lambda out, x: operand(x) - whole(operand(x), "trunc"),
+    **{name: _special(getattr(special, name)) for name in ("erf", "erfc", "lgamma", "digamma")},
     "clamp_min": lambda out, x, low: _clamp(out, x, low),
     "clamp_max": lambda out, x, high: _clamp(out, x, None, high),
     "fmax": _arithmetic("maximum"),
@@ -232,6 +255,7 @@ HANDLERS: dict[str, Handler] = {
     "view_as_real": lambda out, x: engine.stack([engine.real(operand(x)), engine.imag(operand(x))], axis=-1),
     **trace_torch_reductions.HANDLERS,
     **trace_torch_moves.HANDLERS,
+    **trace_torch_indexing.HANDLERS,
     **trace_torch_linalg.HANDLERS,
 }
 """By the name of an op without its overload."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from gradfuzz.engine.prune import prune
 from gradfuzz.engine.tracing import trace_function, type_of
+from gradfuzz.engine.value import Operand, Value
 from gradfuzz.errors import EvaluationError, PrecisionError, ProgramError, UntraceableError, UsageError
-from gradfuzz.programs.interpret import interpret
+from gradfuzz.programs.graph import Graph, Var
+from gradfuzz.programs.interpret import evaluate, interpret
 from gradfuzz.programs.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.raising import to_program
@@ -19,7 +23,7 @@ from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.typecheck import RESERVED
 from gradfuzz.programs.types import Type
 
-__all__ = ["confirm", "finished", "float_dtype", "inputs_of", "precision_of"]
+__all__ = ["confirm", "finished", "float_dtype", "inputs_of", "need_symmetric", "precision_of", "significand_bits"]
 
 Array = np.ndarray[Any, Any]
 
@@ -60,12 +64,67 @@ def inputs_of(f: Callable[..., Any], arrays: Sequence[Array]) -> tuple[list[Type
     return types, names if fits else numbered
 
 
-def finished(run: Callable[..., Any], types: Sequence[Type], names: Sequence[str]) -> Program:
-    """The program of what `run` does with recording values; `UntraceableError` where the trace fits no program."""
+_TRACED: ContextVar[tuple[Sequence[Value], Sequence[Array]] | None] = ContextVar("traced", default=None)
+"""The arguments of the function that is being traced just now: what records, and what it stands for."""
+
+
+def finished(run: Callable[..., Any], types: Sequence[Type], names: Sequence[str], arrays: Sequence[Array]) -> Program:
+    """The program of what `run` does with recording values that stand for `arrays`; `UntraceableError` where the trace fits no program."""
+
+    def told(*values: Value) -> Any:
+        token = _TRACED.set((values, arrays))
+        try:
+            return run(*values)
+        finally:
+            _TRACED.reset(token)
+
+    told.__name__ = getattr(run, "__name__", "f")
     try:
-        return to_program(prune(trace_function(run, types, names).graph))
+        return to_program(prune(trace_function(told, types, names).graph))
     except (ProgramError, UsageError) as error:
         raise UntraceableError(f"the trace is no program: {error}") from error
+
+
+def significand_bits() -> int:
+    """The bits of a number of the precision in which the function is being traced."""
+    traced = _TRACED.get()
+    assert traced is not None, "a function is being traced"
+    return round(-math.log2(FORMATS[precision_of(float_dtype(traced[1]))].roundoff))
+
+
+def need_symmetric(x: Operand, name: str) -> None:
+    """`UntraceableError` where a matrix is not equal to its adjoint whatever the arguments are, as is seen at some beside the given ones.
+
+    LAPACK reads one triangle of it: a gradient may stand in either or in both halves.
+    """
+    values = _at_others(x) if isinstance(x, Value) else [np.asarray(x)]
+    for value in values:
+        apart = value - np.conj(np.swapaxes(value, -1, -2))
+        if not np.max(np.abs(apart), initial=0.0) <= 1e-9 * np.max(np.abs(value), initial=0.0):
+            raise UntraceableError(
+                f"{name} reads one triangle of a matrix that need not be symmetric; where its gradient stands is a convention (write it of (x + x.T) / 2)",
+                detached=True,
+            )
+
+
+def _at_others(x: Value) -> list[Array]:
+    """The value at some arguments beside those of the trace."""
+    traced = _TRACED.get()
+    assert traced is not None, "a function is being traced"
+    inputs = [v.atom for v in traced[0] if isinstance(v.atom, Var)]
+    graph = prune(Graph(tuple(inputs), tuple(x.builder.nodes), (x.atom,)))
+    rng, found = np.random.default_rng(0), []
+    for size in (1e-3, 1e-2):
+        moved = [
+            (a.astype(np.float64) * (1.0 + size * rng.uniform(-1, 1, a.shape)) + size * size * rng.uniform(-1, 1, a.shape))[()]
+            if is_float(a.dtype)
+            else a[()]
+            if a.ndim
+            else a.item()
+            for a in traced[1]
+        ]
+        found.append(np.asarray(evaluate(graph, moved, NumpyNamespace("float64"))[0]))
+    return found
 
 
 def confirm(program: Program, arrays: Sequence[Array], outputs: Sequence[Any], dtype: np.dtype[Any]) -> None:
