@@ -32,8 +32,8 @@ class Answers:
 
     @property
     def wrong(self) -> bool:
-        """Whether any answer disagrees with the truth."""
-        return any(case.verdict is Verdict.DISAGREE for _, case in self.cases)
+        """Whether any answer disagrees with the truth, or raises where there is one."""
+        return any(case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) for _, case in self.cases)
 
 
 def ask_everyone(
