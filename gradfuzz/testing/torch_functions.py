@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import torch
 
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.torch_derivatives import by_autograd, by_func, by_reverse
+from gradfuzz.programs.precision import FORMATS
 from gradfuzz.programs.syntax import Program
 from gradfuzz.testing.framework import Call, Framework, FrameworkName, first_line
 
@@ -44,11 +44,14 @@ class TorchFunctions(Framework):
 
     def array(self, value: Array, like: Any = None) -> Any:
         value = np.array(value)  # tensors share the memory of the array they are made of, and want to write
-        if value.dtype == np.dtype(ml_dtypes.bfloat16):
+        if value.dtype == FORMATS["bfloat16"].dtype:
             tensor = torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
         else:
             tensor = torch.from_numpy(value)
         return tensor.to(like.device) if isinstance(like, torch.Tensor) else tensor
+
+    def like(self, value: Array, other: Any) -> Any:
+        return self.array(value, other).to(other.dtype)
 
     def numpy(self, value: Any) -> Array:
         if not isinstance(value, torch.Tensor):
@@ -58,7 +61,7 @@ class TorchFunctions(Framework):
             value = torch.zeros(value.shape, dtype=value.dtype)
         value = value.cpu().resolve_conj().resolve_neg()
         if value.dtype == torch.bfloat16:
-            return np.asarray(value.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16))
+            return np.asarray(value.contiguous().view(torch.int16).numpy().view(FORMATS["bfloat16"].dtype))
         return np.asarray(value.numpy())
 
     def pair(self, re: Any, im: Any) -> Any:
