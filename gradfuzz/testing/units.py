@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.oracles.base import Question
+from gradfuzz.oracles.base import Array, Question
 
 __all__ = ["in_units", "unit_of"]
 
@@ -22,7 +22,7 @@ def in_units(question: Question) -> Question:
     scalar to differentiate by.
     """
     if _is_scalar(*(w for w in question.weights if w is not None)):
-        question = replace(question, weights=tuple(None if w is None else np.float64(_COTANGENT) for w in question.weights))
+        question = replace(question, weights=tuple(None if w is None else np.asarray(_COTANGENT) for w in question.weights))
     if _is_scalar(*(question.directions[name] for name in question.wrt if name in question.directions)):
         question = replace(question, directions={name: np.asarray(_DIRECTION) for name in question.wrt})
     return question
@@ -36,5 +36,5 @@ def unit_of(question: Question) -> float:
     return unit * float(directions[0]) ** max(question.order - 1, 0) if _is_scalar(*directions) else unit
 
 
-def _is_scalar(*arrays: object) -> bool:
-    return len(arrays) == 1 and np.shape(arrays[0]) == ()  # type: ignore[arg-type]
+def _is_scalar(*arrays: Array) -> bool:
+    return len(arrays) == 1 and np.ndim(arrays[0]) == 0
