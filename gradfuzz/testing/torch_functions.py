@@ -56,7 +56,7 @@ class TorchFunctions(Framework):
     def numpy(self, value: Any) -> Array:
         if not isinstance(value, torch.Tensor):
             return np.asarray(value)
-        value = value.detach().cpu().resolve_conj().resolve_neg().clone()  # a derivative that is known to be zero has no memory before
+        value = value.detach().cpu().resolve_conj().resolve_neg().clone()  # a known zero has no memory before
         if value.dtype == torch.bfloat16:
             return np.asarray(value.contiguous().view(torch.int16).numpy().view(FORMATS["bfloat16"].dtype))
         return np.asarray(value.numpy())
