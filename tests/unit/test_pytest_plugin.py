@@ -14,6 +14,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
+from gradfuzz.fuzzer.grids import GRIDS
 from gradfuzz.pytest_plugin.cells import cells_of
 
 pytest_plugins = ["pytester"]
@@ -262,6 +263,16 @@ def test_a_test_is_named_after_what_tells_it_from_others() -> None:
         *("Loop bodies: acc * (-x)-vjp", "Loop bodies: acc * (-x)-jvp", "Sign flips: acc * (-x)-vjp"),
         *("Sign flips: acc * (-x)-jvp", "Second order: acc * x-second order"),
     ]
+
+
+@pytest.mark.parametrize("suite", ["complex", "tensor"])
+def test_the_ops_of_a_suite_are_those_of_its_rows(suite: str) -> None:
+    """They are known without making the rows, and the rows of one op are made without the others."""
+    grid = GRIDS[suite]
+    rows = list(grid.rows())
+    assert grid.ops() == list(dict.fromkeys(row.op for row in rows))
+    for op in grid.ops()[::7]:
+        assert [row.use for row in grid.about([op])] == [row.use for row in rows if row.op == op]
 
 
 def test_a_mark_without_the_fixture_and_options_that_make_no_sense(session: pytest.Pytester) -> None:
