@@ -19,7 +19,7 @@ from gradfuzz import engine
 from gradfuzz.engine.value import Operand, apply
 from gradfuzz.testing.compositions import as_kind, recorded
 
-__all__ = ["digamma", "erf", "erfc", "floor", "inside", "lgamma", "truncated"]
+__all__ = ["digamma", "erf", "erfc", "floor", "inside", "lgamma", "pi", "truncated"]
 
 _REACH = 7.0
 """How far from 0 erf is computed; it differs from 1 by less than 1e-22 there."""
@@ -40,7 +40,7 @@ def erf(x: Operand) -> Any:
     x = inside(apply("less_equal", engine.abs(x), _REACH), x)
     nodes, weights = (_in_pieces(numbers) for numbers in zip(*_quadrature(), strict=True))
     scaled = engine.reshape(x, (*np.shape(x), 1)) * nodes
-    return 2.0 * x * engine.sum(weights * engine.exp(-(scaled * scaled)), axis=-1) / engine.sqrt(_pi())
+    return 2.0 * x * engine.sum(weights * engine.exp(-(scaled * scaled)), axis=-1) / engine.sqrt(pi())
 
 
 @functools.cache
@@ -79,7 +79,7 @@ def _in_pieces(numbers: Sequence[Decimal]) -> Any:
     return sum(pieces[1:], pieces[0])
 
 
-def _pi() -> Any:
+def pi() -> Any:
     """pi, which no format holds: four times the angle of 1 + i."""
     return 4.0 * engine.imag(engine.log(engine.complex(recorded(1.0), 1.0)))
 
@@ -112,7 +112,7 @@ def lgamma(x: Operand) -> Any:
     """The logarithm of the gamma function of x > 0, by Stirling's series (Abramowitz and Stegun 6.1.41) at x + 20."""
     z, before = _shifted(x)
     rest = _series(z, [b / (2 * k * (2 * k - 1)) for k, b in enumerate(_bernoulli(12), 1)]) / z
-    result = (z - 0.5) * engine.log(z) - z + engine.log(2.0 * _pi()) / 2.0 + rest
+    result = (z - 0.5) * engine.log(z) - z + engine.log(2.0 * pi()) / 2.0 + rest
     for factor in before:
         result = result - engine.log(factor)
     return result

@@ -13,6 +13,7 @@ from gradfuzz import engine
 from gradfuzz.engine.value import Operand, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.testing.compositions import as_kind, ascending, at_positions, convolution, kind_of, recorded
+from gradfuzz.testing.special import pi
 from gradfuzz.testing.trace_jax_indexing import padded, taken
 
 __all__ = ["ARRAYS", "REPLAYED"]
@@ -138,35 +139,40 @@ def _greatest(equation: Any, x: Operand) -> list[Any]:
     return [taken(part, np.arange(equation.params["k"]), axis) for part in ascending(x, axis, descending=True)]
 
 
-def _plain_windows(equation: Any) -> None:
+def _window_sum(equation: Any, x: Operand) -> Any:
     p = equation.params
     if any(d != 1 for d in (*p["base_dilation"], *p["window_dilation"])):
-        raise UntraceableError(f"JAX's {equation.primitive.name} with dilation")
-
-
-def _window_sum(equation: Any, x: Operand) -> Any:
-    _plain_windows(equation)
-    p = equation.params
+        raise UntraceableError("JAX's reduce_window_sum with dilation")
     return engine.window_sum(
         x, tuple(p["window_dimensions"]), strides=tuple(p["window_strides"]), padding=tuple(map(tuple, p["padding"]))
     )
 
 
 def _window_extreme(op: str) -> Rule:
-    """The extremes of windows, each of which is taken out of the array. Windows that reach over its edge cannot be said."""
+    """The extremes of windows, each of which is taken out of the array: those of equally many entries together."""
 
     def rule(equation: Any, x: Operand) -> Any:
-        _plain_windows(equation)
         p = equation.params
-        if any(map(any, p["padding"])):
-            raise UntraceableError(f"JAX's {equation.primitive.name} with padding")
-        places = np.lib.stride_tricks.sliding_window_view(
-            np.arange(math.prod(np.shape(x))).reshape(np.shape(x)), p["window_dimensions"]
-        )
-        places = places[tuple(slice(None, None, s) for s in p["window_strides"])]
-        rank = len(np.shape(x))
-        windows = at_positions(x, places)
-        return apply(op, windows, axis=tuple(range(rank, 2 * rank)), keepdims=False)
+        if any(d != 1 for d in p["base_dilation"]):
+            raise UntraceableError(f"JAX's {equation.primitive.name} with dilation")
+        places = np.pad(np.arange(math.prod(np.shape(x))).reshape(np.shape(x)), p["padding"], constant_values=-1)
+        spans = [(n - 1) * d + 1 for n, d in zip(p["window_dimensions"], p["window_dilation"], strict=True)]
+        places = np.lib.stride_tricks.sliding_window_view(places, spans)
+        places = places[
+            (*(slice(None, None, s) for s in p["window_strides"]), *(slice(None, None, d) for d in p["window_dilation"]))
+        ]
+        rows = places.reshape(math.prod(equation.outvars[0].aval.shape), -1)
+        counts = (rows >= 0).sum(axis=1)
+        found, order = [], []
+        for count in np.unique(counts):
+            chosen = np.flatnonzero(counts == count)
+            inside = np.array([row[row >= 0] for row in rows[chosen]])
+            found.append(apply(op, at_positions(x, inside), axis=(1,), keepdims=False))
+            order.append(chosen)
+        joined = engine.concat(found, axis=0) if len(found) > 1 else found[0]
+        if len(found) > 1:
+            joined = at_positions(joined, np.argsort(np.concatenate(order)))
+        return engine.reshape(joined, tuple(equation.outvars[0].aval.shape))
 
     return rule
 
@@ -236,5 +242,31 @@ def _convolved(equation: Any, x: Operand, kernel: Operand) -> Any:
     return engine.permute_dims(result, tuple(int(k) for k in np.argsort(numbers.out_spec)))
 
 
-ARRAYS: dict[str, Rule] = {**_SHAPES, **_REDUCTIONS, "dot_general": _product, "conv_general_dilated": _convolved}
+def _fourier(equation: Any, x: Operand) -> Any:
+    """Discrete Fourier transforms over the last axes, as products with the matrices of their roots of unity."""
+    kind, lengths = int(equation.params["fft_type"]), equation.params["fft_lengths"]
+    if len(lengths) > 1 and kind > 1:
+        raise UntraceableError("JAX's fft of real numbers over several axes")
+    rank = len(np.shape(x))
+    for axis, n in zip(range(rank - len(lengths), rank), lengths, strict=True):
+        last = (*(a for a in range(rank) if a != axis), axis)
+        x = engine.permute_dims(_transformed(engine.permute_dims(x, last), int(n), kind), tuple(np.argsort(last).tolist()))
+    return x
+
+
+def _transformed(x: Operand, n: int, kind: int) -> Any:
+    """One transform over the last axis: forward (0), back (1), of real numbers (2), back to real numbers (3)."""
+    half = n // 2 + 1
+    rows, columns = (half, n) if kind == 3 else (n, half) if kind == 2 else (n, n)
+    turns = np.outer(np.arange(rows), np.arange(columns)) % n
+    angles = 2.0 * pi() * recorded(turns.astype(float)) / float(n)
+    roots = engine.complex(engine.cos(angles), engine.sin(angles) if kind in (1, 3) else -engine.sin(angles))
+    if kind == 3:
+        weights = np.array([1.0 if k == 0 or 2 * k == n else 2.0 for k in range(half)])
+        return engine.real(engine.matmul(x * recorded(weights), roots)) / float(n)
+    result = engine.matmul(engine.complex(x, 0.0) if kind == 2 else x, roots)
+    return result / float(n) if kind == 1 else result
+
+
+ARRAYS: dict[str, Rule] = {**_SHAPES, **_REDUCTIONS, "dot_general": _product, "conv_general_dilated": _convolved, "fft": _fourier}
 """Primitives by name."""

@@ -7,6 +7,7 @@ where JAX promises nothing leaves the domain of an op: then nothing is said abou
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -249,15 +250,28 @@ def _in_order(found: Operand, places: _Places, axis: int, count: int) -> Any:
 
 
 def _written(
-    x: Operand, places: Operand, updates: Operand, combine: Callable[[Any, Any], Any], *, unique: bool, drop: Operand = None
+    x: Operand,
+    places: Operand,
+    updates: Operand,
+    combine: Callable[[Any, Any], Any],
+    *,
+    unique: bool,
+    drop: Operand = None,
+    repeats: bool = False,
 ) -> Any:
     """`x` with combine(old, update) at `places`, ints that count its entries in row-major order.
 
-    No place may be named twice: where that shows only when the program runs, nothing is said about the gradient then.
+    No place may be named twice, but for one that is constant where an update after the other `repeats`: where that shows only when the program runs, nothing is said about the gradient then.
     """
     size = math.prod(np.shape(x))
     if not isinstance(places, Value) and drop is None:
-        return replaced_at(x, places, combine(at_positions(x, places), updates))
+        turns = _turns(places) if repeats else []
+        if len(turns) <= 1:
+            return replaced_at(x, places, combine(at_positions(x, places), updates))
+        for turn in turns:
+            here = np.ravel(places)[turn]
+            x = replaced_at(x, here, combine(at_positions(x, here), at_positions(updates, turn)))
+        return x
     if kind_of(x) not in ("float", "complex"):
         raise UntraceableError("JAX's scatter of ints or bools at indices that are not constant")
     ones = (
@@ -274,7 +288,19 @@ def _written(
     return engine.reshape(result, np.shape(x))
 
 
-def _scatter(combine: Callable[[Any, Any], Any], *, adds: bool = False) -> Rule:
+def _turns(places: Any) -> list[list[int]]:
+    """Which of some places come first, which second and so on of those that are equal."""
+    turns: list[list[int]] = []
+    seen: Counter[int] = Counter()
+    for k, place in enumerate(np.ravel(places).tolist()):
+        if seen[place] == len(turns):
+            turns.append([])
+        turns[seen[place]].append(k)
+        seen[place] += 1
+    return turns
+
+
+def _scatter(combine: Callable[[Any, Any], Any], *, adds: bool = False, repeats: bool = False) -> Rule:
     def rule(equation: Any, x: Operand, indices: Operand, updates: Operand) -> Any:
         p, numbers = equation.params, equation.params["dimension_numbers"]
         if equation.primitive.name == "scatter" and p["update_jaxpr"] is not None:
@@ -310,7 +336,8 @@ def _scatter(combine: Callable[[Any, Any], Any], *, adds: bool = False) -> Rule:
         if adds:
             kept = updates if verdict is None else engine.where(verdict, updates, 0 if kind_of(x) == "int" else 0.0)
             return engine.reshape(apply("scatter_add", flat(x), flat(flat_places), flat(kept), axis=0), shape)
-        return _written(x, flat_places, updates, combine, unique=bool(p["unique_indices"]), drop=verdict)
+        unique = bool(p["unique_indices"])
+        return _written(x, flat_places, updates, combine, unique=unique, drop=verdict, repeats=repeats)
 
     return rule
 
@@ -331,14 +358,14 @@ INDEXING: dict[str, Rule] = {
     "pad": lambda equation, x, filling: padded(x, filling, equation.params["padding_config"]),
     "scatter": _scatter(lambda old, new: new),
     "scatter-add": _scatter(lambda old, new: old + new, adds=True),
-    "scatter-sub": _scatter(lambda old, new: old - new),
-    "scatter-max": _scatter(engine.maximum),
-    "scatter-min": _scatter(engine.minimum),
-    "scatter-mul": _scatter(lambda old, new: old * new),
+    "scatter-sub": _scatter(lambda old, new: old - new, repeats=True),
+    "scatter-max": _scatter(engine.maximum, repeats=True),
+    "scatter-min": _scatter(engine.minimum, repeats=True),
+    "scatter-mul": _scatter(lambda old, new: old * new, repeats=True),
     "scatter_add": _scatter(lambda old, new: old + new, adds=True),
-    "scatter_max": _scatter(engine.maximum),
-    "scatter_min": _scatter(engine.minimum),
-    "scatter_mul": _scatter(lambda old, new: old * new),
+    "scatter_max": _scatter(engine.maximum, repeats=True),
+    "scatter_min": _scatter(engine.minimum, repeats=True),
+    "scatter_mul": _scatter(lambda old, new: old * new, repeats=True),
     "slice": _sliced,
 }
 """Primitives by name."""

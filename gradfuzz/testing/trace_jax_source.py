@@ -7,6 +7,10 @@ from typing import Any
 __all__ = ["caller_of", "source_of"]
 
 
+_MACHINERY = ("/core.py", "/interpreters/partial_eval.py", "/source_info_util.py", "/traceback_util.py", "/tree_util.py")
+"""Files through which every equation passes."""
+
+
 def source_of(closed: Any) -> tuple[str, str]:
     """The name of the function that a jaxpr was made of, and its file as a path inside of JAX; empty where it is not known, or not JAX's."""
     info = getattr(getattr(closed, "jaxpr", closed), "debug_info", None)
@@ -15,14 +19,17 @@ def source_of(closed: Any) -> tuple[str, str]:
 
 
 def caller_of(equation: Any) -> tuple[str, str]:
-    """The function of JAX that made an equation by calling one of `jax.lax`, and its file; empty where a function of somebody else did."""
+    """The function of JAX that made an equation by calling one of `jax.lax`, or by itself, and its file; empty where a function of somebody else did."""
     trace = getattr(equation.source_info, "traceback", None)
     frames = list(trace.frames) if trace is not None else []
     names = [f.function_name for f in frames]
-    if equation.primitive.name not in names:
-        return "", ""
-    frame = frames[names.index(equation.primitive.name) + 1 :][:1]
-    return (frame[0].function_name, _inside(frame[0].file_name)) if frame else ("", "")
+    if equation.primitive.name in names:
+        frames = frames[names.index(equation.primitive.name) + 1 :]
+    for frame in frames:
+        file = _inside(frame.file_name)
+        if file not in _MACHINERY:
+            return frame.function_name, file
+    return "", ""
 
 
 def _inside(path: str) -> str:

@@ -252,6 +252,11 @@ ROWS: list[Row] = [
     ("replaced", lambda x, i: (x.at[i, 1].set(x[0, :2]) ** 2).at[:, i].set(0.5), (M, lambda seed: np.array([2, 0]))),
     ("a window", lambda x, i: lax.dynamic_slice(x, (i, 1), (2, 2)) ** 2, (M, lambda seed: np.array(1))),
     ("a window put", lambda x, i: lax.dynamic_update_slice(x, x[:2, :2] ** 2, (i, i)), (M, lambda seed: np.array(1))),
+    (
+        "extreme segments",
+        lambda x: jax.ops.segment_max(x, jnp.array([0, 1, 0, 2]), 3) * jax.ops.segment_min(x, jnp.array([0, 1, 1, 2]), 3),
+        (X,),
+    ),
     ("segments", lambda x: jax.ops.segment_sum(x, jnp.array([0, 1, 0, 2]), num_segments=3), (X,)),
     ("interpolated", lambda x, y: jnp.interp(x, jnp.array([0.0, 0.55, 1.0, 2.0]), y), (at(3), X)),
     # products
@@ -280,6 +285,25 @@ ROWS: list[Row] = [
             + lax.reduce_window(x, -jnp.inf, lax.max, (2, 3), (1, 1), "VALID").sum()
         ),
         (M,),
+    ),
+    (
+        "padded pools",
+        lambda x: (
+            lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 2), "SAME")
+            + lax.reduce_window(x, jnp.inf, lax.min, (2, 2), (1, 2), "SAME")
+        ),
+        (M,),
+    ),
+    (
+        "spectra",
+        lambda x: jnp.abs(jnp.fft.fft(x)) ** 2 + jnp.abs(jnp.fft.rfft(x)[1]) + jnp.fft.irfft(jnp.fft.rfft(x) * (1 + 1j)),
+        (at(6),),
+    ),
+    ("spectra over two axes", lambda x: jnp.abs(jnp.fft.ifft2(jnp.fft.fft2(x) * x)), (M,)),
+    (
+        "batched branches",
+        jax.vmap(lambda x, i: lax.switch(i, [jnp.sin, jnp.cos, jnp.exp], x)),
+        (at(3), lambda seed: np.array([2, 0, 1])),
     ),
     ("attention", attention, (at((3, 2)), at((4, 2)), at((4, 2), salt=1))),
     ("layer norm", layer_norm, (M, X)),
