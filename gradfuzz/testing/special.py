@@ -16,10 +16,11 @@ import numpy as np
 import scipy.special
 
 from gradfuzz import engine
-from gradfuzz.engine.value import Operand, apply
+from gradfuzz.engine.value import ACTIVE, Operand, Value, apply
+from gradfuzz.programs.graph import Equation
 from gradfuzz.testing.compositions import as_kind, recorded
 
-__all__ = ["digamma", "erf", "erfc", "floor", "inside", "lgamma", "pi", "truncated"]
+__all__ = ["ceil", "digamma", "erf", "erfc", "floor", "inside", "lgamma", "pi", "truncated"]
 
 _REACH = 7.0
 """How far from 0 erf is computed; it differs from 1 by less than 1e-22 there."""
@@ -150,6 +151,28 @@ def floor(x: Operand, bits: int) -> Any:
     return as_kind(_whole(x, bits), "float")
 
 
+def ceil(x: Operand, bits: int) -> Any:
+    """The least whole number that is no less than x, as a float."""
+    return as_kind(-_whole(-x, bits), "float")
+
+
 def truncated(x: Operand, bits: int) -> Any:
-    """x rounded towards 0, as an int."""
-    return engine.where(apply("less", x, 0.0), -_whole(-x, bits), _whole(x, bits))
+    """x rounded towards 0, as an int. A float that was an int is that int: no comparison could tell it from one that is just less."""
+    before = _int_of(x)
+    return engine.where(apply("less", x, 0.0), -_whole(-x, bits), _whole(x, bits)) if before is None else before
+
+
+def _int_of(x: Operand) -> Value | None:
+    """The int that was converted to the float `x`; None where it is computed otherwise."""
+    if not isinstance(x, Value):
+        return None
+    for level, builder in enumerate(ACTIVE.get(), 1):
+        for node in builder.nodes:
+            if (
+                isinstance(node, Equation)
+                and node.output is x.atom
+                and node.op == "astype"
+                and node.inputs[0].type.dtype == "int"
+            ):
+                return Value(builder, node.inputs[0], level)
+    return None

@@ -17,7 +17,7 @@ from gradfuzz.engine.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.types import DType
 from gradfuzz.testing.compositions import as_kind, elementwise, engine_compare, kind_of, power
-from gradfuzz.testing.special import digamma, erf, erfc, floor, inside, lgamma, truncated
+from gradfuzz.testing.special import ceil, digamma, erf, erfc, floor, inside, lgamma, truncated
 
 __all__ = ["OPS"]
 
@@ -236,7 +236,7 @@ OPS: dict[str, Rule] = {
     "add": _op("add"),
     "add_any": _op("add"),
     "and": _logic("logical_and"),
-    "ceil": lambda equation, x: -floor(-x, _bits(equation)),
+    "ceil": lambda equation, x: ceil(x, _bits(equation)),
     "clamp": _clamp,
     "convert_element_type": _convert,
     "copy": _same,

@@ -192,6 +192,7 @@ ROWS: list[Row] = [
         (signed(4),),
     ),
     ("folded", lambda x: (x % 0.4) * (x - jnp.floor(x)) + (x // 0.3) * x, (signed(4),)),
+    ("a table of whole parts", lambda x, t: t[jnp.floor(2 * x).astype(int) + jnp.ceil(x).astype(int)] * x, (at(3), at(6))),
     ("a table", lambda x, t: t[(3 * x).astype(int)] * (3 * x - (3 * x).astype(int)), (at(3, high=0.9), at(5))),
     ("sinc", lambda x: jnp.sinc(x), (signed(4),)),
     ("complex inside", lambda x, y: jnp.abs(jnp.exp(1j * x) * (x + 1j * y)) ** 2 + jnp.angle(x + 1j * y), (X, at(4, salt=4))),
