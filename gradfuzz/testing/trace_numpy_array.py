@@ -19,6 +19,7 @@ from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.precision import format_of, is_float
 from gradfuzz.programs.types import DType
 from gradfuzz.testing.compositions import as_kind, at_positions, check_room, common_kind, kind_of, recorded, replaced_at
+from gradfuzz.testing.tracing import bounded
 
 __all__ = ["Recorder", "Trace", "kind_of_dtype"]
 
@@ -76,9 +77,9 @@ class Trace:
             kind_of_dtype(x.dtype)
         elif not isinstance(x, _PYTHON_NUMBERS):
             raise self.refuse(f"{type(x).__name__} {x!r:.60} as a number")
-        if not np.all(np.isfinite(x)):
-            raise self.refuse("a constant that is infinite or NaN, with which nothing can be computed exactly")
-        return x
+        if np.any(np.isnan(x)):
+            raise self.refuse("a constant is NaN, with which nothing can be computed exactly")
+        return bounded(x)
 
     def numpy_dtype(self, x: Any) -> Any:
         """The dtype of an operand as NumPy promotes it: a number of Python has only a type."""

@@ -33,7 +33,7 @@ from gradfuzz.testing import compositions
 from gradfuzz.testing.compositions import check_room, kind_of, too_long
 from gradfuzz.testing.trace_torch_moves import SHAPE_ONLY
 from gradfuzz.testing.trace_torch_ops import HANDLERS
-from gradfuzz.testing.trace_torch_values import UNSAID, Out, operand
+from gradfuzz.testing.trace_torch_values import UNSAID, Out, array_of, operand
 from gradfuzz.testing.tracing import confirm, finished, float_dtype, inputs_of
 
 __all__ = ["traced"]
@@ -92,7 +92,10 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
         run.__name__ = getattr(f, "__name__", "f")
         program = finished(run, *inputs_of(f, arrays), arrays)
         with torch.enable_grad():
-            outputs = [_array(leaf) for leaf in pytree.tree_leaves(f(*map(_tensor, arrays)))]
+            outputs = [
+                array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf
+                for leaf in pytree.tree_leaves(f(*map(_tensor, arrays)))
+            ]
     confirm(program, arrays, outputs, float_dtype(arrays))
     return program
 
@@ -379,17 +382,11 @@ def _is_getitem(node: Node) -> bool:
     return getattr(node.target, "__name__", "") == "getitem"
 
 
-def _array(value: Any) -> Any:
-    return operand(value) if isinstance(value, torch.Tensor) else value
-
-
 def _result(value: Any) -> Any:
     """What `f` returned, as an output of a program."""
     if value is None:
         raise UntraceableError("the function returns a None; return tensors")
-    value = _array(value)
-    if value is UNSAID:
-        raise UntraceableError("the function returns a result of an op of which gradfuzz has only the others")
+    value = operand(value)
     if isinstance(value, Value) and value.type.is_complex:
         raise UntraceableError("the function returns complex numbers; return their real and imaginary parts")
     if not isinstance(value, (Value, np.ndarray, np.generic, bool, int, float)):

@@ -30,10 +30,10 @@ def moved(out: Out, x: Any, *args: Any, **options: Any) -> Any:
     if any(isinstance(leaf, Value) for leaf in (*args, *options.values())):
         raise UntraceableError("its indices depend on the arguments in a form that gradfuzz does not have")
     x = operand(x)
-    places = out.op(positions(np.shape(x)), *args, **options)
+    places = out.op(positions(np.shape(x)).double(), *args, **options)  # some ops have no kernel for ints
     if isinstance(places, (tuple, list)):
-        return tuple(at_positions(x, p.numpy()) for p in places)
-    return at_positions(x, places.numpy())
+        return tuple(at_positions(x, p.long().numpy()) for p in places)
+    return at_positions(x, places.long().numpy())
 
 
 def _same(out: Out, x: Any, *args: Any, **options: Any) -> Any:

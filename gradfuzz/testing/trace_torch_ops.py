@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from gradfuzz import engine
-from gradfuzz.engine.value import Value, apply
+from gradfuzz.engine.value import apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.testing import special, trace_torch_indexing, trace_torch_linalg, trace_torch_moves, trace_torch_reductions
 from gradfuzz.testing.compositions import (
@@ -36,10 +36,12 @@ Axes = Sequence[int] | int | None
 
 
 def _arithmetic(op: str) -> Handler:
-    """An op whose operands are converted to the dtype of the result."""
+    """An op whose operands are converted to the dtype of the result; the product of bools is that both hold."""
 
     def handler(out: Out, *operands: Any, **options: Any) -> Any:
-        return apply(op, *(as_kind(operand(o), out.kind) for o in operands))
+        return apply(
+            "logical_and" if op == "multiply" and out.kind == "bool" else op, *(as_kind(operand(o), out.kind) for o in operands)
+        )
 
     return handler
 
@@ -117,15 +119,12 @@ def _pow(out: Out, x: Any, y: Any) -> Any:
 
 
 def _where(out: Out, condition: Any, x: Any, y: Any) -> Any:
-    """Where one condition chooses a constant that is NaN, that side is a branch, which is computed only where it is taken."""
-    if not out.shape and isinstance(condition, Value) and (_is_undefined(x) or _is_undefined(y)):
-        return engine.cond(condition, lambda: _defined(x), lambda: _defined(y))
-    return engine.where(operand(condition), as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
-
-
-def _defined(x: Any) -> Any:
-    """What is computed where a side is taken; that which is NaN is out of the domain there."""
-    return engine.log(recorded(-1.0)) if _is_undefined(x) else recorded(as_kind(operand(x), "float"))
+    """A side that is NaN is outside of every domain: the other one is what is computed, where it is chosen everywhere."""
+    chosen = as_kind(operand(condition), "bool")
+    for side, other, wanted in ((x, y, engine_compare("equal", chosen, False)), (y, x, chosen)):
+        if _is_undefined(side):
+            return special.inside(wanted, engine.broadcast_to(recorded(as_kind(operand(other), out.kind)), out.shape))
+    return engine.where(chosen, as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
 
 
 def _is_undefined(x: Any) -> bool:

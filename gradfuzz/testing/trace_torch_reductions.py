@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from gradfuzz import engine
 from gradfuzz.engine.value import apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.compositions import as_kind, ascending, convolution, norm, variance
+from gradfuzz.testing.compositions import as_kind, ascending, at_positions, convolution, norm, variance
 from gradfuzz.testing.trace_torch_values import UNSAID, Handler, Out, operand
 
 __all__ = ["HANDLERS", "times"]
@@ -208,7 +209,53 @@ def _convolution(
     )
 
 
+def _pairs(sizes: Sequence[int], count: int) -> tuple[int, ...]:
+    return tuple(sizes) if len(sizes) == count else tuple(sizes) * count
+
+
+def _average_pool(
+    out: Out,
+    x: Any,
+    window: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    x = operand(x)
+    count = 1 if out.op is torch.ops.aten.avg_pool1d.default else 2
+    sizes, before = _pairs(window, count), (1,) * (np.ndim(x) - count)
+    if ceil_mode or (any(padding) and not count_include_pad):
+        raise UntraceableError("an average over windows of different sizes")
+    pads = tuple((n, n) for n in (*(0 for _ in before), *_pairs(padding, count)))
+    total = engine.window_sum(x, (*before, *sizes), strides=(*before, *_pairs(stride or window, count)), padding=pads)
+    return total / float(divisor_override or math.prod(sizes))
+
+
+def _max_pool(
+    out: Out,
+    x: Any,
+    window: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    """The greatest entry of each window, found among the entries at its places."""
+    x = operand(x)
+    if any(padding) or any(d != 1 for d in dilation) or ceil_mode:
+        raise UntraceableError("windows that are padded, dilated or cut off")
+    shape, sizes = np.shape(x), _pairs(window, 2)
+    places = np.lib.stride_tricks.sliding_window_view(np.arange(math.prod(shape)).reshape(shape), sizes, axis=(-2, -1))
+    first, second = _pairs(stride or window, 2)
+    return engine.amax(at_positions(x, places[..., ::first, ::second, :, :]), axis=(-2, -1)), UNSAID
+
+
 HANDLERS: dict[str, Handler] = {
+    "avg_pool1d": _average_pool,
+    "avg_pool2d": _average_pool,
+    "max_pool2d_with_indices": _max_pool,
     "sum": _reduction("sum"),
     "mean": _reduction("mean"),
     "prod": _reduction("prod"),

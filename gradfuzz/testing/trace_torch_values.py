@@ -13,8 +13,9 @@ from gradfuzz.engine.value import Operand
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.types import DType
 from gradfuzz.testing.compositions import MOST_ENTRIES
+from gradfuzz.testing.tracing import bounded
 
-__all__ = ["UNSAID", "Handler", "Out", "finite", "operand"]
+__all__ = ["UNSAID", "Handler", "Out", "array_of", "operand"]
 
 Handler = Callable[..., Any]
 """(out, *arguments of the op) -> a value, or a tuple of them; UNSAID stands for a result that cannot be said, if nobody asks for it."""
@@ -44,8 +45,11 @@ def operand(x: Any) -> Operand:
     """An argument of an op as the engine takes it: a constant tensor as an array, its floats as float64."""
     if x is UNSAID:
         raise UntraceableError("it reads a result of an op of which gradfuzz has only the others")
-    if not isinstance(x, torch.Tensor):
-        return finite(x)
+    return bounded(array_of(x) if isinstance(x, torch.Tensor) else x)
+
+
+def array_of(x: torch.Tensor) -> Operand:
+    """A tensor as an array, its floats as float64."""
     if x.numel() > MOST_ENTRIES:
         raise UntraceableError(f"a constant of {x.numel():,} entries is too large for a program; the most is {MOST_ENTRIES:,}")
     x = x.detach().cpu().resolve_conj().resolve_neg()
@@ -55,13 +59,4 @@ def operand(x: Any) -> Operand:
         x = x.to(torch.complex128)
     elif x.dtype != torch.bool:
         x = x.long()
-    return finite(np.asarray(x.numpy())[()])
-
-
-def finite(x: Operand) -> Operand:
-    """`x`, which is no constant with infinite or undefined entries: with them no reference computes."""
-    if isinstance(x, (float, np.ndarray, np.generic)) and not np.all(np.isfinite(x)):
-        raise UntraceableError(
-            f"the constant {np.asarray(x).ravel()[~np.isfinite(np.asarray(x)).ravel()][0]}, with which nothing can be computed exactly"
-        )
-    return x
+    return np.asarray(x.numpy())[()]

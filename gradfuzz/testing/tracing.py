@@ -23,7 +23,7 @@ from gradfuzz.programs.syntax import Program
 from gradfuzz.programs.typecheck import RESERVED
 from gradfuzz.programs.types import Type
 
-__all__ = ["confirm", "finished", "float_dtype", "inputs_of", "need_symmetric", "precision_of", "significand_bits"]
+__all__ = ["bounded", "confirm", "finished", "float_dtype", "inputs_of", "need_symmetric", "precision_of", "significand_bits"]
 
 Array = np.ndarray[Any, Any]
 
@@ -90,6 +90,21 @@ def significand_bits() -> int:
     traced = _TRACED.get()
     assert traced is not None, "a function is being traced"
     return round(-math.log2(FORMATS[precision_of(float_dtype(traced[1]))].roundoff))
+
+
+def bounded(x: Operand) -> Operand:
+    """A constant with a number of the order of the largest float in place of what is infinite, as masks have it: its exponential is 0 all the same.
+
+    Where infinity itself would be the result, `confirm` sees the difference. `UntraceableError` for NaN, with which nothing is computed.
+    """
+    if not isinstance(x, (float, np.ndarray, np.generic)) or np.all(np.isfinite(x)):
+        return x
+    if np.any(np.isnan(x)):
+        raise UntraceableError("a constant is NaN, with which nothing can be computed exactly")
+    traced = _TRACED.get()
+    assert traced is not None, "a function is being traced"
+    most = FORMATS[precision_of(float_dtype(traced[1]))].largest / 4.0
+    return np.nan_to_num(x, posinf=most, neginf=-most)
 
 
 def need_symmetric(x: Operand, name: str) -> None:

@@ -258,6 +258,7 @@ OTHERS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "bounds": (lambda x: np.max(x, axis=0, initial=-np.inf) + np.min(x, initial=0.5) + np.trace(x[None], axis1=1, axis2=2), [M]),
     "whole numbers": (lambda x: np.floor(x * 5) * x + np.ceil(x * 3) + (x * 7) % 1.5 + np.trunc(-x * 4) * (x // 0.15), [V]),
     "error and gamma functions": (lambda x: scipy.special.erf(x) * scipy.special.gammaln(x + 0.3) + scipy.special.psi(x), [V]),
+    "masks": (lambda x: np.exp(np.where(MASK, x, -np.inf)) + np.maximum(x, -np.inf) + np.minimum(x, np.inf), [V]),
     "count": (lambda x: x / np.count_nonzero(x > 0.5) + np.any(x > 0.8) * x + np.all(x > 0.1), [V]),
     "select": (lambda x: np.select([x > 0.6, x > 0.4], [x * 2.0, x**2], default=1.0), [V]),
     "written in Python by NumPy": (lambda x, y: np.polyval(x, y) + np.vander(x[:2], 4)[0] + np.trapezoid(x, y), [V, V]),
@@ -420,7 +421,7 @@ UNTRACEABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "one of two views is written to": (through_two_views, "seen through another one"),
     "another shape is written to": (through_another_shape, "seen through another one"),
     "a diagonal is written to": (the_diagonal, "seen through another one"),
-    "an alias of what is written to": (aliased, "the constant nan|changes from call to call|infinite or NaN"),
+    "an alias of what is written to": (aliased, "does something that the trace does not see"),
     "rounding": (lambda x: np.rint(x) * x, "rint has no counterpart"),
     "a function that nobody has": (scipy.special.j0, "j0 has no counterpart"),
     "one triangle": (lambda x: np.linalg.cholesky(np.diag(x + 1.0) + 0.1 * np.outer(x, x**2)), "cholesky reads one triangle"),
@@ -433,7 +434,8 @@ UNTRACEABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "random numbers": (lambda x: x * np.random.default_rng().random(3), "changes from call to call"),
     "it raises": (lambda x: x.reshape(7), "cannot be called with arrays that record: ValueError"),
     "a method that no program has": (lambda x: x.tobytes(), "no attribute 'tobytes'"),
-    "an infinite constant": (lambda x: np.maximum(x, -np.inf), "infinite or NaN"),
+    "an infinite result": (lambda x: np.where([True, False, False], -np.inf, x), "does something that the trace does not see"),
+    "NaN": (lambda x: x * np.nan, "a constant is NaN"),
 }
 
 

@@ -141,11 +141,19 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "mish": (lambda x: F.mish(x - 0.5), [V]),
     "gelu tanh": (lambda x: F.gelu(x - 0.5, approximate="tanh"), [V]),
     "gelu": (lambda x: F.gelu(x - 0.5) + torch.erf(x) - torch.erfc(x), [V]),
-    "gamma": (lambda x: torch.lgamma(x + 0.3) + torch.digamma(x), [V]),
+    "gamma": (lambda x: torch.lgamma(x + 0.3) * x + torch.digamma(torch.tensor(0.25)), [V]),
     "whole numbers": (
         lambda x: torch.floor(x * 5) * x + torch.ceil(x * 3) + (x * 7) % 1.5 + torch.trunc(-x * 4) * torch.frac(x * 3),
         [V],
     ),
+    "masks": (lambda x: torch.softmax((x @ x.T).masked_fill(torch.ones(3, 3).triu(1).bool(), -torch.inf), -1) @ x, [M]),
+    "causal": (lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True), [(1, 1, 3, 2)]),
+    "undefined elsewhere": (lambda x: torch.xlogy(x, x) + torch.nan_to_num(x) + torch.where(torch.isfinite(x), x, 0.0), [V]),
+    "pooling": (
+        lambda x: F.max_pool2d(x, 2, stride=1)[..., :2, :2] * F.avg_pool2d(x, 2) + F.adaptive_avg_pool2d(x, 1),
+        [(1, 2, 4, 4)],
+    ),
+    "patches": (lambda x: F.unfold(x, 2).prod(1) + F.interpolate(x, scale_factor=2).sum(), [(1, 1, 3, 3)]),
     "hardtanh": (lambda x: F.hardtanh(x * 3 - 1.6) + F.relu6(x * 2), [V]),
     "logit": (torch.logit, [V]),
     "hypot": (torch.hypot, [V, V]),
@@ -389,11 +397,12 @@ UNTRACEABLE: dict[str, tuple[Callable[..., Any], str, bool]] = {
     "no result": (lambda x: None, "returns a None", False),
     "another result each time": (counting(), "changes from call to call", False),
     "it raises": (lambda x: x.reshape(7), "torch cannot trace the function", False),
-    "an infinite constant": (
-        lambda x: torch.softmax(x.masked_fill(torch.tensor([True, False, False]), -torch.inf), 0),
-        "-inf",
+    "an infinite result": (
+        lambda x: x.masked_fill(torch.tensor([True, False, False]), -torch.inf),
+        "does something that the trace does not see",
         False,
     ),
+    "NaN": (lambda x: x * torch.nan, "a constant is NaN", False),
 }
 
 
