@@ -38,8 +38,9 @@ from gradfuzz.testing.units import in_units
 
 __all__ = ["FACTORS", "Asked", "Inquiry", "combinations"]
 
-FACTORS = (0.75, 1.25, -1.0)
-"""What all inputs are multiplied by to look around a point: a structure such as symmetry stays."""
+FACTORS = (0.75, 1.25)
+"""What all inputs are multiplied by to look around a point: a structure such as symmetry stays, and so do signs. A loop that ends by its values may never
+end where these are others."""
 
 _SECOND_OPINION = (Reason.DOMAIN, Reason.KINK, Reason.REFERENCES, Reason.TRIP_LIMIT, Reason.RANGE)
 """Where the program cannot be judged and the function may be all the same."""
