@@ -22,6 +22,7 @@ from gradfuzz.programs.pairs import in_pairs
 from gradfuzz.programs.syntax import Program
 from gradfuzz.testing.attached import Exact, reference_of
 from gradfuzz.testing.framework import FrameworkName, first_line
+from gradfuzz.testing.leading import lead
 from gradfuzz.testing.lines import MANY, along_lines
 from gradfuzz.testing.measured import InconclusiveError, InconclusiveWarning, Measured, Method, Nearby
 from gradfuzz.testing.measuring import FACTORS, Asked, Inquiry, combinations
@@ -70,6 +71,8 @@ def check_gradient(
 
     `reference` is the exact function, or `gradfuzz.reference(gradient=...)`; without one the truth is worked out (see `measure_gradient`).
 
+    In a test of Hypothesis's the error in units of what is allowed is its target: later examples are like the worst ones so far.
+
     Where nobody can tell, the gradient is not found wrong: an `InconclusiveWarning` says why, or with `strict` an `InconclusiveError`. What `f` itself
     raises is not caught. `UsageError` says that the question makes no sense, `UnsupportedError` that the function has no such derivative.
     """
@@ -86,6 +89,7 @@ def check_gradient(
         check_program(f, target, point, wrt=chosen, order=order, modes=modes, strict=strict)
         return
     measured, failure = _measured(f, args, wrt, order, modes, grad, reference, framework)
+    lead(measured.error_over_allowed)
     if failure is not None and not measured.modes:
         raise failure
     _say(measured, failure, strict)
@@ -136,7 +140,7 @@ def check_program(
         names = tuple(inputs_named(one, wrt)) if wrt is not None else tuple(p.name for p in one.params if p.type.is_float)
         jury = Jury(trip_limit=TRIP_LIMIT)
         unclear: Measured | None = None
-        answered = False
+        answered, largest = False, 0.0
         for steps in combinations(order, asked_modes):
             question = weighted_question(one, at, precision, steps)
             for name in names:
@@ -146,10 +150,13 @@ def check_program(
             for case in check_question(question, resolve(target, supervised=True), jury).cases:
                 answered = answered or case.verdict is not Verdict.UNSUPPORTED
                 measured = _of_program(case)
+                largest = max(largest, measured.error_over_allowed or 0.0)
                 if measured.wrong:
+                    lead(largest)
                     raise GradientMismatch(told(measured), measured)
                 if case.verdict is Verdict.INCONCLUSIVE:
                     unclear = unclear or measured
+        lead(largest)
         if not answered:
             raise UnsupportedError(f"{target} cannot be asked about this program in these modes: {case.message}")
         if unclear is not None:

@@ -47,7 +47,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "flint": ("oracles/",),
     "ml_dtypes": ("programs/precision",),
     "mpmath": ("oracles/",),
-    "hypothesis": ("strategies/", "hypothesis_plugin", "fuzzer/", "pytest_plugin/options"),
+    "hypothesis": ("strategies/", "hypothesis_plugin", "fuzzer/", "pytest_plugin/options", "testing/leading"),
     "jinja2": ("reports/",),
     "markupsafe": ("reports/",),
     "msgspec": ("fuzzer/", "oracles/foreign/"),
