@@ -44,10 +44,12 @@ from gradfuzz.strategies.algebra import (
     total,
 )
 from gradfuzz.strategies.dice import Dice, Draw, Table
-from gradfuzz.strategies.expression import Scope, comparison, operand, update
+from gradfuzz.strategies.expression import Scope, comparison, makes_scalar, operand, update
+from gradfuzz.strategies.op_set import ORDERS, chosen, offers
+from gradfuzz.strategies.patterns import REDUCTIONS, Pattern, check_carried
 from gradfuzz.strategies.validation import check_choices, check_int, check_types
 
-__all__ = ["TEMPORARIES", "Body", "BodyPlan", "Fresh", "Inner", "loop_bodies", "scalar_of"]
+__all__ = ["TEMPORARIES", "Body", "BodyPlan", "Fresh", "Inner", "loop_bodies", "scalar_from", "scalar_of"]
 
 Inner = Callable[[Scope], tuple[list[Stmt], str]]
 """Writes an inner loop where the scope is the given one: its statements, and the float scalar that is its result."""
@@ -123,12 +125,13 @@ class Body:
             body.append(Assign(name, self._rebuilt(dice, scope, first, base or first)))
             base = name
             scope = scope.having(name, t, first=True)
-        if self.plan.leave in ("continue", "break first"):
+        leaves = self._can_decide(dice, scope, first)
+        if leaves and self.plan.leave in ("continue", "break first"):
             body.append(self._exit(dice, scope, first))
         body += self._updates(dice, scope, fresh, base)
         for name in self.passed:
-            body.append(Assign(name, dice.weighted(_HANDED_ON)(Name(name))))
-        if self.plan.leave == "break last":
+            body.append(Assign(name, chosen(dice, _HANDED_ON)(Name(name))))
+        if leaves and self.plan.leave == "break last":
             body.append(self._exit(dice, scope, first))
         return body
 
@@ -150,7 +153,7 @@ class Body:
         return statements
 
     def _update(self, dice: Dice, scope: Scope, name: str, base: str, *, first: bool) -> Stmt:
-        if first and self.plan.branch:
+        if first and self.plan.branch and self._can_decide(dice, scope, name):
             yes = Assign(name, self._rebuilt(dice, scope, name, base))
             condition = self._decision(dice, scope, name)
             no = (Assign(name, self._rebuilt(dice, scope, name, base)),) if dice.chance(50) else ()
@@ -167,78 +170,81 @@ class Body:
             return self._scalar(dice, scope, name, base)
         if len(shape) == 1:
             return self._vector(dice, scope, base, shape[0])
-        if len(shape) == 2 and shape[0] == shape[1] and dice.chance(75):
+        if len(shape) == 2 and shape[0] == shape[1] and dice.has("matmul") and dice.chance(75):
             return self._matrix(dice, scope, base, shape)
         return update(dice, scope, Name(base), shape)
 
     def _scalar(self, dice: Dice, scope: Scope, name: str, base: str) -> Expr:
-        if base != name and dice.chance(40):
-            return dice.weighted(_TWICE)(Name(base), Name(name), operand(dice, scope.without(base)))
+        if base != name and offers(dice, _TWICE) and dice.chance(40):
+            return chosen(dice, _TWICE)(Name(base), Name(name), operand(dice, scope.without(base)))
         return update(dice, scope, Name(base), ())
 
     def _vector(self, dice: Dice, scope: Scope, base: str, length: int) -> Expr:
-        if scope.counter is not None and scope.limit is not None and scope.limit <= length and dice.chance(60):
+        sets = dice.has("index", "index_update")
+        if scope.counter is not None and scope.limit is not None and scope.limit <= length and sets and dice.chance(60):
             place = Name(scope.counter)
             return set_at(base, update(dice, scope, at(base, place), ()), place)
         choice = dice.below(10)
-        if choice < 5 and 1 < length <= 3:
+        if choice < 5 and 1 < length <= 3 and dice.has("index", "stack"):
             turn = dice.below(length)
             scalars = scope.without(base)
             return stack(*(update(dice, scalars, at(base, integer((k + turn) % length)), (), depth=1) for k in range(length)))
-        if choice < 6 and length:
+        if choice < 6 and length and sets:
             source, component = at(base, integer(dice.below(length))), integer(dice.below(length))
             return set_at(base, update(dice, scope, source, ()), component)
-        if choice < 8 and length > 1:
-            return update(dice, scope, self._moved(dice, base, length), (length,))
+        if choice < 8 and length > 1 and offers(dice, _MOVED):
+            return update(dice, scope, chosen(dice, _MOVED)(base, length), (length,))
         matrices = scope.names((length, length))
-        if matrices and choice < 9:
+        if matrices and choice < 9 and dice.has("matmul"):
             return call("matmul", Name(dice.pick(matrices)), Name(base))
         return update(dice, scope, Name(base), (length,))
-
-    def _moved(self, dice: Dice, base: str, length: int) -> Expr:
-        """A vector of the same length whose entries come from other places of `base`."""
-        how = dice.below(3)
-        if how == 0:
-            return call("concat", cut(base, 1, length), cut(base, 0, 1))
-        return call("flip", Name(base)) if how == 1 else call("cumulative_sum", Name(base))
 
     def _matrix(self, dice: Dice, scope: Scope, base: str, shape: tuple[int, ...]) -> Expr:
         others = [n for n in scope.names(shape) if n not in self.carries and n != base]
         a: Expr = Name(dice.pick(others)) if others else Name(base)
-        if dice.chance(25):
+        if dice.has("permute_dims") and dice.chance(25):
             a = call("permute_dims", a, axes=(1, 0))
         pair = (a, Name(base)) if dice.chance(50) else (Name(base), a)
         product = call("matmul", *pair)
-        if dice.chance(45):
+        if not offers(dice, _WITH_PRODUCT) or dice.chance(45):
             return product
-        joined: Callable[[Expr, Expr], Expr] = dice.pick((multiply, add, lambda m, p: divide(m, add(number(2.0), sine(p)))))
-        return joined(product, operand(dice, scope))
+        return chosen(dice, _WITH_PRODUCT)(product, operand(dice, scope))
+
+    def _can_decide(self, dice: Dice, scope: Scope, name: str) -> bool:
+        """Whether the ops compare the counter with anything, or the carry `name`."""
+        return (scope.counter is not None and offers(dice, _ON_COUNTER)) or self._can_compare(dice, name)
+
+    def _can_compare(self, dice: Dice, name: str) -> bool:
+        return bool(dice.having(ORDERS)) and makes_scalar(dice, self.carries[name])
 
     def _decision(self, dice: Dice, scope: Scope, name: str) -> Expr:
         """A bool scalar on a value, on the counter, or on both."""
-        on_counter = scope.counter is not None and dice.chance(40)
-        first = (
-            _on_counter(dice, scope.counter) if on_counter and scope.counter is not None else self._on_value(dice, scope, name)
-        )
-        if not dice.chance(12):
+        compares = self._can_compare(dice, name)
+        counter = scope.counter if offers(dice, _ON_COUNTER) else None
+        if counter is not None and (dice.chance(40) or not compares):
+            first = _on_counter(dice, counter)
+        else:
+            first = self._on_value(dice, scope, name)
+        if not compares or not offers(dice, _CONDITIONS) or not dice.chance(12):
             return first
         second = self._on_value(dice, scope, name)
-        return dice.pick((both(first, second), either(first, second), opposite(first)))
+        return chosen(dice, _CONDITIONS)(first, second)
 
     def _on_value(self, dice: Dice, scope: Scope, name: str) -> Expr:
         return comparison(dice, scope, scalar_of(dice, name, self.carries[name]), exclude=name)
 
     def _exit(self, dice: Dice, scope: Scope, name: str) -> Stmt:
         leave = self.plan.leave.split()[0]
-        if scope.counter is not None and dice.chance(45):
-            condition = _on_counter(dice, scope.counter)
+        counter = scope.counter if offers(dice, _ON_COUNTER) else None
+        if counter is not None and (dice.chance(45) or not self._can_compare(dice, name)):
+            condition = _on_counter(dice, counter)
         elif leave == "break":
-            condition = compare("greater", scalar_of(dice, name, self.carries[name]), dice.weighted(_STOPS))
+            condition = compare(dice.having(ORDERS)[0], scalar_of(dice, name, self.carries[name]), dice.weighted(_STOPS))
         else:
             condition = self._on_value(dice, scope, name)
         if leave == "break":
             return If(condition, (Break(),))
-        if self.carries[name] == FLOAT and dice.chance(40):
+        if self.carries[name] == FLOAT and dice.has("multiply") and dice.chance(40):
             return If(condition, (Assign(name, multiply(Name(name), number(0.5))), Continue()))
         return If(condition, (Continue(),))
 
@@ -256,15 +262,34 @@ _TWICE: Table[Callable[[Expr, Expr, Expr], Expr]] = Table(
     (1, lambda t, c, p: subtract(multiply(t, c), multiply(p, t))),
 )
 """From a temporary `t` that is used more than once, the carry `c` and another scalar."""
+_MOVED: Table[Callable[[str, int], Expr]] = Table(
+    (1, lambda name, length: call("concat", cut(name, 1, length), cut(name, 0, 1))),
+    (1, lambda name, length: call("flip", Name(name))),
+    (1, lambda name, length: call("cumulative_sum", Name(name))),
+)
+"""Vectors of the same length whose entries come from other places."""
+_WITH_PRODUCT: Table[Callable[[Expr, Expr], Expr]] = Table(
+    (1, multiply), (1, add), (1, lambda m, p: divide(m, add(number(2.0), sine(p))))
+)
+_CONDITIONS: Table[Callable[[Expr, Expr], Expr]] = Table((1, both), (1, either), (1, lambda first, second: opposite(first)))
 
 
 def scalar_of(dice: Dice, name: str, type_: Type) -> Expr:
     """A float scalar that says something about the carry `name`."""
     if not type_.shape:
-        return absolute(Name(name)) if dice.chance(20) else Name(name)
-    if type_.rank == 1 and type_.shape[0] and dice.chance(50):
+        return absolute(Name(name)) if dice.has("abs") and dice.chance(20) else Name(name)
+    if type_.rank == 1 and type_.shape[0] and dice.has("index") and dice.chance(50):
         return at(name, integer(0))
-    return total(Name(name))
+    return scalar_from(dice, name, type_)
+
+
+def scalar_from(dice: Dice, name: str, type_: Type) -> Expr:
+    """The sum of an array; without `sum` another scalar of it."""
+    if dice.has("sum"):
+        return total(Name(name))
+    if offers(dice, REDUCTIONS):
+        return chosen(dice, REDUCTIONS)(Name(name))
+    return at(name, *(integer(0) for _ in type_.sizes))
 
 
 _STOPS = Table((4, number(2.0)), (4, number(4.0)), (3, number(10.0)), (1, number(100.0)), (2, number(0.75)))
@@ -272,14 +297,19 @@ _STOPS = Table((4, number(2.0)), (4, number(4.0)), (3, number(10.0)), (1, number
 
 
 def _on_counter(dice: Dice, counter: str) -> Expr:
-    i = Name(counter)
-    choice = dice.below(6)
-    if choice == 0:
-        return compare("equal", remainder(i, integer(2)), integer(0))
-    if choice == 1:
-        return compare("not_equal", i, integer(1))
-    op = ("equal", "greater_equal", "less", "greater")[choice - 2]
-    return compare(op, i, integer(dice.below(3)))
+    """The counter compared with a small number."""
+    pattern = chosen(dice, _ON_COUNTER)
+    return pattern.build(Name(counter), *(integer(dice.below(3)) for _ in range(1, pattern.arity)))
+
+
+_ON_COUNTER: Table[Pattern] = Table(
+    (1, Pattern(1, lambda i: compare("equal", remainder(i, integer(2)), integer(0)))),
+    (1, Pattern(1, lambda i: compare("not_equal", i, integer(1)))),
+    (1, Pattern(2, lambda i, n: compare("equal", i, n))),
+    (1, Pattern(2, lambda i, n: compare("greater_equal", i, n))),
+    (1, Pattern(2, lambda i, n: compare("less", i, n))),
+    (1, Pattern(2, lambda i, n: compare("greater", i, n))),
+)
 
 
 # Strategies ------------------------------------------------------------------------------------------------------------
@@ -296,11 +326,12 @@ def loop_bodies(
     max_temporaries: int = 2,
     branches: bool = True,
     exits: tuple[str, ...] = (),
+    ops: tuple[str, ...] | None = None,
 ) -> Block:
     """Bodies that update each of `carries` (by default the scalar acc), reading `names` (by default the scalars x and y).
 
     `counter` is an int that the body may read, and is below `limit` where one is given, so that it may index arrays as long as
-    that. `exits` may hold "break" and "continue". Shrinks towards `acc = acc * x`.
+    that. `exits` may hold "break" and "continue". `ops`: those to use alone (None: all), as `loops` has them. Shrinks towards `acc = acc * x`.
     """
     carries = {"acc": FLOAT} if carries is None else carries
     names = {"x": FLOAT, "y": FLOAT} if names is None else names
@@ -318,7 +349,7 @@ def loop_bodies(
     check_int("max_temporaries", max_temporaries, 0)
     if exits != ():
         check_choices("exits", exits, ("break", "continue"))
-    dice = Dice(draw)
+    dice = Dice(draw, check_carried(ops))
     taken = (*carries, *names, *(() if counter is None else (counter,)))
     raw = frozenset(n for n, t in names.items() if t == FLOAT)
     plan = BodyPlan.drawn(dice, temporaries=TEMPORARIES.where(lambda n: n <= max_temporaries), branches=branches, exits=exits)

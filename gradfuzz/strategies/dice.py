@@ -44,12 +44,21 @@ class Table(Generic[T]):
 
 
 class Dice:
-    """Decisions by Hypothesis."""
+    """Decisions by Hypothesis. `ops`: those that are to be used alone (None: all)."""
 
-    __slots__ = ("_draw",)
+    __slots__ = ("_draw", "ops")
 
-    def __init__(self, draw: Draw) -> None:
+    def __init__(self, draw: Draw, ops: frozenset[str] | None = None) -> None:
         self._draw = draw
+        self.ops = ops
+
+    def has(self, *ops: str) -> bool:
+        """Whether each of `ops` may be used."""
+        return self.ops is None or self.ops.issuperset(ops)
+
+    def having(self, ops: Sequence[str]) -> list[str]:
+        """Those of `ops` that may be used."""
+        return [op for op in ops if self.has(op)]
 
     def below(self, n: int) -> int:
         """An integer in [0, n), without a draw where there is only one."""

@@ -7,6 +7,8 @@ from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program
 from gradfuzz.strategies.dice import Draw
+from gradfuzz.strategies.op_set import JOINS, SCALARS
+from gradfuzz.strategies.patterns import check_carried
 from gradfuzz.strategies.plan import FORMS, Form, Options
 from gradfuzz.strategies.validation import check_choices, check_int
 from gradfuzz.strategies.writer import Writer
@@ -31,6 +33,7 @@ def loops(
     exits: bool = True,
     run_time: bool = True,
     by_value: bool = True,
+    ops: tuple[str, ...] | None = None,
 ) -> Program:
     """Programs with at least one loop, well-typed, defined almost everywhere and sure to end.
 
@@ -38,6 +41,11 @@ def loops(
     most three, unless an outer counter says how many. `forms` are the forms of a loop to draw from. Switched off are: array values with
     `arrays=False`, trip counts that are an input with `run_time=False`, loops that stop by a float value with `by_value=False`; the last, and
     exits, need `min_trips=0`.
+
+    `ops`: those to use alone (None: all). No other op occurs, for whatever purpose, and what needs another is not drawn: `while` and `repeat` need
+    `add` and `less` for their counter, and stop by a value only with `logical_and`; branches and exits need a comparison, arrays one of `sum`,
+    `mean`, `prod` and `index`, an entry at a counter that may be past the end `remainder`. Libraries convert a counter that is read as a number, so
+    that needs `astype`. An op that only others could bring in is left out. Names and numbers, arrays of numbers too, need no op.
 
     Shrinks towards `acc = 1.0`, a `for` loop over `acc = acc * x`, and `return acc`.
     """
@@ -52,6 +60,15 @@ def loops(
         forms = tuple(f for f in forms if f != "repeat")
         if not forms:
             raise InvalidArgument(f"forms=('repeat',) with max_trips={max_trips!r}: a body-first loop takes at least one trip")
+    allowed = check_carried(ops)
+    if allowed is not None and not allowed.issuperset(("add", "less")):
+        if "for" not in forms:
+            raise InvalidArgument(
+                f"ops={ops!r} with forms={forms!r}: these loops need 'add' and 'less' for their counter; add both"
+            )
+        forms = ("for",)
+    if allowed is not None and not (allowed.intersection(JOINS) and allowed.intersection(SCALARS)):
+        arrays = False
     for what, value in (("max_params", max_params), ("max_loops", max_loops), ("max_outputs", max_outputs)):
         check_int(what, value, 1)
     options = Options(
@@ -65,6 +82,7 @@ def loops(
         branches=branches,
         exits=exits,
         run_time=run_time,
-        by_value=by_value,
+        by_value=by_value and (allowed is None or "logical_and" in allowed),
+        ops=allowed,
     )
     return Writer(draw, options).program()

@@ -60,6 +60,7 @@ class Options:
     exits: bool
     run_time: bool
     by_value: bool
+    ops: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,7 @@ class Plan:
         scalars = dice.weighted(_SCALARS)
         second, before, passed = dice.weighted(_SECOND), dice.weighted(_BEFORE), dice.chance(8)
         kind = kind if options.arrays or kind == "pair" else "scalar"
+        kind = kind if kind != "sequence" or dice.has("index") else "scalar"
         second = second if options.max_loops > 1 else "none"
         first_loop = LoopPlan.drawn(dice, options)
         second_loop = None if second == "none" else LoopPlan.drawn(dice, options)

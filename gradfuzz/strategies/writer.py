@@ -13,6 +13,7 @@ from gradfuzz.programs import (
     INT,
     ArrayConst,
     Assign,
+    Call,
     Const,
     Expr,
     For,
@@ -43,9 +44,11 @@ from gradfuzz.strategies.algebra import (
     subtract,
     total,
 )
-from gradfuzz.strategies.body import Body, Fresh, scalar_of
+from gradfuzz.strategies.body import Body, Fresh, scalar_from, scalar_of
 from gradfuzz.strategies.dice import Dice, Draw, Table
 from gradfuzz.strategies.expression import Scope, operand, reduced, update
+from gradfuzz.strategies.op_set import JOINS, chosen, offers
+from gradfuzz.strategies.patterns import REDUCTIONS
 from gradfuzz.strategies.plan import TRIPS, LoopPlan, Options, Plan
 
 __all__ = ["Writer"]
@@ -55,7 +58,7 @@ class Writer:
     """One program in the making."""
 
     def __init__(self, draw: Draw, options: Options) -> None:
-        self.dice = Dice(draw)
+        self.dice = Dice(draw, options.ops)
         self.options = options
         self.plan = Plan.drawn(self.dice, options)
         self.params: dict[str, Type] = {}
@@ -149,18 +152,21 @@ class Writer:
         dice = self.dice
         shape = type_.sizes
         constant = not dice.chance(40)
+        if not shape and not dice.having(JOINS):
+            return Name(dice.pick(scope.names(())))
         if not shape:
             if constant or not scope.names(()):
                 return dice.weighted(_STARTS)
             return Name(dice.pick(scope.names(()))) if dice.chance(50) else update(dice, scope, operand(dice, scope), (), depth=1)
         same = [n for n in scope.names(shape) if n in self.params]
-        if constant:
+        stacks = dice.has("stack") if len(shape) == 1 else dice.has("stack", "reshape")
+        if constant or not (same or stacks or dice.has("broadcast_to")):
             if len(shape) == 2:
                 return ArrayConst("float", shape, tuple(number(float(r == c)) for r in range(shape[0]) for c in range(shape[1])))
             return ArrayConst("float", shape, tuple(dice.weighted(_STARTS) for _ in range(shape[0])))
-        if same and dice.chance(70):
+        if same and (dice.chance(70) or not (stacks or dice.has("broadcast_to"))):
             return Name(dice.pick(same))
-        if math.prod(shape) > 4 or dice.chance(30):
+        if dice.has("broadcast_to") and (math.prod(shape) > 4 or dice.chance(30) or not stacks):
             return call("broadcast_to", operand(dice, scope), shape=shape)
         entries = stack(*(operand(dice, scope) if dice.chance(60) else dice.weighted(_STARTS) for _ in range(math.prod(shape))))
         return entries if len(shape) == 1 else call("reshape", entries, shape=shape)
@@ -230,10 +236,10 @@ class Writer:
         """A condition on the first carry; its bound may be a parameter, and that parameter may occur nowhere else."""
         name, t = next(iter(carries.items()))
         carry: Expr = Name(name)
-        if t.rank == 1 and t.shape[0]:
+        if t.rank == 1 and t.shape[0] and self.dice.has("index"):
             carry = at(name, integer(0))
         elif t.rank:
-            carry = total(carry)
+            carry = scalar_from(self.dice, name, t)
         scalars = [n for n in scope.names(()) if n in self.params]
         bound: Expr = number(2.0)
         if isinstance(plan.bound, float):
@@ -244,7 +250,7 @@ class Writer:
             bound = Name(scalars[-1]) if plan.bound != "parameter + 2" else add(Name(scalars[-1]), number(2.0))
             if plan.bound == "parameter alone" and len(scalars) > 1:
                 scope = scope.without(scalars[-1])
-        return compare("less", absolute(carry) if plan.bound == 4.0 else carry, bound), scope
+        return compare("less", absolute(carry) if plan.bound == 4.0 and self.dice.has("abs") else carry, bound), scope
 
     def _inner(self, scope: Scope, carries: dict[str, Type], counter: str) -> tuple[list[Stmt], str]:
         """An inner loop: over the outer scalar carry itself, or over one of its own that starts afresh in every outer trip."""
@@ -254,7 +260,7 @@ class Writer:
             return self._loop(plan, scope.without(own), {own: FLOAT}, outer=counter), own
         name = self.fresh("s", "r", "s")
         outer = [Name(own)] if own is not None else []
-        start: Expr = dice.pick([number(1.0), *outer, operand(dice, scope)])
+        start: Expr = dice.pick([*([number(1.0)] if dice.having(JOINS) else []), *outer, operand(dice, scope)])
         seen = scope if own is None else scope.having(own, FLOAT, first=True)
         return [Assign(name, start), *self._loop(plan, seen, {name: FLOAT}, outer=counter)], name
 
@@ -266,7 +272,7 @@ class Writer:
             return carries, self._loop(plan, scope, {first: t})
         name = self.fresh("b", "c", "d")
         read = scope.having(first, t, first=True) if t == FLOAT else scope.having(first, t)
-        start = dice.weighted(_STARTS) if dice.chance(50) else scalar_of(dice, first, t)
+        start = dice.weighted(_STARTS) if dice.having(JOINS) and dice.chance(50) else scalar_of(dice, first, t)
         statements = [Assign(name, start), *self._loop(plan, read, {name: FLOAT})]
         return {name: FLOAT, **carries}, statements
 
@@ -288,18 +294,19 @@ class Writer:
             if what < 4:  # dropped
                 continue
             value = self._result(name, carries[name])
-            if what < 7 and not carries[name].shape:
-                result = dice.pick((add, multiply, subtract))(result, value)
+            if what < 7 and not carries[name].shape and offers(dice, _TOGETHER):
+                result = chosen(dice, _TOGETHER)(result, value)
             else:
                 others.append(value)
         values_before = [n for n in scope.names(()) if n not in self.params]
         scalars = scope.names(())
-        if values_before and dice.chance(60):
-            result = dice.weighted(_ENDS)(result, Name(values_before[0]))
-        elif scalars and dice.chance(22):
-            result = dice.weighted(_ENDS)(result, Name(dice.pick(scalars)))
+        ends = offers(dice, _ENDS)
+        if ends and values_before and dice.chance(60):
+            result = chosen(dice, _ENDS)(result, Name(values_before[0]))
+        elif ends and scalars and dice.chance(22):
+            result = chosen(dice, _ENDS)(result, Name(dice.pick(scalars)))
         after: list[Stmt] = []
-        if dice.chance(12):
+        if dice.has("multiply") and dice.chance(12):
             result = multiply(result, dice.weighted(_SCALES))
         if isinstance(result, (Name, Const)) or not dice.chance(15):
             outputs.append(result)
@@ -312,23 +319,25 @@ class Writer:
         return [*outputs, *others][: options.max_outputs], after
 
     def _result(self, name: str, type_: Type) -> Expr:
-        if not type_.shape or self.dice.chance(45):
+        dice = self.dice
+        if not type_.shape or dice.chance(45):
             return Name(name)
-        if type_.rank == 1 and type_.shape[0] and self.dice.chance(30):
+        if type_.rank == 1 and type_.shape[0] and dice.has("index") and dice.chance(30):
             return at(name, integer(0))
-        if type_.rank == 2 and self.dice.chance(30):  # a different weight for each entry
+        if type_.rank == 2 and dice.has("sum", "multiply", "reshape") and dice.chance(30):  # a different weight for each entry
             size = math.prod(type_.sizes)
             weights = ArrayConst("float", (size,), tuple(number(1.0 + k / 2) for k in range(size)))
             return total(multiply(call("reshape", Name(name), shape=(size,)), weights))
-        return reduced(self.dice, Name(name))
+        return reduced(dice, Name(name)) if offers(dice, REDUCTIONS) else scalar_from(dice, name, type_)
 
     def _tidy(self, body: tuple[Stmt, ...], outputs: list[Expr]) -> Program:
         """The program without what nobody reads: unused values and parameters; at least one float parameter is used."""
         body, read = _without_dead((*body, Return(tuple(outputs))))
         floats = [n for n, t in self.params.items() if t.is_float]
         if not read & set(floats):
-            extra = Name(floats[0]) if not self.params[floats[0]].shape else total(Name(floats[0]))
-            outputs = [multiply(outputs[0], extra), *outputs[1:]]
+            name, t = floats[0], self.params[floats[0]]
+            extra = Name(name) if not t.shape else scalar_from(self.dice, name, t)
+            outputs = [Call(self.dice.having(JOINS)[0], (outputs[0], extra)), *outputs[1:]]
             body, read = _without_dead((*body[:-1], Return(tuple(outputs))))
         return Program("f", tuple(Param(n, t) for n, t in self.params.items() if n in read), body)
 
@@ -357,4 +366,5 @@ _ENDS: Table[Callable[[Expr, Expr], Expr]] = Table(
     (1, lambda r, p: multiply(square(r), p)),
     (1, lambda r, p: divide(p, add(number(2.0), sine(r)))),
 )
+_TOGETHER: Table[Callable[[Expr, Expr], Expr]] = Table((1, add), (1, multiply), (1, subtract))
 _SCALES = Table(*((w, number(v)) for w, v in ((2, 1e3), (2, 1e-3), (3, 1e6), (3, 1e-6))))
