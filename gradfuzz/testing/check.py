@@ -76,6 +76,7 @@ def check_gradient(
     Where nobody can tell, the gradient is not found wrong: an `InconclusiveWarning` says why, or with `strict` an `InconclusiveError`. What `f` itself
     raises is not caught. `UsageError` says that the question makes no sense, `UnsupportedError` that the function has no such derivative.
     """
+    __tracebackhide__ = True
     if isinstance(f, Program):
         if target is None:
             raise UsageError("a program has no derivative of its own; name who is asked for it, as in target='torch'")
@@ -133,6 +134,7 @@ def check_program(
     `UnsupportedError` where the target cannot be asked about this program; in a test of drawn programs, `hypothesis.reject()` passes over it.
     """
     given = [{name: np.asarray(value) for name, value in point.items()} for point in points]
+    __tracebackhide__ = True
     programs = [in_pairs(program)] if isinstance(program, Program) else [p for _, p in programs_of(program, inputs=given)]
     asked_modes = _modes(modes)
     for one in programs:
@@ -173,6 +175,7 @@ def _modes(modes: Sequence[Mode] | Mode | None) -> tuple[Mode, ...]:
 
 def _say(measured: Measured, failure: Exception | None, strict: bool) -> None:
     """Raises or warns where a measurement is not right."""
+    __tracebackhide__ = True
     if measured.wrong:
         raise GradientMismatch(told(measured), measured) from failure
     if measured.verdict is Verdict.UNSUPPORTED:

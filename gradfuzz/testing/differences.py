@@ -104,13 +104,10 @@ def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -
     (first, _), (second, _), (third, lost) = bends
     if third <= _SAFETY * lost or second < first / 4.0 or third < second / 4.0:
         return None
-    sides = [_best([_extrapolated(f, step * size, noise, side) for step in _STEPS]) for side in (-1, 1)]
-    if sides[0] is None or sides[1] is None:
+    left, right = (_best([_extrapolated(f, step * size, noise, side) for step in _STEPS]) for side in (-1, 1))
+    if left is None or right is None or abs(left[0] - right[0]) <= left[1] + right[1]:
         return None
-    (left, left_bound), (right, right_bound) = sides
-    if abs(left - right) <= left_bound + right_bound:
-        return None
-    return Slope(math.nan, max(left_bound, right_bound), left, right)
+    return Slope(math.nan, max(left[1], right[1]), left[0], right[0])
 
 
 def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: int) -> tuple[float, float] | None:

@@ -42,7 +42,7 @@ FACTORS = (0.75, 1.25)
 """What all inputs are multiplied by to look around a point: a structure such as symmetry stays, and so do signs. A loop that ends by its values may never
 end where these are others."""
 
-_SECOND_OPINION = (Reason.DOMAIN, Reason.KINK, Reason.REFERENCES, Reason.TRIP_LIMIT, Reason.RANGE)
+_SECOND_OPINION = (Reason.DOMAIN, Reason.KINK, Reason.PRIMAL, Reason.REFERENCES, Reason.TRIP_LIMIT, Reason.RANGE)
 """Where the program cannot be judged and the function may be all the same."""
 
 
@@ -198,7 +198,7 @@ class Inquiry:
     def _numeric(self, order: int, factor: float) -> NumericTruth:
         """The truth that is measured or given, remembered."""
         if (order, factor) not in self._known:
-            modes: tuple[Mode, ...] = ("rev",) * order
+            modes: list[Mode] = ["rev"] * order
             question = self._question(self._blank, modes, factor)
             given = self._gradient is not None
             self._known[order, factor] = (

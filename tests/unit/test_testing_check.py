@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import pickle
 import re
+import sys
 
 import numpy as np
 import pytest
 
 import gradfuzz
-from gradfuzz.errors import UsageError
+from gradfuzz.errors import MissingExtraError, UsageError
 from gradfuzz.fuzzer.finding import Class, Verdict
 from gradfuzz.testing import (
     GradientMismatch,
@@ -314,6 +315,17 @@ def test_the_framework_is_seen_from_the_code() -> None:
     assert signature_of(Square.apply, 2) == ["base", "power"]
     with pytest.raises(UsageError, match="arrays of jax and torch"):
         framework_of(product, [torch.ones(2), jnp.ones(2)])
+
+
+def test_a_framework_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradfuzz.testing.detect import framework_named
+
+    framework_named.cache_clear()
+    monkeypatch.setitem(sys.modules, "jax", None)
+    monkeypatch.delitem(sys.modules, "gradfuzz.testing.jax_functions", raising=False)
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'gradfuzz[jax]'")):
+        check_gradient(product, X, X, framework="jax")
+    framework_named.cache_clear()
 
 
 def test_an_autograd_function_may_be_passed_as_a_class() -> None:
