@@ -33,7 +33,7 @@ from gradfuzz.testing import compositions
 from gradfuzz.testing.compositions import check_room, kind_of, too_long
 from gradfuzz.testing.trace_torch_moves import SHAPE_ONLY
 from gradfuzz.testing.trace_torch_ops import HANDLERS
-from gradfuzz.testing.trace_torch_values import UNSAID, Out, array_of, operand
+from gradfuzz.testing.trace_torch_values import UNSAID, Masked, Out, array_of, operand
 from gradfuzz.testing.tracing import confirm, finished, float_dtype, inputs_of
 
 __all__ = ["traced"]
@@ -313,7 +313,7 @@ class _Walk:
             )
         if _name(node.target) in _CHECKS:
             return None
-        if not any(isinstance(leaf, Value) or leaf is UNSAID for leaf in pytree.tree_leaves((args, kwargs))):
+        if not any(isinstance(leaf, (Value, Masked)) or leaf is UNSAID for leaf in pytree.tree_leaves((args, kwargs))):
             with torch.no_grad():
                 return node.target(*args, **kwargs)
         handler = HANDLERS.get(_name(node.target))
@@ -355,12 +355,13 @@ class _Walk:
         parts: list[Any] = []
         for k, part in enumerate(result if several else [result]):
             if part is not UNSAID:
-                kind, shape = kind_of(part), tuple(np.shape(part))
+                value = part.value if isinstance(part, Masked) else part
+                kind, shape = kind_of(value), tuple(np.shape(value))
                 if kind != out.kinds[k] or not _equal(shape, out.shapes[k]):
                     raise UntraceableError(
                         f"{_name(node.target)} is {out.kinds[k]}{list(out.shapes[k])} to Torch and {kind}{list(shape)} to gradfuzz"
                     )
-            if part is not UNSAID and not isinstance(part, Value):
+            if part is not UNSAID and not isinstance(part, (Value, Masked)):
                 part = torch.as_tensor(part)
             parts.append(part)
         return tuple(parts) if several else parts[0]

@@ -15,8 +15,9 @@ import torch
 from gradfuzz import engine
 from gradfuzz.engine.value import Value, apply
 from gradfuzz.errors import UntraceableError
+from gradfuzz.testing import trace_torch_masks as masks
 from gradfuzz.testing.compositions import as_kind, at_positions, replaced_at
-from gradfuzz.testing.trace_torch_values import Handler, Out, operand
+from gradfuzz.testing.trace_torch_values import Handler, Masked, Out, operand
 
 __all__ = ["HANDLERS", "SHAPE_ONLY", "moved", "positions", "scattered"]
 
@@ -37,10 +38,12 @@ def moved(out: Out, x: Any, *args: Any, **options: Any) -> Any:
 
 
 def _same(out: Out, x: Any, *args: Any, **options: Any) -> Any:
-    return operand(x)
+    return x if isinstance(x, Masked) else operand(x)
 
 
 def _reshaped(out: Out, x: Any, *args: Any, **options: Any) -> Any:
+    if isinstance(x, Masked):
+        return Masked(engine.reshape(x.value, out.shape), x.mask.reshape(out.shape))
     return engine.reshape(operand(x), out.shape)
 
 
@@ -178,7 +181,8 @@ def _copy(out: Out, x: Any, value: Any, *args: Any, **options: Any) -> Any:
 
 
 def _masked_fill(out: Out, x: Any, mask: Any, value: Any) -> Any:
-    return engine.where(operand(mask), as_kind(operand(value), out.kind), operand(x))
+    hidden = masks.masked(out, mask, value, x)
+    return hidden if hidden is not None else engine.where(operand(mask), as_kind(operand(value), out.kind), operand(x))
 
 
 _VIEWS = (

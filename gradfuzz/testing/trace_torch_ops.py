@@ -16,6 +16,7 @@ from gradfuzz import engine
 from gradfuzz.engine.value import apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.testing import special, trace_torch_indexing, trace_torch_linalg, trace_torch_moves, trace_torch_reductions
+from gradfuzz.testing import trace_torch_masks as masks
 from gradfuzz.testing.compositions import (
     as_kind,
     elementwise,
@@ -69,6 +70,9 @@ def _logic(op: str) -> Handler:
 
 
 def _add(out: Out, x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    hidden = masks.plus(out, x, y) if alpha == 1 else None
+    if hidden is not None:
+        return hidden
     return _sum_of(out, x, y, alpha)
 
 
@@ -120,6 +124,11 @@ def _pow(out: Out, x: Any, y: Any) -> Any:
 
 def _where(out: Out, condition: Any, x: Any, y: Any) -> Any:
     """A side that is NaN is outside of every domain: the other one is what is computed, where it is chosen everywhere."""
+    hidden = masks.masked(out, condition, x, y) or (
+        masks.masked(out, ~condition, y, x) if isinstance(condition, torch.Tensor) else None
+    )
+    if hidden is not None:
+        return hidden
     chosen = as_kind(operand(condition), "bool")
     for side, other, wanted in ((x, y, engine_compare("equal", chosen, False)), (y, x, chosen)):
         if _is_undefined(side):

@@ -10,10 +10,11 @@ import numpy as np
 import torch
 
 from gradfuzz import engine
-from gradfuzz.engine.value import apply
+from gradfuzz.engine.value import Value, apply
 from gradfuzz.errors import UntraceableError
+from gradfuzz.testing import trace_torch_masks as masks
 from gradfuzz.testing.compositions import as_kind, ascending, at_positions, convolution, norm, variance
-from gradfuzz.testing.trace_torch_values import UNSAID, Handler, Out, operand
+from gradfuzz.testing.trace_torch_values import UNSAID, Handler, Masked, Out, operand
 
 __all__ = ["HANDLERS", "times"]
 
@@ -99,6 +100,8 @@ def _along(op: str) -> Handler:
     """A scan, softmax or the like along one axis."""
 
     def handler(out: Out, x: Any, dim: int, *rest: Any, **options: Any) -> Any:
+        if isinstance(x, Masked) and op == "softmax":
+            return masks.softmax(x, dim)
         x = as_kind(operand(x), out.kinds[0])
         if np.ndim(x):
             return apply(op, x, axis=dim)
@@ -175,6 +178,11 @@ def _matmul(out: Out, x: Any, y: Any) -> Any:
 
 def _plus_product(out: Out, base: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta base + alpha x y."""
+    if beta == 1 and isinstance(base, torch.Tensor):
+        product = times(_matmul(out, x, y), alpha)
+        hidden = masks.plus(out, product, base) if isinstance(product, Value) else None
+        if hidden is not None:
+            return hidden
     product = times(_matmul(out, x, y), alpha)
     return product if beta == 0 else times(as_kind(operand(base), out.kind), beta) + product
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,13 +10,14 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from gradfuzz.engine.value import Operand
+from gradfuzz import engine
+from gradfuzz.engine.value import Operand, Value
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.types import DType
 from gradfuzz.testing.compositions import MOST_ENTRIES
 from gradfuzz.testing.tracing import bounded
 
-__all__ = ["UNSAID", "Handler", "Out", "array_of", "operand"]
+__all__ = ["UNSAID", "Handler", "Masked", "Out", "array_of", "operand"]
 
 Handler = Callable[..., Any]
 """(out, *arguments of the op) -> a value, or a tuple of them; UNSAID stands for a result that cannot be said, if nobody asks for it."""
@@ -41,10 +43,24 @@ class Out:
         return self.shapes[0]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Masked:
+    """Values that a constant mask replaces by minus infinity. `value` is what stands there else, of the same shape."""
+
+    value: Value
+    mask: np.ndarray[Any, np.dtype[np.bool_]]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+
 def operand(x: Any) -> Operand:
     """An argument of an op as the engine takes it: a constant tensor as an array, its floats as float64."""
     if x is UNSAID:
         raise UntraceableError("it reads a result of an op of which gradfuzz has only the others")
+    if isinstance(x, Masked):
+        return engine.where(x.mask, bounded(-math.inf), x.value)
     return bounded(array_of(x) if isinstance(x, torch.Tensor) else x)
 
 

@@ -79,6 +79,9 @@ IDX = torch.tensor([2, 0, 2])
 MASK = torch.tensor([True, False, True, True])
 
 
+HEADS = torch.nn.MultiheadAttention(4, 2).double()
+
+
 def inplace(x: torch.Tensor) -> torch.Tensor:
     y = torch.zeros(4, dtype=x.dtype)
     y[1] = x[0] * x[2]
@@ -146,6 +149,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
         lambda x: torch.floor(x * 5) * x + torch.ceil(x * 3) + (x * 7) % 1.5 + torch.trunc(-x * 4) * torch.frac(x * 3),
         [V],
     ),
+    "added masks": (
+        lambda x: torch.softmax(x @ x.T + torch.zeros(3, 3).masked_fill(torch.eye(3).bool(), -torch.inf), 0) @ x,
+        [M],
+    ),
+    "masked heads": (lambda x: HEADS(x, x, x, attn_mask=torch.full((3, 3), -torch.inf, dtype=x.dtype).triu(1))[0], [(3, 1, 4)]),
     "masks": (lambda x: torch.softmax((x @ x.T).masked_fill(torch.ones(3, 3).triu(1).bool(), -torch.inf), -1) @ x, [M]),
     "causal": (lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True), [(1, 1, 3, 2)]),
     "undefined elsewhere": (lambda x: torch.xlogy(x, x) + torch.nan_to_num(x) + torch.where(torch.isfinite(x), x, 0.0), [V]),
