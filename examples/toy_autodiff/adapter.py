@@ -12,28 +12,12 @@ import kit
 library = importlib.import_module(sys.argv[1] if len(sys.argv) > 1 else "trips")
 
 
-def less(x, y):
-    return library.Number(x.value < y.value)
-
-
-def converted(x, dtype):
-    return library.Number({"float64": float, "int64": int, "bool": bool}[dtype](x.value))
-
-
 class Reverse(kit.Way):
     structured = True  # loops are handed over, as bodies that the library calls
-    ops = {  # noqa: RUF012 - a way has its ops as a class attribute
-        **{name: getattr(library, name) for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "where")},
-        **{name: getattr(library, name) for name in ("negative", "sign", "exp", "log", "sqrt", "sin", "cos", "tan", "tanh")},
-        "abs": library.absolute,
-        "pow": library.power,
-        "less": less,
-        "greater": lambda x, y: less(y, x),
-        "astype": converted,
-    }
+    ops = library.OPS
     dtypes = ("float64",)
     loops = ("for",)
-    features = ("nested",)
+    features = ("nested", "runtime_trips")
 
     def array(self, dtype, shape, entries):
         if shape:
@@ -41,13 +25,11 @@ class Reverse(kit.Way):
         return library.Number(entries[0])
 
     def entries(self, value):
-        dtype = {float: "float64", int: "int64", bool: "bool"}[type(value.value)]
-        return dtype, (), [value.value]
+        return "float64", (), [value.value]
 
     def for_loop(self, count, body, carries, captures):
-        if not isinstance(count, int):
-            raise kit.Unsupported("the number of trips is known beforehand")
-        return library.repeat(count, body, carries, captures)
+        trips = count if isinstance(count, int) else count.value  # an input, or the counter of the loop around it
+        return library.repeat(trips, body, carries, captures)
 
     def differentiate(self, f, xs, weights, directions, modes):
         outputs = f(*xs)

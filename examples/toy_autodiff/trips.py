@@ -4,7 +4,7 @@ import math
 
 
 class Number:
-    """A value (a float, an int or a bool), and how it came about: the numbers it was made of, and what takes a cotangent back to them."""
+    """A value (a float, or the int that counts trips), and how it came about: the numbers it was made of, and what takes a cotangent back to them."""
 
     def __init__(self, value, parents=(), pullback=None):
         self.value = value
@@ -22,27 +22,20 @@ def _binary(value, slope_x, slope_y):
     )
 
 
-exp = _unary(math.exp, math.exp)
-log = _unary(math.log, lambda x: 1.0 / x)
-sqrt = _unary(math.sqrt, lambda x: 0.5 / math.sqrt(x))
-sin = _unary(math.sin, math.cos)
-cos = _unary(math.cos, lambda x: -math.sin(x))
-tan = _unary(math.tan, lambda x: 1.0 + math.tan(x) ** 2)
-tanh = _unary(math.tanh, lambda x: 1.0 - math.tanh(x) ** 2)
-negative = _unary(lambda x: -x, lambda x: -1.0)
-absolute = _unary(abs, lambda x: (x > 0) - (x < 0))
-sign = _unary(lambda x: float((x > 0) - (x < 0)), lambda x: 0.0)
-add = _binary(lambda x, y: x + y, lambda x, y: 1.0, lambda x, y: 1.0)
-subtract = _binary(lambda x, y: x - y, lambda x, y: 1.0, lambda x, y: -1.0)
-multiply = _binary(lambda x, y: x * y, lambda x, y: y, lambda x, y: x)
-divide = _binary(lambda x, y: x / y, lambda x, y: 1.0 / y, lambda x, y: -x / y**2)
-power = _binary(lambda x, y: x**y, lambda x, y: y * x ** (y - 1), lambda x, y: math.log(x) * x**y if x > 0 else 0.0)
-maximum = _binary(max, lambda x, y: float(x > y), lambda x, y: float(x <= y))
-minimum = _binary(min, lambda x, y: float(x < y), lambda x, y: float(x >= y))
-
-
-def where(condition, x, y):
-    return Number(x.value if condition.value else y.value, (x, y), lambda c: (c, 0.0) if condition.value else (0.0, c))
+OPS = {
+    "add": _binary(lambda x, y: x + y, lambda x, y: 1.0, lambda x, y: 1.0),
+    "subtract": _binary(lambda x, y: x - y, lambda x, y: 1.0, lambda x, y: -1.0),
+    "multiply": _binary(lambda x, y: x * y, lambda x, y: y, lambda x, y: x),
+    "divide": _binary(lambda x, y: x / y, lambda x, y: 1.0 / y, lambda x, y: -x / y**2),
+    "negative": _unary(lambda x: -x, lambda x: -1.0),
+    "exp": _unary(math.exp, math.exp),
+    "log": _unary(math.log, lambda x: 1.0 / x),
+    "sqrt": _unary(math.sqrt, lambda x: 0.5 / math.sqrt(x)),
+    "sin": _unary(math.sin, math.cos),
+    "cos": _unary(math.cos, lambda x: -math.sin(x)),
+    "tanh": _unary(math.tanh, lambda x: 1.0 - math.tanh(x) ** 2),
+}
+"""All that the library can do with numbers, besides loops."""
 
 
 def gradient(results, cotangents, inputs):
