@@ -294,6 +294,7 @@ def _from_case(case: Case, function: str, framework: str, names: Mapping[str, st
         error_over_allowed=case.error_over_allowed,
         references=case.references,
         conventions=case.conventions,
+        weighted=[np.ndim(w) for w in case.question.weights if w is not None] != [0],
     )
 
 

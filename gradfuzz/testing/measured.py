@@ -74,6 +74,8 @@ class Measured:
     """All combinations of modes that were asked ..."""
     left_out: Mapping[tuple[Mode, ...], str] = field(default_factory=dict)
     """... and those that the function has not, with the reason."""
+    weighted: bool = False
+    """Whether the function returns more than one scalar, so that its outputs were weighted (as by a random cotangent)."""
     along: int = 0
     """How many entries there are, where they are too many and random directions stand for them; else 0."""
 

@@ -139,15 +139,6 @@ class Inquiry:
 
     # Asking
 
-    def refusal(self, modes: Sequence[Mode]) -> str | None:
-        """Why the function cannot be asked in these modes; None where it can, or raises when it is."""
-        question = self._question(self._blank, modes, 1.0)
-        refused = self.oracle.supports(question)
-        if refused is not None:
-            return refused
-        (answer,) = self.oracle.answer(question)
-        return answer.message if answer.status == "unsupported" else None
-
     def ask(self, modes: Sequence[Mode], factor: float = 1.0) -> Asked:
         """The verdict in these modes, at the arguments times `factor`."""
         if self._program is None:

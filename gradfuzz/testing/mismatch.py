@@ -45,7 +45,7 @@ def _lines(m: Measured) -> Iterator[str]:
         yield f"  {m.reason}"
     if m.worst is not None and m.worst_expected is not None and m.worst_got is not None and m.kind not in MALFORMED:
         yield from _numbers(m)
-    yield f"  asked     {asked}"
+    yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
     if m.along:
         yield f"  entries   {m.along:,}, too many to be asked one by one: direction[j] is the j-th random direction among them"
     if m.method is not None and m.expected:
