@@ -142,6 +142,7 @@ def check_program(
         names = tuple(inputs_named(one, wrt)) if wrt is not None else tuple(p.name for p in one.params if p.type.is_float)
         jury = Jury(trip_limit=TRIP_LIMIT)
         unclear: Measured | None = None
+        refusals: dict[str, None] = {}
         answered, largest = False, 0.0
         for steps in combinations(order, asked_modes):
             question = weighted_question(one, at, precision, steps)
@@ -150,7 +151,10 @@ def check_program(
                     raise UsageError(f"wrt={name!r} names no float input; the program has {', '.join(question.wrt) or 'none'}")
             question = in_units(replace(question, wrt=names, directions={name: question.directions[name] for name in names}))
             for case in check_question(question, resolve(target, supervised=True), jury).cases:
-                answered = answered or case.verdict is not Verdict.UNSUPPORTED
+                if case.verdict is Verdict.UNSUPPORTED:
+                    refusals[case.message] = None
+                else:
+                    answered = True
                 measured = _of_program(case)
                 largest = max(largest, measured.error_over_allowed or 0.0)
                 if measured.wrong:
@@ -160,7 +164,7 @@ def check_program(
                     unclear = unclear or measured
         lead(largest)
         if not answered:
-            raise UnsupportedError(f"{target} cannot be asked about this program in these modes: {case.message}")
+            raise UnsupportedError(f"{target} cannot be asked about this program: {'; '.join(refusals)}")
         if unclear is not None:
             _say(unclear, None, strict)
 
