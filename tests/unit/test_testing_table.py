@@ -56,7 +56,8 @@ def by_check_grads(row: Row) -> bool:
             try:
                 check_grads(made.f, made.args, modes=("fwd", "rev"), **options)
             except TypeError as error:
-                assert "custom_vjp" in str(error)
+                if "custom_vjp" not in str(error):
+                    raise
                 check_grads(made.f, made.args, modes=("rev",), **options)
         except AssertionError:
             return False
