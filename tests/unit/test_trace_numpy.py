@@ -258,7 +258,7 @@ OTHERS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "bounds": (lambda x: np.max(x, axis=0, initial=-np.inf) + np.min(x, initial=0.5) + np.trace(x[None], axis1=1, axis2=2), [M]),
     "error and gamma functions": (lambda x: scipy.special.erf(x) * scipy.special.gammaln(x + 0.3) + scipy.special.psi(x), [V]),
     "masks": (lambda x: np.exp(np.where(MASK, x, -np.inf)) + np.maximum(x, -np.inf) + np.minimum(x, np.inf), [V]),
-    "count": (lambda x: x / np.count_nonzero(x > 0.5) + np.any(x > 0.8) * x + np.all(x > 0.1), [V]),
+    "count": (lambda x: x / np.count_nonzero(x > 0.1) + np.any(x > 0.8) * x + np.all(x > 0.1), [V]),
     "select": (lambda x: np.select([x > 0.6, x > 0.4], [x * 2.0, x**2], default=1.0), [V]),
     "written in Python by NumPy": (lambda x, y: np.polyval(x, y) + np.vander(x[:2], 4)[0] + np.trapezoid(x, y), [V, V]),
     "cross": (lambda x, y: np.cross(x[:3], y[:3]) + np.linalg.cross(x[1:], y[1:]), [V, V]),
