@@ -30,6 +30,7 @@ _NO_MODE = (
     "is not implemented",
     "override the setup_context",
     "generate_vmap_rule",
+    "does not require grad and does not have a grad_fn",  # torch.autograd.grad inside the function, under torch.func
 )
 
 
@@ -38,6 +39,10 @@ class TorchFunctions(Framework):
 
     name: FrameworkName = "torch"
     version = str(torch.__version__)
+
+    def prepared(self, call: Call) -> Call:
+        """A function may differentiate by its arguments itself, so they are always such that it can."""
+        return lambda *arrays: call(*[a.requires_grad_().clone() if a.is_floating_point() else a for a in arrays])
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)
@@ -82,7 +87,7 @@ class TorchFunctions(Framework):
         def of_differentiated(*xs: Any) -> Sequence[Any]:
             arguments = list(arrays)
             for k, x in zip(wrt, xs, strict=True):
-                arguments[k] = x
+                arguments[k] = x.requires_grad_() if modes.count("fwd") == 1 and not x.requires_grad else x  # see `prepared`
             return call(*arguments)
 
         xs = [arrays[k] for k in wrt]

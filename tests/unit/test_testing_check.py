@@ -351,3 +351,17 @@ def test_what_is_detached_is_not_called_wrong() -> None:
     measured = measure_gradient(lambda x: x.detach() * x, torch.tensor(X))
     assert measured.verdict is Verdict.INCONCLUSIVE
     assert "meant" in measured.reason
+
+
+def test_a_torch_function_may_differentiate_by_its_arguments_itself() -> None:
+    torch = pytest.importorskip("torch")
+
+    def slope(x: Any) -> Any:
+        (g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+        return g
+
+    measured = measure_gradient(slope, torch.tensor([0.5, 1.5], dtype=torch.float64), order=2)
+    assert measured.verdict is Verdict.AGREE
+    assert ("rev", "rev") in measured.asked
+    assert ("fwd", "rev") in measured.asked
+    assert list(measured.left_out) == [("fwd", "fwd")]
