@@ -6,6 +6,7 @@ import math
 import pickle
 import re
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
