@@ -123,9 +123,7 @@ def test_trips_and_forms_keep_to_their_bounds(data: st.DataObject, least: int, m
 @settings(max_examples=150)
 def test_what_is_switched_off_is_not_drawn(data: st.DataObject) -> None:
     program = data.draw(
-        loops(
-            max_params=2, max_loops=1, max_outputs=1, arrays=False, branches=False, exits=False, run_time=False, by_value=False
-        )
+        loops(max_params=2, max_loops=1, max_outputs=1, arrays=False, branches=False, exits=False, run_time=False, by_value=False)
     )
     types = typecheck(program).variables
     assert len(program.params) <= 2
