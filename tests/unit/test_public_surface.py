@@ -18,11 +18,13 @@ ROOMS = ("engine", "fuzzer", "oracles", "programs", "reports", "strategies", "te
 
 
 def exposed(module: types.ModuleType) -> set[str]:
-    """The names of `module` without an underscore, but for its submodules and `from __future__ import annotations`."""
+    """The names of `module` without an underscore, but for its submodules, `from __future__ import annotations`, and what pytest adds ("@pytest_ar"): it
+    rewrites the assertions of a package that brings a plugin.
+    """
     return {
         name
         for name, value in vars(module).items()
-        if not name.startswith("_")
+        if not name.startswith(("_", "@"))
         and name != "annotations"
         and not (isinstance(value, types.ModuleType) and value.__name__ == f"{module.__name__}.{name}")
     }
