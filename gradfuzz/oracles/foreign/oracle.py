@@ -173,27 +173,21 @@ class ForeignOracle(Oracle):
 
     def request(self, question: Question) -> Eval:
         """The question as a request, without the id and the program's name."""
-        precision, binary = question.precision, self._binary
-        floats = {p.name: precision for p in question.program.params if p.type.dtype == "float"}
-        inputs = {
-            p.name: to_tensor(
-                np.array([point.inputs[p.name] for point in question.points]), binary=binary, dtype=floats.get(p.name)
-            )
-            for p in question.program.params
-        }
+        known = _tensors.get(question)
+        if self._binary not in known:
+            known[self._binary] = _tensors_of(question, self._binary)
+        inputs, weights, directions = known[self._binary]
         return Eval(
             id=0,
             program="",
             way=self.way.name,
-            dtype=precision,
+            dtype=question.precision,
             count=len(question.points),
             inputs=inputs,
             wrt=list(question.wrt),
             modes=list(question.modes),
-            weights=[None if w is None else to_tensor(w, binary=binary, dtype=precision) for w in question.weights],
-            directions={n: to_tensor(question.directions[n], binary=binary, dtype=precision) for n in question.wrt}
-            if question.order > 1
-            else {},
+            weights=weights,
+            directions=directions,
         )
 
     def _answers(self, question: Question, reply: EvalOk, count: int) -> list[Answer]:
@@ -214,6 +208,22 @@ class ForeignOracle(Oracle):
             else:
                 answers.append(Answer("unsupported", message=str(entry.unsupported)))
         return answers
+
+
+_Tensors = tuple[dict[str, Tensor], list[Tensor | None], dict[str, Tensor]]
+
+
+def _tensors_of(question: Question, binary: bool) -> _Tensors:
+    """The inputs, weights and directions of a question, as a request has them."""
+    precision = question.precision
+    floats = {p.name: precision for p in question.program.params if p.type.dtype == "float"}
+    inputs = {
+        p.name: to_tensor(np.array([point.inputs[p.name] for point in question.points]), binary=binary, dtype=floats.get(p.name))
+        for p in question.program.params
+    }
+    weights = [None if w is None else to_tensor(w, binary=binary, dtype=precision) for w in question.weights]
+    along = question.wrt if question.order > 1 else ()
+    return inputs, weights, {n: to_tensor(question.directions[n], binary=binary, dtype=precision) for n in along}
 
 
 def _along_points(tensor: Tensor, count: int) -> list[Array]:
@@ -293,6 +303,8 @@ def _ops_of(data: Any) -> set[str]:
     return found
 
 
+_tensors: Recent[Question, dict[bool, _Tensors]] = Recent(lambda _: {}, 16)
+"""A sweep puts one question to many ways."""
 _reasons: Recent[Program, dict[tuple[object, ...], str | None]] = Recent(lambda _: {}, 256)
 _defined: Recent[Program, Defined] = Recent(Defined.of, 256)
 _needs: Recent[Program, _Needs] = Recent(_needed, 256)
