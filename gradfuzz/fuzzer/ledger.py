@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.tested import added, ordered
 from gradfuzz.programs.syntax import Const, walk
 from gradfuzz.strategies import FAMILIES
 
-__all__ = ["Ledger", "rank"]
+__all__ = ["Ledger", "rank", "summarized"]
 
 
 @dataclass(slots=True)
@@ -25,6 +25,23 @@ class _Entry:
     key: Precedence
     signature: str
     also: list[str]
+
+
+def summarized(name: str, version: str, family: str, counts: Counts) -> TargetSummary:
+    """What was counted of an oracle in a family, as events and reports have it."""
+    return TargetSummary(
+        name,
+        version,
+        family,
+        checks=counts.checks,
+        agree=counts.verdicts[Verdict.AGREE],
+        disagree=counts.verdicts[Verdict.DISAGREE],
+        convention=counts.verdicts[Verdict.CONVENTION],
+        inconclusive={reason: n for reason, n in counts.reasons.items() if n},
+        unsupported=counts.verdicts[Verdict.UNSUPPORTED],
+        crashed=counts.verdicts[Verdict.CRASHED],
+        worst_agreeing=counts.worst_agreeing,
+    )
 
 
 class Ledger:
@@ -62,22 +79,7 @@ class Ledger:
 
     def summaries(self) -> tuple[TargetSummary, ...]:
         """One per oracle and family."""
-        return tuple(
-            TargetSummary(
-                name,
-                self._versions[name],
-                family,
-                checks=counts.checks,
-                agree=counts.verdicts[Verdict.AGREE],
-                disagree=counts.verdicts[Verdict.DISAGREE],
-                convention=counts.verdicts[Verdict.CONVENTION],
-                inconclusive={reason: n for reason, n in counts.reasons.items() if n},
-                unsupported=counts.verdicts[Verdict.UNSUPPORTED],
-                crashed=counts.verdicts[Verdict.CRASHED],
-                worst_agreeing=counts.worst_agreeing,
-            )
-            for (name, family), counts in self._counts.items()
-        )
+        return tuple(summarized(name, self._versions[name], family, counts) for (name, family), counts in self._counts.items())
 
     def add(self, batch: Batch, family: str) -> None:
         """Counts a batch."""

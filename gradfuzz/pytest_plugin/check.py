@@ -21,6 +21,7 @@ from gradfuzz.fuzzer.codec import encode
 from gradfuzz.fuzzer.events import TargetSummary
 from gradfuzz.fuzzer.finding import Case, Finding, Reason, Verdict
 from gradfuzz.fuzzer.grids import GRIDS, Grid
+from gradfuzz.fuzzer.ledger import summarized
 from gradfuzz.fuzzer.prove import library
 from gradfuzz.fuzzer.records import to_document
 from gradfuzz.fuzzer.review import BaselineEntry
@@ -293,7 +294,7 @@ def _document(
     for j in judged:
         counts.setdefault((j.oracle.name, j.oracle.version), Counts()).count(j.case)
         conventions.update(j.case.conventions)
-    summaries = [_summary(name, version, cell.suite, counted) for (name, version), counted in counts.items()]
+    summaries = [summarized(name, version, cell.suite, counted) for (name, version), counted in counts.items()]
     document: dict[str, Any] = {
         "cell": [cell.target, cell.suite, cell.op, cell.check],
         "questions": len({id(j.put) for j in judged}),
@@ -305,19 +306,3 @@ def _document(
         "conventions": dict(conventions),
     }
     return json.dumps(document, allow_nan=False)
-
-
-def _summary(name: str, version: str, family: str, counts: Counts) -> TargetSummary:
-    return TargetSummary(
-        name,
-        version,
-        family,
-        checks=counts.checks,
-        agree=counts.verdicts[Verdict.AGREE],
-        disagree=counts.verdicts[Verdict.DISAGREE],
-        convention=counts.verdicts[Verdict.CONVENTION],
-        inconclusive={reason: n for reason, n in counts.reasons.items() if n},
-        unsupported=counts.verdicts[Verdict.UNSUPPORTED],
-        crashed=counts.verdicts[Verdict.CRASHED],
-        worst_agreeing=counts.worst_agreeing,
-    )

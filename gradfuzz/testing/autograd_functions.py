@@ -34,24 +34,19 @@ class AutogradFunctions(NumpyFunctions):
 
     def derivative(
         self,
-        call: Call,
-        arrays: Sequence[Any],
-        wrt: Sequence[int],
+        f: Call,
+        xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
         modes: Sequence[Mode],
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         def objective(*xs: Any) -> Any:
-            arguments = list(arrays)
-            for k, x in zip(wrt, xs, strict=True):
-                arguments[k] = x
-            return _inner(weights, call(*arguments))
+            return _inner(weights, f(*xs))
 
-        xs = [arrays[k] for k in wrt]
         scalar: Scalar = objective
         for mode in modes[:-1]:
             scalar = _along(scalar, directions, mode)
-        return call(*arrays), _gradient(scalar, xs, modes[-1])
+        return f(*xs), _gradient(scalar, xs, modes[-1])
 
     def refusal(self, error: Exception) -> str | None:
         missing = isinstance(error, NotImplementedError) or "not defined" in str(error)

@@ -75,14 +75,13 @@ class Framework(abc.ABC):
     @abc.abstractmethod
     def derivative(
         self,
-        call: Call,
-        arrays: Sequence[Any],
-        wrt: Sequence[int],
+        f: Call,
+        xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
         modes: Sequence[Mode],
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The outputs, and the derivative that `modes` and the rest say (see `oracles.base`) by the arrays numbered `wrt`.
+        """The outputs of `f(*xs)`, and the derivative that `modes` and the rest say (see `oracles.base`) by each of `xs`.
 
         Raises whatever the framework raises.
         """

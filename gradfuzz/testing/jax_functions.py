@@ -71,23 +71,16 @@ class JaxFunctions(Framework):
 
     def derivative(
         self,
-        call: Call,
-        arrays: Sequence[Any],
-        wrt: Sequence[int],
+        f: Call,
+        xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
         modes: Sequence[Mode],
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        def of_differentiated(*xs: Any) -> Sequence[Any]:
-            arguments = list(arrays)
-            for k, x in zip(wrt, xs, strict=True):
-                arguments[k] = x
-            return call(*arguments)
-
-        dtype = np.dtype(arrays[wrt[0]].dtype)
+        dtype = np.dtype(xs[0].dtype)
         cotangents = [None if w is None else jnp.asarray(w, dtype) for w in weights]
         along = tuple(jnp.asarray(v, dtype) for v in directions)
-        return derivative(of_differentiated, tuple(arrays[k] for k in wrt), cotangents, along, modes)
+        return derivative(f, tuple(xs), cotangents, along, modes)
 
     def refusal(self, error: Exception) -> str | None:
         return first_line(error) if any(text in str(error) for text in _NO_MODE) else super().refusal(error)

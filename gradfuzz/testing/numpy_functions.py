@@ -41,9 +41,8 @@ class NumpyFunctions(Framework):
 
     def derivative(
         self,
-        call: Call,
-        arrays: Sequence[Any],
-        wrt: Sequence[int],
+        f: Call,
+        xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
         modes: Sequence[Mode],

@@ -123,8 +123,20 @@ class Subject:
             if self.grad is not None:
                 outputs, gradient = self._by_hand(arrays, weights, FORMATS[precision or self.precision].dtype)
             else:
-                outputs, gradient = self.framework.derivative(self.call, arrays, self.wrt, weights, directions, modes)
+                xs = [arrays[k] for k in self.wrt]
+                outputs, gradient = self.framework.derivative(self._by_differentiated(arrays), xs, weights, directions, modes)
             return [self.framework.numpy(y) for y in outputs], [self.framework.numpy(g) for g in gradient]
+
+    def _by_differentiated(self, arrays: Sequence[Any]) -> Call:
+        """The function of the inputs in `wrt`, the others as they are in `arrays`."""
+
+        def f(*xs: Any) -> tuple[Any, ...]:
+            arguments = list(arrays)
+            for k, x in zip(self.wrt, xs, strict=True):
+                arguments[k] = x
+            return self.call(*arguments)
+
+        return f
 
     def _by_hand(
         self, arrays: Sequence[Any], weights: Sequence[Array | None], dtype: np.dtype[Any]

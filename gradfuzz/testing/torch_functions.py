@@ -77,31 +77,26 @@ class TorchFunctions(Framework):
 
     def derivative(
         self,
-        call: Call,
-        arrays: Sequence[Any],
-        wrt: Sequence[int],
+        f: Call,
+        xs: Sequence[Any],
         weights: Sequence[Array | None],
         directions: Sequence[Array],
         modes: Sequence[Mode],
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        def of_differentiated(*xs: Any) -> Sequence[Any]:
-            arguments = list(arrays)
-            for k, x in zip(wrt, xs, strict=True):
-                arguments[k] = x.requires_grad_() if modes.count("fwd") == 1 and not x.requires_grad else x  # see `prepared`
-            return call(*arguments)
-
-        xs = [arrays[k] for k in wrt]
-
         def tensor(value: Array) -> Any:
             return self.array(value, xs[0]).to(xs[0].dtype)
 
         cotangents = [None if w is None else tensor(w) for w in weights]
         along = [tensor(v) for v in directions]
         if "fwd" not in modes:
-            return by_reverse(of_differentiated, xs, cotangents, along, len(modes))
+            return by_reverse(f, xs, cotangents, along, len(modes))
         if modes.count("fwd") > 1:  # torch.autograd.forward_ad does not nest
-            return call(*arrays), by_func(of_differentiated, xs, cotangents, along, modes)
-        return by_autograd(of_differentiated, xs, cotangents, along, modes)
+            return f(*xs), by_func(f, xs, cotangents, along, modes)
+
+        def differentiable(*xs: Any) -> Sequence[Any]:  # see `prepared`
+            return f(*[x if x.requires_grad else x.requires_grad_() for x in xs])
+
+        return by_autograd(differentiable, xs, cotangents, along, modes)
 
     def refusal(self, error: Exception) -> str | None:
         return first_line(error) if any(text in str(error) for text in _NO_MODE) else super().refusal(error)
