@@ -7,8 +7,7 @@ import json
 import shlex
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,6 +26,7 @@ from gradfuzz.pytest_plugin.options import options
 from gradfuzz.reports import plain
 from gradfuzz.reports.concise import line
 from gradfuzz.reports.numbers import count
+from gradfuzz.reports.systems import summed
 
 __all__ = ["Gathered"]
 
@@ -167,15 +167,5 @@ def _summaries(said: list[dict[str, Any]]) -> tuple[TargetSummary, ...]:
     total: dict[tuple[str, str], TargetSummary] = {}
     for summary in (decode(TargetSummary, document) for one in said for document in one["summaries"]):
         key = summary.name, summary.family
-        total[key] = summary if key not in total else _sum(total[key], summary)
+        total[key] = summary if key not in total else summed(total[key], summary)
     return tuple(total.values())
-
-
-def _sum(one: TargetSummary, other: TargetSummary) -> TargetSummary:
-    def both(name: str) -> Any:
-        a, b = getattr(one, name), getattr(other, name)
-        if isinstance(a, Mapping):
-            return dict(Counter(a) + Counter(b))
-        return max(a, b) if name == "worst_agreeing" else a + b
-
-    return replace(one, **{f.name: both(f.name) for f in fields(one) if f.name not in ("name", "version", "family")})

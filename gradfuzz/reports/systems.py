@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.events import TargetSummary
 
-__all__ = ["System", "system", "systems"]
+__all__ = ["System", "summed", "system", "systems"]
 
 _ITSELF = ("cmd", "mutant")
 """What follows these is the name, and no way."""
@@ -35,18 +35,19 @@ def systems(summaries: Iterable[TargetSummary]) -> list[System]:
     for s in summaries:
         key = system(s.name), s.version, s.family
         before = found.get(key)
-        found[key] = System(replace(s, name=key[0]), 1) if before is None else System(_sum(before.summary, s), before.ways + 1)
+        found[key] = System(replace(s, name=key[0]), 1) if before is None else System(summed(before.summary, s), before.ways + 1)
     return list(found.values())
 
 
-def _sum(a: TargetSummary, b: TargetSummary) -> TargetSummary:
+def summed(a: TargetSummary, b: TargetSummary) -> TargetSummary:
+    """Both added up, under the name of the first."""
     return replace(
         a,
         checks=a.checks + b.checks,
         agree=a.agree + b.agree,
         disagree=a.disagree + b.disagree,
         convention=a.convention + b.convention,
-        inconclusive=Counter(a.inconclusive) + Counter(b.inconclusive),
+        inconclusive=dict(Counter(a.inconclusive) + Counter(b.inconclusive)),
         unsupported=a.unsupported + b.unsupported,
         crashed=a.crashed + b.crashed,
         worst_agreeing=max(a.worst_agreeing, b.worst_agreeing),
