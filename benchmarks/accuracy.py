@@ -19,15 +19,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from gradfuzz.fuzzer.finding import Reason, Verdict
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import questions
-from gradfuzz.fuzzer.workers import Pool
+from gradfuzz.fuzzer.questions.weighted import questions
+from gradfuzz.fuzzer.results.finding import Reason, Verdict
+from gradfuzz.fuzzer.sweep.workers import Pool
+from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Mode
-from gradfuzz.oracles.engine import EngineOracle
+from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import to_text
 from gradfuzz.strategies import FAMILIES, draw_many
-from gradfuzz.strategies.point import PRECISIONS
+from gradfuzz.strategies.inputs.point import PRECISIONS
 
 BATCH = 50
 """Programs that a worker process takes at once."""

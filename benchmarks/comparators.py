@@ -29,16 +29,17 @@ import numpy as np
 from benchmarks.foreign_checks import CHECKS, Array, Subject
 from gradfuzz.engine import compile
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer.finding import Verdict
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import questions
-from gradfuzz.fuzzer.workers import Pool
-from gradfuzz.oracles.base import Answer, Oracle, Precision, Question, Truth
-from gradfuzz.oracles.engine import EngineOracle
-from gradfuzz.oracles.mutants import MUTANTS, Mutant
+from gradfuzz.fuzzer.questions.weighted import questions
+from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.sweep.workers import Pool
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.oracles.base import Answer, Oracle, Question, Truth
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.oracles.mutants.registry import MUTANTS, Mutant
 from gradfuzz.oracles.registry import resolve
-from gradfuzz.programs.interpret import TRIP_LIMIT
-from gradfuzz.programs.lower import lower
+from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
+from gradfuzz.programs.graphs.lower import lower
+from gradfuzz.programs.language.precision import Precision
 from gradfuzz.strategies import Case, cases, draw_many, linalg_cases
 
 SCALES = (1.0, 1e-2, 1e-4, 1e-8)

@@ -36,7 +36,7 @@ rejects. Both numbers belong together: what rejects everything misses nothing.
 TOOLS = """## What was compared
 | comparator | how it is asked | how it decides |
 |---|---|---|
-| gradfuzz | the verdict of one check (`fuzzer/judge.py`) | a true derivative with a bound, and an allowed error measured for this program at this point: see [tolerance.md](tolerance.md) |
+| gradfuzz | the verdict of one check (`fuzzer/verdict/judge.py`) | a true derivative with a bound, and an allowed error measured for this program at this point: see [tolerance.md](tolerance.md) |
 | torch gradcheck, slow | `torch.autograd.gradcheck(f, x)` | every entry against a central difference: eps 1e-6, atol 1e-5, rtol 1e-3 |
 | torch gradcheck, fast | `gradcheck(f, x, fast_mode=True)` | the same numbers, one random projection |
 | jax check_grads | `jax.test_util.check_grads(f, x, order=1, modes=["rev"])` | one random direction: eps 1e-4; atol and rtol 1e-5 in float64, 2e-3 in float32 |

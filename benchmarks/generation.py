@@ -24,14 +24,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gradfuzz.engine import compile
-from gradfuzz.engine.forward import pushforward
-from gradfuzz.engine.prune import prune
-from gradfuzz.fuzzer.questions import questions
+from gradfuzz.engine.modes.forward import pushforward
+from gradfuzz.engine.modes.prune import prune
+from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.oracles.base import Question
-from gradfuzz.oracles.engine import EngineOracle
-from gradfuzz.programs.lower import lower
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.strategies import FAMILIES, Case, draw_many
-from gradfuzz.strategies.point import PRECISIONS
+from gradfuzz.strategies.inputs.point import PRECISIONS
 
 GOAL = 200.0
 """Programs per second."""

@@ -18,8 +18,8 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.pictures import swept
-from gradfuzz.fuzzer.review import Review
-from gradfuzz.fuzzer.sweep import SweepConfig
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.fuzzer.sweep.run import SweepConfig
 from gradfuzz.reports.html import render
 
 FOLDER = Path("docs/pictures")

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import torch
 
 from gradfuzz import engine, programs
-from gradfuzz.programs.lower import lower
+from gradfuzz.programs.graphs.lower import lower
 
 Array = npt.NDArray[np.float64]
 Gradient = Callable[[], Any]

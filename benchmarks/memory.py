@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz import engine, programs
-from gradfuzz.programs.graph import Checkpoint
+from gradfuzz.programs.graphs.graph import Checkpoint
 
 GOAL = 256
 """MiB that a long loop may need."""

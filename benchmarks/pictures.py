@@ -16,9 +16,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
-from gradfuzz.fuzzer.events import SweepFinished
-from gradfuzz.fuzzer.sweep import SweepConfig, sweep
-from gradfuzz.reports import terminal
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.reports.terminal import report as terminal
 
 PICTURE = Path("docs/pictures/terminal.svg")
 CONFIG = SweepConfig(targets=("mutant:nx-1747",), families=("loops",), max_examples=12, jobs=1)

@@ -19,15 +19,16 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
-from gradfuzz.fuzzer.judge import check_name
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import questions
-from gradfuzz.fuzzer.workers import Pool
-from gradfuzz.oracles.base import Precision, Question
+from gradfuzz.fuzzer.questions.weighted import questions
+from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.sweep.workers import Pool
+from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.registry import resolve
-from gradfuzz.programs.printer import to_text
-from gradfuzz.programs.syntax import Call, walk
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.syntax import Call, walk
 from gradfuzz.strategies import FAMILIES, draw_many
 from gradfuzz.strategies import Case as Drawn
 

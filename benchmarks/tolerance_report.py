@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.figures import COLOURS, axes, save
 from benchmarks.tolerance import ORDERS, POINTS, SOURCES, Tallies, Tally, Wrong, known
-from gradfuzz.fuzzer.classify import CLEAR
-from gradfuzz.fuzzer.perturbed import EPS, FINE_EPS, FUNCTION_UNITS, LANES
-from gradfuzz.fuzzer.tolerance import SAFETY
+from gradfuzz.fuzzer.tolerance.allowed import SAFETY
+from gradfuzz.fuzzer.tolerance.perturbed import EPS, FINE_EPS, FUNCTION_UNITS, LANES
+from gradfuzz.fuzzer.verdict.classify import CLEAR
 
 __all__ = ["plot", "text"]
 

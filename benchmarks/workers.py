@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions import plain_question
+from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.oracles.base import Oracle, Point, Question
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.registry import resolve
@@ -86,7 +86,7 @@ def main() -> None:
 def measure(target: str, seconds: float) -> None:
     """Prints the rows of a target."""
     here = resolve(target)[0]
-    (there, *_) = resolve(f"cmd:{sys.executable} -m gradfuzz.adapters.own {target}")
+    (there, *_) = resolve(f"cmd:{sys.executable} -m gradfuzz.oracles.server {target}")
     for trips in TRIPS:
         for count in POINTS:
             asked = question(trips, count)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from gradfuzz.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from gradfuzz import engine, errors, fuzzer, oracles, programs, reports, strategies, testing
     from gradfuzz.errors import GradfuzzError
@@ -39,8 +41,6 @@ __all__ = [
     "testing",
     "to_text",
 ]
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "GradfuzzError": "gradfuzz.errors",

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from gradfuzz.programs import Program
 
-__all__ = ["CI", "NIGHTLY", "QUICK", "register", "register_types"]
 
 QUICK, CI, NIGHTLY = "gradfuzz-quick", "gradfuzz-ci", "gradfuzz-nightly"
 """The names of the settings profiles."""
@@ -56,7 +55,7 @@ def register_types() -> None:
     """Registers a strategy for `Program`, which is not made before it is drawn from."""
     from hypothesis import strategies as st
 
-    from gradfuzz.programs.syntax import Program
+    from gradfuzz.programs.language.syntax import Program
 
     st.register_type_strategy(Program, _programs)
 

@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Sample, Step, Variant
-from gradfuzz.fuzzer.finding import Cause, Class, Cluster, Finding, FindingPoint, Likelihood, Reason
-from gradfuzz.fuzzer.report_card import Label
-from gradfuzz.fuzzer.review import BaselineEntry, Review
-from gradfuzz.programs.parse import loop_program, parse
-from gradfuzz.programs.syntax import Param, Program
+from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
+from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Sample, Step, Variant
+from gradfuzz.fuzzer.results.finding import Cause, Class, Cluster, Finding, FindingPoint, Likelihood, Reason
+from gradfuzz.fuzzer.results.report_card import Label
+from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.programs.language.syntax import Param, Program
+from gradfuzz.programs.text.loop_body import loop_program
+from gradfuzz.programs.text.parse import parse
 
 __all__ = ["HOSTILE", "LONG", "evidence", "finding", "finished", "review", "spoiled", "texts"]
 

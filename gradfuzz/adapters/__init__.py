@@ -1,14 +1,22 @@
-"""What speaks the protocol for a library: one script each, started by gradfuzz in a process of its own.
+"""Scripts that speak the protocol for a library, each started in a process of its own.
 
-    kit.py               the protocol for adapters in Python 3.8 or newer, without a dependency; an adapter imports it from beside itself
-    *_adapter.py         a library through the kit
-    kernels.py           programs as source, for libraries that want kernels; fields.py is what Taichi and Quadrants share
-    own.py               the oracles of this installation, served the same way: python -m gradfuzz.adapters.own jax
+    kit.py          the protocol and the walk through programs, for Python 3.8 or newer, without a dependency
+    *_adapter.py    a library through the kit; `toy_adapter.py` is the one to begin with
+    kernels.py      programs as source, for libraries that compile kernels; `fields.py` is shared by Taichi and Quadrants
+    elixir/ js/ cpp/ swift/    the same for other languages, a folder each
+    shipped.py      the table of the adapters that gradfuzz ships
 
-The scripts run where the library is installed, not where gradfuzz is: but for own.py and guest.py, which starts it
-in an environment without gradfuzz, they import nothing of gradfuzz.
+The scripts run where the library is installed and import nothing of gradfuzz. `path` says where each of them lies.
 """
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from pathlib import Path
+
+_FOLDERS = {".py": "", ".exs": "elixir", ".js": "js", ".cpp": "cpp", ".hpp": "cpp", ".swift": "swift"}
+"""The folder of a language, by the suffix of its files. Python has none: adapters of users import `kit` from beside this file."""
+
+
+def path(name: str) -> Path:
+    """Where the file `name` of an adapter or a kit lies."""
+    return Path(__file__).parent / _FOLDERS.get(Path(name).suffix, "") / name

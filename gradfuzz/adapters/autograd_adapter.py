@@ -23,8 +23,6 @@ from autograd.builtins import tuple as atuple
 from autograd.core import make_jvp, make_vjp, vspace
 from autograd.tracer import isbox
 
-__all__ = ["Eager"]
-
 
 def index_key(pattern, indices):
     rest = iter(indices)

@@ -14,8 +14,6 @@ import casadi as ca
 import kit
 import numpy as np
 
-__all__ = ["Graph", "Tensor"]
-
 MOST_TRIPS = 10_000
 """Of a loop whose test is known."""
 BOUND = 16

@@ -12,8 +12,6 @@ import drjit as dr
 import kit
 from drjit.llvm import ad
 
-__all__ = ["Eager", "Evaluated", "Symbolic"]
-
 ARRAYS = {"float64": ad.Float64, "float32": ad.Float32, "int64": ad.Int64, "bool": ad.Bool}
 TENSORS = {"float64": ad.TensorXf64, "float32": ad.TensorXf, "int64": ad.TensorXi64, "bool": ad.TensorXb}
 NAMES = {dr.VarType.Float64: "float64", dr.VarType.Float32: "float32", dr.VarType.Int64: "int64", dr.VarType.Bool: "bool"}

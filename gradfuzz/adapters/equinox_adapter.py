@@ -22,8 +22,6 @@ import kit
 import numpy as np
 from jax import lax
 
-__all__ = ["OPS", "Bounded", "Checkpointed", "Looping"]
-
 MOST_TRIPS = 10_000
 BOUND = 256
 """Trips of a bounded loop: what it costs grows with them."""

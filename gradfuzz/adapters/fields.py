@@ -20,8 +20,6 @@ import math
 import kernels
 import kit
 
-__all__ = ["Fields", "Forward", "Reverse", "Unrolled", "Vectors"]
-
 CAPACITY = 4096
 """Entries of each field. A question whose points need more is asked in several parts."""
 MOST_KERNELS = 150

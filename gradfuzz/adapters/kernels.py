@@ -13,20 +13,6 @@ import math
 
 import kit
 
-__all__ = [
-    "Layout",
-    "Writer",
-    "broadcast_entry",
-    "count_of_loop",
-    "entries_of",
-    "flipped",
-    "moved",
-    "place_in_concat",
-    "place_in_stack",
-    "reshaped",
-]
-
-
 MOST_ENTRIES = 48
 """Entries of a local vector or matrix; a compiler takes minutes for thousands."""
 

@@ -13,8 +13,6 @@ import kit
 import mlx.core as mx
 import mlx.nn as nn
 
-__all__ = ["Compiled", "Double", "Eager"]
-
 DTYPES = {"float64": mx.float64, "float32": mx.float32, "int64": mx.int64, "bool": mx.bool_}
 NAMES = {
     mx.float64: "float64",

@@ -11,8 +11,6 @@ import kit
 import mygrad as mg
 import numpy as np
 
-__all__ = ["Eager"]
-
 
 def index_key(pattern, indices):
     rest = iter(indices)

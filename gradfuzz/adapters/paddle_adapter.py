@@ -15,8 +15,6 @@ import numpy as np
 import paddle
 from paddle.nn import functional
 
-__all__ = ["Dygraph", "Outputs", "Static"]
-
 PLACE = paddle.CPUPlace()
 
 

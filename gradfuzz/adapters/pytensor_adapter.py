@@ -27,8 +27,6 @@ from pytensor.raise_op import Assert
 from pytensor.scan.utils import until
 from pytensor.tensor.special import log_softmax, softmax
 
-__all__ = ["OPS", "Scanning", "Unrolled"]
-
 MOST_TRIPS = 10_000
 NO_TRUTH = "a graph that is no scan cannot branch on a float"
 INT_TANGENTS = "has dtype int64, while the result of the inner function", "true_branch=float64, false_branch=int64"

@@ -11,9 +11,6 @@ import fields
 import kit
 import quadrants as qd
 
-__all__ = []
-
-
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     library = fields.Fields(qd, ad_stack_experimental_enabled=True)

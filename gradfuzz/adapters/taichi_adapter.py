@@ -13,9 +13,6 @@ import fields
 import kit
 import taichi as ti
 
-__all__ = []
-
-
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     library = fields.Fields(ti, ad_stack_size=4096)

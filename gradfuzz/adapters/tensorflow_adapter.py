@@ -17,8 +17,6 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
-__all__ = ["Eager", "Function", "Vectorized", "WhileLoop", "Xla"]
-
 # Ops -------------------------------------------------------------------------------------------------------------------
 
 

@@ -25,7 +25,6 @@ from tinygrad import Tensor, dtypes
 
 setattr(Tensor, "__bool__", lambda x: bool(x.item()))  # noqa: B010 - tinygrad raises there; a call, as scripts that are cut out of this keep calls
 
-__all__ = ["Double", "Interpreted", "Lazy"]
 
 SECONDS = 20.0
 """What the loops of a point may take."""

@@ -17,8 +17,6 @@ import operator
 
 import kit
 
-__all__ = ["Toy"]
-
 
 class Dual:
     """A number and its slope along one direction. Yours: delete it, and import your library."""

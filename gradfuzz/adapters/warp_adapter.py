@@ -25,8 +25,6 @@ import kit
 import numpy as np
 import warp as wp
 
-__all__ = ["Function", "Kernel", "Launches", "Stored"]
-
 MOST_UNROLLED = 200
 """Trips of all unrolled loops of a program; the compiler's time grows with them."""
 

@@ -32,7 +32,7 @@ COMMANDS = (baseline, bisect, check, diff, probe, replay, report, selftest, show
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from gradfuzz import __version__
+        from gradfuzz.version import __version__
 
         click.echo(f"gradfuzz {__version__}")
         ctx.exit()

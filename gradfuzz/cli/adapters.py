@@ -6,11 +6,10 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from gradfuzz import adapters
 from gradfuzz.cli.output import print_json, print_page
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 from gradfuzz.errors import UsageError
-
-__all__ = ["LANGUAGES", "check", "new"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,6 @@ LANGUAGES = {
     "elixir": Beginning(("kit.exs", "toy_adapter.exs"), "elixir {script}"),
     "js": Beginning(("kit.js", "toy_adapter.js"), "node {script}"),
     "cpp": Beginning(("kit.hpp", "toy_adapter.cpp"), "{program}", "g++ -std=c++17 -O1 {script} -o {program}"),
-    "julia": Beginning(("kit.jl", "toy_adapter.jl"), "julia {script}", run=False),
     "swift": Beginning(("swift_adapter.swift",), "{program}", "swiftc -O {script} -o {program}", run=False),
 }
 """Languages in which `targets new` writes an adapter."""
@@ -68,14 +66,14 @@ def _verdict(failed: list[str]) -> str:
 
 def new(folder: str | None, lang: str) -> int:
     """Writes an adapter to begin with into `folder`, or here. Nothing is overwritten."""
-    source, target, beginning = Path(__file__).parents[1] / "adapters", Path(folder or "."), LANGUAGES[lang]
+    target, beginning = Path(folder or "."), LANGUAGES[lang]
     there = [name for name in beginning.files if (target / name).exists()]
     if there:
         raise UsageError(f"{target / there[0]} exists already, and nothing is overwritten; name another folder")
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name in beginning.files:
-            shutil.copyfile(source / name, target / name)
+            shutil.copyfile(adapters.path(name), target / name)
     except OSError as error:
         raise UsageError(f"the folder {str(target)!r} cannot be written: {error}") from error
     script = target / beginning.files[-1]

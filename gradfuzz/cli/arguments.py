@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gradfuzz.errors import UsageError
 
-__all__ = ["names_in", "whole"]
-
 
 def names_in(text: str) -> tuple[str, ...]:
     """The parts between commas."""

@@ -10,8 +10,6 @@ from gradfuzz.cli.shell import click
 from gradfuzz.cli.storage import BASELINE, STORE
 from gradfuzz.errors import UsageError
 
-__all__ = ["baseline"]
-
 
 @click.command(short_help="Accept findings for now, with a reason.")
 @click.argument("action", type=click.Choice(["list", "add", "remove"]), default="list", metavar="[list|add|remove]")
@@ -30,11 +28,11 @@ def baseline(
     They stand in gradfuzz-baseline.json, which is made to be committed. A sweep still shows them, but they are no reason for exit code 1; an entry
     that has expired accepts nothing, and one whose finding is fixed is reported as stale.
     """
-    from gradfuzz.fuzzer import baseline as file
-    from gradfuzz.fuzzer import lookup
-    from gradfuzz.fuzzer.store import Store
-    from gradfuzz.reports import json as documents
-    from gradfuzz.reports import plain
+    from gradfuzz.fuzzer.store import baseline as file
+    from gradfuzz.fuzzer.store import lookup
+    from gradfuzz.fuzzer.store.runs import Store
+    from gradfuzz.reports.common import plain
+    from gradfuzz.reports.machine import json as documents
 
     known = file.read(accepted)
     if action == "list":

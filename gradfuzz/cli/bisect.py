@@ -12,10 +12,8 @@ from gradfuzz.cli.storage import STORE, installed
 from gradfuzz.errors import UsageError
 
 if TYPE_CHECKING:
-    from gradfuzz.fuzzer.bisecting import Bisection
-    from gradfuzz.fuzzer.finding import Finding
-
-__all__ = ["bisect"]
+    from gradfuzz.fuzzer.results.finding import Finding
+    from gradfuzz.fuzzer.sweep.bisecting import Bisection
 
 
 @click.command(short_help="Say in which release a finding came or went.")
@@ -34,12 +32,12 @@ def bisect(
     Each release gets an environment of its own beside the store. One that cannot be installed, or cannot be asked, is passed over and told.
     Exit code 1 if the newest release that can tell is wrong, 3 if none can.
     """
-    from gradfuzz.fuzzer.bisecting import Said, asker
-    from gradfuzz.fuzzer.bisecting import bisect as search
-    from gradfuzz.fuzzer.replaying import Status
+    from gradfuzz.fuzzer.sweep.bisecting import Said, asker
+    from gradfuzz.fuzzer.sweep.bisecting import bisect as search
+    from gradfuzz.fuzzer.sweep.replaying import Status
     from gradfuzz.oracles.foreign.releases import releases
     from gradfuzz.oracles.target_name import TargetName
-    from gradfuzz.reports import plain
+    from gradfuzz.reports.common import plain
 
     installed(ctx, store)
     found = findings((source,), store)
@@ -71,8 +69,8 @@ def _page(finding: Finding, library: str, result: Bisection) -> None:
     from rich.console import Group
     from rich.text import Text
 
-    from gradfuzz.reports import plain
-    from gradfuzz.reports.sheet import Sheet
+    from gradfuzz.reports.common import plain
+    from gradfuzz.reports.terminal.sheet import Sheet
 
     table = Sheet(library, "", "what was said")
     for said in result.asked:

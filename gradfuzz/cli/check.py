@@ -11,8 +11,6 @@ from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 from gradfuzz.errors import UsageError
 
-__all__ = ["check"]
-
 
 @click.command(short_help="Ask every oracle about one program.")
 @click.argument("source", metavar="BODY|FILE|MODULE:FUNC")
@@ -50,12 +48,12 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
     A bare loop body, such as acc*x, is the next value of acc, which starts at 1.0; a FILE holds one def, and MODULE:FUNC is imported and
     traced. A complex input, as in --at z=0.5+0.25j, is asked about as z_re and z_im. Exit code 1 if an answer is wrong.
     """
-    from gradfuzz.fuzzer import asking
-    from gradfuzz.fuzzer.answering import ask_everyone
+    from gradfuzz.fuzzer.questions import asking
+    from gradfuzz.fuzzer.verdict.answering import ask_everyone
     from gradfuzz.oracles import registry
-    from gradfuzz.programs.printer import to_text
-    from gradfuzz.reports import json as documents
-    from gradfuzz.reports import terminal
+    from gradfuzz.programs.language.printer import to_text
+    from gradfuzz.reports.machine import json as documents
+    from gradfuzz.reports.terminal import report as terminal
 
     order, modes = _order_and_modes(flags["order"], flags["mode"], ctx)
     inputs = asking.read_inputs(flags["at"])

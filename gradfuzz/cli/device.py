@@ -6,8 +6,6 @@ import os
 
 from gradfuzz.cli.shell import click
 
-__all__ = ["ON_DEVICE"]
-
 
 def _set(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
     """For this process and all that it starts."""

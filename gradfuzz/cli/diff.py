@@ -10,9 +10,7 @@ from gradfuzz.cli.shell import CLEAN, FINDINGS, click
 from gradfuzz.cli.storage import STORE
 
 if TYPE_CHECKING:
-    from gradfuzz.fuzzer.finding import Finding
-
-__all__ = ["diff"]
+    from gradfuzz.fuzzer.results.finding import Finding
 
 
 @click.command(short_help="Compare the findings of two sweeps.")
@@ -26,9 +24,9 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
 
     A and B are numbers of runs in the store, JSON documents of sweeps, event streams, or folders of findings. Exit code 1 if one is new.
     """
-    from gradfuzz.fuzzer.difference import difference
-    from gradfuzz.reports import plain
-    from gradfuzz.reports.concise import line
+    from gradfuzz.fuzzer.store.run_diff import difference
+    from gradfuzz.reports.common import plain
+    from gradfuzz.reports.terminal.concise import line
 
     result = difference(_findings(before, store), _findings(after, store))
     parts = {"new": result.new, "gone": result.gone, "still there": result.still}
@@ -43,6 +41,6 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
 
 
 def _findings(text: str, store: Path) -> tuple[Finding, ...]:
-    from gradfuzz.fuzzer import lookup
+    from gradfuzz.fuzzer.store import lookup
 
     return tuple(lookup.findings_in(Path(text))) if lookup.is_path(text) else lookup.sweep_of(text, store)[0].findings

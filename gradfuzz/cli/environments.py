@@ -12,13 +12,11 @@ from gradfuzz.errors import InstallError, UsageError
 if TYPE_CHECKING:
     from gradfuzz.oracles.foreign.managed import Environment
 
-__all__ = ["install", "remove"]
-
 
 def install(names: Sequence[str], extra: Sequence[str], form: str) -> int:
     """Makes the environment of each target, and prints what was done. One that cannot be made does not keep back the others. The exit code."""
     from gradfuzz.oracles.foreign import managed
-    from gradfuzz.reports import plain
+    from gradfuzz.reports.common import plain
 
     _wanted(names, "install", "warp==1.19.0")
     for name in names:
@@ -44,7 +42,7 @@ def install(names: Sequence[str], extra: Sequence[str], form: str) -> int:
 def remove(names: Sequence[str], form: str) -> int:
     """Removes the environment of each target. The exit code."""
     from gradfuzz.oracles.foreign import managed
-    from gradfuzz.reports import plain
+    from gradfuzz.reports.common import plain
 
     _wanted(names, "remove", "warp==1.19.0")
     there = {one.target: one for one in managed.everything()}

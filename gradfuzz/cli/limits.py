@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from gradfuzz.cli.shell import click
 
-__all__ = ["LIMITS"]
-
 C = TypeVar("C", bound=Callable[..., object])
 
 _ABOVE_NOTHING = click.FloatRange(min=0, min_open=True)

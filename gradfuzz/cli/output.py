@@ -11,7 +11,6 @@ from gradfuzz.cli.shell import click
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["FORMAT", "console", "print_json", "print_page"]
 
 FORMAT = click.option(
     "--format",
@@ -25,20 +24,20 @@ FORMAT = click.option(
 
 def console(file: IO[str]) -> Console:
     """Where rich prints."""
-    from gradfuzz.reports import terminal
+    from gradfuzz.reports.common import pieces
 
-    return terminal.console(file)
+    return pieces.console(file)
 
 
 def print_page(what: RenderableType, file: IO[str] | None = None) -> None:
     """Something that rich can print."""
-    from gradfuzz.reports.terminal import show
+    from gradfuzz.reports.common.pieces import show
 
     show(console(file or sys.stdout), what)
 
 
 def print_json(document: Mapping[str, Any], file: IO[str] | None = None) -> None:
     """One JSON document."""
-    from gradfuzz.reports.json import dumps
+    from gradfuzz.reports.machine.json import dumps
 
     print(dumps(document), file=file or sys.stdout)

@@ -10,8 +10,6 @@ from gradfuzz.cli.limits import LIMITS
 from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import click
 
-__all__ = ["probe"]
-
 
 @click.command(short_help="Print a report card of one target.")
 @click.argument("target")
@@ -30,10 +28,11 @@ def probe(target: str, suite: str, op: str | None, folder: Path | None, number: 
     A row that agrees by coincidence differs at a neighbouring point; where the true derivative is zero all around, the row is vacuous. The suites
     of ops (linalg, complex, tensor, vectorize) print a word per cell; the wrong ones have a number, and each a script that shows it without gradfuzz.
     """
-    from gradfuzz.fuzzer.probe import probe as report_card
+    from gradfuzz.fuzzer.probe.report import probe as report_card
     from gradfuzz.oracles import registry
-    from gradfuzz.reports import json as documents
-    from gradfuzz.reports import scripts, terminal
+    from gradfuzz.reports.common import scripts
+    from gradfuzz.reports.machine import json as documents
+    from gradfuzz.reports.terminal import report as terminal
 
     if folder is not None:
         scripts.check_folder(folder)

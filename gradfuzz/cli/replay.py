@@ -12,9 +12,7 @@ from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, click
 from gradfuzz.cli.storage import STORE, installed
 
 if TYPE_CHECKING:
-    from gradfuzz.fuzzer.finding import Finding
-
-__all__ = ["findings", "replay"]
+    from gradfuzz.fuzzer.results.finding import Finding
 
 
 @click.command(short_help="Ask again about recorded findings.")
@@ -30,8 +28,8 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
     A FILE is what `gradfuzz show ID --format json` prints, or the JSON document of a sweep; a DIR holds such files. Exit code 0 if all are fixed,
     1 if one is not, 3 if one cannot be told.
     """
-    from gradfuzz.fuzzer.replaying import Status, replay_all
-    from gradfuzz.reports import plain
+    from gradfuzz.fuzzer.sweep.replaying import Status, replay_all
+    from gradfuzz.reports.common import plain
 
     installed(ctx, store)
     chosen = findings(sources, store)
@@ -52,8 +50,8 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
 
 def findings(sources: tuple[str, ...], path: Path) -> list[Finding]:
     """What the arguments mean, each finding once."""
-    from gradfuzz.fuzzer import lookup
-    from gradfuzz.fuzzer.store import Store
+    from gradfuzz.fuzzer.store import lookup
+    from gradfuzz.fuzzer.store.runs import Store
 
     if not sources:
         with Store(path) as store:

@@ -9,8 +9,6 @@ from gradfuzz.cli.reporting import report as write
 from gradfuzz.cli.shell import click
 from gradfuzz.cli.storage import STORE
 
-__all__ = ["report"]
-
 
 @click.command(short_help="Report a recorded sweep again, in any format.")
 @click.argument("source", required=False, metavar="[RUN|STORE|NDJSON]")
@@ -24,7 +22,7 @@ def report(source: str | None, reports: tuple[str, ...], show_scripts: bool, sto
     The sweep is the RUN of this number in the store, the last run of a STORE, or that of an event stream (--report ndjson); the last run of
     .gradfuzz if none is named.
     """
-    from gradfuzz.fuzzer import lookup
+    from gradfuzz.fuzzer.store import lookup
 
     files = outputs(reports)
     finished, review = lookup.sweep_of(str(store) if source is None else source, store)

@@ -16,10 +16,9 @@ from gradfuzz.cli.shell import click
 from gradfuzz.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from gradfuzz.fuzzer.events import Event, SweepFinished
-    from gradfuzz.fuzzer.review import Review
+    from gradfuzz.fuzzer.results.events import Event, SweepFinished
+    from gradfuzz.fuzzer.results.review import Review
 
-__all__ = ["NAMES", "REPORTS", "STDOUT", "Output", "Streams", "outputs", "report"]
 
 NAMES = ("terminal", "concise", "json", "html", "junit", "sarif", "github", "markdown", "ndjson")
 """The names of `reports.formats.FORMATS`, which help does not load."""
@@ -92,7 +91,7 @@ class Streams(AbstractContextManager["Streams", None]):
         """Writes a line to each."""
         if not self._paths:
             return
-        from gradfuzz.reports.ndjson import line
+        from gradfuzz.reports.machine.ndjson import line
 
         text = line(event)
         for path in self._paths:
@@ -115,9 +114,9 @@ def report(
     show_scripts: bool = False,
 ) -> None:
     """Prints the end of a sweep, and then writes it to files."""
-    from gradfuzz.reports import terminal
     from gradfuzz.reports.formats import FORMATS
-    from gradfuzz.reports.github import write_step_summary
+    from gradfuzz.reports.markdown.github import write_step_summary
+    from gradfuzz.reports.terminal import report as terminal
 
     if form == "terminal":
         print_page(terminal.sweep(finished, scripts or {}, show_scripts=show_scripts, review=review))

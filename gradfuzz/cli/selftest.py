@@ -9,8 +9,6 @@ from gradfuzz.cli.output import FORMAT, print_json, print_page
 from gradfuzz.cli.shell import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, click
 from gradfuzz.errors import UsageError
 
-__all__ = ["selftest"]
-
 
 @click.command(short_help="Plant bugs, and see whether they are found.")
 @click.option(
@@ -41,10 +39,10 @@ def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **f
     Exit code 0 if every bug after a real report is found, 98 % of the systematic ones, and there is no false alarm; 1 if not; 3 where a time
     limit left it incomplete.
     """
-    from gradfuzz.fuzzer.score import Score
-    from gradfuzz.fuzzer.selftest import SelftestConfig
-    from gradfuzz.fuzzer.selftest import selftest as run
-    from gradfuzz.reports import selftest as report
+    from gradfuzz.fuzzer.results.score import Score
+    from gradfuzz.fuzzer.sweep.selftest import SelftestConfig
+    from gradfuzz.fuzzer.sweep.selftest import selftest as run
+    from gradfuzz.reports.terminal import selftest as report
 
     for event in run(SelftestConfig(seeds=_range(seeds) if seeds else (seed,), **flags)):
         if not isinstance(event, Score):

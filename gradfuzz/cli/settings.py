@@ -8,8 +8,6 @@ from typing import Any
 
 from gradfuzz.cli.shell import Failure, Group, click, flags_of
 
-__all__ = ["read_settings"]
-
 
 def read_settings(ctx: click.Context) -> None:
     """Take defaults for the flags from `[tool.gradfuzz]`."""

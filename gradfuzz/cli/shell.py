@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 from gradfuzz.errors import GradfuzzError, StoreError
 
 if TYPE_CHECKING or not sys.stdout.isatty():
-    import click  # plain help where nobody sees colours: it starts in half the time
-    from click import Group
+    import click as click  # plain help where nobody sees colours: it starts in half the time
+    from click import Group as Group
 else:
     import rich_click as click
     from rich_click import RichGroup as Group
 
-__all__ = ["CLEAN", "FINDINGS", "INCOMPLETE", "INTERRUPTED", "USAGE", "Commands", "Failure", "Group", "click", "flags_of"]
 
 CLEAN, FINDINGS, USAGE, INCOMPLETE, INTERRUPTED = 0, 1, 2, 3, 130
 

@@ -11,9 +11,8 @@ from gradfuzz.cli.storage import STORE
 from gradfuzz.errors import UsageError
 
 if TYPE_CHECKING:
-    from gradfuzz.fuzzer.finding import Finding
+    from gradfuzz.fuzzer.results.finding import Finding
 
-__all__ = ["show"]
 
 DIALECTS = ("python", "native", "pytest", "issue", "json", "jax", "torch", "autograd", "nx", "swift", "tfjs")
 
@@ -31,9 +30,9 @@ DIALECTS = ("python", "native", "pytest", "issue", "json", "jax", "torch", "auto
 @FORMAT
 def show(id: str, dialect: str | None, store: Path, form: str) -> None:
     """Show the recorded finding with this ID, of which the first digits are enough."""
-    from gradfuzz.fuzzer import lookup
-    from gradfuzz.fuzzer.records import to_document
-    from gradfuzz.fuzzer.store import Store
+    from gradfuzz.fuzzer.results.records import to_document
+    from gradfuzz.fuzzer.store import lookup
+    from gradfuzz.fuzzer.store.runs import Store
 
     with Store(store) as opened:
         finding = lookup.recorded(opened, id)
@@ -42,15 +41,16 @@ def show(id: str, dialect: str | None, store: Path, form: str) -> None:
     elif dialect is not None:
         click.echo(_text(finding, dialect), nl=False)
     else:
-        from gradfuzz.reports import plain, terminal
+        from gradfuzz.reports.common import plain
+        from gradfuzz.reports.terminal.block import finding as block
 
-        print_page(terminal.finding(plain.inert(finding), show_script=True))
+        print_page(block(plain.inert(finding), show_script=True))
 
 
 def _text(finding: Finding, dialect: str) -> str:
     """What --as prints. `UsageError` where the finding has none, with what it has."""
     if dialect == "issue":
-        from gradfuzz.reports.issue import issue
+        from gradfuzz.reports.markdown.issue import issue
 
         return issue(finding)
     scripts = {"native": finding.script, **finding.ports}

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from gradfuzz.cli.shell import click
 
-__all__ = ["BASELINE", "STORE", "installed"]
-
 STORE = click.option(
     "--store",
     type=click.Path(path_type=Path),

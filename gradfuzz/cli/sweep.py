@@ -18,12 +18,10 @@ from gradfuzz.cli.storage import BASELINE, STORE, installed
 from gradfuzz.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
-    from gradfuzz.fuzzer.events import SweepFinished
-    from gradfuzz.fuzzer.recorder import Recorder
-    from gradfuzz.fuzzer.review import Baseline, Review
-    from gradfuzz.fuzzer.sweep import SweepConfig
-
-__all__ = ["sweep"]
+    from gradfuzz.fuzzer.results.events import SweepFinished
+    from gradfuzz.fuzzer.results.review import Baseline, Review
+    from gradfuzz.fuzzer.sweep.recorder import Recorder
+    from gradfuzz.fuzzer.sweep.run import SweepConfig
 
 
 @click.command(short_help="Draw programs and judge what targets say.")
@@ -72,14 +70,14 @@ def sweep(
     the baseline does not accept, 3 where a time limit left it incomplete or the disk takes nothing,
     130 after Ctrl-C, which keeps what was found.
     """
-    from gradfuzz.fuzzer import baseline
-    from gradfuzz.fuzzer.events import SweepFinished, SweepStarted
-    from gradfuzz.fuzzer.reviewing import counted
-    from gradfuzz.fuzzer.sweep import SweepConfig
-    from gradfuzz.fuzzer.sweep import sweep as run
+    from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
+    from gradfuzz.fuzzer.store import baseline
+    from gradfuzz.fuzzer.sweep.reviewing import counted
+    from gradfuzz.fuzzer.sweep.run import SweepConfig
+    from gradfuzz.fuzzer.sweep.run import sweep as run
     from gradfuzz.oracles import registry
     from gradfuzz.reports.formats import STREAM
-    from gradfuzz.reports.live import listener
+    from gradfuzz.reports.terminal.live import listener
 
     if resume and no_store:
         raise UsageError("--resume needs the store, and --no-store leaves it away; give one of them")
@@ -122,15 +120,15 @@ def sweep(
 
 
 def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool) -> Recorder:
-    from gradfuzz.fuzzer.recorder import Recorder
-    from gradfuzz.fuzzer.store import Store
+    from gradfuzz.fuzzer.store.runs import Store
+    from gradfuzz.fuzzer.sweep.recorder import Recorder
 
     return Recorder(stack.enter_context(Store(path, write=True)), config, resume=resume)
 
 
 def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None) -> Review:
     """What became of earlier findings. Ctrl-C leaves away what takes time."""
-    from gradfuzz.fuzzer.reviewing import review
+    from gradfuzz.fuzzer.sweep.reviewing import review
 
     store, run = (recorder.store, recorder.run) if recorder else (None, 0)
     try:
@@ -145,7 +143,7 @@ def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None)
 
 def _scripts(finished: SweepFinished, folder: Path) -> dict[str, Path]:
     """The findings' scripts as files; the paths by id."""
-    from gradfuzz.reports import scripts
+    from gradfuzz.reports.common import scripts
 
     try:
         paths = scripts.write_scripts(finished.findings, folder)

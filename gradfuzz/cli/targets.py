@@ -13,8 +13,6 @@ from gradfuzz.cli.shell import click
 from gradfuzz.cli.storage import STORE, installed
 from gradfuzz.errors import GradfuzzError, UsageError
 
-__all__ = ["targets"]
-
 
 @click.command(short_help="List who can be asked here, and the conventions; install a release; check an adapter.")
 @click.argument(
@@ -61,11 +59,11 @@ def targets(
         from gradfuzz.cli import adapters
 
         ctx.exit(adapters.check(one, form) if action == "check" else adapters.new(one, lang))
-    from gradfuzz.reports import json as documents
-    from gradfuzz.reports import terminal
+    from gradfuzz.reports.machine import json as documents
+    from gradfuzz.reports.terminal import report as terminal
 
     if action == "conventions":
-        from gradfuzz.fuzzer.conventions import CONVENTIONS
+        from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS
 
         ledger = [row.document() for row in CONVENTIONS]
         if form == "json":
@@ -73,7 +71,7 @@ def targets(
         else:
             print_page(terminal.conventions(ledger))
         return
-    from gradfuzz.fuzzer.abilities import abilities
+    from gradfuzz.fuzzer.questions.abilities import abilities
     from gradfuzz.oracles import registry
 
     if ways:

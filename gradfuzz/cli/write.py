@@ -7,8 +7,6 @@ from pathlib import Path
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import StoreError, UsageError
 
-__all__ = ["write"]
-
 
 @click.command(short_help="Write a test of a function's gradient, to begin with.")
 @click.argument("source", metavar="MODULE:FUNC")
@@ -26,7 +24,7 @@ def write(source: str, grad: str | None, framework: str | None, at: str | None, 
     MODULE:FUNC is imported from the current directory, and called to find arguments that it takes. The test checks the gradient at these, and at
     arguments that Hypothesis draws; it runs as it is, and is yours to go on with.
     """
-    from gradfuzz.fuzzer.asking import read_inputs
+    from gradfuzz.fuzzer.questions.asking import read_inputs
     from gradfuzz.testing.starter import starter
 
     if output is not None and output.exists():

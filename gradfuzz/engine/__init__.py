@@ -12,11 +12,14 @@
 """
 
 from gradfuzz.engine import linalg
-from gradfuzz.engine.api import grad, hessian, jacobian, jvp, trace, value_and_grad, vjp
-from gradfuzz.engine.check import check_vectorized
-from gradfuzz.engine.compile import Compiled, compile, to_source
-from gradfuzz.engine.derivative import Rules, derivative
-from gradfuzz.engine.functions import (
+from gradfuzz.engine.api.check import check_vectorized
+from gradfuzz.engine.api.derivative import Rules, derivative
+from gradfuzz.engine.api.differentiate import grad, hessian, jacobian, jvp, trace, value_and_grad, vjp
+from gradfuzz.engine.api.loops import cond, fori_loop, repeat_while, scan, while_loop
+from gradfuzz.engine.api.vectorize import Vectorized, devectorize, rename, vectorize
+from gradfuzz.engine.api.vmap import vmap
+from gradfuzz.engine.compiling.compile import Compiled, compile, to_source
+from gradfuzz.engine.rules.functions import (
     abs,
     broadcast_to,
     complex,
@@ -47,8 +50,7 @@ from gradfuzz.engine.functions import (
     tanh,
     where,
 )
-from gradfuzz.engine.loops import cond, fori_loop, repeat_while, scan, while_loop
-from gradfuzz.engine.tensor_functions import (
+from gradfuzz.engine.rules.tensor_functions import (
     all,
     amax,
     amin,
@@ -71,9 +73,7 @@ from gradfuzz.engine.tensor_functions import (
     take_along_axis,
     window_sum,
 )
-from gradfuzz.engine.value import Value
-from gradfuzz.engine.vectorize import Vectorized, devectorize, rename, vectorize
-from gradfuzz.engine.vmap import vmap
+from gradfuzz.engine.rules.value import Value
 
 __all__ = [
     "Compiled",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from gradfuzz.engine.value import Operand, apply
+from gradfuzz.engine.rules.value import Operand, apply
 
 __all__ = [
     "cholesky",

@@ -12,11 +12,11 @@ from __future__ import annotations
 import importlib as _importlib
 import typing as _typing
 
-from gradfuzz.fuzzer.events import Event, FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
-from gradfuzz.fuzzer.finding import Case, Class, Finding, FindingPoint, Reason, Verdict
+from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.results.finding import Case, Class, Finding, FindingPoint, Reason, Verdict
 
 if _typing.TYPE_CHECKING:
-    from gradfuzz.fuzzer.checking import Check, check_program
+    from gradfuzz.fuzzer.verdict.checking import Check, check_program
 
 __all__ = [
     "Case",
@@ -35,7 +35,7 @@ __all__ = [
     "check_program",
 ]
 
-_LATER = {"Check": "checking", "check_program": "checking"}
+_LATER = {"Check": "verdict.checking", "check_program": "verdict.checking"}
 """The modules of the names that are loaded when first used."""
 
 

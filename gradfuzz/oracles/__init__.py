@@ -7,8 +7,9 @@
 A library is imported when one of its oracles is made, not before.
 """
 
-from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Precision, Question, Reference, Truth
+from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question, Reference, Truth
 from gradfuzz.oracles.registry import Available, available, references, resolve
+from gradfuzz.programs.language.precision import Precision
 
 __all__ = [
     "Answer",

@@ -23,10 +23,8 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from gradfuzz.errors import UsageError
-from gradfuzz.programs.precision import Precision
-from gradfuzz.programs.syntax import Program
-
-__all__ = ["Answer", "Array", "Mode", "Oracle", "Point", "Precision", "Question", "Reference", "Slopes", "Status", "Truth"]
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
 
 _MOST_NESTED = 10_000
 """Ways that compute whole Jacobians are not asked for more numbers: a third order over 50 entries takes minutes."""

@@ -9,10 +9,7 @@ from __future__ import annotations
 import os
 
 from gradfuzz.errors import UsageError
-from gradfuzz.oracles.base import Precision
-from gradfuzz.programs.precision import FORMATS
-
-__all__ = ["DEVICE", "DEVICES", "WITH_DEVICES", "device", "operand_roundings"]
+from gradfuzz.programs.language.precision import FORMATS, Precision
 
 DEVICE = "GRADFUZZ_DEVICE"
 """The environment variable."""

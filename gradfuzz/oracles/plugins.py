@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from gradfuzz.errors import GradfuzzError, PluginError
 from gradfuzz.oracles.base import Oracle
 
-__all__ = ["GROUP", "Plugin", "found", "ways"]
-
 GROUP = "gradfuzz.oracles"
 """The group of entry points."""
 

@@ -1,4 +1,4 @@
-"""Which oracles there are, by name. A row of `LIBRARIES` is all it takes to add one here, an entry point to add one elsewhere (`plugins`)."""
+"""Which oracles there are, by name. A row of `libraries.LIBRARIES` adds one here, an entry point adds one elsewhere (`plugins`)."""
 
 from __future__ import annotations
 
@@ -9,26 +9,20 @@ import os
 import shlex
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradfuzz import adapters
+from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.errors import MissingExtraError, PluginError, SilentTargetError, UnknownTargetError
 from gradfuzz.oracles import plugins
 from gradfuzz.oracles.base import Oracle, Reference
-from gradfuzz.oracles.foreign.shipped import ADAPTERS
+from gradfuzz.oracles.foreign import launcher
+from gradfuzz.oracles.libraries import LIBRARIES, SERVER
 from gradfuzz.oracles.target_name import TargetName
 
 if TYPE_CHECKING:
     from gradfuzz.oracles.foreign.process import Limits
     from gradfuzz.oracles.plugins import Plugin
-
-__all__ = ["LIBRARIES", "Available", "available", "installed", "names", "plug_ins", "plugged_in", "references", "resolve"]
-
-LIBRARIES: dict[str, str] = {
-    "jax": "gradfuzz.oracles.jax",
-    "torch": "gradfuzz.oracles.torch",
-}
-"""Library -> the module whose `ways()` lists the oracles that use it. The name is also the extra to install."""
 
 
 IN_PROCESS = "GRADFUZZ_IN_PROCESS"
@@ -65,8 +59,8 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
     target = TargetName.of(name)
     library, way = target.library, target.way
     if library == "engine":
-        from gradfuzz.oracles.engine import EngineOracle
-        from gradfuzz.oracles.engine_batched import EngineVectorize, EngineVmap
+        from gradfuzz.oracles.engine.batched import EngineVectorize, EngineVmap
+        from gradfuzz.oracles.engine.oracle import EngineOracle
 
         own: list[Oracle] = [EngineOracle(), EngineVectorize(), EngineVmap()]
         if name == "engine":
@@ -75,7 +69,7 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
         if named:
             return named
     if library == "mutant":
-        from gradfuzz.oracles.mutants import mutant
+        from gradfuzz.oracles.mutants.registry import mutant
 
         found = mutant(way)
         if found is not None:
@@ -103,7 +97,7 @@ def _chosen(target: TargetName, ways: list[Oracle]) -> list[Oracle]:
 
 def names() -> list[str]:
     """Every name that `resolve` takes, but for the single ways into a library and the systematic mutants."""
-    from gradfuzz.oracles.mutants import MUTANTS
+    from gradfuzz.oracles.mutants.registry import MUTANTS
 
     return [
         "engine",
@@ -119,7 +113,7 @@ def _similar(library: str) -> list[str]:
     """What a wrong name may have been meant to be."""
     if library != "mutant":
         return names()
-    from gradfuzz.oracles.systematic_mutants import systematic_names
+    from gradfuzz.oracles.mutants.systematic import systematic_names
 
     return [*names(), *(f"mutant:{name}" for name in systematic_names())]
 
@@ -180,7 +174,7 @@ def _plugged(plugin: Plugin, target: TargetName, *, supervised: bool) -> list[Or
 
 def _guest(library: str) -> str:
     """The command that serves the oracles of this installation."""
-    return shlex.join([sys.executable, str(Path(__file__).parents[1] / "adapters" / "guest.py"), library])
+    return shlex.join([sys.executable, launcher.__file__, SERVER, library])
 
 
 def _elsewhere(target: TargetName) -> list[Oracle]:
@@ -204,7 +198,7 @@ def _adapter(library: str) -> list[Oracle]:
     adapter = ADAPTERS[library]
     if _beside(library) is None:
         raise MissingExtraError(f"the target {library} needs the package {adapter.distribution}; {_how(library)}")
-    script = Path(__file__).parents[1] / "adapters" / adapter.script
+    script = adapters.path(adapter.script)
     return named_ways(library, shlex.join([sys.executable, str(script)]), ":", _patient())
 
 
@@ -244,16 +238,16 @@ def _version(library: str) -> str | None:
 
 def references() -> dict[str, Reference]:
     """The sources of truth, the fast one first."""
-    from gradfuzz.oracles.arb import ArbReference
-    from gradfuzz.oracles.differences import MpmathReference
+    from gradfuzz.oracles.references.arb import ArbReference
+    from gradfuzz.oracles.references.finite_differences import MpmathReference
 
     return {"arb": ArbReference(), "mpmath": MpmathReference()}
 
 
 def available() -> list[Available]:
     """What there is, installed or not. Imports no library."""
-    from gradfuzz import __version__
-    from gradfuzz.oracles.mutants import MUTANTS
+    from gradfuzz.oracles.mutants.registry import MUTANTS
+    from gradfuzz.version import __version__
 
     rows = [
         Available("arb", "reference", _version("python-flint"), "ball-arithmetic Taylor series: enclosures"),

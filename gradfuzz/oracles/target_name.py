@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["TargetName"]
-
 _FORM = re.compile(r"(?P<library>[A-Za-z][\w.-]*)\s*(?P<specifier>(?:===|==|~=|!=|<=|>=|<|>)[^:]*)?(?::(?P<way>.*))?", re.DOTALL)
 
 

@@ -3,16 +3,13 @@
 import importlib as _importlib
 import sys as _sys
 
-from gradfuzz.programs.graph import Graph
-from gradfuzz.programs.interpret import evaluate, interpret
-from gradfuzz.programs.json_form import from_json, to_json
-from gradfuzz.programs.lower import lower
-from gradfuzz.programs.ops import OPS, Op, result_type
-from gradfuzz.programs.pairs import in_pairs
-from gradfuzz.programs.parse import loop_program, parse, parse_type
-from gradfuzz.programs.parse_expr import call
-from gradfuzz.programs.printer import to_text
-from gradfuzz.programs.syntax import (
+from gradfuzz.programs.evaluation.interpret import evaluate, interpret
+from gradfuzz.programs.evaluation.pairs import in_pairs
+from gradfuzz.programs.graphs.graph import Graph
+from gradfuzz.programs.graphs.lower import lower
+from gradfuzz.programs.language.ops import OPS, Op, result_type
+from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.syntax import (
     ArrayConst,
     Assign,
     Block,
@@ -32,8 +29,12 @@ from gradfuzz.programs.syntax import (
     While,
     walk,
 )
-from gradfuzz.programs.typecheck import Typed, typecheck
-from gradfuzz.programs.types import BOOL, FLOAT, INT, Type
+from gradfuzz.programs.language.typecheck import Typed, typecheck
+from gradfuzz.programs.language.types import BOOL, FLOAT, INT, Type
+from gradfuzz.programs.text.expressions import call
+from gradfuzz.programs.text.json_form import from_json, to_json
+from gradfuzz.programs.text.loop_body import loop_program
+from gradfuzz.programs.text.parse import parse, parse_type
 
 __all__ = [
     "BOOL",

@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from gradfuzz.fuzzer.grids import GRIDS
-from gradfuzz.fuzzer.judge import check_name
-from gradfuzz.fuzzer.rows import groups
-from gradfuzz.fuzzer.suites import SUITES, CanonicalCase, CanonicalTable
+from gradfuzz.fuzzer.questions.grids import GRIDS
+from gradfuzz.fuzzer.questions.suites import SUITES, CanonicalCase, CanonicalTable
+from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.fuzzer.verdict.rows import groups
 from gradfuzz.oracles.base import Mode, Question
-
-__all__ = ["CHECKS", "Cell", "Put", "cells_of", "puts"]
 
 CHECKS = ("vjp", "jvp", "second order")
 """What is asked of an op: reverse mode, forward mode, and the derivative of the derivative in every mix of the two."""

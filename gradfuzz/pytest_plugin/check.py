@@ -15,26 +15,24 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer.baseline import accepts
-from gradfuzz.fuzzer.batch import Counts
-from gradfuzz.fuzzer.codec import encode
-from gradfuzz.fuzzer.events import TargetSummary
-from gradfuzz.fuzzer.finding import Case, Finding, Reason, Verdict
-from gradfuzz.fuzzer.grids import GRIDS, Grid
-from gradfuzz.fuzzer.ledger import summarized
-from gradfuzz.fuzzer.prove import library
-from gradfuzz.fuzzer.records import to_document
-from gradfuzz.fuzzer.review import BaselineEntry
-from gradfuzz.fuzzer.status import asked_columns, confirmed, in_words
+from gradfuzz.fuzzer.findings.signature import library
+from gradfuzz.fuzzer.probe.status import asked_columns, confirmed, in_words
+from gradfuzz.fuzzer.questions.grids import GRIDS, Grid
+from gradfuzz.fuzzer.results.codec import encode
+from gradfuzz.fuzzer.results.counts import Counts
+from gradfuzz.fuzzer.results.events import TargetSummary
+from gradfuzz.fuzzer.results.finding import Case, Finding, Reason, Verdict
+from gradfuzz.fuzzer.results.records import to_document
+from gradfuzz.fuzzer.results.review import BaselineEntry
+from gradfuzz.fuzzer.store.baseline import accepts
+from gradfuzz.fuzzer.sweep.ledger import summarized
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.pytest_plugin.cells import Cell, Put, puts
 from gradfuzz.pytest_plugin.findings import Wrong, as_met, distinct, shrunk
 from gradfuzz.pytest_plugin.options import Options, Profile, options
-from gradfuzz.reports import plain, words
-from gradfuzz.reports.numbers import count, inputs
-
-__all__ = ["GradfuzzCheck"]
+from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common.numbers import count, inputs
 
 _SHRUNK = 4
 """So many findings of one test are shrunk; it takes seconds or minutes."""
@@ -102,7 +100,7 @@ class GradfuzzCheck:
 
     def _note(self, judged: Sequence[Judged], findings: Sequence[Finding]) -> None:
         """The properties of the test, which go into JUnit's XML."""
-        from gradfuzz.reports.concise import line
+        from gradfuzz.reports.terminal.concise import line
 
         verdicts = Counter(j.case.verdict for j in judged)
         told = ", ".join(f"{verdict.value} {verdicts[verdict]}" for verdict in Verdict if verdicts[verdict])

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from gradfuzz.fuzzer.batch import Raw
-from gradfuzz.fuzzer.finding import Case, Finding
-from gradfuzz.fuzzer.judge import check_name
-from gradfuzz.fuzzer.prove import library, prove, signature
-from gradfuzz.fuzzer.reproducer import reproducer
-from gradfuzz.fuzzer.showcase import finding_point
-from gradfuzz.fuzzer.specimen import Specimen
+from gradfuzz.fuzzer.findings.prove import prove
+from gradfuzz.fuzzer.findings.reproducer import reproducer
+from gradfuzz.fuzzer.findings.showcase import finding_point
+from gradfuzz.fuzzer.findings.signature import library, signature
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.results.finding import Case, Finding
+from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.pytest_plugin.cells import Put
-
-__all__ = ["Wrong", "as_met", "distinct", "shrunk"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,22 +13,20 @@ from typing import Any
 import pytest
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer import baseline
-from gradfuzz.fuzzer.clusters import clusters
-from gradfuzz.fuzzer.codec import decode
-from gradfuzz.fuzzer.environment import environment
-from gradfuzz.fuzzer.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.finding import Finding
-from gradfuzz.fuzzer.ledger import rank
-from gradfuzz.fuzzer.records import from_document
-from gradfuzz.fuzzer.review import BaselineEntry, Review
+from gradfuzz.fuzzer.findings.clusters import clusters
+from gradfuzz.fuzzer.results.codec import decode
+from gradfuzz.fuzzer.results.environment import environment
+from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.records import from_document
+from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.fuzzer.store import baseline
+from gradfuzz.fuzzer.sweep.ledger import rank
 from gradfuzz.pytest_plugin.options import options
-from gradfuzz.reports import plain
-from gradfuzz.reports.concise import line
-from gradfuzz.reports.numbers import count
-from gradfuzz.reports.systems import summed
-
-__all__ = ["Gathered"]
+from gradfuzz.reports.common import plain
+from gradfuzz.reports.common.numbers import count
+from gradfuzz.reports.common.systems import summed
+from gradfuzz.reports.terminal.concise import line
 
 _SHOWN = 20
 """So many findings stand in pytest's summary."""
@@ -118,7 +116,7 @@ class Gathered:
             return []
         from gradfuzz.cli.reporting import outputs
         from gradfuzz.reports.formats import FORMATS
-        from gradfuzz.reports.github import write_step_summary
+        from gradfuzz.reports.markdown.github import write_step_summary
 
         finished, review = self._finished(interrupted=interrupted)
         written = []

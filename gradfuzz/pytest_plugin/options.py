@@ -9,10 +9,8 @@ from typing import Literal, cast
 import pytest
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer import baseline
-from gradfuzz.fuzzer.review import Baseline
-
-__all__ = ["Options", "Profile", "check", "options"]
+from gradfuzz.fuzzer.results.review import Baseline
+from gradfuzz.fuzzer.store import baseline
 
 Profile = Literal["quick", "ci", "nightly"]
 

@@ -11,10 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from gradfuzz.fuzzer.events import SweepFinished
-from gradfuzz.fuzzer.review import Review
-
-__all__ = ["FORMATS", "STREAM", "Format"]
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.review import Review
 
 Renderer = Callable[[SweepFinished, Review | None], str]
 
@@ -39,15 +37,15 @@ class Format:
 FORMATS: dict[str, Format] = {
     row.name: row
     for row in (
-        Format("terminal", "gradfuzz-report.txt", "terminal"),
-        Format("concise", "gradfuzz-findings.txt", "concise"),
-        Format("json", "gradfuzz-report.json", "json"),
+        Format("terminal", "gradfuzz-report.txt", "terminal.report"),
+        Format("concise", "gradfuzz-findings.txt", "terminal.concise"),
+        Format("json", "gradfuzz-report.json", "machine.json"),
         Format("html", "gradfuzz-report.html", "html"),
-        Format("junit", "gradfuzz-junit.xml", "junit"),
-        Format("sarif", "gradfuzz.sarif", "sarif"),
-        Format("github", "", "github"),
-        Format("markdown", "gradfuzz-report.md", "markdown"),
-        Format(STREAM, "gradfuzz-events.ndjson", "ndjson"),
+        Format("junit", "gradfuzz-junit.xml", "machine.junit"),
+        Format("sarif", "gradfuzz.sarif", "machine.sarif"),
+        Format("github", "", "markdown.github"),
+        Format("markdown", "gradfuzz-report.md", "markdown.report"),
+        Format(STREAM, "gradfuzz-events.ndjson", "machine.ndjson"),
     )
 }
 """By name."""

@@ -21,30 +21,26 @@ into `@example`, with these names, those of `gradfuzz.programs` and NumPy's `arr
 drawn before: of 500 programs that it draws a third are different ones. So a search that is to reach much is a sweep, or goes over `draw_many`.
 """
 
-from gradfuzz.hypothesis_plugin import register
-from gradfuzz.programs.parse import parse
-from gradfuzz.programs.types import Type
-from gradfuzz.strategies.array import arrays
-from gradfuzz.strategies.body import loop_bodies
-from gradfuzz.strategies.case import Case, cases
-from gradfuzz.strategies.climb import climb
-from gradfuzz.strategies.complex_program import complex_cases, complex_programs
-from gradfuzz.strategies.cotangent import cotangents
-from gradfuzz.strategies.coverage import coverage_counts, coverage_table, triggers
-from gradfuzz.strategies.draw import draw_many
-from gradfuzz.strategies.expression import expressions
+from gradfuzz.programs.language.types import Type
+from gradfuzz.programs.text.parse import parse
+from gradfuzz.strategies.complex.program import complex_cases, complex_programs
+from gradfuzz.strategies.drawing.climb import climb
+from gradfuzz.strategies.drawing.draw import draw_many
+from gradfuzz.strategies.drawing.shape import shapes
 from gradfuzz.strategies.families import FAMILIES, Family
-from gradfuzz.strategies.goals import GOALS, Goal
-from gradfuzz.strategies.linalg_program import linalg_cases, linalg_programs
-from gradfuzz.strategies.loop_program import loops
-from gradfuzz.strategies.matrix import matrices
-from gradfuzz.strategies.point import points
+from gradfuzz.strategies.inputs.array import arrays
+from gradfuzz.strategies.inputs.cotangent import cotangents
+from gradfuzz.strategies.inputs.matrix import matrices
+from gradfuzz.strategies.inputs.point import points
+from gradfuzz.strategies.linalg.program import linalg_cases, linalg_programs
+from gradfuzz.strategies.loop.body import loop_bodies
+from gradfuzz.strategies.loop.case import Case, cases
+from gradfuzz.strategies.loop.coverage import coverage_counts, coverage_table, triggers
+from gradfuzz.strategies.loop.expression import expressions
+from gradfuzz.strategies.loop.goals import GOALS, Goal
+from gradfuzz.strategies.loop.program import loops
 from gradfuzz.strategies.program import programs
-from gradfuzz.strategies.shape import shapes
-from gradfuzz.strategies.tensor_program import tensor_cases, tensor_programs
-
-register()
-del register
+from gradfuzz.strategies.tensor.program import tensor_cases, tensor_programs
 
 __all__ = [
     "FAMILIES",

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from gradfuzz.strategies.case import Case, cases
-from gradfuzz.strategies.complex_goals import COMPLEX_GOALS, complex_triggers
-from gradfuzz.strategies.complex_program import complex_cases
-from gradfuzz.strategies.coverage import triggers
-from gradfuzz.strategies.goals import GOALS
-from gradfuzz.strategies.linalg_program import linalg_cases
-from gradfuzz.strategies.matrix_goals import MATRIX_GOALS, matrix_triggers
-from gradfuzz.strategies.point import Precision
-from gradfuzz.strategies.tensor_goals import TENSOR_GOALS, tensor_triggers
-from gradfuzz.strategies.tensor_program import tensor_cases
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
+from gradfuzz.strategies.complex.program import complex_cases
+from gradfuzz.strategies.linalg.goals import MATRIX_GOALS, matrix_triggers
+from gradfuzz.strategies.linalg.program import linalg_cases
+from gradfuzz.strategies.loop.case import Case, cases
+from gradfuzz.strategies.loop.coverage import triggers
+from gradfuzz.strategies.loop.goals import GOALS
+from gradfuzz.strategies.tensor.goals import TENSOR_GOALS, tensor_triggers
+from gradfuzz.strategies.tensor.program import tensor_cases
 from gradfuzz.strategies.vectorize_program import VECTORIZE_GOALS, vectorize_cases, vectorize_triggers
-
-__all__ = ["FAMILIES", "Family"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program
-from gradfuzz.strategies.complex_program import complex_programs
-from gradfuzz.strategies.dice import Dice, Draw
-from gradfuzz.strategies.linalg_program import linalg_programs
-from gradfuzz.strategies.loop_program import loops
-from gradfuzz.strategies.tensor_program import tensor_programs
-from gradfuzz.strategies.validation import check_choices
-
-__all__ = ["programs"]
+from gradfuzz.strategies.complex.program import complex_programs
+from gradfuzz.strategies.drawing.dice import Dice, Draw
+from gradfuzz.strategies.drawing.validation import check_choices
+from gradfuzz.strategies.linalg.program import linalg_programs
+from gradfuzz.strategies.loop.program import loops
+from gradfuzz.strategies.tensor.program import tensor_programs
 
 ProgramFamily = Literal["loops", "linalg", "tensor", "complex"]
 

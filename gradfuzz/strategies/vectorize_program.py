@@ -10,21 +10,19 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.layout import layout_of
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.precision import is_float
-from gradfuzz.programs.syntax import Call, For, Name, Param, Program, Repeat, While, walk
-from gradfuzz.programs.types import FLOAT
-from gradfuzz.strategies.case import MODES, Case
-from gradfuzz.strategies.dice import Dice, Draw, Table
-from gradfuzz.strategies.linalg_program import linalg_cases
-from gradfuzz.strategies.loop_program import loops
-from gradfuzz.strategies.point import Inputs, Precision, draw_point
-from gradfuzz.strategies.recipes import RECIPES
-from gradfuzz.strategies.tensor_program import tensor_cases
-
-__all__ = ["LAYOUTS", "VECTORIZE_GOALS", "lay_out", "vectorize_cases", "vectorize_triggers"]
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.layout import layout_of
+from gradfuzz.programs.language.precision import Precision, is_float
+from gradfuzz.programs.language.syntax import Call, For, Name, Param, Program, Repeat, While, walk
+from gradfuzz.programs.language.types import FLOAT
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.inputs.point import Inputs, draw_point
+from gradfuzz.strategies.linalg.program import linalg_cases
+from gradfuzz.strategies.linalg.recipes import RECIPES
+from gradfuzz.strategies.loop.case import MODES, Case
+from gradfuzz.strategies.loop.program import loops
+from gradfuzz.strategies.tensor.program import tensor_cases
 
 LAYOUTS: Table[str] = Table(
     (26, "one axis"),

@@ -16,7 +16,7 @@ import typing as _typing
 if _typing.TYPE_CHECKING:
     from gradfuzz.testing.attached import reference
     from gradfuzz.testing.check import check_gradient, check_program, measure_gradient
-    from gradfuzz.testing.measured import InconclusiveError, InconclusiveWarning, Measured
+    from gradfuzz.testing.measuring.measured import InconclusiveError, InconclusiveWarning, Measured
     from gradfuzz.testing.mismatch import GradientMismatch
 
 __all__ = [
@@ -32,9 +32,9 @@ __all__ = [
 
 _LATER = {
     "GradientMismatch": "mismatch",
-    "InconclusiveError": "measured",
-    "InconclusiveWarning": "measured",
-    "Measured": "measured",
+    "InconclusiveError": "measuring.measured",
+    "InconclusiveWarning": "measuring.measured",
+    "Measured": "measuring.measured",
     "check_gradient": "check",
     "check_program": "check",
     "measure_gradient": "check",

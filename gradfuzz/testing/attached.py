@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from gradfuzz.errors import UsageError
 
-__all__ = ["Exact", "reference", "reference_of"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ATTRIBUTE = "__gradfuzz_reference__"

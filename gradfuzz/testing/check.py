@@ -10,27 +10,26 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import UnsupportedError, UsageError
-from gradfuzz.fuzzer.asking import inputs_named, points_of, programs_of
-from gradfuzz.fuzzer.checking import check_question
-from gradfuzz.fuzzer.finding import Case, Class, Reason, Verdict
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import weighted_question
-from gradfuzz.oracles.base import Array, Mode, Precision
+from gradfuzz.fuzzer.questions.asking import inputs_named, points_of, programs_of
+from gradfuzz.fuzzer.questions.weighted import weighted_question
+from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.verdict.checking import check_question
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.registry import resolve
-from gradfuzz.programs.interpret import TRIP_LIMIT
-from gradfuzz.programs.pairs import in_pairs
-from gradfuzz.programs.syntax import Program
+from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
+from gradfuzz.programs.evaluation.pairs import in_pairs
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.attached import Exact, reference_of
-from gradfuzz.testing.framework import FrameworkName, first_line
+from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
 from gradfuzz.testing.leading import lead
-from gradfuzz.testing.lines import MANY, along_lines
-from gradfuzz.testing.measured import InconclusiveError, InconclusiveWarning, Measured, Method, Nearby
-from gradfuzz.testing.measuring import FACTORS, Asked, Inquiry, combinations
+from gradfuzz.testing.measuring.lines import MANY, along_lines
+from gradfuzz.testing.measuring.measure import FACTORS, Asked, Inquiry, combinations
+from gradfuzz.testing.measuring.measured import InconclusiveError, InconclusiveWarning, Measured, Method, Nearby
+from gradfuzz.testing.measuring.subject import Subject, subject_of
+from gradfuzz.testing.measuring.units import in_units, unit_of
 from gradfuzz.testing.mismatch import GradientMismatch, told
-from gradfuzz.testing.subject import Subject, subject_of
-from gradfuzz.testing.units import in_units, unit_of
-
-__all__ = ["check_gradient", "check_program", "measure_gradient"]
 
 _BOTH: tuple[Mode, ...] = ("rev", "fwd")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["lead"]
-
 
 def lead(error_over_allowed: float | None) -> None:
     """Makes log10(error / allowed) the target of the example that is running; elsewhere, and after the first time in one example, nothing."""
@@ -13,7 +11,7 @@ def lead(error_over_allowed: float | None) -> None:
         return
     from hypothesis.errors import InvalidArgument
 
-    from gradfuzz.strategies.climb import climb
+    from gradfuzz.strategies.drawing.climb import climb
 
     try:
         climb(error_over_allowed, label="log10(error / allowed), by gradfuzz")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradfuzz.fuzzer.finding import Class, Verdict
-from gradfuzz.fuzzer.judge import check_name
-from gradfuzz.reports.numbers import bound, factor, number, pair, ratio, where
-from gradfuzz.reports.words import MALFORMED, explanation
-from gradfuzz.testing.measured import Measured, Nearby
-
-__all__ = ["GradientMismatch", "told"]
+from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.reports.common.numbers import bound, factor, number, pair, ratio, where
+from gradfuzz.reports.common.words import MALFORMED, explanation
+from gradfuzz.testing.measuring.measured import Measured, Nearby
 
 _METHODS = {
     "traced": "the function as a program",

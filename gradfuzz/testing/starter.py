@@ -17,14 +17,12 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.asking import imported
+from gradfuzz.fuzzer.questions.asking import imported
 from gradfuzz.oracles.base import Array
-from gradfuzz.programs.precision import is_float
-from gradfuzz.testing.detect import framework_of, signature_of
-from gradfuzz.testing.framework import FrameworkName, first_line
-from gradfuzz.testing.subject import subject_of
-
-__all__ = ["starter"]
+from gradfuzz.programs.language.precision import is_float
+from gradfuzz.testing.frameworks.detect import framework_of, signature_of
+from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
+from gradfuzz.testing.measuring.subject import subject_of
 
 _SHAPES: tuple[tuple[int, ...], ...] = ((3,), (), (2, 2), (2, 3), (3, 2))
 """Shapes that are tried, the likeliest first."""

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from gradfuzz.fuzzer.finding import Case, Class, Verdict
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import weighted_question
+from gradfuzz.fuzzer.questions.weighted import weighted_question
+from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import Call, Program, parse, walk
@@ -76,19 +76,19 @@ class Known:
 
 
 KNOWN = (
-    Known("autograd_norm_stack", lambda c: bool(calls(c, "matrix_norm")) and any(batches(c))),
-    Known("autograd_solve_broadcast", lambda c: bool(calls(c, "solve")) and len(set(batches(c))) > 1),
-    Known("autograd_triangular_unit_diagonal", lambda c: has(c, "triangular_solve", unit_diagonal=True)),
-    Known("autograd_eigh_second_order", lambda c: bool(calls(c, "eigh")) and c.question.modes == ("rev", "rev")),
-    Known("autograd_diagonal_shape", lambda c: bool(calls(c, "diagonal")) and oblong(c)),
-    Known("autograd_norm_inf", lambda c: has(c, "vector_norm", ord="inf") and c.kind is Class.NON_FINITE),
-    Known("autograd_det_singular", lambda c: bool(calls(c, "det")) and "LinAlgError: Singular matrix" in c.message),
-    Known("autograd_svd_repeated", lambda c: bool(calls(c, "svd")) and c.kind is Class.NON_FINITE),
-    Known("autograd_prod_zero", lambda c: bool(calls(c, "prod")) and c.kind is Class.NON_FINITE),
-    Known("autograd_tanh_second_derivative", lambda c: bool(calls(c, "tanh")) and c.question.order > 1),
-    Known("autograd_pow_zero_exponent", lambda c: bool(calls(c, "pow")) and c.question.order > 1),
-    Known("autograd_float64_of_float32", lambda c: c.question.precision == "float32" and c.kind is Class.WRONG_DTYPE),
-    Known("autograd_divide_range", lambda c: bool(calls(c, "divide", "abs")) and c.question.order > 1),
+    Known("autograd/norm_stack", lambda c: bool(calls(c, "matrix_norm")) and any(batches(c))),
+    Known("autograd/solve_broadcast", lambda c: bool(calls(c, "solve")) and len(set(batches(c))) > 1),
+    Known("autograd/triangular_unit_diagonal", lambda c: has(c, "triangular_solve", unit_diagonal=True)),
+    Known("autograd/eigh_second_order", lambda c: bool(calls(c, "eigh")) and c.question.modes == ("rev", "rev")),
+    Known("autograd/diagonal_shape", lambda c: bool(calls(c, "diagonal")) and oblong(c)),
+    Known("autograd/norm_inf", lambda c: has(c, "vector_norm", ord="inf") and c.kind is Class.NON_FINITE),
+    Known("autograd/det_singular", lambda c: bool(calls(c, "det")) and "LinAlgError: Singular matrix" in c.message),
+    Known("autograd/svd_repeated", lambda c: bool(calls(c, "svd")) and c.kind is Class.NON_FINITE),
+    Known("autograd/prod_zero", lambda c: bool(calls(c, "prod")) and c.kind is Class.NON_FINITE),
+    Known("autograd/tanh_second_derivative", lambda c: bool(calls(c, "tanh")) and c.question.order > 1),
+    Known("autograd/pow_zero_exponent", lambda c: bool(calls(c, "pow")) and c.question.order > 1),
+    Known("autograd/float64_of_float32", lambda c: c.question.precision == "float32" and c.kind is Class.WRONG_DTYPE),
+    Known("autograd/divide_range", lambda c: bool(calls(c, "divide", "abs")) and c.question.order > 1),
 )
 """Numbered in docs/trophies.md, each with its cause in autograd's source."""
 

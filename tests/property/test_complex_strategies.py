@@ -7,12 +7,12 @@ import pytest
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Call, Program, parse, to_text, typecheck, walk
-from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.json_form import from_json, to_json
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.text.json_form import from_json, to_json
 from gradfuzz.strategies import FAMILIES, Case, draw_many
-from gradfuzz.strategies.complex_goals import complex_triggers
-from gradfuzz.strategies.complex_program import OPS, complex_cases
+from gradfuzz.strategies.complex.goals import complex_triggers
+from gradfuzz.strategies.complex.program import OPS, complex_cases
 
 CASES = 800
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.precision import FORMATS
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.strategies import FAMILIES, draw_many, matrices
-from gradfuzz.strategies.matrix import STRUCTURES
+from gradfuzz.strategies.inputs.matrix import STRUCTURES
 
 HALF = ("bfloat16", "float16")
 OTHERS = {"float32", "float64"}

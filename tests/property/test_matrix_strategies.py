@@ -12,13 +12,13 @@ import pytest
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import parse, to_text, typecheck
-from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.strategies import FAMILIES, draw_many, linalg_cases, linalg_programs, matrices, shapes
-from gradfuzz.strategies.dice import Plain
-from gradfuzz.strategies.linalg_program import OPS, compose, point_of
-from gradfuzz.strategies.matrix import STRUCTURES, draw_matrix
-from gradfuzz.strategies.recipes import RECIPES
+from gradfuzz.strategies.drawing.dice import Plain
+from gradfuzz.strategies.inputs.matrix import STRUCTURES, draw_matrix
+from gradfuzz.strategies.linalg.program import OPS, compose, point_of
+from gradfuzz.strategies.linalg.recipes import RECIPES
 
 
 def exact_rank(matrix: Any) -> int:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import FLOAT, INT, Block, Call, Expr, Program, Type, parse, to_text, typecheck, walk
-from gradfuzz.programs.typecheck import expression_type
+from gradfuzz.programs.language.typecheck import expression_type
 from gradfuzz.strategies import draw_many, expressions, loop_bodies, loops, points, programs
-from gradfuzz.strategies.op_set import COMPARISONS, LOOP_OPS
-from gradfuzz.strategies.point import defined
+from gradfuzz.strategies.drawing.op_set import COMPARISONS, LOOP_OPS
+from gradfuzz.strategies.inputs.point import defined
 
 SETS: tuple[tuple[str, ...], ...] = (
     ("add", "multiply", "sin"),

@@ -19,9 +19,9 @@ from hypothesis.errors import InvalidArgument
 import gradfuzz.programs
 import gradfuzz.strategies
 from gradfuzz.programs import Assign, Call, Const, Name, Program, Type, parse, to_text, typecheck
-from gradfuzz.programs.half_numpy import refused_op
-from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.arithmetic.half_numpy import refused_op
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.strategies import (
     Case,
     arrays,
@@ -42,8 +42,8 @@ from gradfuzz.strategies import (
     tensor_cases,
     tensor_programs,
 )
-from gradfuzz.strategies.point import defined
-from gradfuzz.strategies.shown import array_text
+from gradfuzz.strategies.drawing.shown import array_text
+from gradfuzz.strategies.inputs.point import defined
 
 PROGRAM = parse(
     """

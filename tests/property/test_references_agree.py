@@ -6,10 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradfuzz.oracles.arb import ArbReference
-from gradfuzz.oracles.base import Point, Precision, Question, Truth
-from gradfuzz.oracles.differences import MpmathReference
-from gradfuzz.programs.parse import parse
+from gradfuzz.oracles.base import Point, Question, Truth
+from gradfuzz.oracles.references.arb import ArbReference
+from gradfuzz.oracles.references.finite_differences import MpmathReference
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.text.parse import parse
 
 ARB, MPMATH = ArbReference(), MpmathReference()
 PRECISIONS: list[Precision] = ["float32", "float64"]

@@ -46,8 +46,8 @@ from gradfuzz.programs import (
     typecheck,
     walk,
 )
-from gradfuzz.programs.json_form import decode_array, decode_float, encode_array, encode_float
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.text.json_form import decode_array, decode_float, encode_array, encode_float
 
 VECTOR, MATRIX = Type("float", (3,)), Type("float", (2, 3))
 PARAMS = {"x": FLOAT, "y": FLOAT, "v": VECTOR, "m": MATRIX, "n": INT, "b": BOOL}

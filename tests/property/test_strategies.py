@@ -32,14 +32,14 @@ from gradfuzz.programs import (
     typecheck,
     walk,
 )
-from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.json_form import from_json, to_json
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.syntax import Assign, Break, Continue, If, Return
-from gradfuzz.programs.typecheck import expression_type
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.language.syntax import Assign, Break, Continue, If, Return
+from gradfuzz.programs.language.typecheck import expression_type
+from gradfuzz.programs.text.json_form import from_json, to_json
 from gradfuzz.strategies import FAMILIES, Case, cases, draw_many, expressions, loop_bodies, loops, points, programs
-from gradfuzz.strategies.facts import Facts
-from gradfuzz.strategies.point import defined
+from gradfuzz.strategies.inputs.point import defined
+from gradfuzz.strategies.loop.facts import Facts
 
 PROGRAMS = 1000
 CASES = 600

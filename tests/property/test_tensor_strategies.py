@@ -10,14 +10,14 @@ import pytest
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Call, parse, to_text, typecheck, walk
-from gradfuzz.programs.interpret import interpret
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.strategies import FAMILIES, Case, draw_many, tensor_cases, tensor_programs
-from gradfuzz.strategies.dice import Plain
-from gradfuzz.strategies.shape import draw_array
-from gradfuzz.strategies.tensor_blanks import Argument, fits
-from gradfuzz.strategies.tensor_program import TensorProgram, compose_tensor, is_constant, tensor_point
-from gradfuzz.strategies.tensor_recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe
+from gradfuzz.strategies.drawing.dice import Plain
+from gradfuzz.strategies.drawing.shape import draw_array
+from gradfuzz.strategies.tensor.blanks import Argument, fits
+from gradfuzz.strategies.tensor.program import TensorProgram, compose_tensor, is_constant, tensor_point
+from gradfuzz.strategies.tensor.recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe
 
 CASES = 800
 

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.finding import Case, Verdict
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import weighted_question
-from gradfuzz.oracles.base import Mode, Oracle, Point, Precision
+from gradfuzz.fuzzer.questions.weighted import weighted_question
+from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.oracles.base import Mode, Oracle, Point
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
-from gradfuzz.programs.precision import FORMATS
+from gradfuzz.programs.language.precision import FORMATS, Precision
 
 
 def loop(step: str, trips: int, start: str = "x", result: str = "y") -> str:

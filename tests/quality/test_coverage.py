@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gradfuzz.programs import parse
-from gradfuzz.programs.syntax import Program
+from gradfuzz.programs.language.syntax import Program
 from gradfuzz.strategies import GOALS, Case, cases, coverage_counts, coverage_table, draw_many, loops, triggers
-from gradfuzz.strategies.facts import Facts
+from gradfuzz.strategies.loop.facts import Facts
 
 DRAWS = 2000
 LEAST = 5

@@ -13,15 +13,15 @@ import pytest
 
 from gradfuzz.engine import compile
 from gradfuzz.errors import DomainError
-from gradfuzz.fuzzer.finding import Verdict
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import questions
-from gradfuzz.fuzzer.tolerance import tolerances
+from gradfuzz.fuzzer.questions.weighted import questions
+from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.tolerance.allowed import tolerances
+from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Mode, Question
-from gradfuzz.oracles.engine import EngineOracle
+from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import Program, interpret, lower, to_text
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.raising import to_program
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.strategies import cases, draw_many
 
 

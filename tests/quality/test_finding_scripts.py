@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.batch import jury, oracle
-from gradfuzz.fuzzer.events import FindingFound
-from gradfuzz.fuzzer.finding import Verdict
-from gradfuzz.fuzzer.questions import plain_question
-from gradfuzz.fuzzer.reproducer import left_out, ports, reproducer
-from gradfuzz.fuzzer.specimen import Specimen
-from gradfuzz.fuzzer.survey import asked
-from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.fuzzer.findings.reproducer import left_out, ports, reproducer
+from gradfuzz.fuzzer.findings.survey import asked
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.events import FindingFound
+from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.verdict.shared import jury, oracle
 from gradfuzz.oracles.base import Mode, Point
-from gradfuzz.oracles.dialects import DIALECTS
+from gradfuzz.oracles.dialects.table import DIALECTS
 from gradfuzz.programs import parse
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")

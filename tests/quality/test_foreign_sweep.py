@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.events import SweepFinished
-from gradfuzz.fuzzer.finding import Class
-from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.finding import Class
+from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.programs import interpret
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
-from gradfuzz.programs.syntax import Call, walk
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.language.syntax import Call, walk
 
 CRASHING = Path(__file__).parents[1] / "targets" / "crashing.py"
 

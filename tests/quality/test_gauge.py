@@ -15,21 +15,21 @@ import numpy as np
 import pytest
 
 from gradfuzz.engine import Rules, derivative
-from gradfuzz.engine.prune import prune
-from gradfuzz.engine.reverse import Cotangent, ReverseMode, Tape
-from gradfuzz.engine.value import Value, apply
-from gradfuzz.fuzzer.finding import Case, Verdict
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import questions, weighted_question
+from gradfuzz.engine.modes.prune import prune
+from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.rules.value import Value, apply
+from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
+from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Answer, Mode, Point, Question
-from gradfuzz.oracles.engine import EngineOracle
+from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse, to_text
-from gradfuzz.programs.graph import Equation, Graph
-from gradfuzz.programs.interpret import evaluate, interpret
-from gradfuzz.programs.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import evaluate, interpret
+from gradfuzz.programs.graphs.graph import Equation, Graph
 from gradfuzz.strategies import Case as Drawn
 from gradfuzz.strategies import draw_many, linalg_cases, matrices
-from gradfuzz.strategies.complex_program import complex_cases
+from gradfuzz.strategies.complex.program import complex_cases
 
 OPS = ("qr", "svd", "eigh", "svdvals", "eigvalsh", "pinv", "lstsq", "matrix_norm")
 """Those whose derivatives are written with a decomposition that is free in something."""

@@ -54,7 +54,7 @@ def run(python: str | Path, path: Path) -> subprocess.CompletedProcess[str]:
 
 def test_a_reproducer_from_the_report_shows_the_bug(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    done = run(sys.executable, taken_out((ROOT / "docs/findings/torch_minimum_jvp.py").read_text(encoding="utf-8"), tmp_path))
+    done = run(sys.executable, taken_out((ROOT / "docs/findings/torch/minimum_jvp.py").read_text(encoding="utf-8"), tmp_path))
     assert done.returncode == 1, done.stdout + done.stderr
     assert "expected" in done.stdout
 
@@ -63,7 +63,7 @@ def test_a_reproducer_from_the_report_shows_the_bug(tmp_path: Path) -> None:
 def test_a_reproducer_needs_the_target_library_only(tmp_path: Path) -> None:
     """jax_det_singular is a real finding in a released JAX; the environment has JAX, NumPy (which it needs) and mpmath, and no gradfuzz."""
     jax = pytest.importorskip("jax")
-    path = taken_out((ROOT / "docs/findings/jax_det_singular.py").read_text(encoding="utf-8"), tmp_path)
+    path = taken_out((ROOT / "docs/findings/jax/det_singular.py").read_text(encoding="utf-8"), tmp_path)
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"jax=={jax.__version__}", "mpmath<1.4"]

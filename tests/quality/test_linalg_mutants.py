@@ -8,18 +8,18 @@ import itertools
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.batch import Order, drawn
-from gradfuzz.fuzzer.events import FindingFound, Progress
-from gradfuzz.fuzzer.finding import Finding, Verdict
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import questions, weighted_question
-from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
+from gradfuzz.fuzzer.results.events import FindingFound, Progress
+from gradfuzz.fuzzer.results.finding import Finding, Verdict
+from gradfuzz.fuzzer.sweep.batch import Order, drawn
+from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Oracle, Point, Question
-from gradfuzz.oracles.engine import EngineOracle
-from gradfuzz.oracles.mutants import mutant
-from gradfuzz.strategies.dice import Plain
-from gradfuzz.strategies.linalg_program import compose, point_of
-from gradfuzz.strategies.recipes import RECIPES
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.oracles.mutants.registry import mutant
+from gradfuzz.strategies.drawing.dice import Plain
+from gradfuzz.strategies.linalg.program import compose, point_of
+from gradfuzz.strategies.linalg.recipes import RECIPES
 
 BATCHED = {
     "qr-batch": "qr",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.questions import questions
+from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.oracles.base import Answer
-from gradfuzz.oracles.mutants import MUTANTS
+from gradfuzz.oracles.mutants.registry import MUTANTS
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.strategies import GOALS, cases, draw_many, triggers
 

@@ -11,9 +11,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.finding import Case, Verdict
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.questions import questions
+from gradfuzz.fuzzer.questions.weighted import questions
+from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.strategies import FAMILIES, cases, draw_many
 

@@ -12,8 +12,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.probe import probe
-from gradfuzz.fuzzer.report_card import Label, ProbeReport
+from gradfuzz.fuzzer.probe.report import probe
+from gradfuzz.fuzzer.results.report_card import Label, ProbeReport
 from gradfuzz.oracles.registry import resolve
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "nx_while.json").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gradfuzz.fuzzer.store import Store
+from gradfuzz.fuzzer.store.runs import Store
 from tests.toygrad_releases import ADAPTER, write_wheels
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +28,7 @@ def test_two_releases_side_by_side_without_a_network(tmp_path: Path) -> None:
     pytest.importorskip("pip")
     write_wheels(tmp_path)
     (tmp_path / "sitecustomize.py").write_text(
-        "from gradfuzz.oracles.foreign.shipped import ADAPTERS, Adapter\n"
-        f"ADAPTERS['toygrad'] = Adapter({str(ADAPTER)!r}, 'toygrad')\n"
+        f"from gradfuzz.adapters.shipped import ADAPTERS, Adapter\nADAPTERS['toygrad'] = Adapter({str(ADAPTER)!r}, 'toygrad')\n"
     )
     pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_CONFIG_FILE": os.devnull, "UV_OFFLINE": "1"}
     options = ("--max-examples", "8", "--checks", "jvp", "--orders", "1", "--jobs", "1")

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from gradfuzz.fuzzer import sweep as sweeping
-from gradfuzz.fuzzer.events import Event, FindingFound, SweepFinished
-from gradfuzz.fuzzer.recorder import Recorder
-from gradfuzz.fuzzer.review import Review
-from gradfuzz.fuzzer.store import Store
-from gradfuzz.fuzzer.sweep import SweepConfig, sweep
-from gradfuzz.reports.json import sweep_document
+from gradfuzz.fuzzer.results.events import Event, FindingFound, SweepFinished
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.fuzzer.store.runs import Store
+from gradfuzz.fuzzer.sweep import run as sweeping
+from gradfuzz.fuzzer.sweep.recorder import Recorder
+from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.reports.machine.json import sweep_document
 
 ROOT = Path(__file__).parents[2]
 MUTANT = "mutant:nx-1747"

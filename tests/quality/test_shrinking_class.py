@@ -9,23 +9,25 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from gradfuzz.fuzzer.batch import Order, Raw, drawn, oracle
-from gradfuzz.fuzzer.classify import CLEAR, classify_entry
-from gradfuzz.fuzzer.finding import Class, FindingPoint
-from gradfuzz.fuzzer.jury import Jury
-from gradfuzz.fuzzer.prove import Proof, prove
-from gradfuzz.fuzzer.questions import questions
-from gradfuzz.fuzzer.shrink import cost
-from gradfuzz.fuzzer.specimen import Specimen
-from gradfuzz.fuzzer.survey import asked
-from gradfuzz.fuzzer.trial import same_kind
-from gradfuzz.fuzzer.twin_checks import peer_cases
+from gradfuzz.fuzzer.findings.prove import Proof, prove
+from gradfuzz.fuzzer.findings.survey import asked
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.weighted import questions
+from gradfuzz.fuzzer.results.finding import Class, FindingPoint
+from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.fuzzer.shrinking.shrink import cost
+from gradfuzz.fuzzer.shrinking.trial import same_kind
+from gradfuzz.fuzzer.sweep.batch import Order, drawn
+from gradfuzz.fuzzer.verdict.classify import CLEAR, classify_entry
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.shared import oracle
+from gradfuzz.fuzzer.verdict.twin_checks import peer_cases
 from gradfuzz.oracles.base import Question
-from gradfuzz.oracles.complex_mutants import COMPLEX_MUTANTS
-from gradfuzz.oracles.linalg_mutants import LINALG_MUTANTS
-from gradfuzz.oracles.mutants import MUTANTS
-from gradfuzz.oracles.tensor_mutants import TENSOR_MUTANTS
-from gradfuzz.oracles.vectorize_mutants import VECTORIZE_MUTANTS
+from gradfuzz.oracles.mutants.complex import COMPLEX_MUTANTS
+from gradfuzz.oracles.mutants.linalg import LINALG_MUTANTS
+from gradfuzz.oracles.mutants.registry import MUTANTS
+from gradfuzz.oracles.mutants.tensor import TENSOR_MUTANTS
+from gradfuzz.oracles.mutants.vectorize import VECTORIZE_MUTANTS
 
 FAMILIES = (
     dict.fromkeys((row.alias for row in MUTANTS), "loops")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, find, settings
 
 from gradfuzz.programs import Assign, Break, Call, Continue, Name, Program, parse, walk
-from gradfuzz.programs.printer import expression_text, to_text
+from gradfuzz.programs.language.printer import expression_text, to_text
 from gradfuzz.strategies import cases, draw_many, expressions, loop_bodies, loops, points
-from gradfuzz.strategies.facts import Facts, LoopFacts
+from gradfuzz.strategies.loop.facts import Facts, LoopFacts
 
 SETTINGS = settings(
     report_multiple_bugs=False,

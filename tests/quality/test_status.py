@@ -16,16 +16,17 @@ from pathlib import Path
 import pytest
 
 from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.batch import jury
-from gradfuzz.fuzzer.finding import Verdict
-from gradfuzz.fuzzer.grids import GRIDS, GridRow
-from gradfuzz.fuzzer.probe import probe
-from gradfuzz.fuzzer.report_card import ProbeReport
+from gradfuzz.fuzzer.probe.report import probe
+from gradfuzz.fuzzer.questions.grids import GRIDS, GridRow
+from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.results.report_card import ProbeReport
+from gradfuzz.fuzzer.verdict.shared import jury
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
-from gradfuzz.reports import json as documents
-from gradfuzz.reports import terminal
-from gradfuzz.reports.scripts import check_folder, script_of, write_probe_scripts
+from gradfuzz.reports.common import pieces
+from gradfuzz.reports.common.scripts import check_folder, script_of, write_probe_scripts
+from gradfuzz.reports.machine import json as documents
+from gradfuzz.reports.terminal import report as terminal
 
 ROOT = Path(__file__).parents[2]
 
@@ -144,7 +145,7 @@ def test_what_is_said_of_a_wrong_cell(report: ProbeReport) -> None:
 
 def printed(report: ProbeReport, width: int, folder: Path | None = None) -> str:
     out = io.StringIO()
-    terminal.show(terminal.console(out, width=width), terminal.probe(report, folder))
+    pieces.show(pieces.console(out, width=width), terminal.probe(report, folder))
     return out.getvalue()
 
 

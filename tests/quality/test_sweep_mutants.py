@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gradfuzz.fuzzer.events import FindingFound, Progress
-from gradfuzz.fuzzer.finding import Class, Finding
-from gradfuzz.fuzzer.shrink import operations
-from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.fuzzer.results.events import FindingFound, Progress
+from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.shrinking.shrink import operations
+from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.programs import For, Program, Repeat, While, walk
 
 MUTANTS = ("nx-1747", "swift-78264", "stale-primal", "last-trip-only", "initial-value", "used-after")

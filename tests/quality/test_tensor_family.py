@@ -7,14 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.batch import jury
-from gradfuzz.fuzzer.events import FindingFound, SweepFinished
-from gradfuzz.fuzzer.finding import Finding, Verdict
-from gradfuzz.fuzzer.grids import GRIDS
-from gradfuzz.fuzzer.questions import weighted_question
-from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.fuzzer.questions.grids import GRIDS
+from gradfuzz.fuzzer.questions.weighted import weighted_question
+from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished
+from gradfuzz.fuzzer.results.finding import Finding, Verdict
+from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.verdict.shared import jury
 from gradfuzz.oracles.base import Mode, Point
-from gradfuzz.oracles.mutants import mutant
+from gradfuzz.oracles.mutants.registry import mutant
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
 

@@ -7,12 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.batch import jury
-from gradfuzz.fuzzer.events import FindingFound, Progress, SweepFinished
-from gradfuzz.fuzzer.finding import Finding, Verdict
-from gradfuzz.fuzzer.grids import GRIDS
-from gradfuzz.fuzzer.shrink import operations
-from gradfuzz.fuzzer.sweep import SweepConfig, sweep
+from gradfuzz.fuzzer.questions.grids import GRIDS
+from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished
+from gradfuzz.fuzzer.results.finding import Finding, Verdict
+from gradfuzz.fuzzer.shrinking.shrink import operations
+from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.verdict.shared import jury
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
 from gradfuzz.strategies import FAMILIES, Case, draw_many

@@ -10,5 +10,3 @@ conformance.py  what tells a broken adapter from a wrong target
 """
 
 from __future__ import annotations
-
-__all__: list[str] = []

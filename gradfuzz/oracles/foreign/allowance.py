@@ -10,8 +10,6 @@ from typing import Any
 from gradfuzz.errors import UsageError
 from gradfuzz.oracles.foreign.process import Limits
 
-__all__ = ["VARIABLES", "flags", "limits"]
-
 VARIABLES: dict[str, tuple[str, int]] = {
     "GRADFUZZ_TARGET_MEMORY": ("memory", 1 << 30),
     "GRADFUZZ_TARGET_SECONDS": ("request", 1),

@@ -8,11 +8,9 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
-__all__ = ["begun", "ended"]
+from gradfuzz.oracles.foreign import guardian as script
 
-_SCRIPT = Path(__file__).with_name("guardian.py")
 _lock = threading.Lock()
 _guardians: dict[int, subprocess.Popen[bytes]] = {}
 """By the process that started it: what is forked from gradfuzz needs its own."""
@@ -36,7 +34,7 @@ def _tell(line: str) -> None:
     guardian = _guardians.get(os.getpid())
     if guardian is None or guardian.poll() is not None:
         guardian = _guardians[os.getpid()] = subprocess.Popen(  # noqa: S603 - our own script
-            [sys.executable, "-I", "-S", str(_SCRIPT)],
+            [sys.executable, "-I", "-S", script.__file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

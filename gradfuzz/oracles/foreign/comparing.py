@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.oracles.base import Mode, Point, Precision, Question
-from gradfuzz.programs.precision import FORMATS
-from gradfuzz.programs.syntax import Program
-from gradfuzz.programs.typecheck import typecheck
-
-__all__ = ["Failed", "question", "same_bits", "same_values", "special"]
+from gradfuzz.oracles.base import Mode, Point, Question
+from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.typecheck import typecheck
 
 
 class Failed(Exception):  # noqa: N818 - an outcome

@@ -9,9 +9,7 @@ import numpy as np
 from gradfuzz.oracles.base import Answer, Mode, Question
 from gradfuzz.oracles.foreign.comparing import Failed, question, same_bits
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
-from gradfuzz.programs.parse import parse
-
-__all__ = ["refused_beforehand", "several_at_once"]
+from gradfuzz.programs.text.parse import parse
 
 _TEXTS = ("def f(x):\n    return x\n", "def f(x):\n    return x * x\n", "def f(x):\n    return sin(x)\n")
 _MODES: tuple[tuple[Mode, ...], ...] = ((), ("rev",), ("fwd",), ("rev", "rev"))

@@ -9,8 +9,6 @@ import os
 import signal
 import sys
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Reads until the pipe ends, then kills."""

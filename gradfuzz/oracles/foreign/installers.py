@@ -25,8 +25,6 @@ from packaging.version import InvalidVersion, Version
 from gradfuzz.errors import InstallError, UsageError
 from gradfuzz.oracles.foreign import care
 
-__all__ = ["LANGUAGES", "Language", "start_once"]
-
 _OFFLINE = (
     "NewConnectionError",
     "ConnectTimeout",

@@ -23,13 +23,13 @@ import msgspec
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from gradfuzz import adapters
+from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.errors import InstallError, UnknownTargetError, UsageError
+from gradfuzz.oracles.foreign import launcher
 from gradfuzz.oracles.foreign.installers import LANGUAGES, Language, start_once
-from gradfuzz.oracles.foreign.shipped import ADAPTERS
-from gradfuzz.oracles.registry import LIBRARIES
+from gradfuzz.oracles.libraries import LIBRARIES, SERVER
 from gradfuzz.oracles.target_name import TargetName
-
-__all__ = ["VARIABLE", "Environment", "Plan", "beside", "everything", "find", "install", "missing", "plan", "remove", "root"]
 
 VARIABLE = "GRADFUZZ_ENVS"
 """The environment variable that says where environments are. Worker processes read it, too."""
@@ -161,7 +161,7 @@ def plan(target: str, extra: Sequence[str] = ()) -> Plan:
     arguments: tuple[str, ...] = ()
     if name.library in LIBRARIES:  # gradfuzz has their oracles itself, and runs in their environments, too
         language, distribution = LANGUAGES["python"], name.library
-        script, arguments, also = _PACKAGE / "adapters" / "guest.py", (name.library,), _own_requirements()
+        script, arguments, also = Path(launcher.__file__), (SERVER, name.library), _own_requirements()
     else:
         adapter = ADAPTERS[name.library]
         found = LANGUAGES.get(adapter.language)
@@ -171,7 +171,7 @@ def plan(target: str, extra: Sequence[str] = ()) -> Plan:
                 "say what it needs and how it is started, as a target cmd:COMMAND"
             )
         language, distribution = found, adapter.distribution
-        script, also = _PACKAGE / "adapters" / adapter.script, adapter.requires
+        script, also = adapters.path(adapter.script), adapter.requires
     wanted = language.requirement(distribution, name.specifier)
     requirements = dict.fromkeys((wanted, *also, *_undeclared(distribution, name.version), *extra))
     return Plan(name, distribution, language, tuple(requirements), script, arguments)

@@ -22,12 +22,10 @@ from gradfuzz.oracles.foreign.process import Limits
 from gradfuzz.oracles.foreign.protocol import Emit, Eval, EvalOk, Failure, Feature, LoopForm, Reached, Result, Tensor, Way
 from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
-from gradfuzz.programs.precision import FORMATS
-from gradfuzz.programs.recent import Recent
-from gradfuzz.programs.syntax import Break, Const, Continue, For, If, Program, Repeat, While, walk
-from gradfuzz.programs.typecheck import typecheck
-
-__all__ = ["ForeignOracle", "named_ways", "worker"]
+from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.programs.language.recent import Recent
+from gradfuzz.programs.language.syntax import Break, Const, Continue, For, If, Program, Repeat, While, walk
+from gradfuzz.programs.language.typecheck import typecheck
 
 _AT_ONCE = 32
 """So many questions are asked together: fewer than the programs that an adapter keeps."""

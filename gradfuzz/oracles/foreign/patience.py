@@ -10,8 +10,6 @@ import os
 import select
 import time
 
-__all__ = ["Patience"]
-
 _MOMENT = 500e-6
 """Seconds: what comes within them was prompt."""
 

@@ -33,8 +33,6 @@ from gradfuzz.oracles.foreign import care
 from gradfuzz.oracles.foreign.patience import Patience
 from gradfuzz.oracles.foreign.protocol import quoted
 
-__all__ = ["Limits", "Process"]
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:

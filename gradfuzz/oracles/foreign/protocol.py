@@ -18,41 +18,6 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from gradfuzz.errors import ProtocolError
 
-__all__ = [
-    "VERSION",
-    "Asked",
-    "Bye",
-    "ByeOk",
-    "Define",
-    "DefineOk",
-    "Emit",
-    "EmitOk",
-    "Eval",
-    "EvalOk",
-    "Failure",
-    "Hello",
-    "HelloOk",
-    "PointReply",
-    "Reached",
-    "Reply",
-    "Request",
-    "Result",
-    "Several",
-    "SeveralOk",
-    "Special",
-    "Supports",
-    "SupportsOk",
-    "Tensor",
-    "Way",
-    "decode_ok",
-    "decode_reply",
-    "decode_request",
-    "encode",
-    "encode_request",
-    "payload",
-    "quoted",
-]
-
 VERSION = 1
 
 P = TypeVar("P")

@@ -7,8 +7,6 @@ from packaging.version import InvalidVersion, Version
 from gradfuzz.errors import UsageError
 from gradfuzz.oracles.foreign.managed import plan
 
-__all__ = ["releases"]
-
 
 def releases(target: str, text: str) -> list[str]:
     """The releases that `text` means, the oldest first: "1.6..1.9" is what the index has between the two, both included; "1.6,1.7" is just these.

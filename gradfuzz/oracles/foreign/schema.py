@@ -13,9 +13,7 @@ from typing import Any, get_args
 import msgspec
 
 from gradfuzz.oracles.foreign import protocol
-from gradfuzz.programs.ops import OPS
-
-__all__ = ["PUBLISHED", "document"]
+from gradfuzz.programs.language.ops import OPS
 
 PUBLISHED = Path(__file__).with_name(f"protocol-{protocol.VERSION}.schema.json")
 

@@ -18,10 +18,8 @@ from msgspec import UNSET
 from gradfuzz.errors import ProtocolError
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.foreign.protocol import DTypeName, FloatName, OtherName, Scalar, Tensor
-from gradfuzz.programs.json_form import encode_float
-from gradfuzz.programs.precision import is_float
-
-__all__ = ["from_tensor", "split", "to_tensor"]
+from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.text.json_form import encode_float
 
 _SHORT = 24
 """Entries that are written as numbers, also to those that read base64."""

@@ -17,9 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import EllipsisType
 from typing import Any
 
-from gradfuzz.programs.json_form import encode_float, from_json, to_json
-from gradfuzz.programs.ops import OPS, result_type
-from gradfuzz.programs.syntax import (
+from gradfuzz.programs.language.ops import OPS, result_type
+from gradfuzz.programs.language.syntax import (
     ArrayConst,
     Assign,
     Block,
@@ -39,10 +38,9 @@ from gradfuzz.programs.syntax import (
     While,
     walk,
 )
-from gradfuzz.programs.typecheck import typecheck
-from gradfuzz.programs.types import DType, Type, inexact, promote
-
-__all__ = ["from_wire", "to_wire"]
+from gradfuzz.programs.language.typecheck import typecheck
+from gradfuzz.programs.language.types import DType, Type, inexact, promote
+from gradfuzz.programs.text.json_form import encode_float, from_json, to_json
 
 Json = Any
 Names = frozenset[str]

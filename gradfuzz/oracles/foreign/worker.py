@@ -48,10 +48,8 @@ from gradfuzz.oracles.foreign.protocol import (
     SupportsOk,
 )
 from gradfuzz.oracles.foreign.wire import to_wire
-from gradfuzz.programs.interpret import TRIP_LIMIT
-from gradfuzz.programs.syntax import Program
-
-__all__ = ["Defined", "Refused", "Worker", "in_words", "last_words"]
+from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
+from gradfuzz.programs.language.syntax import Program
 
 P = TypeVar("P")
 

@@ -15,16 +15,14 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gradfuzz.fuzzer.events import SweepFinished
-from gradfuzz.fuzzer.review import Review
-from gradfuzz.reports import headline, plain, words
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.reports.common import headline, plain, words
+from gradfuzz.reports.common.standing import Standings
 from gradfuzz.reports.html import page
 from gradfuzz.reports.html.article import anchor, article
 from gradfuzz.reports.html.budget import BYTES, MOST, Fitted, fit
-from gradfuzz.reports.issue import issue
-from gradfuzz.reports.standing import Standings
-
-__all__ = ["render"]
+from gradfuzz.reports.markdown.issue import issue
 
 
 def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTES) -> str:

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from gradfuzz.fuzzer.evidence import Evidence
-from gradfuzz.fuzzer.finding import Finding
-from gradfuzz.reports import plain, words
+from gradfuzz.fuzzer.results.evidence import Evidence
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common.standing import Standing
+from gradfuzz.reports.common.tables import Mark, PointRow, Table, along, labels, points, tables
 from gradfuzz.reports.html.figures import Figure, figures
-from gradfuzz.reports.standing import Standing
-from gradfuzz.reports.tables import Mark, PointRow, Table, along, labels, points, tables
-
-__all__ = ["Article", "Reproducer", "anchor", "article"]
 
 _LONGEST = 60_000
 """A script of more characters is not shown; nobody reads it here."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-__all__ = ["BYTES", "MOST", "Fitted", "fit"]
-
 BYTES = 3_400_000
 """Of rows and articles together. A browser opens so much in less than a second; the whole file stays far below 5 MB."""
 

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup, escape
 
-from gradfuzz.fuzzer.finding import FindingPoint
+from gradfuzz.fuzzer.results.finding import FindingPoint
 from gradfuzz.oracles.base import Array
-from gradfuzz.reports import numbers
+from gradfuzz.reports.common import numbers
 from gradfuzz.reports.html.svg import WIDTH, Canvas
-
-__all__ = ["entries"]
 
 _MOST_SIDE = 16
 _MOST_TILES = 12

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from gradfuzz.fuzzer.evidence import Adjoints, Curve, Differences, Evidence, Sample
-from gradfuzz.fuzzer.finding import Finding
-from gradfuzz.fuzzer.report_card import Label
-from gradfuzz.reports import numbers, tables
+from gradfuzz.fuzzer.results.evidence import Adjoints, Curve, Differences, Evidence, Sample
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.report_card import Label
+from gradfuzz.reports.common import numbers, tables
 from gradfuzz.reports.html.entries import entries
 from gradfuzz.reports.html.scales import linear, log, symlog
 from gradfuzz.reports.html.svg import BOTTOM, LEFT, RIGHT, TOP, Canvas, Pixel
-
-__all__ = ["Figure", "figures"]
 
 _FLOOR = 1e-3
 """An error of so many times what is allowed is drawn at the bottom, as is none at all."""

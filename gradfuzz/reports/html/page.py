@@ -7,36 +7,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gradfuzz.fuzzer.events import SweepFinished
-from gradfuzz.fuzzer.finding import Cluster, Finding, Reason
-from gradfuzz.fuzzer.review import BaselineEntry, Review
-from gradfuzz.programs.syntax import Call, walk
-from gradfuzz.reports import numbers
-from gradfuzz.reports.headline import judged
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.finding import Cluster, Finding, Reason
+from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.reports.common import numbers
+from gradfuzz.reports.common.headline import judged
+from gradfuzz.reports.common.standing import Standing, Standings, safe_link
+from gradfuzz.reports.common.systems import System, system, systems
+from gradfuzz.reports.common.words import MALFORMED
 from gradfuzz.reports.html.article import anchor
-from gradfuzz.reports.standing import Standing, Standings, safe_link
-from gradfuzz.reports.systems import System, system, systems
-from gradfuzz.reports.words import MALFORMED
-
-__all__ = [
-    "COUNTS",
-    "Accepted",
-    "Bar",
-    "Cause",
-    "Cell",
-    "Row",
-    "Tally",
-    "accepted",
-    "causes",
-    "coverage",
-    "earlier",
-    "matrix",
-    "reasons",
-    "rows",
-    "tallies",
-    "tested",
-]
-
 
 # The matrix of targets and families ------------------------------------------------------------------------------------
 

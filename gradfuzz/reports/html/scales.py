@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Scale", "linear", "log", "power", "symlog"]
-
 _MOST_TICKS = 6
 _DECADES = 12
 """A symmetric log axis tells sizes apart over so many decades; what is smaller lies at zero."""

@@ -12,8 +12,6 @@ from markupsafe import Markup, escape
 
 from gradfuzz.reports.html.scales import Scale, power
 
-__all__ = ["BOTTOM", "HEIGHT", "LEFT", "RIGHT", "TOP", "WIDTH", "Canvas", "Pixel"]
-
 Pixel = tuple[float, float]
 
 WIDTH, HEIGHT = 360, 236

@@ -9,7 +9,7 @@ import numpy as np
 import tinytape
 from gradfuzz.oracles import Answer, Oracle, Point, Question
 from gradfuzz.programs import ArrayConst, Call, interpret, typecheck, walk
-from gradfuzz.programs.namespace import Namespace
+from gradfuzz.programs.arithmetic.namespace import Namespace
 from tinytape.tape import Variable, apply
 
 __all__ = ["ways"]

@@ -1,0 +1,177 @@
+"""Tracing Python functions: running them once on values that record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.engine.api.vectorize import Sizes, Trace, Vectorized, align, here, is_vectorized, settled, union
+from gradfuzz.engine.batching.batch import batch
+from gradfuzz.engine.compiling.compile import compile
+from gradfuzz.engine.modes.inline import inline
+from gradfuzz.engine.modes.prune import prune
+from gradfuzz.engine.rules.value import ACTIVE, Operand, Value, as_atom
+from gradfuzz.errors import UsageError
+from gradfuzz.programs.graphs.builder import GraphBuilder
+from gradfuzz.programs.graphs.graph import Atom, Graph, Var
+from gradfuzz.programs.graphs.lower import lower
+from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
+from gradfuzz.programs.language.syntax import Const, Program
+from gradfuzz.programs.language.types import DType, Type, promote
+
+Function = Callable[..., Any] | Program | Graph
+
+_KINDS: dict[str, DType] = {"b": "bool", "i": "int", "u": "int", "c": "complex"}
+
+
+def active_builder() -> GraphBuilder | None:
+    """The graph that is being traced just now, or None."""
+    stack = ACTIVE.get()
+    return stack[-1] if stack else None
+
+
+@contextmanager
+def build(builder: GraphBuilder) -> Iterator[int]:
+    """Makes `builder` the innermost trace; gives its level."""
+    stack = ACTIVE.get()
+    token = ACTIVE.set((*stack, builder))
+    try:
+        yield len(stack) + 1
+    finally:
+        ACTIVE.reset(token)
+
+
+def type_of(value: Operand) -> Type:
+    """The type of a value, a number or an array; of a vectorized one, that of an instance."""
+    if isinstance(value, Vectorized):
+        whole = type_of(value.data)
+        return Type(whole.dtype, value.shape)
+    if isinstance(value, Value):
+        return value.type
+    if isinstance(value, (bool, int, float, complex)):
+        return Type(Const(value).dtype)
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuc" and not is_float(array.dtype):
+        raise UsageError(
+            f"{value!r} of dtype {array.dtype} cannot be differentiated; pass floats, complex numbers, ints, bools or arrays of them"
+        )
+    return Type("float" if is_float(array.dtype) else _KINDS[array.dtype.kind], array.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """What a function did: a graph of its arguments and of what it closed over, and the form of its result."""
+
+    graph: Graph
+    captured: tuple[Var | Vectorized, ...]
+    """Values of enclosing traces; the graph takes them after the arguments, and of vectorized ones an instance."""
+    single: bool
+    """Whether the function returned one value and not a tuple."""
+    axes: tuple[tuple[str, ...], ...] = ()
+    """The named axes of each result; none given: no result has any."""
+    foreign: Sizes = field(default_factory=dict)
+    """The named axes of what it closed over."""
+
+    def axes_of(self, k: int) -> tuple[str, ...]:
+        """The named axes of result `k`."""
+        return self.axes[k] if self.axes else ()
+
+    def batch_shape(self, k: int) -> tuple[int | None, ...]:
+        """The sizes of the named axes of result `k`."""
+        return self.graph.outputs[k].type.shape[: len(self.axes_of(k))]
+
+    def restore(self, results: Sequence[Any]) -> Any:
+        """The results in the form in which the function returned them."""
+        if any(self.axes):
+            results = [Vectorized(r, a) if a else r for r, a in zip(results, self.axes, strict=True)]
+        return results[0] if self.single else tuple(results)
+
+
+def trace_function(
+    f: Function,
+    types: Sequence[Type],
+    names: Sequence[str] = (),
+    *,
+    axes: Sequence[tuple[str, ...]] = (),
+    by_instance: bool = False,
+) -> Traced:
+    """Runs `f` on recording arguments of `types`. A program or a graph is taken as it is.
+
+    Arguments with named `axes` are vectorized; their types have these axes in front. `by_instance`: what `f` closes over is seen
+    one instance at a time.
+    """
+    if isinstance(f, Program):
+        f = lower(f)
+    if isinstance(f, Graph):
+        if any(axes):
+            return trace_function(_caller(f), types, [v.name for v in f.inputs], axes=axes)
+        expected = [v.type for v in f.inputs]
+        given = [Type(promote((e.dtype, t.dtype)), t.shape) if e.is_inexact else t for t, e in zip(types, expected, strict=False)]
+        if given != expected or len(types) != len(expected):
+            raise UsageError(f"{f.name} takes ({', '.join(map(str, expected))}), got ({', '.join(map(str, types))})")
+        return Traced(f, (), len(f.outputs) == 1)
+    builder = Trace(by_instance=by_instance)
+    inputs = [builder.input(t, names[k] if k < len(names) else f"x{k}") for k, t in enumerate(types)]
+    with build(builder) as level:
+        values = [Value(builder, v, level) for v in inputs]
+        result = f(*[Vectorized(v, axes[k]) if axes and axes[k] else v for k, v in enumerate(values)])
+        single = not isinstance(result, (tuple, list))
+        results = [settled(r) if by_instance else here(r) for r in ([result] if single else result)]
+    named = tuple(r.axes if isinstance(r, Vectorized) else () for r in results)
+    data = [r.data if isinstance(r, Vectorized) else r for r in results]
+    outputs = [builder.use(r.atom if isinstance(r, Value) else as_atom(r)) for r in data]
+    instances = [var for _, var in builder.instances]
+    graph = builder.finish([*inputs, *builder.captured.values(), *instances], outputs, getattr(f, "__name__", "f"))
+    captured: tuple[Var | Vectorized, ...] = (*builder.captured, *(value for value, _ in builder.instances))
+    return Traced(graph, captured, single, named, builder.foreign)
+
+
+def _caller(graph: Graph) -> Callable[..., Any]:
+    """`graph` as a function that takes vectorized arguments."""
+
+    def call(*args: Operand) -> Any:
+        results = call_instances(graph, args)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    call.__name__ = graph.name
+    return call
+
+
+def by_instance(f: Function, *operands: Operand) -> Any:
+    """f(*operands) where `f` is traced on one instance and batched afterwards: loops and branches go their own ways."""
+    traced = trace_function(f, [type_of(o) for o in operands], by_instance=True)
+    return traced.restore(call_instances(traced.graph, [*operands, *traced.captured]))
+
+
+def call_instances(graph: Graph, operands: Sequence[Operand]) -> list[Any]:
+    """The outputs of `graph`, which takes an instance of each vectorized operand."""
+    seen = [here(o) for o in operands]
+    if not is_vectorized(*seen):
+        return call_graph(graph, seen)
+    sizes = union(seen)
+    arrays = [align(o, sizes) if isinstance(o, Vectorized) else o for o in seen]
+    batched, flags = batch(graph, [isinstance(o, Vectorized) for o in seen], tuple(sizes.values()))
+    results = call_graph(batched, arrays)
+    return [Vectorized(r, tuple(sizes)) if b else r for r, b in zip(results, flags, strict=True)]
+
+
+def call_graph(graph: Graph, operands: Sequence[Operand]) -> list[Any]:
+    """The outputs of `graph`: recorded where an operand is traced, computed otherwise."""
+    builder = active_builder()
+    if builder is not None and any(isinstance(o, (Value, Var)) for o in operands):
+        level = len(ACTIVE.get())
+        atoms: list[Atom] = [o if isinstance(o, Var) else o.atom if isinstance(o, Value) else as_atom(o) for o in operands]
+        atoms = [builder.to(a, v.type.dtype) if v.type.is_inexact else a for a, v in zip(atoms, graph.inputs, strict=True)]
+        return [Value(builder, a, level) for a in inline(builder, graph, [builder.use(a) for a in atoms])]
+    return list(compile(prune(graph), precision=precision_of(operands))(*operands))
+
+
+def precision_of(operands: Sequence[Operand]) -> Precision:
+    """The precision that all float and complex arrays have, float64 where they differ or there is none; plain Python floats do not count."""
+    kinds = {np.asarray(o).dtype for o in operands if isinstance(o, (np.ndarray, np.generic))}
+    floats = {k for k in kinds if is_float(k)} | {np.empty(0, k).real.dtype for k in kinds if k.kind == "c"}
+    return next((name for name, f in FORMATS.items() if floats == {f.dtype}), "float64")

@@ -1,0 +1,360 @@
+"""Batching: from a graph for one instance to the graph for a whole batch of them.
+
+Ops become ops with batch axes in front (`batch_rules`). A loop whose trip count is the same for all instances stays that loop. A loop
+that ends at a different trip for each instance runs until the last one is done: an instance that is done keeps its carries, and
+computes the body on the inputs of an instance that is not. So nothing is ever computed at a point that no instance asked for: no NaN
+appears in a lane that nobody looks at and comes back as 0 * NaN in a derivative, and an index outside its array is an error that an
+instance really has. (Where the derivative of that instance is itself infinite, it may come out as NaN: 0 * inf of those that are done.)
+A branch on a batched predicate runs each side that some instance takes, in the same way, and selects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradfuzz.engine.batching.lanes import Lanes
+from gradfuzz.engine.batching.rules import batch_op
+from gradfuzz.engine.modes.inline import copy_node
+from gradfuzz.engine.rules.functions import broadcast_to, cumulative_sum, maximum, permute_dims, reshape, sum, where
+from gradfuzz.engine.rules.value import Value, apply
+from gradfuzz.programs.graphs.builder import GraphBuilder, constant
+from gradfuzz.programs.graphs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.language.syntax import ParamValue
+from gradfuzz.programs.language.types import INT, Type
+
+
+def batch(
+    graph: Graph, batched: Sequence[bool], shape: int | tuple[int, ...], rules: type[Batching] | None = None
+) -> tuple[Graph, tuple[bool, ...]]:
+    """`graph` for a batch: inputs marked `batched` have batch axes of sizes `shape` in front.
+
+    Returns the graph and which of its outputs have the batch axes; the others are the same for every instance. A mutant brings
+    `rules` of its own. Raises `NotDifferentiableError` for an op without a batching rule.
+    """
+    batching = (rules or Batching)(GraphBuilder(simplify=True), Lanes((shape,) if isinstance(shape, int) else shape))
+    inputs = [batching.input(v.type, v.name, b) for v, b in zip(graph.inputs, batched, strict=True)]
+    outputs = batching.run(graph, inputs)
+    variables = [i.value.atom for i in inputs]
+    result = batching.builder.finish(
+        [v for v in variables if isinstance(v, Var)], [o.value.atom for o in outputs], f"batched_{graph.name}"
+    )
+    return result, tuple(o.batched for o in outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A value of the graph as it stands in the batched graph.
+
+    `trips` belongs to a stack that a loop with a trip count per instance has written: a stack of bools of the batch's shape,
+    true where the instance took the trip.
+    """
+
+    value: Value
+    batched: bool
+    trips: Value | None = None
+
+
+class Batching:
+    """Walks a graph and builds the batched one."""
+
+    def __init__(self, builder: GraphBuilder, lanes: Lanes, level: int = 0) -> None:
+        self.builder = builder
+        self.lanes = lanes
+        self.level = level
+
+    def nested(self) -> Batching:
+        """The same for an inner graph."""
+        return type(self)(GraphBuilder(simplify=True), self.lanes, self.level + 1)
+
+    def value(self, atom: Atom) -> Value:
+        return Value(self.builder, atom, self.level)
+
+    def input(self, type: Type, name: str, batched: bool) -> Lane:
+        """A new input for one of `type`."""
+        shape = self.lanes.shape if batched else ()
+        full = Type(type.dtype, (None, *shape, *type.shape[1:]) if type.is_stack else (*shape, *type.shape))
+        return Lane(self.value(self.builder.input(full, name)), batched)
+
+    def spread(self, lane: Lane) -> Lane:
+        """`lane` with the batch axes."""
+        return lane if lane.batched else Lane(self.traced(self.lanes.spread(lane.value, False)), True)
+
+    @staticmethod
+    def traced(value: object) -> Value:
+        """`value`, which an op has computed from values."""
+        assert isinstance(value, Value), "an op of a value is a value"
+        return value
+
+    def run(self, graph: Graph, inputs: Sequence[Lane]) -> list[Lane]:
+        """The outputs of `graph` for a batch of `inputs`."""
+        known: dict[Var, Lane] = dict(zip(graph.inputs, inputs, strict=True))
+
+        def read(atom: Atom) -> Lane:
+            return Lane(self.value(atom), False) if isinstance(atom, Constant) else known[atom]
+
+        for node in graph.nodes:
+            known.update(zip(node.outputs, self.node(node, [read(a) for a in node.inputs]), strict=True))
+        return [read(a) for a in graph.outputs]
+
+    def node(self, node: Node, args: Sequence[Lane]) -> list[Lane]:
+        """The outputs of one node."""
+        if not any(a.batched or a.trips is not None for a in args):
+            return [Lane(self.value(v), False) for v in copy_node(self.builder, node, [a.value.atom for a in args])]
+        if isinstance(node, Equation):
+            result = batch_op(self.lanes, node.op, [a.value for a in args], [a.batched for a in args], dict(node.params))
+            return [Lane(self.traced(result), True)]
+        if isinstance(node, Branch):
+            return self.branch(node, args) if args[0].batched else self.common_branch(node, args)
+        return self.loop(node, args)
+
+    # Masks -------------------------------------------------------------------------------------------------------------
+
+    def any(self, live: Value) -> Value:
+        """Whether one instance is live."""
+        return self.traced(sum(apply("astype", live, dtype="int")) > 0)
+
+    def select(self, live: Value, then: Value, otherwise: Value) -> Value:
+        """then where an instance is live, else otherwise; both batched."""
+        ones = [1] * (then.ndim - self.lanes.rank)
+        return self.traced(where(reshape(live, (*self.lanes.shape, *ones)) if ones else live, then, otherwise))
+
+    def guard(self, live: Value, lanes: Sequence[Lane]) -> list[Lane]:
+        """`lanes` for those instances that are live, and for the others what the first live one has."""
+        flat = reshape(live, (self.lanes.count,))
+        first = sum(apply("astype", cumulative_sum(apply("astype", flat, dtype="int")) < 1, dtype="int"))
+        guarded = []
+        for lane in lanes:
+            if not lane.batched:
+                guarded.append(lane)
+                continue
+            shape = lane.value.shape[self.lanes.rank :]
+            pattern: tuple[ParamValue, ...] = ("at", *(("slice", 0, n) for n in shape))
+            chosen = apply("index", reshape(lane.value, (self.lanes.count, *shape)), first, pattern=pattern)
+            guarded.append(Lane(self.select(live, lane.value, broadcast_to(chosen, lane.value.shape)), True))
+        return guarded
+
+    # Branches ----------------------------------------------------------------------------------------------------------
+
+    def common_branch(self, node: Branch, args: Sequence[Lane]) -> list[Lane]:
+        """A branch that all instances take to the same side."""
+        sides = []
+        for graph in (node.then, node.otherwise):
+            side = self.nested()
+            inputs = [side.input(v.type, v.name, a.batched) for v, a in zip(graph.inputs, args[1:], strict=True)]
+            sides.append((side, inputs, side.run(graph, inputs)))
+        batched = [a.batched or b.batched for a, b in zip(sides[0][2], sides[1][2], strict=True)]
+        graphs = []
+        for side, inputs, outputs in sides:
+            full = [side.spread(o) if b else o for o, b in zip(outputs, batched, strict=True)]
+            graphs.append(side.builder.finish(_variables(inputs), [o.value.atom for o in full]))
+        results = self.builder.branch(
+            args[0].value.atom, [a.value.atom for a in args[1:]], graphs[0], graphs[1], [v.name for v in node.outputs]
+        )
+        return [Lane(self.value(r), b) for r, b in zip(results, batched, strict=True)]
+
+    def branch(self, node: Branch, args: Sequence[Lane]) -> list[Lane]:
+        """Each side for the instances that take it, and a selection."""
+        predicate = args[0].value
+        then = self._side(node.then, predicate, args[1:])
+        otherwise = self._side(node.otherwise, self.traced(apply("logical_not", predicate)), args[1:])
+        return [Lane(self.select(predicate, a, b), True) for a, b in zip(then, otherwise, strict=True)]
+
+    def _side(self, graph: Graph, live: Value, operands: Sequence[Lane]) -> list[Value]:
+        """The outputs of one side where it is live, computed if it is live anywhere; elsewhere anything finite."""
+        side, skipped = self.nested(), GraphBuilder()
+        mask = side.input(Type("bool"), "live", True)
+        inputs = [side.input(v.type, v.name, a.batched) for v, a in zip(graph.inputs, operands, strict=True)]
+        outputs = [side.spread(o).value.atom for o in side.run(graph, side.guard(mask.value, inputs))]
+        computed = side.builder.finish(_variables([mask, *inputs]), outputs)
+        copies = [skipped.input(v.type, v.name) for v in computed.inputs]
+        zeros = skipped.finish(copies, [skipped.zeros(a.type) for a in outputs])
+        results = self.builder.branch(
+            self.any(live).atom, [live.atom, *(a.value.atom for a in operands)], computed, zeros, ["side"] * len(outputs)
+        )
+        return [self.value(r) for r in results]
+
+    # Loops -------------------------------------------------------------------------------------------------------------
+
+    def loop(self, node: Loop, args: Sequence[Lane]) -> list[Lane]:
+        """A loop: with one trip count for all where there is one, else with masks."""
+        parts = _Parts.of(node, args)
+        if any(s.trips is not None for s in parts.stacks) or (parts.count is not None and parts.count.batched):
+            return self.masked_for(node, parts)
+        return self.common_loop(node, parts)
+
+    def common_loop(self, node: Loop, parts: _Parts) -> list[Lane]:
+        """A loop with the same trips for all instances. Which carries are batched is a fixpoint."""
+        carried = [a.batched for a in parts.initial]
+        while True:
+            inner, copies = self.nested(), parts.copies(node, carried)
+            inputs = [inner.input(t, name, b) for t, name, b in copies]
+            outputs = inner.run(node.body, inputs)
+            reached = [a or o.batched for a, o in zip(carried, outputs, strict=False)]
+            if reached == carried:
+                break
+            carried = reached
+        condition = node.condition
+        if condition is not None:
+            test = self.nested()
+            seen = [test.input(t, name, b) for t, name, b in copies[: len(condition.inputs)]]
+            (verdict,) = test.run(condition, seen)
+            if verdict.batched:
+                return self.masked_while(node, parts)
+            condition = test.builder.finish(_variables(seen), [verdict.value.atom], condition.name)
+        full = [inner.spread(o) if b else o for o, b in zip(outputs, carried, strict=False)] + outputs[len(carried) :]
+        results = self.builder.loop(
+            node.form,
+            constants=[a.value.atom for a in parts.constants],
+            initial=[(self.spread(a) if b else a).value.atom for a, b in zip(parts.initial, carried, strict=True)],
+            stacks=[self.by_trip(a) for a in parts.stacks],
+            body=inner.builder.finish(_variables(inputs), [o.value.atom for o in full], node.body.name),
+            condition=condition,
+            count=None if parts.count is None else parts.count.value.atom,
+            reverse=node.reverse,
+            checkpoint=node.checkpoint,
+            lengths=node.lengths,
+        )
+        ni = len(carried)
+        lanes = [Lane(self.value(r), o.batched) for r, o in zip(results, full, strict=True)]
+        return [*lanes[:ni], *(self.from_trips(lane, n) for lane, n in zip(lanes[ni:], node.lengths, strict=True))]
+
+    def by_trip(self, lane: Lane) -> Atom:
+        """What a loop reads: a stack as it is, an array with the axis of its rows in front of the batch axes."""
+        if lane.value.type.is_stack or not lane.batched:
+            return lane.value.atom
+        rank = self.lanes.rank
+        axes = (rank, *range(rank), *range(rank + 1, lane.value.ndim))
+        return self.traced(permute_dims(lane.value, axes)).atom
+
+    def from_trips(self, lane: Lane, length: int | None) -> Lane:
+        """What a loop has written: a stack as it is, an array with the batch axes in front."""
+        if length is None or not lane.batched:
+            return lane
+        rank = self.lanes.rank
+        axes = (*range(1, rank + 1), 0, *range(rank + 1, lane.value.ndim))
+        return Lane(self.traced(permute_dims(lane.value, axes)), True)
+
+    def masked_while(self, node: Loop, parts: _Parts) -> list[Lane]:
+        """A while loop until all instances are done. The first carry says which are live."""
+        assert node.condition is not None, "the caller has found that it is batched"
+        nc, ni = len(parts.constants), len(parts.initial)
+        initial = [self.spread(a) for a in parts.initial]
+        if node.form == "while":
+            (live,) = self.run(node.condition, [*parts.constants, *initial])
+        else:
+            live = Lane(self.value(constant(True)), False)
+        inner, copies = self.nested(), parts.copies(node, [True] * ni)
+        inputs = [inner.input(t, name, b) for t, name, b in copies]
+        mask = inner.input(Type("bool"), "live", True)
+        after, written = inner.trip(node, parts, mask.value, inputs)
+        (goes_on,) = inner.run(node.condition, [*inputs[:nc], *after])
+        live_after = apply("logical_and", mask.value, inner.spread(goes_on).value)
+        places = [*inputs[:nc], mask, *inputs[nc:]]
+        test = self.nested()
+        seen = [test.input(t, name, b) for t, name, b in copies]
+        tested = test.input(Type("bool"), "live", True)
+        results = self.builder.loop(
+            "while",
+            constants=[a.value.atom for a in parts.constants],
+            initial=[self.spread(live).value.atom, *(a.value.atom for a in initial)],
+            body=inner.builder.finish(
+                _variables(places),
+                [live_after.atom, *(o.value.atom for o in (*after, *written)), mask.value.atom],
+                node.body.name,
+            ),
+            condition=test.builder.finish(
+                _variables([*seen[:nc], tested, *seen[nc:]]), [test.any(tested.value).atom], node.condition.name
+            ),
+            checkpoint=node.checkpoint,
+        )
+        return self._masked_results([self.value(r) for r in results[1:]], ni, written)
+
+    def masked_for(self, node: Loop, parts: _Parts) -> list[Lane]:
+        """A counted loop, or one over stacks, with a trip count per instance."""
+        nc, ni = len(parts.constants), len(parts.initial)
+        inner, copies = self.nested(), parts.copies(node, [True] * ni)
+        inputs = [inner.input(t, name, b) for t, name, b in copies]
+        extra_constants, extra_stacks, extra_written, count = [], [], [], None
+        trips = next((s.trips for s in parts.stacks if s.trips is not None), None)
+        if trips is not None:
+            mask = inner.input(Type("bool"), "live", True)
+            extra_stacks.append(trips)
+            places = [*inputs[:-1], mask, inputs[-1]]
+        else:
+            assert parts.count is not None, "the caller has found that it is batched"
+            count = self.greatest(parts.count.value)
+            counts = inner.input(INT, "counts", True)
+            extra_constants.append(parts.count.value)
+            places = [*inputs[:nc], counts, *inputs[nc:]]
+            mask = Lane(inner.traced(counts.value > inputs[-1].value), True)
+            extra_written.append(mask)
+        after, written = inner.trip(node, parts, mask.value, inputs)
+        results = self.builder.loop(
+            "for",
+            constants=[*(a.value.atom for a in parts.constants), *(v.atom for v in extra_constants)],
+            initial=[self.spread(a).value.atom for a in parts.initial],
+            stacks=[self.by_trip(a) for a in (*parts.stacks, *(Lane(v, True) for v in extra_stacks))],
+            body=inner.builder.finish(
+                _variables(places), [o.value.atom for o in (*after, *written, *extra_written)], node.body.name
+            ),
+            count=None if count is None else count.atom,
+            reverse=node.reverse,
+            checkpoint=node.checkpoint,
+        )
+        values = [self.value(r) for r in results]
+        return self._masked_results(values if trips is None else [*values, trips], ni, written)
+
+    def trip(self, node: Loop, parts: _Parts, live: Value, inputs: Sequence[Lane]) -> tuple[list[Lane], list[Lane]]:
+        """One trip of those instances that are live: all carries after it, and what is written to stacks."""
+        nc, ni = len(parts.constants), len(parts.initial)
+        outputs = self.run(node.body, self.guard(live, inputs))
+        old = inputs[nc : nc + ni]
+        new = [Lane(self.select(live, self.spread(o).value, a.value), True) for o, a in zip(outputs, old, strict=False)]
+        return new, outputs[ni:]
+
+    def greatest(self, counts: Value) -> Value:
+        """The greatest of a batch of counts, at least 0."""
+        inner = self.nested()
+        flat, best, index = (
+            inner.builder.input(t, n) for t, n in ((Type("int", (self.lanes.count,)), "counts"), (INT, "n"), (INT, "k"))
+        )
+        larger = maximum(inner.value(best), inner.value(flat)[inner.value(index)])
+        (result,) = self.builder.loop(
+            "for",
+            constants=[self.traced(reshape(counts, (self.lanes.count,))).atom],
+            initial=[constant(0)],
+            body=inner.builder.finish([flat, best, index], [larger.atom], "greatest"),
+            count=constant(self.lanes.count),
+        )
+        return self.value(result)
+
+    def _masked_results(self, values: Sequence[Value], carries: int, written: Sequence[Lane]) -> list[Lane]:
+        """The outputs of a masked loop; the last of `values` is the stack that says who took which trip."""
+        *results, trips = values
+        out = [Lane(v, True) for v in results[:carries]]
+        return out + [Lane(v, w.batched, trips) for v, w in zip(results[carries:], written, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The arguments of a loop."""
+
+    constants: Sequence[Lane]
+    initial: Sequence[Lane]
+    stacks: Sequence[Lane]
+    count: Lane | None
+
+    @classmethod
+    def of(cls, node: Loop, args: Sequence[Lane]) -> _Parts:
+        nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
+        return cls(args[:nc], args[nc : nc + ni], args[nc + ni : nc + ni + ns], args[-1] if node.count is not None else None)
+
+    def copies(self, node: Loop, carried: Sequence[bool]) -> list[tuple[Type, str, bool]]:
+        """Type, name and whether it is batched of each input of the body."""
+        flags = [*(a.batched for a in self.constants), *carried, *(a.batched for a in self.stacks), False]
+        return [(v.type, v.name, b) for v, b in zip(node.body.inputs, flags, strict=False)]
+
+
+def _variables(lanes: Sequence[Lane]) -> list[Var]:
+    return [a.value.atom for a in lanes if isinstance(a.value.atom, Var)]

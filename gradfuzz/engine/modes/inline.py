@@ -1,0 +1,124 @@
+"""Pieces that both modes share: applying a rule of a table, copying nodes and loops from one graph into another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from gradfuzz.engine.rules.linalg import FORTH
+from gradfuzz.engine.rules.value import Value
+from gradfuzz.programs.graphs.builder import GraphBuilder
+from gradfuzz.programs.graphs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, Node, Var
+
+
+def apply_rule(
+    table: Mapping[str, Sequence[Callable[..., Any]] | Callable[..., Any]],
+    op: str,
+    k: int,
+    given: Sequence[Any],
+    params: Mapping[str, Any],
+) -> Value | None:
+    """What the rule of `op` for argument `k` says of `given`: the cotangent or tangent, the result and the arguments."""
+    rules = table[op]
+    part: Value | None = rules(k, *given, **params) if callable(rules) else rules[k](*given, **params)
+    return part
+
+
+class _Mode(Protocol):
+    builder: GraphBuilder
+    level: int
+
+    def value(self, atom: Atom) -> Value: ...
+
+
+def values(mode: _Mode, atoms: Sequence[Atom]) -> list[Value]:
+    """`atoms` as values of a mode's builder."""
+    return [mode.value(a) for a in atoms]
+
+
+def or_zeros(mode: _Mode, value: Value | None, like: Atom) -> Value:
+    """`value`, or where it is None a zero of the type of `like`."""
+    return mode.value(mode.builder.zeros(like.type.tangent())) if value is None else value
+
+
+def inline(builder: GraphBuilder, graph: Graph, inputs: Sequence[Atom]) -> list[Atom]:
+    """The outputs of `graph` at `inputs`, its nodes copied into `builder`."""
+    known: dict[Var, Atom] = dict(zip(graph.inputs, inputs, strict=True))
+
+    def read(atom: Atom) -> Atom:
+        return atom if isinstance(atom, Constant) else known[atom]
+
+    for node in graph.nodes:
+        known.update(zip(node.outputs, copy_node(builder, node, [read(a) for a in node.inputs]), strict=True))
+    return [read(a) for a in graph.outputs]
+
+
+def primal(mode: _Mode, node: Equation, arguments: Sequence[Atom]) -> Atom:
+    """The value of an op whose derivative is wanted, too."""
+    params = dict(node.params)
+    value = FORTH[node.op](*values(mode, arguments), **params) if node.op in FORTH else None
+    return mode.builder.emit_as(node.output.name, node.op, *arguments, **params) if value is None else value.atom
+
+
+def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> Sequence[Atom]:
+    """`node` again, in `builder`, on other arguments."""
+    if isinstance(node, Equation):
+        return [builder.emit_as(node.output.name, node.op, *arguments, **dict(node.params))]
+    if isinstance(node, Branch):
+        return builder.branch(arguments[0], arguments[1:], node.then, node.otherwise, [v.name for v in node.outputs])
+    nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
+    return builder.loop(
+        node.form,
+        constants=arguments[:nc],
+        initial=arguments[nc : nc + ni],
+        stacks=arguments[nc + ni : nc + ni + ns],
+        body=node.body,
+        condition=node.condition,
+        count=arguments[-1] if node.count is not None else None,
+        reverse=node.reverse,
+        checkpoint=node.checkpoint,
+        lengths=node.lengths,
+    )
+
+
+def emit_loop(
+    builder: GraphBuilder,
+    node: Loop,
+    *,
+    constants: Sequence[Atom],
+    initial: Sequence[Atom],
+    stacks: Sequence[Atom],
+    count: Atom | None,
+    body: GraphBuilder,
+    inputs: Sequence[Var],
+    outputs: Sequence[Atom],
+    extra_constants: int = 0,
+    extra_carries: int = 0,
+    checkpoint: Checkpoint | None = None,
+    lengths: Sequence[int | None] | None = None,
+) -> tuple[Var, ...]:
+    """`node` with another body and more constants and carries, placed after its own; its condition does not see them.
+
+    `lengths`: of all that it writes (see `GraphBuilder.loop`), where that is not what `node` writes.
+    """
+    condition = node.condition
+    if condition is not None:
+        nc = len(node.constants)
+        spare = [Var(v.type, v.name) for v in inputs[nc : nc + extra_constants]]
+        first = nc + extra_constants + len(node.initial)
+        more = [Var(v.type, v.name) for v in inputs[first : first + extra_carries]]
+        condition = Graph(
+            (*condition.inputs[:nc], *spare, *condition.inputs[nc:], *more), condition.nodes, condition.outputs, condition.name
+        )
+    return builder.loop(
+        node.form,
+        constants=constants,
+        initial=initial,
+        stacks=stacks,
+        body=body.finish(inputs, outputs, node.body.name),
+        condition=condition,
+        count=count,
+        reverse=node.reverse,
+        checkpoint=node.checkpoint if checkpoint is None else checkpoint,
+        lengths=node.lengths if lengths is None else lengths,
+    )

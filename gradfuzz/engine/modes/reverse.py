@@ -1,0 +1,395 @@
+"""Reverse mode: a graph, then its nodes again from last to first, with cotangents.
+
+The derivative of a loop is a loop. The first saves every carry at the start of every trip on a stack; the second
+reads the stacks from the last trip to the first, computes the body again from what was saved, and pulls the cotangents of the carries
+back through it. Cotangents of values made in the body are new in every trip; those of values closed over add up over the trips; those of the
+initial values are what the carries' cotangents are in the end. What no derivative needs is pruned afterwards.
+
+With a `checkpoint` the stacks are no longer kept but computed again as they are read (`programs.replay`); the graphs are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradfuzz.engine.modes.inline import apply_rule, copy_node, emit_loop, or_zeros, primal
+from gradfuzz.engine.rules.functions import real, unbroadcast
+from gradfuzz.engine.rules.value import Value, apply
+from gradfuzz.engine.rules.vjp import VJP, VJP_SEVERAL
+from gradfuzz.errors import NotDifferentiableError, UsageError
+from gradfuzz.programs.graphs.builder import GraphBuilder
+from gradfuzz.programs.graphs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.types import INT
+
+Cotangent = Value | None
+"""None: zero, and known to be zero while the graph is built."""
+
+
+def checked(checkpoint: Checkpoint) -> Checkpoint:
+    """`checkpoint` itself. Raises `UsageError` where it is neither "none" nor "sqrt" nor a positive int."""
+    if checkpoint in ("none", "sqrt") or (isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0):
+        return checkpoint
+    raise UsageError(f"checkpoint={checkpoint!r}; it is 'none', 'sqrt' or a positive int, the number of states that are kept")
+
+
+class ReverseMode:
+    """Pulls cotangents back through a graph. The rules of a mutant override a method.
+
+    `checkpoint` is how stacks are kept (`graph.Loop`). "sqrt" holds for every stack. An int holds for the loops that read no
+    stacks: those of a program, and of its derivatives by forward mode; the loops on the way back, where they are differentiated again, keep
+    every entry, because computing theirs would jump about in stacks that are cheap to read in one direction only. A loop that was made
+    with a checkpoint keeps it when it is differentiated with "none".
+    """
+
+    def __init__(self, builder: GraphBuilder, level: int = 0, checkpoint: Checkpoint = "none") -> None:
+        self.builder = builder
+        self.level = level
+        self.checkpoint = checkpoint
+        self.cotangents: dict[Var, Value] = {}
+
+    def nested(self) -> ReverseMode:
+        """The same rules for an inner graph."""
+        return type(self)(GraphBuilder(simplify=True), self.level + 1, self.checkpoint)
+
+    def value(self, atom: Atom) -> Value:
+        return Value(self.builder, atom, self.level)
+
+    def forward(self, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]) -> Tape:
+        """Runs `graph`, keeping what the way back needs. `active`: the inputs to be differentiated."""
+        return Tape(self, graph, inputs, active)
+
+    def accumulate(self, var: Var, part: Cotangent) -> None:
+        """Adds to the cotangent of a value of the graph that is being differentiated."""
+        if part is not None:
+            old = self.cotangents.get(var)
+            self.cotangents[var] = part if old is None else self.add(old, part)
+
+    def take(self, var: Var) -> Cotangent:
+        """The cotangent of `var`, complete: all its uses have been visited."""
+        return self.cotangents.pop(var, None)
+
+    def add(self, a: Value, b: Value) -> Value:
+        """The sum of two cotangents; stacks add entry by entry."""
+        if not a.type.is_stack:
+            total = a + b
+            assert isinstance(total, Value), "a sum of values is a value"
+            return total
+        inner = GraphBuilder()
+        x, y = inner.input(a.type.element(), "a"), inner.input(a.type.element(), "b")
+        index = inner.input(INT, "k")
+        body = inner.finish([x, y, index], [inner.emit("add", x, y)])
+        (result,) = self.builder.loop(
+            "for", constants=[], initial=[], stacks=[a.atom, b.atom], body=body, checkpoint=self.stacked()
+        )
+        return self.value(result)
+
+    # One method per node -----------------------------------------------------------------------------------------------
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        if node.op == "sign":
+            return [None] * len(node.inputs)
+        if node.op not in VJP:
+            raise NotDifferentiableError(f"no reverse rule for {node.op}; give it a line in engine/rules/vjp.py")
+        ans = self.value(tape.read(node.output))
+        args = [self.value(tape.read(a)) for a in node.inputs]
+        parts: list[Cotangent] = []
+        for k, atom in enumerate(node.inputs):
+            if not tape.is_active(atom):
+                parts.append(None)
+                continue
+            part = self.rule(node, k, g, ans, args)
+            if part is not None:
+                part = _like(part, args[k])
+            parts.append(part if part is None or part.shape == args[k].shape else unbroadcast(part, args[k].shape))
+        return parts
+
+    def rule(self, node: Equation, k: int, g: Value, ans: Value, args: Sequence[Value]) -> Cotangent:
+        """What the table says is the cotangent of argument `k`; broadcasting is not undone yet."""
+        return apply_rule(VJP, node.op, k, (g, ans, *args), dict(node.params))
+
+    def equation_of_several(self, node: Equation, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        """The same for all results of one computation at once; the rule gets a cotangent or None for each."""
+        rule = VJP_SEVERAL.get(node.op)
+        if rule is None:
+            raise NotDifferentiableError(f"no reverse rule for {node.op}; give it a line in engine/linalg_rules")
+        args = [self.value(tape.read(a)) for a in node.inputs]
+        params = {name: value for name, value in node.params if name != "part"}
+        ans = tuple(apply(node.op, *args, **params, part=k) for k in range(len(gs)))
+        parts = rule(gs, ans, *args, **params)
+        parts = [None if part is None else _like(part, a) for part, a in zip(parts, args, strict=True)]
+        return [part if tape.is_active(atom) else None for part, atom in zip(parts, node.inputs, strict=True)]
+
+    def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        """The same branch on the way back; each side runs its graph again."""
+        arguments = [tape.read(a) for a in node.inputs]
+        seeds = [g for g in gs if g is not None]
+        active = [tape.is_active(a) for a in node.operands]
+        sides = []
+        for graph in (node.then, node.otherwise):
+            side = self.nested()
+            copies = [side.builder.input(v.type, v.name) for v in graph.inputs]
+            bars = [side.builder.input(g.type, "g") for g in seeds]
+            supply = iter(bars)
+            inner = side.forward(graph, copies, active)
+            parts = inner.backward([None if g is None else side.value(next(supply)) for g in gs])
+            sides.append((side, [*copies, *bars], parts))
+        needed = [k for k in range(len(active)) if any(s[2][k] is not None for s in sides)]
+        graphs = []
+        for side, inputs, parts in sides:
+            filled = [or_zeros(side, parts[k], node.operands[k]).atom for k in needed]
+            graphs.append(side.builder.finish(inputs, filled))
+        names = [f"{a.name}_bar" if isinstance(a, Var) else "bar" for a in (node.operands[k] for k in needed)]
+        operands = [*arguments[1:], *(g.atom for g in seeds)]
+        results = self.builder.branch(arguments[0], operands, graphs[0], graphs[1], names) if needed else ()
+        out: list[Cotangent] = [None] * len(node.inputs)
+        for k, result in zip(needed, results, strict=True):
+            out[1 + k] = self.value(result)
+        return out
+
+    def stacked(self) -> Checkpoint:
+        """The checkpoint of a loop that reads stacks."""
+        return "sqrt" if self.checkpoint == "sqrt" else "none"
+
+    def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
+        """`node` on the way forth: its outputs, and a stack of each of its carries."""
+        nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
+        body = GraphBuilder()
+        kept = self.stacked() if node.stacks else self.checkpoint
+        copies = [body.input(v.type, v.name) for v in node.body.inputs]
+        known: dict[Var, Atom] = dict(zip(node.body.inputs, copies, strict=True))
+        for inner in node.body.nodes:
+            inputs = [a if isinstance(a, Constant) else known[a] for a in inner.inputs]
+            known.update(zip(inner.outputs, copy_node(body, inner, inputs), strict=True))
+        outputs = [a if isinstance(a, Constant) else known[a] for a in node.body.outputs]
+        results = emit_loop(
+            self.builder,
+            node,
+            constants=arguments[:nc],
+            initial=arguments[nc : nc + ni],
+            stacks=arguments[nc + ni : nc + ni + ns],
+            count=arguments[-1] if node.count is not None else None,
+            body=body,
+            inputs=copies,
+            outputs=[*outputs, *copies[nc : nc + ni]],
+            checkpoint=None if kept == "none" else kept,
+            lengths=[*node.lengths, *[None] * ni],
+        )
+        return list(results[: len(node.outputs)]), list(results[len(node.outputs) :])
+
+    def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        """The loop on the way back."""
+        arguments, saved = [tape.read(a) for a in node.inputs], tape.saved[node]
+        nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
+        pull = self.pullback(node, gs, tape)
+        index = pull.copies[-1] if node.form == "for" else pull.mode.builder.input(INT, "k")
+        entries = [*pull.copies[nc : nc + ni + ns], *pull.bars_written.values()]
+        body_inputs = [*pull.copies[:nc], *pull.sums.values(), *pull.bars.values(), *entries, index]
+        written_stacks = [gs[ni + k] for k in pull.bars_written]
+        stacks = [*saved, *arguments[nc + ni : nc + ni + ns], *(g.atom for g in written_stacks if g is not None)]
+        results = self.builder.loop(
+            "for",
+            constants=arguments[:nc],
+            initial=[
+                *(or_zeros(self, None, arguments[k]).atom for k in pull.constants),
+                *(or_zeros(self, gs[k], arguments[nc + k]).atom for k in pull.moving),
+            ],
+            stacks=stacks,
+            body=pull.mode.builder.finish(body_inputs, [v.atom for v in pull.outputs], "pullback"),
+            reverse=not node.reverse,
+            checkpoint=self.stacked(),
+            lengths=[node.stacks[k].type.shape[0] for k in pull.active_stacks],
+        )
+        return self.to_inputs(node, pull, results, tape)
+
+    def to_inputs(self, node: Loop, pull: Pullback, results: Sequence[Var], tape: Tape) -> list[Cotangent]:
+        """The results of a loop on the way back, as cotangents of the inputs of the loop on the way forth."""
+        nc, ni = len(node.constants), len(node.initial)
+        supply = iter(results)
+        out: list[Cotangent] = [None] * len(node.inputs)
+        for k in pull.constants:
+            out[k] = self.value(next(supply))
+        for k in pull.moving:
+            bar = self.value(next(supply))
+            if tape.is_active(node.initial[k]):
+                out[nc + k] = bar
+        for k in pull.active_stacks:
+            out[nc + ni + k] = self.value(next(supply))
+        return out
+
+    def pullback(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> Pullback:
+        """The body of the way back: which carries have a cotangent is a fixpoint."""
+        ni = len(node.initial)
+        moving = {k for k in range(ni) if gs[k] is not None}
+        while True:
+            pull = Pullback(self.nested(), node, gs, tape, sorted(moving))
+            if pull.reached <= moving:
+                return pull
+            moving |= pull.reached
+
+
+def _like(part: Value, argument: Value) -> Value:
+    """A cotangent of `argument` in its dtype: of a real one, the real part."""
+    if argument.type.is_complex:
+        return part if part.type.is_complex else Value(part.builder, part.builder.to(part.atom, "complex"), part.level)
+    if part.type.is_float:
+        return part
+    result: Value = real(part)
+    return result
+
+
+class Pullback:
+    """One trip of a loop's way back.
+
+    `outputs` are, in order, the sums of the constants' cotangents, the carries' cotangents before the trip, and the cotangents of
+    the entries read from stacks.
+    """
+
+    def __init__(self, mode: ReverseMode, node: Loop, gs: Sequence[Cotangent], tape: Tape, moving: list[int]) -> None:
+        nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
+        self.mode, self.moving = mode, moving
+        new = mode.builder.input
+        self.copies = [new(v.type, v.name) for v in node.body.inputs]
+        self.bars = {k: new(self.copies[nc + k].type, f"{self.copies[nc + k].name}_bar") for k in moving}
+        self.bars_written = {k: new(g.type.element(), "written_bar") for k, g in enumerate(gs[ni:]) if g is not None}
+        carried = tape.active_carries[node]
+        active = [
+            *(tape.is_active(a) for a in node.constants),
+            *carried,
+            *(tape.is_active(a) for a in node.stacks),
+            *([False] if node.form == "for" else []),
+        ]
+        inner = mode.forward(node.body, self.copies, active)
+        seeds = [mode.value(self.bars[k]) if k in self.bars else None for k in range(ni)]
+        seeds += [mode.value(self.bars_written[k]) if k in self.bars_written else None for k in range(len(gs) - ni)]
+        parts = inner.backward(seeds)
+        self.reached = {k for k in range(ni) if parts[nc + k] is not None}
+        self.constants = [k for k in range(nc) if parts[k] is not None]
+        self.sums = {k: new(self.copies[k].type, f"{self.copies[k].name}_bar") for k in self.constants}
+        self.active_stacks = [k for k in range(ns) if parts[nc + ni + k] is not None]
+        self.outputs = [mode.value(self.sums[k]) + parts[k] for k in self.constants]
+        self.outputs += [or_zeros(mode, parts[nc + k], self.copies[nc + k]) for k in moving]
+        self.outputs += [part for part in parts[nc + ni : nc + ni + ns] if part is not None]
+
+
+class Tape:
+    """A graph that has been run forth: every value, what is active, and what the loops saved."""
+
+    def __init__(self, mode: ReverseMode, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]) -> None:
+        self.mode = mode
+        self.graph = graph
+        self.known: dict[Var, Atom] = dict(zip(graph.inputs, inputs, strict=True))
+        self.active: set[Var] = {v for v, a in zip(graph.inputs, active, strict=True) if a and v.type.is_inexact}
+        self.saved: dict[Node, list[Atom]] = {}
+        self.active_carries: dict[Node, list[bool]] = {}
+        for node in graph.nodes:
+            arguments = [self.read(a) for a in node.inputs]
+            outputs: Sequence[Atom]
+            if isinstance(node, Loop) and any(self.is_active(a) for a in node.inputs):
+                self.active_carries[node], moved = self._loop_activity(node)
+                outputs, self.saved[node] = mode.saving_loop(node, arguments)
+            else:
+                moved = active_outputs(node, [self.is_active(a) for a in node.inputs])
+                if isinstance(node, Equation) and moved[0]:
+                    outputs = [primal(mode, node, arguments)]
+                else:
+                    outputs = copy_node(mode.builder, node, arguments)
+            self.known.update(zip(node.outputs, outputs, strict=True))
+            self.active.update(v for v, a in zip(node.outputs, moved, strict=True) if a)
+        self.outputs = [self.read(a) for a in graph.outputs]
+
+    def read(self, atom: Atom) -> Atom:
+        """A value of the graph as it stands in the builder."""
+        return atom if isinstance(atom, Constant) else self.known[atom]
+
+    def is_active(self, atom: Atom) -> bool:
+        """Whether `atom` depends on a differentiated input in a way that has a derivative."""
+        return isinstance(atom, Var) and atom in self.active
+
+    def _loop_activity(self, node: Loop) -> tuple[list[bool], list[bool]]:
+        outputs = active_outputs(node, [self.is_active(a) for a in node.inputs])
+        return outputs[: len(node.initial)], outputs
+
+    def backward(self, gs: Sequence[Cotangent]) -> list[Cotangent]:
+        """The cotangents of the graph's inputs, given those of its outputs."""
+        mode = self.mode
+        mode.cotangents = {}
+        groups = self._groups()
+        for atom, g in zip(self.graph.outputs, gs, strict=True):
+            if isinstance(atom, Var) and atom in self.active:
+                mode.accumulate(atom, g)
+        for node in reversed(self.graph.nodes):
+            pulled = [mode.take(v) for v in node.outputs]
+            parts: list[Cotangent]
+            if isinstance(node, Equation) and node in groups:
+                group = groups[node]
+                group.receive(mode, node, pulled[0])
+                if group.first is not node or all(g is None for g in group.gs):
+                    continue
+                parts = mode.equation_of_several(node, group.gs, self)
+            elif all(g is None for g in pulled):
+                continue
+            elif isinstance(node, Equation):
+                (g,) = pulled
+                assert g is not None, "not all are None"
+                parts = mode.equation(node, g, self)
+            elif isinstance(node, Loop):
+                parts = mode.loop(node, pulled, self)
+            else:
+                parts = mode.branch(node, pulled, self)
+            for atom, part in zip(node.inputs, parts, strict=True):
+                if self.is_active(atom) and isinstance(atom, Var):
+                    mode.accumulate(atom, part)
+        return [mode.cotangents.get(v) for v in self.graph.inputs]
+
+    def _groups(self) -> dict[Equation, _Group]:
+        """The equations that are results of one computation with several results, together."""
+        known: dict[tuple[object, ...], _Group] = {}
+        result: dict[Equation, _Group] = {}
+        for node in self.graph.nodes:
+            if isinstance(node, Equation) and OPS[node.op].parts:
+                params = tuple(item for item in node.params if item[0] != "part")
+                result[node] = known.setdefault((node.op, node.inputs, params), _Group(node, [None] * len(OPS[node.op].parts)))
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The results of one computation: complete when the first of them is reached on the way back."""
+
+    first: Equation
+    gs: list[Cotangent]
+
+    def receive(self, mode: ReverseMode, node: Equation, g: Cotangent) -> None:
+        part = dict(node.params)["part"]
+        assert isinstance(part, int), "the type rule lets no other part through"
+        old = self.gs[part]
+        self.gs[part] = g if old is None else old if g is None else mode.add(old, g)
+
+
+def active_outputs(node: Node, active: Sequence[bool]) -> list[bool]:
+    """Which outputs of `node` depend on the inputs marked active."""
+    if isinstance(node, Equation):
+        return [any(active) and node.output.type.is_inexact and node.op != "sign"]
+    if isinstance(node, Branch):
+        sides = [graph_activity(g, active[1:]) for g in (node.then, node.otherwise)]
+        return [a or b for a, b in zip(*sides, strict=True)]
+    nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
+    carried = [a and t.type.is_inexact for a, t in zip(active[nc : nc + ni], node.initial, strict=True)]
+    counter = [False] if node.form == "for" else []
+    while True:
+        outputs = graph_activity(node.body, [*active[:nc], *carried, *active[nc + ni : nc + ni + ns], *counter])
+        after = [a or b for a, b in zip(carried, outputs, strict=False)]
+        if after == carried:
+            return [*carried, *outputs[ni:]]
+        carried = after
+
+
+def graph_activity(graph: Graph, active: Sequence[bool]) -> list[bool]:
+    """Which outputs of `graph` depend on the inputs marked active."""
+    known = {v for v, a in zip(graph.inputs, active, strict=True) if a and v.type.is_inexact}
+    for node in graph.nodes:
+        moved = active_outputs(node, [isinstance(a, Var) and a in known for a in node.inputs])
+        known.update(v for v, a in zip(node.outputs, moved, strict=True) if a)
+    return [isinstance(a, Var) and a in known for a in graph.outputs]

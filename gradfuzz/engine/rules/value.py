@@ -1,0 +1,307 @@
+"""Values that record what is done to them, and the ops as functions of such values.
+
+A `Value` is an operand of a graph under construction with Python's operators; the rules of the engine and the functions
+that people trace are written with it. The functions of this module (`sin`, `where`, `sum`, ...) also take plain numbers and
+arrays, and then compute at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.errors import NotDifferentiableError
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.graphs.builder import GraphBuilder
+from gradfuzz.programs.graphs.graph import Atom, Constant
+from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.language.syntax import ArrayConst, Const, ParamValue
+from gradfuzz.programs.language.types import DType, Type
+
+_PYTHON: dict[str, tuple[DType, Callable[[Any], Any]]] = {
+    "b": ("bool", bool),
+    "i": ("int", int),
+    "u": ("int", int),
+    "c": ("complex", complex),
+}
+
+Operand = Any
+"""A `Value`, a number or an array."""
+
+ACTIVE: ContextVar[tuple[GraphBuilder, ...]] = ContextVar("active", default=())
+"""The graphs that are being traced just now, the innermost last."""
+
+_UFUNCS = {"power": "pow", "absolute": "abs", "true_divide": "divide", "conjugate": "conj"}
+_SAME_NAME = frozenset(
+    [
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "negative",
+        "conj",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "exp",
+        "log",
+        "sqrt",
+        "log1p",
+        "expm1",
+        "sign",
+        "maximum",
+        "minimum",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "equal",
+        "not_equal",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "matmul",
+        "pow",
+    ]
+)
+
+
+class Operators:
+    """Python's operators on what records: a `Value`, or many of them at once."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    def apply_op(self, op: str, operands: Sequence[Operand], params: dict[str, ParamValue]) -> Any:
+        """`op` on `operands`, one of which is this; only for what is no `Value`."""
+        raise NotImplementedError
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Operand, **options: Any) -> Any:
+        op = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
+        if method != "__call__" or options or op not in _SAME_NAME | {"abs"}:
+            raise NotDifferentiableError(
+                f"numpy.{ufunc.__name__} on {self!r} is not an op of gradfuzz; see gradfuzz.programs.OPS"
+            )
+        return apply(op, *inputs)
+
+    def __add__(self, other: Operand) -> Any:
+        return apply("add", self, other)
+
+    def __radd__(self, other: Operand) -> Any:
+        return apply("add", other, self)
+
+    def __sub__(self, other: Operand) -> Any:
+        return apply("subtract", self, other)
+
+    def __rsub__(self, other: Operand) -> Any:
+        return apply("subtract", other, self)
+
+    def __mul__(self, other: Operand) -> Any:
+        return apply("multiply", self, other)
+
+    def __rmul__(self, other: Operand) -> Any:
+        return apply("multiply", other, self)
+
+    def __truediv__(self, other: Operand) -> Any:
+        return apply("divide", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Any:
+        return apply("divide", other, self)
+
+    def __mod__(self, other: Operand) -> Any:
+        return apply("remainder", self, other)
+
+    def __matmul__(self, other: Operand) -> Any:
+        return apply("matmul", self, other)
+
+    def __rmatmul__(self, other: Operand) -> Any:
+        return apply("matmul", other, self)
+
+    def __pow__(self, other: Operand) -> Any:
+        if isinstance(other, int) and not isinstance(other, bool):
+            return apply("integer_pow", self, n=other)
+        return apply("pow", self, other)
+
+    def __rpow__(self, other: Operand) -> Any:
+        return apply("pow", other, self)
+
+    def __neg__(self) -> Any:
+        return apply("negative", self)
+
+    def __abs__(self) -> Any:
+        return apply("abs", self)
+
+    def __lt__(self, other: Operand) -> Any:
+        return apply("less", self, other)
+
+    def __le__(self, other: Operand) -> Any:
+        return apply("less_equal", self, other)
+
+    def __gt__(self, other: Operand) -> Any:
+        return apply("greater", self, other)
+
+    def __ge__(self, other: Operand) -> Any:
+        return apply("greater_equal", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return apply("equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return apply("not_equal", self, other)
+
+    def __and__(self, other: Operand) -> Any:
+        return apply("logical_and", self, other)
+
+    def __or__(self, other: Operand) -> Any:
+        return apply("logical_or", self, other)
+
+    def __invert__(self) -> Any:
+        return apply("logical_not", self)
+
+    def __getitem__(self, key: Any) -> Any:
+        pattern, indices = index_pattern(key, self.shape)
+        return apply("index", self, *indices, pattern=pattern)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a traced scalar")
+        return self.shape[0]
+
+    def __iter__(self) -> Any:
+        return (self[k] for k in range(len(self)))
+
+
+class Value(Operators):
+    """An operand of the graph that `builder` makes."""
+
+    __slots__ = ("atom", "builder", "level")
+
+    def __init__(self, builder: GraphBuilder, atom: Atom, level: int = 0) -> None:
+        self.builder = builder
+        self.atom = atom
+        self.level = level
+
+    @property
+    def type(self) -> Type:
+        return self.atom.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape = self.atom.type.shape
+        return tuple([n for n in shape if n is not None]) if None in shape else shape  # type: ignore[return-value]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<traced {self.atom.type}>"
+
+    def __bool__(self) -> bool:
+        raise NotDifferentiableError(
+            f"a Python `if` or `while` on {self!r}: its value is not known while the function is traced; "
+            "use engine.cond, engine.where or engine.while_loop"
+        )
+
+    def __float__(self) -> float:
+        raise NotDifferentiableError(f"float() of {self!r} would lose its derivative; use the functions of gradfuzz.engine")
+
+
+def index_pattern(key: Any, shape: tuple[int, ...]) -> tuple[tuple[ParamValue, ...], list[Operand]]:
+    """What stands between brackets as an index pattern of `programs.ops` and its int arguments."""
+    entries = key if isinstance(key, tuple) else (key,)
+    if len(entries) > len(shape):
+        raise IndexError(f"{len(entries)} indices for an array of rank {len(shape)}")
+    pattern: list[ParamValue] = []
+    indices: list[Operand] = []
+    for entry, n in zip((*entries, *[slice(None)] * (len(shape) - len(entries))), shape, strict=True):
+        if isinstance(entry, slice):
+            start, stop, step = entry.indices(n)
+            if step != 1:
+                raise IndexError(f"a slice with step {step}: only step 1 is an op of gradfuzz")
+            pattern.append(("slice", start, max(start, stop)))
+        else:
+            pattern.append("at")
+            indices.append(entry + n if isinstance(entry, int) and entry < 0 else entry)
+    return tuple(pattern), indices
+
+
+def as_atom(value: Operand) -> Constant:
+    """A number or an array as a constant operand."""
+    if isinstance(value, np.generic) and (value.dtype.kind in "biuc" or is_float(value.dtype)):
+        value = value.item()
+    if isinstance(value, (bool, int, float, complex)):
+        return Constant(Const(value))
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuc" and not is_float(array.dtype):
+        raise TypeError(f"{value!r} of dtype {array.dtype} is not a number gradfuzz knows; use float, complex, int or bool")
+    dtype, python = _PYTHON.get(array.dtype.kind, ("float", float))
+    entries = tuple(Const(python(x)) for x in array.ravel())
+    return Constant(entries[0]) if array.ndim == 0 else Constant(ArrayConst(dtype, array.shape, entries))
+
+
+def innermost(operands: Sequence[Operand]) -> Value | None:
+    """The traced operand of the innermost trace."""
+    traced = [o for o in operands if isinstance(o, Value)]
+    return max(traced, key=lambda v: v.level) if traced else None
+
+
+_numpy = NumpyNamespace("float64")
+
+
+def apply(op: str, *operands: Operand, **params: ParamValue) -> Any:
+    """`op` on values: recorded where one of them is traced, computed at once otherwise."""
+    home: Value | None = None
+    for operand in operands:
+        if isinstance(operand, Value):
+            if home is None or operand.level > home.level:
+                home = operand
+        elif isinstance(operand, Operators):
+            return operand.apply_op(op, operands, params)
+    if home is None:
+        return _compute(op, operands, params)
+    atoms = [o.atom if isinstance(o, Value) else as_atom(o) for o in operands]
+    builder, level = home.builder, home.level
+    stack = ACTIVE.get()
+    if builder in stack:  # what the body of a loop computes stays in the body, even from outer values alone
+        builder, level = stack[-1], len(stack)
+    return Value(builder, builder.emit_as("t", op, *atoms, **params), level)
+
+
+def _compute(op: str, operands: Sequence[Operand], params: dict[str, ParamValue]) -> Any:
+    builder = GraphBuilder()
+    atoms = [as_atom(o) for o in operands]
+    out = builder.emit(op, *atoms, **params)
+    if isinstance(out, Constant):
+        return operands[0]
+    full: dict[str, Any] = dict(builder.nodes[-1].params)  # type: ignore[union-attr]
+    wanted = out.type.is_inexact
+    with np.errstate(all="ignore"):
+        ready = [
+            np.asarray(o, np.float64)[()]
+            if wanted
+            and isinstance(o, (int, float))
+            and op not in ("index", "index_update", "where")
+            and k not in OPS[op].indices
+            else o
+            for k, o in enumerate(operands)
+        ]
+        if OPS[op].parts:
+            return _numpy.part(op, *ready, **full)
+        return getattr(_numpy, op)(*ready, **full)
+
+
+def axes_of(axis: ParamValue, rank: int) -> tuple[int, ...]:
+    """Reduction axes as a sorted tuple counted from the front."""
+    if axis is None:
+        return tuple(range(rank))
+    return tuple(sorted(a % rank for a in (axis if isinstance(axis, tuple) else (axis,)) if isinstance(a, int)))

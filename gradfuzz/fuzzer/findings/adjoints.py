@@ -1,0 +1,78 @@
+"""The derivative by a loop's carry as it enters each trip, asked of the target by the program itself.
+
+The program gets an input e with an entry for each trip, and its loop begins with `carry = carry + e[k]` in trip k. At e = 0 it is the same
+function, and its gradient by e[k] is the adjoint of the carry before trip k. So nothing has to be known of how the target works.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.loop_forms import TRIPS, float_carry, fresh_name, loop_trips, only_loop, with_loop
+from gradfuzz.fuzzer.results.evidence import Adjoints
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.oracles.base import Oracle
+from gradfuzz.programs.language.syntax import Assign, Call, Const, For, Name, Param, Program, Stmt
+from gradfuzz.programs.language.types import Type
+from gradfuzz.programs.text.expressions import call
+
+
+def adjoints(specimen: Specimen, target: Oracle, jury: Jury) -> Adjoints | None:
+    """What the target says of each trip, next to the truth; None where the program has no such loop, or either has no answer.
+
+    The order is that of the specimen, which has to be one, and its own inputs are differentiated along.
+    """
+    carry, trips = float_carry(specimen.program), loop_trips(specimen)
+    if len(specimen.modes) != 1 or specimen.others or carry is None or not trips or trips > TRIPS:
+        return None
+    perturbed, e = with_perturbed_carry(specimen, carry, trips)
+    question = perturbed.question()
+    if target.supports(question) is not None:
+        return None
+    (ruling,) = jury.rulings(question)
+    if ruling.truth.status != "ok":
+        return None
+    (answer,) = target.answer(question)
+    got = answer.gradient.get(e)
+    if answer.status != "ok" or got is None or np.shape(got) != (trips,):
+        return None
+    expected = ruling.truth.gradient[e]
+    return Adjoints(carry, tuple(expected.tolist()), tuple(np.asarray(got, np.float64).tolist()))
+
+
+def with_perturbed_carry(specimen: Specimen, carry: str, trips: int) -> tuple[Specimen, str]:
+    """The specimen with an input of zeros that is added to the carry trip by trip, and that input's name.
+
+    A scalar is added to every entry of an array: the derivative by it is the sum of theirs.
+    """
+    program = specimen.program
+    loop = only_loop(program)
+    assert loop is not None, "a loop has a carry"
+    e = fresh_name(program, ("e", "eps", "e"))
+    before: tuple[Stmt, ...] = ()
+    if isinstance(loop, For):
+        body = (_added(carry, e, loop.target), *loop.body)
+    else:
+        trip = fresh_name(program, ("k", "trip", "k"), besides=e)
+        count = Assign(trip, call("add", Name(trip), Const(1)))
+        before, body = (Assign(trip, Const(0)),), (_added(carry, e, trip), count, *loop.body)
+    changed = with_loop(program, loop, (*before, replace(loop, body=body)))
+    changed = Program(program.name, (*program.params, Param(e, Type("float", (trips,)))), changed.body)
+    return (
+        replace(
+            specimen,
+            program=changed,
+            inputs={**specimen.inputs, e: np.zeros(trips, specimen.precision)},
+            wrt=(*specimen.wrt, e),
+            directions={**specimen.directions, e: np.ones(trips)},
+        ),
+        e,
+    )
+
+
+def _added(carry: str, e: str, trip: str) -> Assign:
+    entry = Call("index", (Name(e), Name(trip)), (("pattern", ("at",)),))
+    return Assign(carry, call("add", Name(carry), entry))

@@ -1,0 +1,92 @@
+"""The same with a smaller or larger batch: of points that are answered in one call, or of matrices in one array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.errors import ProgramError
+from gradfuzz.fuzzer.findings.survey import Outcome, outcome
+from gradfuzz.fuzzer.questions.axes import without_axis
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.loop_forms import ends
+from gradfuzz.fuzzer.results.evidence import Aspect
+from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.labels import neighbours
+from gradfuzz.oracles.base import Array, Oracle
+from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.syntax import Call, Param, Program, walk
+from gradfuzz.programs.language.typecheck import typecheck
+from gradfuzz.programs.language.types import Type
+
+_SIZES = (1, 2, 3)
+
+_MATRIX = 2
+
+
+def batches(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
+    """The specimen in batches of one, two and three; matrices without a batch axis, too. Nothing where there is no batch.
+
+    `smallest` is the verdict on the specimen as it is.
+    """
+    if target.together:
+        changed, own = _companies(specimen), len(specimen.others) + 1
+    else:
+        changed, own = _stacks(specimen)
+    for name, other in changed.items():
+        if name == _name(own):
+            yield Outcome(Aspect.BATCH, name, specimen, smallest)
+        elif all(ends(replace(other.alone(), inputs=inputs)) for inputs in (other.inputs, *other.others)):
+            yield outcome(Aspect.BATCH, name, other, target, jury)
+
+
+def _name(size: int) -> str:
+    return f"batch of {size}"
+
+
+def _companies(specimen: Specimen) -> dict[str, Specimen]:
+    """With fewer and more points, first the specimen's others and then ones near its own, which vary what varies already."""
+    points = [specimen.inputs, *specimen.others]
+    varying = [name for name in specimen.inputs if any(_differ(point[name], specimen.inputs[name]) for point in points)]
+    company = [*specimen.others, *neighbours(specimen.inputs, varying or specimen.wrt)]
+    result = {}
+    for size in sorted({*_SIZES, len(points)}):
+        others = tuple(company[: size - 1])
+        result[_name(size)] = replace(specimen, others=others, place=min(specimen.place, len(others)))
+    return result
+
+
+def _differ(a: Array, b: Array) -> bool:
+    return np.asarray(a).tobytes() != np.asarray(b).tobytes()
+
+
+def _stacks(specimen: Specimen) -> tuple[dict[str, Specimen], int]:
+    """With fewer and more matrices along the first axis of the arrays that have most axes, and how many there are."""
+    program = specimen.program
+    rank = max((p.type.rank for p in program.params), default=0)
+    sizes = {p.type.sizes[0] for p in program.params if p.type.rank == rank and rank}
+    matrices = any(isinstance(node, Call) and OPS[node.op].kind == "linalg" for node in walk(program))
+    if rank <= _MATRIX or len(sizes) != 1 or not matrices:
+        return {}, 0
+    (own,) = sizes
+    programs: Mapping[str, Program] = {
+        "no batch axis": without_axis(program, rank, 0, aligned=True),
+        **{_name(size): _with_first_axis(program, rank, size) for size in sorted({*_SIZES, own})},
+    }
+    result = {}
+    for name, changed in programs.items():
+        try:
+            result[name] = specimen.fitted(changed, typecheck(changed))
+        except ProgramError:
+            continue  # the size stands elsewhere in the program, too
+    return result, own
+
+
+def _with_first_axis(program: Program, rank: int, size: int) -> Program:
+    params = tuple(
+        Param(p.name, Type(p.type.dtype, (size, *p.type.sizes[1:]))) if p.type.rank == rank else p for p in program.params
+    )
+    return replace(program, params=params)

@@ -1,0 +1,57 @@
+"""The canonical loop bodies in the loop of a finding: which of them go wrong says what of a body matters (the tables of Nx #1747)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradfuzz.fuzzer.findings.curve import is_costly
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.loop_forms import float_carry, loop_trips, only_loop
+from gradfuzz.fuzzer.questions.suites import CanonicalCase, body_program, inputs_at
+from gradfuzz.fuzzer.results.evidence import Aspect, Variant
+from gradfuzz.fuzzer.verdict.classify import ratio_of
+from gradfuzz.fuzzer.verdict.rows import Row, groups, rows
+from gradfuzz.oracles.base import Oracle
+from gradfuzz.programs.language.syntax import For, Repeat
+
+_BODIES = ("acc + x", "acc * 2", "sin(acc)", "acc * acc", "acc + x^2", "acc * x", "acc / x", "sin(acc * x)", "acc + acc*x")
+"""As in `suites.BODIES`, where their derivatives by the carry stand."""
+
+_FEW = ("acc + x", "acc * acc", "acc * x", "sin(acc * x)")
+"""For a target that answers slowly."""
+
+_X = 0.5
+
+_SIGNS = (("acc * (x-2)", (0.5, 1.5)), ("acc * (-x)", (0.3, 0.7)))
+"""Bodies with a negative slope by the carry, where a sum of even powers has the wrong sign."""
+
+
+def bodies(specimen: Specimen, target: Oracle) -> list[Variant]:
+    """The bodies in the specimen's loop form, dtype and modes, with as many trips; none where it has no loop with a float carry, or no trips."""
+    trips, loop = loop_trips(specimen), only_loop(specimen.program)
+    if loop is None or not trips or float_carry(specimen.program) is None:
+        return []
+    form = "for" if isinstance(loop, For) else "repeat" if isinstance(loop, Repeat) else "while"
+    costly = is_costly(target)
+    cases = list(_cases(specimen, form, trips, costly))
+    asked = groups(cases, specimen.modes, in_company=target.together)
+    found = rows(asked, target, lambda _: None, around=not costly)
+    return [_variant(found[id(case)]) for case in cases]
+
+
+def _cases(specimen: Specimen, form: str, trips: int, costly: bool) -> Iterator[CanonicalCase]:
+    entry: tuple[str, tuple[int, ...]] = ("x", ()) if specimen.modes else ("output 0", ())
+    table: list[tuple[Aspect, str, tuple[float, ...]]] = [(Aspect.BODY, body, (_X,)) for body in (_FEW if costly else _BODIES)]
+    table += [(Aspect.SIGN, body, xs) for body, xs in (_SIGNS[:1] if costly else _SIGNS)]
+    for aspect, body, xs in table:
+        program = body_program(body, trips, form)
+        for x in xs:
+            at = f"x = {x:g}, {trips} trip{'s' if trips > 1 else ''}"
+            inputs = inputs_at(specimen.precision, x=x)
+            yield CanonicalCase((aspect.name, body, at), program, inputs, specimen.precision, entry=entry)
+
+
+def _variant(row: Row) -> Variant:
+    aspect, body, at = map(str, row.case.cells)
+    ratio = None if row.expected is None or row.got is None else ratio_of(row.expected, row.got)
+    return Variant(Aspect[aspect], body, at, row.expected, row.bound, row.got, ratio, row.label)

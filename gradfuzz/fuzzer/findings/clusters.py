@@ -1,0 +1,66 @@
+"""Findings of one root cause, as far as can be told from outside.
+
+Those that behave like the same planted bug stand together; where several planted bugs would do, the one that explains most of a library's
+findings. Of the others, errors stand together by their exception and its words without numbers, wrong numbers by how the
+derivative was asked for and the ops that are left in the shrunk program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gradfuzz.fuzzer.findings.signature import library
+from gradfuzz.fuzzer.results.finding import Class, Cluster, Finding, Likelihood
+from gradfuzz.programs.language.syntax import Call, For, Repeat, While, walk
+
+_PLAIN = frozenset(
+    {
+        *("abs", "add", "astype", "broadcast_to", "concat", "divide", "index", "matmul", "multiply"),
+        *("negative", "permute_dims", "reshape", "stack", "subtract", "sum"),
+    }
+)
+"""Ops that stand in many a program for want of a smaller one: they say little where another op is left."""
+
+
+def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
+    """Every finding in exactly one cluster, in the order of `findings`; clusters in the order of their first findings."""
+    labels = {finding.id: f"{library(finding.target)}: {_symptom(finding)}" for finding in findings}
+    for name in dict.fromkeys(library(finding.target) for finding in findings):
+        labels |= _by_cause(name, [finding for finding in findings if library(finding.target) == name])
+    together: dict[str, list[str]] = {}
+    for finding in findings:
+        together.setdefault(labels[finding.id], []).append(finding.id)
+    return tuple(Cluster(label, tuple(ids)) for label, ids in together.items())
+
+
+def _by_cause(name: str, findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
+    """(id, label) of the findings that have a cause; greedily by the mutant that explains most of those that are left."""
+    left = [f for f in findings if f.cause is not None and f.cause.likelihood is not Likelihood.POSSIBLE]
+    while left:
+        options = [mutant for finding in left for mutant in _options(finding)]
+        best = max(dict.fromkeys(options), key=options.count)
+        explained = [finding for finding in left if best in _options(finding)]
+        summary = next(
+            (f.cause.summary for f in explained if f.cause is not None and f.cause.mutant == best), f"like mutant:{best}"
+        )
+        yield from ((finding.id, f"{name}: {summary}") for finding in explained)
+        left = [finding for finding in left if best not in _options(finding)]
+
+
+def _options(finding: Finding) -> tuple[str, ...]:
+    assert finding.cause is not None, "only those with a cause are asked"
+    return (finding.cause.mutant, *finding.cause.also)
+
+
+def _symptom(finding: Finding) -> str:
+    if finding.kind is Class.ERROR:
+        message = finding.note.split(". ")[0]
+        return re.sub(r"[\d\[\](), ]+", " ", message).strip()[:80]
+    if finding.kind is Class.WRONG_DTYPE:
+        return f"another dtype than that of the input, {finding.check}"
+    nodes = list(walk(finding.program))
+    ops = {node.op for node in nodes if isinstance(node, Call)}
+    telling = sorted(ops - _PLAIN) or sorted(ops)
+    loop = ["loop"] if any(isinstance(node, (For, While, Repeat)) for node in nodes) else []
+    return f"{', '.join([*loop, *telling]) or 'identity'}, {finding.check}"

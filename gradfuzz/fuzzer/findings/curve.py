@@ -1,0 +1,153 @@
+"""The derivative as one entry of one input takes other values, everything else as at the smallest point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.loop_forms import ends
+from gradfuzz.fuzzer.results.evidence import Curve, Sample
+from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.report_card import Label
+from gradfuzz.fuzzer.tolerance.allowed import Tolerance
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.labels import Entry, answered_entry, entry_label, is_vacuous, true_entry
+from gradfuzz.fuzzer.verdict.shared import is_slow
+from gradfuzz.oracles.base import Answer, Oracle
+from gradfuzz.programs.language.precision import is_float
+
+_SIZES = (0.001, 0.0022, 0.0046, 0.01, 0.022, 0.046, 0.1, 0.22, 0.46, 1.0, 2.2, 4.6, 10.0, 22.0, 46.0, 100.0)
+"""Three to a decade."""
+
+_ROUND = (0.5, 1.5, 2.0)
+
+_COSTLY_STEP, _COSTLY_TOGETHER_STEP = 3, 6
+"""Of these values a target that answers slowly is asked every third, or every sixth where each takes a call of its own."""
+
+_MANY_DIRECTIONS = 64
+"""A truth that takes more of them, entries to the power of the order, takes time, too."""
+
+_TELLING = (Label.AGREES, Label.DIFFERS, Label.CRASHED)
+
+
+def is_costly(target: Oracle) -> bool:
+    """Whether every answer takes long: it is compiled, or run op by op without being compiled."""
+    return is_slow(target) or target.variant
+
+
+def values(own: float) -> list[float]:
+    """About forty values, ascending: zero, both signs of sizes from 1/1000 to 100, and `own`."""
+    sizes = (*_SIZES, *_ROUND)
+    return sorted({0.0, own, *sizes, *(-size for size in sizes)})
+
+
+def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve | None:
+    """The entry of the derivative along itself, or along the first input's first entry where it is no input's. None without such an entry.
+    Where nothing is said of an entry, it is that of the input.
+
+    Points at which nobody can judge, or at which a loop does not soon end, are inconclusive, and the target is not asked there.
+    """
+    varied = _varied(specimen, entry)
+    if varied is None:
+        return None
+    name, index = varied
+    entry = entry if entry[0] else varied
+    own = float(specimen.inputs[name][index])
+    step = _step(specimen, target)
+    dtype = specimen.inputs[name].dtype
+    xs = sorted({float(dtype.type(x)) for x in (*values(own)[::step], own)})
+    specimens = [_at(specimen, name, index, x) for x in xs]
+    labelled = _asked(specimens, entry, target, jury)
+    labels = _with_neighbours([label for label, *_ in labelled], [case for *_, case in labelled], entry)
+    samples = [Sample(x, *numbers, label) for x, (_, numbers, _), label in zip(xs, labelled, labels, strict=True)]
+    return Curve(varied, entry, tuple(samples))
+
+
+def _step(specimen: Specimen, target: Oracle) -> int:
+    if is_costly(target) and target.together:
+        return _COSTLY_TOGETHER_STEP
+    entries = sum(specimen.inputs[name].size for name in specimen.wrt)
+    return _COSTLY_STEP if is_costly(target) or entries ** len(specimen.modes) > _MANY_DIRECTIONS else 1
+
+
+def _varied(specimen: Specimen, entry: Entry) -> Entry | None:
+    if entry[0] in specimen.wrt and len(entry[1]) == specimen.inputs[entry[0]].ndim:
+        return entry
+    floats = [*specimen.wrt, *(p.name for p in specimen.program.params if is_float(specimen.inputs[p.name].dtype))]
+    return next(((name, (0,) * specimen.inputs[name].ndim) for name in floats if specimen.inputs[name].size), None)
+
+
+def _at(specimen: Specimen, name: str, index: tuple[int, ...], x: float) -> Specimen:
+    value = np.array(specimen.inputs[name])
+    value[index] = x
+    return specimen.with_input(name, value)
+
+
+# Asking ----------------------------------------------------------------------------------------------------------------
+
+_Numbers = tuple[float, float, float, float]
+"""Expected, bound, got, allowed."""
+
+
+def _asked(specimens: Sequence[Specimen], entry: Entry, target: Oracle, jury: Jury) -> list[tuple[Label, _Numbers, Case | None]]:
+    """For each specimen its label, as yet without its neighbours, its numbers, and the verdict where there is one."""
+    result: list[tuple[Label, _Numbers, Case | None]] = [(Label.INCONCLUSIVE, (math.nan,) * 4, None)] * len(specimens)
+    soon = [k for k, specimen in enumerate(specimens) if ends(specimen)]
+    if not soon:
+        return result
+    question = specimens[0].alone().question([specimens[k].inputs for k in soon])
+    fair = jury.judgeable(question)
+    answers = _answers([specimens[soon[k]] for k in fair], target)
+    for k, case in zip(fair, jury.cases(target.name, question, answers, at=fair, thorough=True), strict=True):
+        result[soon[k]] = entry_label(case, entry), _numbers(case, entry, jury.tolerances(question)[k]), case
+    return result
+
+
+def _answers(specimens: Sequence[Specimen], target: Oracle) -> list[Answer]:
+    if not specimens:
+        return []
+    if target.together:
+        given = target.answer_all([specimen.question() for specimen in specimens])
+        return [answers[specimen.place] for specimen, answers in zip(specimens, given, strict=True)]
+    return target.answer(specimens[0].alone().question([specimen.inputs for specimen in specimens]))
+
+
+def _numbers(case: Case, entry: Entry, tolerance: Tolerance) -> _Numbers:
+    expected, bound = true_entry(case.truth, entry) or (math.nan, math.nan)
+    got = answered_entry(case.answer, entry)
+    return expected, bound, math.nan if got is None else got, _allowed(case, entry, tolerance, expected, bound)
+
+
+def _allowed(case: Case, entry: Entry, tolerance: Tolerance, expected: float, bound: float) -> float:
+    name, index = entry
+    if name in case.allowed:
+        return float(case.allowed[name][index])
+    if name in tolerance.noise and not math.isnan(expected):
+        return float(tolerance.allowed(np.asarray(expected), tolerance.noise[name][index], np.asarray(bound)))
+    return math.nan
+
+
+# Neighbours ------------------------------------------------------------------------------------------------------------
+
+
+def _with_neighbours(labels: Sequence[Label], cases: Sequence[Case | None], entry: Entry) -> list[Label]:
+    """Of the samples that agree: vacuous where the truth is zero there and next to it, a coincidence where both next to it that tell
+    something differ.
+    """
+    result = list(labels)
+    for k, (label, case) in enumerate(zip(labels, cases, strict=True)):
+        if label is not Label.AGREES or case is None:
+            continue
+        near = [c.truth for c in cases[max(0, k - 1) : k + 2] if c is not None and c.truth is not None and c.truth.status == "ok"]
+        if entry[0] in case.question.wrt and is_vacuous(near, entry):
+            result[k] = Label.VACUOUS
+        below = [other for other in labels[:k][::-1] if other in _TELLING][:2]
+        above = [other for other in labels[k + 1 :] if other in _TELLING][:2]
+        # At an end of the curve, two on the one side.
+        beside = [*below[:1], *above[:1]] if below and above else [*below, *above]
+        if len(beside) == 2 and Label.AGREES not in beside:
+            result[k] = Label.COINCIDENCE
+    return result

@@ -1,0 +1,160 @@
+"""Which planted bug a finding behaves like.
+
+Every mutant is asked what the target was asked: the shrunk program at the finding's points and at further ones, in the other modes and loop
+forms that were looked at, and the program as it was drawn. One that says what the target says everywhere, where the target is right too,
+names the probable cause. That is a likeness, not a proof: the target need not be written like the engine.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
+from gradfuzz.fuzzer.findings.survey import answered, asked
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.results.finding import Case, Cause, Class, Likelihood, Verdict
+from gradfuzz.fuzzer.shrinking.standards import standards
+from gradfuzz.fuzzer.tolerance.allowed import Tolerance
+from gradfuzz.fuzzer.verdict.classify import CLEAR
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.oracles.base import Answer, Array, Oracle
+from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.oracles.mutants.registry import MUTANTS
+from gradfuzz.oracles.mutants.systematic import systematic
+from gradfuzz.programs.language.syntax import For, Repeat, While, walk
+
+_WRONG = frozenset({Verdict.DISAGREE, Verdict.CRASHED})
+_TELLING = _WRONG | {Verdict.AGREE}
+_RIGHT_NUMBERS = frozenset({Class.WRONG_DTYPE})
+"""Classes that no mutant is wrong in: every one that is right would do."""
+"""Verdicts that say something about the target; at a kink, legal answers differ."""
+
+_ENOUGH = 3
+"""Wrong answers that a mutant must reproduce before it is certain."""
+
+_MOST_QUESTIONS = 6
+"""So often a target is asked to tell mutants apart."""
+
+_APART = 1e-3
+"""Errors that differ by less than this share of them are the same evidence twice."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Witness:
+    """What the target said about a specimen, and the verdict on it. `drawn`: the program as it was met, before it was shrunk."""
+
+    specimen: Specimen
+    case: Case
+    drawn: bool = False
+
+
+def diagnose(witnesses: Sequence[Witness], target: Oracle, jury: Jury) -> Cause | None:
+    """The mutant that gives the answers of `target`, or None where none does. The first witness is the finding's smallest.
+
+    Where several give them, the target is asked about small programs with a loop on which these differ.
+    """
+    telling = [w for w in witnesses if w.case.verdict in _TELLING]
+    if not telling or telling[0].case.verdict not in _WRONG or telling[0].case.kind in _RIGHT_NUMBERS:
+        return None
+    telling.sort(key=lambda w: w.case.verdict not in _WRONG)  # wrong ones first: most mutants fail there
+    shrunk = [w for w in telling if not w.drawn and w.case.verdict in _WRONG][:_ENOUGH]
+    alike = [m for m in _suspects(telling[0].specimen, target.together) if _says_the_same(m, shrunk, jury)]
+    everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], jury)]
+    everywhere = _told_apart(everywhere, telling[0].specimen, target, jury)
+    if everywhere:
+        only = len(everywhere) == 1 and _conclusive(telling)
+        return _cause(everywhere, Likelihood.CERTAIN if only else Likelihood.LIKELY)
+    return _cause(alike, Likelihood.POSSIBLE) if alike else None
+
+
+def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, jury: Jury) -> list[Mutant]:
+    """Those that say what the target says about standard programs on which they differ; they are asked as `like` was."""
+    if not any(isinstance(node, (For, While, Repeat)) for node in walk(like.program)):
+        return mutants
+    questions = _MOST_QUESTIONS
+    for specimen in standards(like):
+        if len(mutants) < 2 or not questions:
+            break
+        (tolerance,) = jury.tolerances(specimen.alone().question())
+        answers = [answered(specimen, mutant.oracle()) for mutant in mutants]
+        if tolerance.reason is not None or all(_same(answers[0], answer, tolerance) for answer in answers[1:]):
+            continue
+        if target.supports(specimen.question()) is not None:
+            continue
+        questions -= 1
+        case = asked(specimen, target, jury)
+        if case.verdict in _TELLING:
+            mutants = [m for m, answer in zip(mutants, answers, strict=True) if _same(answer, case.answer, tolerance)]
+    return mutants
+
+
+def _cause(mutants: Sequence[Mutant], likelihood: Likelihood) -> Cause:
+    first = mutants[0]
+    return Cause(first.alias, likelihood, first.summary, first.reported, tuple(m.alias for m in mutants[1:]))
+
+
+def _conclusive(telling: Sequence[Witness]) -> bool:
+    """Whether there is enough to be certain: errors that differ, the program as it was drawn among what is wrong."""
+    wrong = [w for w in telling if w.case.verdict in _WRONG]
+    if not any(w.drawn for w in wrong):
+        return False
+    errors: list[float] = []
+    for w in wrong:
+        expected, got = w.case.expected, w.case.got
+        if expected is None or got is None or not np.isfinite(got):
+            continue
+        error = got - expected
+        if all(abs(error - other) > _APART * abs(other) for other in errors):
+            errors.append(error)
+    return len(errors) >= _ENOUGH
+
+
+# Suspects --------------------------------------------------------------------------------------------------------------
+
+
+def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
+    """Those that can be wrong about a specimen: those after real reports first, then one rule at a time."""
+    applied = applied_rules(smallest.alone().question())
+    for mutant in itertools.chain(MUTANTS, systematic({op for _, op, _ in applied})):
+        if (together or mutant.batched is None) and concerns(mutant, applied):
+            yield mutant
+
+
+# Likeness --------------------------------------------------------------------------------------------------------------
+
+
+def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness], jury: Jury) -> bool:
+    oracle = mutant.oracle()
+    return all(_agrees(answered(w.specimen, oracle), w, jury) for w in witnesses)
+
+
+def _agrees(said: Answer, witness: Witness, jury: Jury) -> bool:
+    """Whether a mutant's answer is the target's."""
+    (tolerance,) = jury.tolerances(witness.specimen.alone().question())
+    return tolerance.reason is None and _same(said, witness.case.answer, tolerance)
+
+
+def _same(said: Answer, given: Answer, tolerance: Tolerance) -> bool:
+    """Whether two answers are the same, as far as rounding lets one see."""
+    if said.status != given.status or len(said.values) != len(given.values):
+        return False
+    if said.status != "ok":
+        return said.message == given.message
+    noises = zip(given.values, said.values, tolerance.value_noise, strict=True)
+    pairs = [*noises, *((g, said.gradient[name], tolerance.noise[name]) for name, g in given.gradient.items())]
+    return all(_near(np.asarray(a), np.asarray(b), noise, tolerance) for a, b, noise in pairs)
+
+
+def _near(a: Array, b: Array, noise: Array, tolerance: Tolerance) -> bool:
+    if a.shape != b.shape:
+        return False
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    finite = np.isfinite(a) & np.isfinite(b)
+    size = np.where(finite, np.maximum(np.abs(a), np.abs(b)), 0.0)
+    allowed = CLEAR / 2 * tolerance.allowed(size, noise, np.zeros(a.shape))
+    with np.errstate(invalid="ignore"):
+        return bool(np.all(np.where(finite, np.abs(a - b) <= allowed, (a == b) | (np.isnan(a) & np.isnan(b)))))

@@ -1,0 +1,44 @@
+"""What a finding shows beside its points, measured: `evidence.py` says what there is.
+
+What cannot be asked is left out. Nothing here is an argument for or against the finding, which is proved by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from gradfuzz.errors import GradfuzzError
+from gradfuzz.fuzzer.findings.adjoints import adjoints
+from gradfuzz.fuzzer.findings.curve import curve
+from gradfuzz.fuzzer.findings.step_sizes import differences
+from gradfuzz.fuzzer.findings.survey import Survey
+from gradfuzz.fuzzer.findings.variants import variants
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.results.evidence import Evidence
+from gradfuzz.fuzzer.results.finding import Case, Class
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.labels import Entry
+from gradfuzz.oracles.base import Oracle
+
+T = TypeVar("T")
+
+
+def gather(specimen: Specimen, smallest: Case, surveyed: Survey, entry: Entry, target: Oracle, jury: Jury) -> Evidence:
+    """The evidence for a shrunk disagreement: `smallest` is the verdict on it, `entry` the one that the finding shows."""
+    asked = replace(specimen, modes=()) if smallest.kind is Class.WRONG_PRIMAL else specimen
+    return Evidence(
+        _or_none(lambda: curve(asked, entry, target, jury)),
+        _or_none(lambda: variants(asked, smallest, surveyed.outcomes, entry, target, jury)) or (),
+        _or_none(lambda: differences(asked, smallest, entry)),
+        _or_none(lambda: adjoints(asked, target, jury)),
+    )
+
+
+def _or_none(part: Callable[[], T]) -> T | None:
+    """A part of the evidence; None where what it asks about is no program, or cannot be evaluated."""
+    try:
+        return part()
+    except GradfuzzError:
+        return None

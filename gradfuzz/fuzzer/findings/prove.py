@@ -1,0 +1,165 @@
+"""From a disagreement as it was met to a finding: asked again alone, confirmed, shrunk, shown at three points, with a script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
+from gradfuzz.fuzzer.findings.gather import gather
+from gradfuzz.fuzzer.findings.reproducer import ports, reproducer
+from gradfuzz.fuzzer.findings.showcase import clearest, finding_point, grid, worst
+from gradfuzz.fuzzer.findings.signature import Precedence, installation, precedence, signature, skeleton
+from gradfuzz.fuzzer.findings.survey import asked, survey
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.results.finding import Case, Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
+from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.fuzzer.verdict.shared import jury, oracle
+from gradfuzz.oracles.base import Oracle
+from gradfuzz.oracles.registry import resolve
+
+_TIMES = 5
+"""How often a shrunk disagreement is asked again."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proof:
+    """A finding, or the reason and words why the disagreement is none after all. The finding's id is not given yet: it is its signature.
+
+    `kinds` has the classes of disagreement that the finding's program shows at ordinary points, `wrong_ways` the ways into the library that are
+    wrong about it, `specimen` is what the finding shows as it can be asked again, with the points of the same call.
+    """
+
+    finding: Finding | None
+    reason: Reason | None = None
+    message: str = ""
+    kinds: frozenset[Class] = frozenset()
+    wrong_ways: tuple[str, ...] = ()
+    specimen: Specimen | None = None
+
+
+def _met(raw: Raw) -> Specimen:
+    """The disagreement as a specimen, with the points that were answered in the same call."""
+    question = raw.case.question
+    if not raw.points:
+        return Specimen.of(question)
+    return Specimen.of(replace(question, points=raw.points), raw.place, together=True)
+
+
+def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
+    """Everything between a disagreement and a finding.
+
+    `known` holds findings that there are already, by the skeleton of their program: one that would not go before them gets no evidence.
+    """
+    case = raw.case
+    target = oracle(case.oracle)
+    assert case.kind is not None, "a disagreement has a class"
+    first = _met(raw)
+    again = _confirmed(first, target)
+    if not same_kind(again, case.kind, case.message):
+        if again.verdict is Verdict.INCONCLUSIVE:
+            return Proof(None, again.reason, again.message)
+        return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
+    for specimen in smallest_alike(first, case, target):
+        smallest = _confirmed(specimen, target)
+        if same_kind(smallest, case.kind, case.message):
+            return _finding(raw, specimen, smallest, target, known or {})
+    return _finding(raw, first, again, target, known or {})
+
+
+def _confirmed(specimen: Specimen, target: Oracle) -> Case:
+    return asked(specimen, target, jury(), confirm=True)
+
+
+# Finding ---------------------------------------------------------------------------------------------------------------
+
+
+def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle, known: Mapping[str, Precedence]) -> Proof:
+    assert smallest.kind is not None, "a disagreement has a class"
+    around = _on_grid(specimen, target)
+    wrong = [smallest, *(case for case in around if case.verdict is smallest.verdict)]
+    clear = clearest([case for case in wrong if same_kind(case, smallest.kind, smallest.message)])
+    most = worst(wrong)
+    repeated = sum(same_kind(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES))
+    ways = resolve(installation(target.name), supervised=True)
+    found = survey(specimen, smallest, target, ways, jury())
+    note = " ".join(part for part in (_what(smallest), _company(specimen), found.note) if part)
+    witnesses = [
+        Witness(specimen, smallest),
+        *(Witness(replace(specimen, inputs=case.point.inputs), case) for case in around),
+        *(Witness(o.specimen, o.case) for o in found.outcomes if o.case.oracle == target.name and o.case is not smallest),
+        Witness(_met(raw), raw.case, drawn=True),
+    ]
+    modes = specimen.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
+    finding = Finding(
+        id="",
+        target=target.name,
+        version=target.version,
+        check=check_name(modes),
+        kind=smallest.kind,
+        family=raw.family,
+        precision=specimen.precision,
+        modes=specimen.modes,
+        wrt=specimen.wrt,
+        program=specimen.program,
+        original=raw.case.question.program,
+        weights=specimen.weights,
+        directions=specimen.directions,
+        smallest=finding_point(smallest),
+        clearest=finding_point(clear),
+        worst=finding_point(most),
+        seen=1,
+        references=smallest.references,
+        reproduced=(repeated, _TIMES),
+        note=note,
+        cause=diagnose(witnesses, target, jury()),
+        script=reproducer(specimen, clear, target),
+        others=specimen.others,
+        place=specimen.place,
+    )
+    finding = replace(finding, id=signature(finding))
+    finding = replace(finding, ports=ports(specimen, clear, target, finding.script, finding.id))
+    lead = known.get(skeleton(finding.program))
+    if lead is None or precedence(finding, raw.index) < lead:
+        evidence = gather(specimen, smallest, found, finding.smallest.entry, target, jury())
+        finding = replace(finding, evidence=evidence)
+    return Proof(
+        finding, kinds=frozenset(c.kind for c in wrong if c.kind is not None), wrong_ways=found.wrong_ways, specimen=specimen
+    )
+
+
+def _on_grid(specimen: Specimen, target: Oracle) -> list[Case]:
+    if target.together:
+        return []
+    question = specimen.question(grid(specimen))
+    fair = jury().judgeable(question)
+    if not fair:
+        return []
+    answers = target.answer(replace(question, points=tuple(question.points[k] for k in fair)))
+    return jury().cases(target.name, question, answers, at=fair)
+
+
+def _what(case: Case) -> str:
+    """What a reader has to know beside the numbers."""
+    parts = []
+    if case.kind in (Class.ERROR, Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
+        parts.append(f"{case.message.rstrip('.')}.")
+    elif case.truth is not None and case.truth.kink:
+        along = f" ({case.message})" if case.message.startswith("along") else ""
+        parts.append(
+            f"The point is a kink; the answer lies outside the slopes to its left and right, of which the nearer is shown{along}."
+        )
+    return " ".join(parts)
+
+
+def _company(specimen: Specimen) -> str:
+    """Which points are answered in the same call."""
+    if not specimen.others:
+        return ""
+    texts = [", ".join(f"{name} = {np.asarray(value).tolist()}" for name, value in other.items()) for other in specimen.others]
+    count = f"{len(texts)} more point{'s' if len(texts) > 1 else ''}"
+    return f"Answered in one call with {count}: {'; '.join(texts)}."

@@ -1,0 +1,116 @@
+"""The scripts that show a wrong answer without what found it: to its own library, to others, and as a test."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gradfuzz.adapters.shipped import ADAPTERS
+from gradfuzz.fuzzer.findings.own_script import own_script
+from gradfuzz.fuzzer.findings.showcase import finding_point
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.results.finding import Case, Class
+from gradfuzz.oracles.base import Array, Oracle
+from gradfuzz.oracles.dialects import adapter_script
+from gradfuzz.oracles.dialects.adapter_source import CutError
+from gradfuzz.oracles.dialects.table import DIALECTS, Exhibit, dialect
+from gradfuzz.oracles.emit.script_verdict import ENDING, as_pytest
+from gradfuzz.oracles.foreign.oracle import ForeignOracle
+from gradfuzz.oracles.libraries import LIBRARIES
+from gradfuzz.oracles.registry import plugged_in
+from gradfuzz.oracles.target_name import TargetName
+
+_OWN = ("engine", "mutant")
+"""Targets that are asked through gradfuzz itself."""
+
+
+def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
+    """What the scripts show of `specimen` at the point of `case`."""
+    point, truth = finding_point(case), case.truth
+    question = specimen.question([] if target.together else [case.point.inputs])
+    if case.kind is Class.WRONG_PRIMAL or (case.kind is Class.WRONG_DTYPE and case.message.startswith("output ")):
+        question = replace(question, modes=())
+    across: list[Mapping[str, Array]] | None = None
+    if truth is not None and truth.kink and truth.left is not None and question.order == 1:
+        across = [slopes.direction for slopes in truth.across]
+    return Exhibit(
+        question,
+        specimen.place if target.together else 0,
+        point.expected,
+        point.bound,
+        dict(case.allowed) or None,
+        case.references,
+        across,
+        target.together,
+    )
+
+
+def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
+    """A standalone script that asks `target` about `specimen` at the point of `case`, and exits with 1 while the answer is wrong.
+
+    It needs the target's library, NumPy and mpmath; for the engine, its mutants and plug-ins gradfuzz itself. Empty for a target whose library writes none.
+    """
+    base = TargetName.of(target.name).library
+    if base in _OWN or plugged_in(base) is not None:
+        question = specimen.question([] if target.together else [case.point.inputs])
+        return own_script(question, target.name, specimen.place if target.together else 0)
+    shown, dtypes = exhibit(specimen, case, target), case.kind is Class.WRONG_DTYPE
+    if base in ADAPTERS:
+        return _foreign(shown, target, dtypes)
+    if base not in LIBRARIES:
+        return ""
+    module = importlib.import_module(LIBRARIES[base])
+    name = TargetName.of(target.name).bare
+    text: str = module.script(shown.question, shown.place, name, shown.expected, shown.allowed, shown.across, dtypes=dtypes)
+    return text
+
+
+def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
+    """What the adapter writes itself; or the calls of its source; or the library's dialect; or else gradfuzz itself asks it."""
+    name = TargetName.of(target.name)
+    if isinstance(target, ForeignOracle):
+        text = target.script(shown.question)
+        if text:
+            return text
+    version = f" {target.version}" if target.version else ""
+    with contextlib.suppress(CutError, KeyError, NotImplementedError, SyntaxError, OSError):
+        return adapter_script.script(
+            shown,
+            ADAPTERS[name.library],
+            name.way,
+            f"Wrong in {name.library}{version}, way {name.way or 'default'}.",
+            dtypes=dtypes,
+        )
+    if name.library in DIALECTS and dialect(name.library).unsupported(shown) is None:
+        return dialect(name.library).port(shown)
+    return own_script(shown.question, target.name, shown.place)
+
+
+def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature: str) -> dict[str, str]:
+    """The same question in every other dialect that can say it, and `script`, the target's own, as a test with the name of the finding.
+
+    A dialect whose script cannot be written for a reason that nobody foresaw is left out: no finding is lost for it.
+    """
+    found: dict[str, str] = {}
+    shown = exhibit(specimen, case, target)
+    for name in DIALECTS:
+        if name == TargetName.of(target.name).library:
+            continue
+        try:
+            module = dialect(name)
+            if module.unsupported(shown) is None:
+                found[name] = module.port(shown)
+        except Exception:  # noqa: BLE001, S112 - a finding is worth more than one of its scripts
+            continue
+    if script.endswith(ENDING):
+        found["pytest"] = as_pytest(script, f"test_gf_{signature[:8]}")
+    return found
+
+
+def left_out(specimen: Specimen, case: Case, target: Oracle) -> dict[str, str]:
+    """Why the other dialects are not among the ports, by dialect."""
+    shown = exhibit(specimen, case, target)
+    reasons = {name: dialect(name).unsupported(shown) for name in DIALECTS if name != TargetName.of(target.name).library}
+    return {name: reason for name, reason in reasons.items() if reason is not None}

@@ -1,0 +1,112 @@
+"""The three points of a finding: smallest, clearest, worst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.results.finding import Case, FindingPoint
+from gradfuzz.oracles.base import Array
+
+_ROUND = (0.5, 2.0, 1.7, 1.5, 3.0, 0.25, 0.75, -0.5, -2.0)
+"""Round numbers: what a person would try."""
+
+_ORDINARY = (*_ROUND, 0.001, 0.01, 0.1, 0.3, 0.7, 0.9, 1.0, 5.0, 10.0, -0.001, -0.1, -1.0)
+"""Ordinary ones, near zero and larger too: where the error may be far worse than at a round number."""
+
+_PLAIN_RATIO = 0.25
+"""An answer is plainly wrong where it is off by this share."""
+
+
+def grid(specimen: Specimen) -> list[Mapping[str, Array]]:
+    """The specimen's own inputs, and then ordinary ones: each float input in turn takes every ordinary value."""
+    return [specimen.inputs, *_varied(specimen)]
+
+
+def _varied(specimen: Specimen) -> Iterator[Mapping[str, Array]]:
+    floats = [p.name for p in specimen.program.params if p.type.is_float]
+    for value in _ORDINARY:
+        for name in sorted(floats, key=lambda n: n not in specimen.wrt):
+            old = specimen.inputs[name]
+            pattern = [value * (1 + k / 4) for k in range(max(1, old.size))]
+            yield {**specimen.inputs, name: np.resize(np.array(pattern), old.shape).astype(old.dtype)}
+
+
+def clearest(cases: Sequence[Case]) -> Case:
+    """The first at round numbers where the answer is plainly wrong; the first of all where there is none."""
+    return next((case for case in cases if _plain(case)), cases[0])
+
+
+def _plain(case: Case) -> bool:
+    expected, got = case.expected, case.got
+    if expected is None or got is None or not all(_is_round(v) for a in case.point.inputs.values() for v in np.ravel(a).tolist()):
+        return False
+    if not math.isfinite(got):
+        return True
+    largest = max(abs(expected), abs(got))
+    return 0.01 <= largest <= 100 and abs(got - expected) >= _PLAIN_RATIO * abs(expected)
+
+
+def _is_round(value: float) -> bool:
+    return any(abs(value - v * (1 + k / 4)) <= 1e-6 * abs(value) for v in _ROUND for k in range(4)) or value in (0.0, 1.0, -1.0)
+
+
+def worst(cases: Sequence[Case]) -> Case:
+    """The one with the largest relative error; where the true derivative is zero the relative error is infinite, and the first such is taken."""
+    return max(cases, key=relative_error)
+
+
+def relative_error(case: Case) -> float:
+    """Of the worst entry; infinite where there is none."""
+    expected, got = case.expected, case.got
+    if expected is None or got is None or not math.isfinite(got) or expected == 0.0:
+        return math.inf
+    return abs(got - expected) / abs(expected)
+
+
+def finding_point(case: Case) -> FindingPoint:
+    """The row that a finding shows for a case. For a wrong value the "gradient" is the outputs, under the names "output 0", ..."""
+    truth, answer = case.truth, case.answer
+    expected: dict[str, Array] = {}
+    bound: dict[str, Array] = {}
+    got: dict[str, Array] = {name: np.asarray(g) for name, g in answer.gradient.items()}
+    if truth is not None and case.worst is not None and case.worst[0].startswith("output "):
+        expected = {f"output {k}": y for k, y in enumerate(truth.values)}
+        bound = {f"output {k}": b for k, b in enumerate(truth.value_bounds)}
+        got = {f"output {k}": np.asarray(y) for k, y in enumerate(answer.values)}
+    elif truth is not None and truth.status == "ok":
+        expected, bound = dict(truth.gradient), dict(truth.bounds)
+    elif truth is not None and truth.left is not None and truth.right is not None:
+        # A kink: the slope that is nearer to the answer.
+        for name, left in truth.left.items():
+            right = truth.right[name]
+            expected[name] = np.where(np.abs(got[name] - left) <= np.abs(got[name] - right), left, right)
+            bound[name] = np.zeros_like(left)
+    entry = case.worst or _first_entry(expected)
+    return FindingPoint(
+        inputs=case.point.inputs,
+        expected=expected,
+        got=got,
+        bound=bound,
+        entry=entry,
+        entry_expected=_at(expected, entry) if case.expected is None else case.expected,
+        entry_got=_at(got, entry) if case.got is None else case.got,
+        ratio=case.ratio,
+        error_over_allowed=math.inf if case.error_over_allowed is None else case.error_over_allowed,
+        allowed=case.allowed,
+    )
+
+
+def _first_entry(arrays: Mapping[str, Array]) -> tuple[str, tuple[int, ...]]:
+    """What is shown of an answer that cannot be compared entry by entry."""
+    return next(((name, (0,) * a.ndim) for name, a in arrays.items() if a.size), ("", ()))
+
+
+def _at(arrays: Mapping[str, Array], entry: tuple[str, tuple[int, ...]]) -> float:
+    """One entry; NaN where there is none."""
+    name, index = entry
+    array = arrays.get(name)
+    return float(array[index]) if array is not None and array.ndim == len(index) and array.size else math.nan

@@ -1,0 +1,96 @@
+"""Central differences against their step: the best of them come near the truth, so what the target says is no matter of a step size.
+
+The error of (F(x + h) - F(x - h)) / 2h is about h^2 |F'''| / 6 + u |F| / h: it falls to the left until h is near u^(1/3), and rises again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.errors import EvaluationError
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.rewrite import map_expressions
+from gradfuzz.fuzzer.results.evidence import Differences, Step
+from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.verdict.labels import Entry, answered_entry, true_entry
+from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.language.precision import Precision, is_float, rounded
+from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Program
+
+_STEPS = tuple(10.0**-k for k in range(15, 0, -1))
+
+
+def differences(specimen: Specimen, smallest: Case, entry: Entry) -> Differences | None:
+    """The differences at the specimen's inputs, whose verdict is `smallest`; None where the entry has no true derivative or no answer.
+
+    Of order two and three, they are differences of the engine's derivative of one order less. A step that leaves the domain is left out.
+    """
+    true, got = true_entry(smallest.truth, entry), answered_entry(smallest.answer, entry)
+    name, index = entry
+    if true is None or got is None or name not in specimen.wrt or not specimen.modes:
+        return None
+    wide = _in_float64(specimen)
+    x = wide.inputs[name]
+    pairs = []
+    for h in _STEPS:
+        ends = [np.array(x), np.array(x)]
+        ends[0][index] += h
+        ends[1][index] -= h
+        pairs.append([{**wide.inputs, name: end} for end in ends])
+    heights = _heights(wide, [inputs for pair in pairs for inputs in pair])
+    steps = []
+    for k, h in enumerate(_STEPS):
+        above, below = heights[2 * k : 2 * k + 2]
+        error = abs((above - below) / (2.0 * h) - true[0])
+        if math.isfinite(error):
+            steps.append(Step(h, error))
+    return Differences(entry, true[0], got, abs(got - true[0]), tuple(steps)) if steps else None
+
+
+def _in_float64(specimen: Specimen) -> Specimen:
+    """The same function in float64: its constants are those of the specimen's precision."""
+    inputs = {name: v.astype(np.float64) if is_float(v.dtype) else v for name, v in specimen.inputs.items()}
+    program = _with_constants_of(specimen.program, specimen.precision)
+    return replace(specimen.alone(), program=program, inputs=inputs, precision="float64")
+
+
+def _with_constants_of(program: Program, precision: Precision) -> Program:
+    def constant(e: Const) -> Const:
+        return Const(rounded(e.value, precision)) if isinstance(e.value, float) else e
+
+    def change(e: Expr) -> Expr:
+        if isinstance(e, ArrayConst):
+            return replace(e, values=tuple(map(constant, e.values)))
+        return constant(e) if isinstance(e, Const) else e
+
+    return replace(program, body=map_expressions(program.body, change))
+
+
+def _heights(specimen: Specimen, points: Sequence[Mapping[str, Array]]) -> list[float]:
+    """What is differentiated last, at each of the points: F, or its derivative of one order less along the direction. NaN where there is none."""
+    if len(specimen.modes) == 1:
+        return [_value(specimen, inputs) for inputs in points]
+    lower = replace(specimen, modes=specimen.modes[:-1])
+    heights = []
+    for answer in EngineOracle().answer(lower.question(points)):
+        slopes = (
+            [np.sum(answer.gradient[n] * specimen.directions[n]) for n in specimen.wrt] if answer.status == "ok" else [math.nan]
+        )
+        heights.append(float(sum(slopes)))
+    return heights
+
+
+def _value(specimen: Specimen, inputs: Mapping[str, Array]) -> float:
+    plain = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}
+    try:
+        outputs = interpret(specimen.program, plain, NumpyNamespace("float64"))
+    except EvaluationError:
+        return math.nan
+    return float(sum(np.sum(w * y) for w, y in zip(specimen.weights, outputs, strict=True) if w is not None))

@@ -1,0 +1,115 @@
+"""Where a shrunk disagreement shows: other ways into the same library, modes, precisions and loop forms, one changed at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.loop_forms import loop_forms
+from gradfuzz.fuzzer.results.evidence import Aspect
+from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.oracles.base import Answer, Mode, Oracle
+from gradfuzz.programs.language.precision import Precision, is_float
+
+_WRONG = (Verdict.DISAGREE, Verdict.CRASHED)
+_MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
+_PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
+
+_PLURALS = {Aspect.WAY: "ways", Aspect.MODE: "checks", Aspect.DTYPE: "precisions", Aspect.LOOP: "loop forms"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What was said where one thing is changed: `name` is what it is changed to, `case.oracle` who was asked."""
+
+    aspect: Aspect
+    name: str
+    specimen: Specimen
+    case: Case
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What came of it: a note in words (empty where there is nothing to tell), and all outcomes, the finding's own among them."""
+
+    note: str
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def wrong_ways(self) -> tuple[str, ...]:
+        """The ways into the library that are wrong, the target's own among them."""
+        return tuple(o.name for o in self.outcomes if o.aspect is Aspect.WAY and o.case.verdict in _WRONG)
+
+
+def survey(specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Oracle], jury: Jury) -> Survey:
+    """Asks where else the specimen is answered wrongly by the same library, and where rightly. `smallest` is the verdict on it."""
+    outcomes = list(_outcomes(specimen, smallest, target, ways, jury))
+    parts = []
+    for aspect, what in _PLURALS.items():
+        verdicts = {o.name: o.case.verdict for o in outcomes if o.aspect is aspect}
+        if verdicts:
+            parts.append(_sentence(what, verdicts))
+    return Survey(" ".join(part for part in parts if part), tuple(outcomes))
+
+
+def _outcomes(specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Oracle], jury: Jury) -> Iterator[Outcome]:
+    yield Outcome(Aspect.WAY, target.name, specimen, smallest)
+    for way in ways:
+        if way.name != target.name:
+            yield outcome(Aspect.WAY, way.name, specimen, way, jury)
+    if specimen.modes:
+        yield Outcome(Aspect.MODE, check_name(specimen.modes), specimen, smallest)
+        for modes in _MODES:
+            if modes != specimen.modes:
+                yield outcome(Aspect.MODE, check_name(modes), replace(specimen, modes=modes), target, jury)
+    for precision in dict.fromkeys((*_PRECISIONS, specimen.precision)):
+        if precision == specimen.precision:
+            yield Outcome(Aspect.DTYPE, precision, specimen, smallest)
+        else:
+            yield outcome(Aspect.DTYPE, precision, _in_precision(specimen, precision), target, jury)
+    for form, program in loop_forms(specimen).items():
+        yield outcome(Aspect.LOOP, f"{form} loop", replace(specimen, program=program), target, jury)
+
+
+def outcome(aspect: Aspect, name: str, specimen: Specimen, way: Oracle, jury: Jury) -> Outcome:
+    """What `way` says about a specimen, or that it cannot be asked."""
+    refusal = way.supports(specimen.question())
+    if refusal is None:
+        return Outcome(aspect, name, specimen, asked(specimen, way, jury))
+    question, answer = specimen.alone().question(), Answer("unsupported", message=refusal)
+    case = Case(way.name, question, question.points[0], None, answer, Verdict.UNSUPPORTED, message=refusal)
+    return Outcome(aspect, name, specimen, case)
+
+
+def asked(specimen: Specimen, way: Oracle, jury: Jury, *, confirm: bool = False) -> Case:
+    """The verdict on what `way` says about a specimen, asked together with the specimen's others where it answers them in one call."""
+    (case,) = jury.cases(way.name, specimen.alone().question(), [answered(specimen, way)], confirm=confirm)
+    return case
+
+
+def answered(specimen: Specimen, way: Oracle) -> Answer:
+    """What `way` says about a specimen: in one call with the specimen's others where it answers together, alone where not."""
+    return way.answer(specimen.question())[specimen.place] if way.together else way.answer(specimen.alone().question())[0]
+
+
+def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
+    """What is wrong and what is right, as in: Of the loop forms, wrong: repeat loop; right: for loop. Empty where nothing differs."""
+    wrong = [name for name, v in verdicts.items() if v in _WRONG]
+    right = [name for name, v in verdicts.items() if v in (Verdict.AGREE, Verdict.CONVENTION)]
+    if not right:
+        return f"Wrong in all {what} that can be asked: {', '.join(wrong)}." if len(wrong) > 1 else ""
+    return f"Of the {what}, wrong: {', '.join(wrong) or 'none'}; right: {', '.join(right)}."
+
+
+def _in_precision(specimen: Specimen, precision: Precision) -> Specimen:
+    with np.errstate(over="ignore", under="ignore"):
+        inputs = {name: v.astype(precision) if is_float(v.dtype) else v for name, v in specimen.inputs.items()}
+        others = tuple(
+            {n: v.astype(precision) if is_float(v.dtype) else v for n, v in other.items()} for other in specimen.others
+        )
+    return replace(specimen, precision=precision, inputs=inputs, others=others)

@@ -1,0 +1,101 @@
+"""What the target says where one thing is changed: what the survey asked, other orders, other batches, other loop bodies."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gradfuzz.fuzzer.findings.batches import batches
+from gradfuzz.fuzzer.findings.bodies import bodies
+from gradfuzz.fuzzer.findings.curve import is_costly
+from gradfuzz.fuzzer.findings.survey import Outcome, asked, outcome
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.loop_forms import ends
+from gradfuzz.fuzzer.results.evidence import Aspect, Variant
+from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.report_card import Label
+from gradfuzz.fuzzer.verdict.classify import ratio_of
+from gradfuzz.fuzzer.verdict.judge import check_name
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.labels import VERDICTS, Entry, answered_entry, neighbours, true_entry
+from gradfuzz.fuzzer.verdict.shared import oracle
+from gradfuzz.oracles.base import Mode, Oracle, Truth
+
+_WRONG = (Verdict.DISAGREE, Verdict.CRASHED)
+_STEPS: tuple[Mode, ...] = ("rev", "fwd")
+
+_MOST_DIRECTIONS = 300
+"""A truth of third order takes time with the third power of the entries."""
+
+
+def variants(
+    specimen: Specimen, smallest: Case, surveyed: Sequence[Outcome], entry: Entry, target: Oracle, jury: Jury
+) -> tuple[Variant, ...]:
+    """All of them, by what is changed; nothing of what cannot be changed. `smallest` is the verdict on the specimen, `entry` the one that a finding shows."""
+    outcomes = [*surveyed, *_orders(specimen, smallest, target, jury), *batches(specimen, smallest, target, jury)]
+    several = {o.aspect for o in outcomes if o.case is not smallest}
+    outcomes = [o for o in outcomes if o.aspect in several]
+    return (*(_variant(o, entry, target, jury) for o in outcomes), *bodies(specimen, target))
+
+
+# Other orders ----------------------------------------------------------------------------------------------------------
+
+
+def _orders(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
+    entries = sum(specimen.inputs[name].size for name in specimen.wrt)
+    for order in (1, 2) if is_costly(target) else (1, 2, 3):
+        if order == len(specimen.modes):
+            yield Outcome(Aspect.ORDER, check_name(specimen.modes), specimen, smallest)
+        elif specimen.wrt and entries**order <= _MOST_DIRECTIONS:
+            modes = _modes_of(order, specimen, target)
+            if modes is not None:
+                yield outcome(Aspect.ORDER, check_name(modes), replace(specimen, modes=modes), target, jury)
+
+
+def _modes_of(order: int, specimen: Specimen, target: Oracle) -> tuple[Mode, ...] | None:
+    """The first modes of this order that the target supports, those that begin as the specimen's do before all others."""
+    own = specimen.modes[:order]
+    choices = sorted(itertools.product(_STEPS, repeat=order), key=lambda modes: modes[: len(own)] != own)
+    return next((m for m in choices if target.supports(replace(specimen, modes=m).question()) is None), None)
+
+
+# Rows ------------------------------------------------------------------------------------------------------------------
+
+
+def _variant(found: Outcome, entry: Entry, target: Oracle, jury: Jury) -> Variant:
+    """An outcome with its label, and the numbers of the worst entry; of the finding's where nothing differs."""
+    case = found.case
+    if case.verdict is Verdict.DISAGREE and case.worst is not None and case.expected is not None:
+        _, bound = true_entry(case.truth, case.worst) or (None, None)
+        return Variant(found.aspect, found.name, "", case.expected, bound, case.got, case.ratio, Label.DIFFERS)
+    shown = entry if case.worst is None or true_entry(case.truth, entry) is not None else case.worst
+    expected, bound = true_entry(case.truth, shown) or (None, None)
+    got = answered_entry(case.answer, shown)
+    ratio = None if expected is None or got is None else ratio_of(expected, got)
+    return Variant(found.aspect, found.name, "", expected, bound, got, ratio, _label(found, target, jury))
+
+
+def _label(found: Outcome, target: Oracle, jury: Jury) -> Label:
+    """By the verdict; of those that agree a coincidence where a neighbouring point is wrong, vacuous where the truth is zero here and there."""
+    label = VERDICTS[found.case.verdict]
+    way = target if found.case.oracle == target.name else oracle(found.case.oracle)
+    if label is not Label.AGREES or found.case.truth is None or is_costly(way):
+        return label
+    near = []
+    for inputs in neighbours(found.specimen.inputs, found.specimen.wrt):
+        specimen = found.specimen
+        for name in specimen.wrt:
+            specimen = specimen.with_input(name, inputs[name])
+        if ends(specimen) and jury.judgeable(specimen.alone().question()):
+            near.append(asked(specimen, way, jury))
+    if any(case.verdict in _WRONG for case in near):
+        return Label.COINCIDENCE
+    truths = [found.case.truth, *(case.truth for case in near if case.truth is not None and case.truth.status == "ok")]
+    return Label.VACUOUS if all(_is_zero(truth) for truth in truths) else label
+
+
+def _is_zero(truth: Truth) -> bool:
+    """Whether a derivative was asked for and all of it is zero, as far as its bound tells."""
+    slopes = [(slope, truth.bounds[name]) for name, slope in truth.gradient.items() if slope.size]
+    return bool(slopes) and all(bool((abs(slope) <= bound).all()) for slope, bound in slopes)

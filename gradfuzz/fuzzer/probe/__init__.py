@@ -1,0 +1,3 @@
+"""Report cards: canonical questions, asked op by op, without drawing."""
+
+from __future__ import annotations

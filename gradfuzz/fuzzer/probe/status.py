@@ -1,0 +1,270 @@
+"""The status table of a target: op by situation, each cell one word, with what was wrong in words below, and a script for each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.findings.reproducer import reproducer
+from gradfuzz.fuzzer.findings.showcase import relative_error
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.grids import GRIDS, Grid, GridRow
+from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.report_card import Label, ProbeCell, ProbeReport, ProbeTable, Value
+from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.oracles.base import Answer, Oracle, Question
+
+_WORDS: dict[Verdict, str] = {
+    Verdict.DISAGREE: "wrong",
+    Verdict.CRASHED: "error",
+    Verdict.INCONCLUSIVE: "inconclusive",
+    Verdict.CONVENTION: "ok",
+    Verdict.AGREE: "ok",
+    Verdict.UNSUPPORTED: "unsupported",
+}
+"""What a cell says; of several verdicts the first in this order. A convention of the ledger is not wrong."""
+
+_ORDER = list(dict.fromkeys(_WORDS.values()))
+
+_LABELS = {
+    "wrong": Label.DIFFERS,
+    "error": Label.CRASHED,
+    "inconclusive": Label.INCONCLUSIVE,
+    "unsupported": Label.UNSUPPORTED,
+    "ok": Label.AGREES,
+}
+
+_AS_BAD = 0.99
+"""Of several wrong answers that are off by nearly as much the first is told: which is largest by a hair depends on rounding."""
+
+_SHOWN = ("wrong", "error")
+"""The words of cells that get a number and a script."""
+
+
+def status(
+    target: str, oracles: Sequence[Oracle], suite: str, progress: Callable[[str], None], ops: Sequence[str] | None = None
+) -> ProbeReport:
+    """The table of `target`, whose ways are `oracles`, on all rows of `suite` or on those about `ops`.
+
+    Ways share a line where none contradicts another. Those that answer all points of a question in one call are asked in the columns made
+    for them; where a target has no other ways, in all columns.
+    """
+    grid = GRIDS[suite]
+    asked = {oracle: columns for oracle in oracles if (columns := asked_columns(oracle, oracles, grid))}
+    if not asked:
+        raise UsageError(
+            f"the suite {suite} is about several points answered in one vectorized call, and {target} has no such calls"
+        )
+    rows = grid.about(ops)
+    heads = ("op", "use", *(["way"] if len(asked) > 1 else []))
+    told = _Told()
+    lines: list[tuple[Value, ...]] = []
+    for number, row in enumerate(rows):
+        progress(f"{target}: {row.op} ({number + 1} of {len(rows)})")
+        answered = {oracle.name: _answered(oracle, row, grid, columns) for oracle, columns in asked.items()}
+        told.add(row, grid, answered)
+        able = {name: cells for name, cells in answered.items() if not _refused(cells)} or answered
+        for names, words in _lines(able):
+            way = ["all" if len(names) == len(able) > 1 else ", ".join(names)] if len(asked) > 1 else []
+            label = min((w for w in words if w), key=_ORDER.index, default="unsupported")
+            lines.append((row.op, row.use, *way, *words, _LABELS[label].value))
+    notes = (f"Tried: {grid.tried}", *_left_out(oracles, asked), *told.notes())
+    table = ProbeTable("Status", (*heads, *grid.columns, "label"), tuple(lines), notes, len(heads))
+    only = f" --op {','.join(ops)}" if ops else ""
+    return ProbeReport(
+        target,
+        oracles[0].version,
+        suite,
+        (table,),
+        tuple(told.summary()),
+        tuple(told.shown),
+        f"gradfuzz probe {target} --suite {suite}{only}",
+    )
+
+
+def _left_out(oracles: Sequence[Oracle], asked: Collection[Oracle]) -> list[str]:
+    names = [oracle.name for oracle in oracles if oracle.variant and oracle not in asked]
+    return [f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."] if names else []
+
+
+def asked_columns(oracle: Oracle, oracles: Sequence[Oracle], grid: Grid, *, variants: bool = False) -> frozenset[str]:
+    """The columns in which an oracle is asked, beside the others of its target; those that are others run otherwise only as `variants`."""
+    if not variants and oracle.variant and not all(other.variant for other in oracles):
+        return frozenset()
+    if all(other.together for other in oracles):
+        return frozenset(grid.columns)
+    return grid.together if oracle.together else frozenset(grid.columns) - grid.together
+
+
+# Cells -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cell:
+    """What one way says in one cell: the worst word, what there is to say about it, and where it is wrong the case that shows it best."""
+
+    word: str
+    text: str = ""
+    by: tuple[str, ...] = ()
+    """The modes by which it is wrong, those of the case that is told first."""
+    references: tuple[str, ...] = ()
+    script: Callable[[], str] = str
+
+
+def _answered(oracle: Oracle, row: GridRow, grid: Grid, columns: frozenset[str]) -> list[_Cell]:
+    """The cells of one way. Its questions are asked all at once, which is cheaper where each has to be compiled."""
+    asked = [q for column, questions in zip(grid.columns, row.cells, strict=True) if column in columns for q in questions]
+    able = [q for q in asked if oracle.supports(q) is None]
+    answers = {id(q): given for q, given in zip(able, oracle.answer_all(able), strict=True)}
+    return [
+        _cell(oracle, questions, answers) if column in columns else _Cell("")
+        for column, questions in zip(grid.columns, row.cells, strict=True)
+    ]
+
+
+def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, list[Answer]]) -> _Cell:
+    found = [(q, k, case) for q in questions for k, case in enumerate(confirmed(oracle, q, answers.get(id(q))))]
+    if not found:
+        return _Cell("")
+    word = min((_WORDS[case.verdict] for *_, case in found), key=_ORDER.index)
+    same = [entry for entry in found if _WORDS[entry[2].verdict] == word]
+    if word not in _SHOWN:
+        return _Cell(word, "" if word == "ok" else _reason(same[0][2]))
+    most = max(relative_error(case) for *_, case in same)
+    question, place, case = next(entry for entry in same if relative_error(entry[2]) >= _AS_BAD * most)
+    by = dict.fromkeys(", ".join(told.question.modes) for told in (case, *(other for *_, other in same)))
+    specimen = Specimen.of(question, place, together=oracle.together)
+    return _Cell(word, in_words(case), tuple(by), case.references, lambda: reproducer(specimen, case, oracle))
+
+
+def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[Case]:
+    """The verdicts; `answers` None: the oracle cannot be asked. What is not plain agreement is asked of both references; what is wrong then is asked again, alone."""
+    if answers is None:
+        nothing = Answer("unsupported", message=oracle.supports(question) or "")
+        return jury().cases(oracle.name, question, [nothing] * len(question.points))
+    cases = jury().cases(oracle.name, question, answers)
+    if all(case.verdict is Verdict.AGREE for case in cases):
+        return cases
+    cases = jury().cases(oracle.name, question, answers, confirm=True)
+    if not any(_WORDS[case.verdict] in _SHOWN for case in cases):
+        return cases
+    return jury().cases(oracle.name, question, oracle.answer(question), confirm=True)
+
+
+def _reason(case: Case) -> str:
+    return case.message or case.answer.message or (case.reason.value if case.reason else "")
+
+
+def in_words(case: Case) -> str:
+    """What there is to say about an answer that is wrong: the exception, or the entry that is off most."""
+    if case.verdict is Verdict.CRASHED:
+        return f"{_reason(case).rstrip('.')}."
+    kind = case.kind.value if case.kind else "wrong"
+    where = ""
+    if case.worst is not None:
+        name, index = case.worst
+        ratio = "" if not case.ratio else f", {case.ratio:.4g} times as much"
+        at = f"{name}{list(index)}" if index else name
+        where = f" at {at}: expected {case.expected:.7g}, got {case.got:.7g}{ratio}"
+    message = f" {case.message.rstrip('.')}." if case.message else ""
+    return f"{kind}{where}.{message}"
+
+
+def _by(cells: Mapping[str, _Cell]) -> tuple[str, ...]:
+    """The modes by which ways are wrong in a cell, with the ways that are where not all of them are."""
+    ways: dict[str, list[str]] = {}
+    for name, cell in cells.items():
+        for modes in cell.by:
+            ways.setdefault(modes, []).append(name)
+    return tuple(modes if len(names) == len(cells) else f"{modes} ({', '.join(names)})" for modes, names in ways.items())
+
+
+# Lines -----------------------------------------------------------------------------------------------------------------
+
+
+def _refused(cells: Sequence[_Cell]) -> bool:
+    """Whether a way cannot be asked about a row at all."""
+    return {cell.word for cell in cells} <= {"", "unsupported"}
+
+
+def _lines(answered: Mapping[str, Sequence[_Cell]]) -> list[tuple[list[str], list[str]]]:
+    """Names of ways and the words of their cells; ways share a line where no cell of one contradicts another's."""
+    lines: list[tuple[list[str], list[str]]] = []
+    for name, cells in answered.items():
+        words = [cell.word for cell in cells]
+        for names, line in lines:
+            if all(a == b or not a or not b for a, b in zip(line, words, strict=True)):
+                names.append(name)
+                line[:] = [a or b for a, b in zip(line, words, strict=True)]
+                break
+        else:
+            lines.append(([name], words))
+    return lines
+
+
+# Notes -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Told:
+    """What the cells say in words, gathered row by row."""
+
+    shown: list[ProbeCell] = field(default_factory=list)
+    totals: Counter[str] = field(default_factory=Counter)
+    places: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
+    """By word and reason: where a cell is inconclusive, or the ways that do not support what is asked."""
+    unasked: dict[str, Counter[str]] = field(default_factory=dict)
+    """By way: how many rows it cannot be asked about at all, by the reason."""
+    rows: int = 0
+
+    def add(self, row: GridRow, grid: Grid, answered: Mapping[str, Sequence[_Cell]]) -> None:
+        """One row, by the names of the ways that are asked about it."""
+        self.rows += 1
+        for name, cells in answered.items():
+            if _refused(cells):
+                reason = next((cell.text for cell in cells if cell.text), "")
+                self.unasked.setdefault(name, Counter())[reason] += any(cell.word for cell in cells)
+            else:
+                self.totals.update(cell.word for cell in cells if cell.word)
+        able = {name: cells for name, cells in answered.items() if not _refused(cells)}
+        for k, column in enumerate(grid.columns):
+            alike: dict[tuple[str, ...], dict[str, _Cell]] = {}
+            for name, cells in able.items():
+                alike.setdefault((cells[k].word, cells[k].text, *cells[k].by[:1]), {})[name] = cells[k]
+            for (word, text, *_), same in alike.items():
+                if word in _SHOWN:
+                    first = next(iter(same.values()))
+                    where = (tuple(same), row.op, row.use, column, _by(same))
+                    self.shown.append(ProbeCell(word, *where, text, first.references, first.script()))
+                elif word == "inconclusive":
+                    self.places.setdefault((word, text), {}).setdefault(f"{row.op} ({row.use}), {column}")
+                elif word == "unsupported":
+                    self.places.setdefault((word, text), {}).update(dict.fromkeys(same))
+
+    def notes(self) -> Iterator[str]:
+        """The cells with a number, then what is the same in many cells, once."""
+        numbers: dict[str, int] = {}
+        for number, cell in enumerate(self.shown, 1):
+            first = numbers.setdefault(cell.text, number) if cell.word == "error" else number
+            text = cell.text if first == number else f"as [{first}]."
+            asked = f"By {'; '.join(cell.by)}. Ways: {', '.join(cell.ways)}."
+            yield f"[{number}] {cell.word}: {cell.op}, {cell.column} ({cell.use}): {text} {asked}"
+        for (word, text), places in self.places.items():
+            yield f"{word}, {', '.join(places)}: {text}" if word == "unsupported" else f"{word}: {text}: {'; '.join(places)}"
+
+    def summary(self) -> Iterator[str]:
+        """How many cells say what, who confirms it, and what was not asked."""
+        yield f"In all, way by way: {', '.join(f'{word} {self.totals[word]}' for word in _ORDER if self.totals[word]) or 'nothing'}."
+        behind = Counter(cell.references for cell in self.shown if cell.word == "wrong")
+        if behind:
+            parts = [f"{n} by {' and '.join(names)}{'' if len(names) > 1 else ' alone'}" for names, n in behind.most_common()]
+            yield f"The numbered cells that are wrong have their truth confirmed: {', '.join(parts)}."
+        refusing: dict[tuple[str, int], list[str]] = {}
+        for way, reasons in self.unasked.items():
+            for reason, n in reasons.items():
+                refusing.setdefault((reason, n), []).append(way)
+        for (reason, n), ways in refusing.items():
+            if n:
+                yield f"Left out where nothing can be asked: {', '.join(ways)}, {n} of {self.rows} rows ({reason})."

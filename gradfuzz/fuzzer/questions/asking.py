@@ -1,0 +1,290 @@
+"""What a person asks for, from text to data: a program by its body, file or function, and points by their inputs.
+
+source  ::= BODY | FILE | MODULE:FUNC | "def ..."     a bare loop body becomes one program per loop form
+at      ::= name=value, ...                           one point; an input that is not named takes a default
+value   ::= number | true | false | [value, ...]
+
+What is asked about is real: a complex input z, as in --at z=0.5+0.25j, is asked about as the two inputs z_re and z_im (see `programs.pairs`).
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+
+import gradfuzz.engine as engine
+from gradfuzz.errors import GradfuzzError, UsageError
+from gradfuzz.oracles.base import Array, Point
+from gradfuzz.programs.evaluation.pairs import PARTS, in_pairs
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Name, Param, Program, walk
+from gradfuzz.programs.language.types import Type
+from gradfuzz.programs.text.json_form import from_json
+from gradfuzz.programs.text.loop_body import loop_program
+from gradfuzz.programs.text.parse import parse
+
+LoopForm = Literal["for", "while", "repeat"]
+LOOPS: tuple[LoopForm, ...] = ("for", "while", "repeat")
+
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_SUFFIXES = (".py", ".txt", ".json", ".gf")
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """A hint for a misspelt name: "; did you mean 'torch'?", or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=2)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+# Inputs ----------------------------------------------------------------------------------------------------------------
+
+
+def read_inputs(texts: Sequence[str]) -> list[dict[str, Array]]:
+    """One mapping of names to arrays for each text such as "x=0.5, v=[1, 2]". Floats are float64 here, not yet of a precision."""
+    return [dict(_item(part, text) for part in _split(text)) for text in texts]
+
+
+def read_inits(texts: Sequence[str]) -> dict[str, float | str]:
+    """First values of carries: "acc=1.0" is a number, "acc=x" an expression."""
+    inits: dict[str, float | str] = {}
+    for text in texts:
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not sign or not name.isidentifier() or not value:
+            raise UsageError(f"--init {text!r}: write a carry and its first value, as in --init acc=1.0 or --init acc=x")
+        try:
+            inits[name] = float(value)
+        except ValueError:
+            inits[name] = value
+    return inits
+
+
+def _split(text: str) -> list[str]:
+    """The parts between the commas that stand outside brackets."""
+    parts, depth, start = [], 0, 0
+    for k, character in enumerate(text):
+        depth += (character == "[") - (character == "]")
+        if character == "," and depth == 0:
+            parts.append(text[start:k].strip())
+            start = k + 1
+    return [part for part in (*parts, text[start:].strip()) if part]
+
+
+def _item(part: str, text: str) -> tuple[str, Array]:
+    name, sign, value = (p.strip() for p in part.partition("="))
+    if not sign or not name.isidentifier():
+        raise UsageError(
+            f"--at {text!r}: {part!r} is not name=value; write --at x=0.5, or --at x=0.5,v=[1,2] for one point of two inputs"
+        )
+    return name, _value(value, name, text)
+
+
+def _value(value: str, name: str, text: str) -> Array:
+    try:
+        if value.startswith("["):
+            array = np.asarray(ast.literal_eval(value))
+        elif value in ("true", "True", "false", "False"):
+            array = np.asarray(value in ("true", "True"))
+        elif value.endswith(("j", "J")):
+            array = np.asarray(complex(value.replace(" ", "")))
+        else:
+            array = np.asarray(float(value)) if not re.fullmatch(r"[+-]?\d+", value) else np.asarray(int(value), np.int64)
+    except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "fibc":
+        raise UsageError(f"--at {text!r}: the value {value!r} of {name} is no number, bool or nested list of equal rows")
+    return array
+
+
+def default_input(param: Param) -> Array:
+    """The value of an input that nobody named: 0.5 for a float, 0.5, 0.75, 1.0, ... for the entries of an array; 3 for an int; true."""
+    shape = param.type.sizes
+    if param.type.dtype == "float":
+        return (0.5 + 0.25 * np.arange(np.prod(shape, dtype=int))).reshape(shape)
+    return np.full(shape, 3 if param.type.dtype == "int" else True)
+
+
+def points_of(program: Program, given: Sequence[Mapping[str, Array]], precision: Precision) -> tuple[Point, ...]:
+    """The points of `program`, one per mapping in `given` (one of defaults where there is none), in `precision`.
+
+    A scalar fills an array input. Raises `UsageError` for names that are no inputs and for values that do not fit.
+    """
+    names = [param.name for param in program.params]
+    given = [_in_parts(program, values) for values in given]
+    for values in given:
+        for name in values:
+            if name not in names:
+                raise UsageError(
+                    f"--at names {name!r}, which is no input of the program; its inputs are {', '.join(names) or 'none'}{closest(name, names)}"
+                )
+    return tuple(
+        Point({p.name: _fitted(values.get(p.name, default_input(p)), p, precision) for p in program.params})
+        for values in given or [{}]
+    )
+
+
+def remarks(program: Program, given: Sequence[Mapping[str, Array]], source: str) -> list[str]:
+    """What a person should know about the inputs: defaults taken, and names that the program does not use."""
+    given = [_in_parts(program, values) for values in given]
+    used = {node.id for node in walk(program) if isinstance(node, Name)}
+    defaults = [p.name for p in program.params if any(p.name not in values for values in given or [{}])]
+    values = ", ".join(f"{p.name} = {default_input(p).tolist()}" for p in program.params if p.name in defaults)
+    idle = [p.name for p in program.params if p.name not in used]
+    return [
+        *([f"Not given by --at, so taken as: {values}."] if defaults else []),
+        *(f"{name} does not occur in {_short(source)!r}: its derivative is zero." for name in idle),
+    ]
+
+
+def inputs_named(program: Program, names: Iterable[str]) -> tuple[str, ...]:
+    """`names`, that of a complex input replaced by those of its parts."""
+    return tuple(part for name in names for part in _parts(program, name))
+
+
+def _parts(program: Program, name: str) -> Iterator[str]:
+    own, parts = {p.name for p in program.params}, [name + part for part in PARTS]
+    yield from parts if name not in own and own.issuperset(parts) else [name]
+
+
+def _in_parts(program: Program, values: Mapping[str, Array]) -> dict[str, Array]:
+    """The values, that of a complex input as those of its parts."""
+    result: dict[str, Array] = {}
+    for name, value in values.items():
+        parts = list(_parts(program, name))
+        result.update(zip(parts, [value] if len(parts) == 1 else [np.real(value), np.imag(value)], strict=True))
+    return result
+
+
+def _fitted(value: Array, param: Param, precision: Precision) -> Array:
+    shape = param.type.sizes
+    if value.shape not in ((), shape):
+        raise UsageError(
+            f"the input {param.name} is {param.type}, and the value given has shape {value.shape}; give {shape or 'a scalar'}"
+        )
+    if value.dtype.kind == "c":
+        raise UsageError(f"the input {param.name} is {param.type}, not {value.tolist()!r}; give real numbers")
+    if (param.type.dtype == "bool") != (value.dtype.kind == "b"):
+        raise UsageError(f"the input {param.name} is {param.type}, not {value.tolist()!r}; only a bool is true or false")
+    if param.type.dtype == "int" and np.any(value.astype(np.float64) % 1 != 0):
+        raise UsageError(f"the input {param.name} is an int, not {value.tolist()!r}; give a whole number")
+    dtype = {"float": precision, "int": "int64", "bool": "bool"}[param.type.dtype]
+    with np.errstate(over="ignore"):
+        return np.broadcast_to(value.astype(dtype), shape).copy()
+
+
+# Programs --------------------------------------------------------------------------------------------------------------
+
+
+def programs_of(
+    source: str,
+    *,
+    loops: Sequence[LoopForm] | None = None,
+    trips: int | None = None,
+    init: Mapping[str, float | str] | None = None,
+    inputs: Sequence[Mapping[str, Array]] = (),
+) -> list[tuple[LoopForm | None, Program]]:
+    """The programs that `source` stands for, in pairs: a bare loop body one per form in `loops` (all of them by default), anything else one.
+
+    `inputs` tells the shapes of a body's inputs and the examples that a Python function is traced with. A body-first
+    loop has no zero trips: that form is left out, or refused where it alone is asked for.
+    """
+    whole = _whole_program(source, inputs)
+    if whole is not None:
+        for flag, value in (("--loop", loops), ("--trips", trips), ("--init", init)):
+            if value is not None and value != {}:
+                raise UsageError(f"{flag} is for a bare loop body; {_short(source)!r} is a whole program with loops of its own")
+        return [(None, in_pairs(whole))]
+    shapes = {
+        name: Type("complex" if value.dtype.kind == "c" else "float", value.shape)
+        for values in inputs[:1]
+        for name, value in values.items()
+    }
+    forms = tuple(loops or LOOPS)
+    count = 3 if trips is None else trips
+    if count == 0 and forms != ("repeat",):
+        forms = tuple(form for form in forms if form != "repeat")
+    return [(form, in_pairs(loop_program(source, trips=count, loop=form, init=init, params=shapes))) for form in forms]
+
+
+def _whole_program(source: str, inputs: Sequence[Mapping[str, Array]]) -> Program | None:
+    """The program in a text, file or function; None for a bare loop body."""
+    if re.match(r"\s*def\s", source):
+        return parse(source)
+    if _FUNCTION.fullmatch(source):
+        return _traced(source, inputs)
+    if source.endswith(_SUFFIXES) or (len(source) < 256 and "\n" not in source and Path(source).is_file()):
+        return _from_file(Path(source))
+    return None
+
+
+def _from_file(path: Path) -> Program:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {str(path)!r}: {error.strerror}; give a file that holds one `def`, or a loop body such as acc*x"
+        ) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{str(path)!r} is not UTF-8 text; a program file holds one `def`, or the JSON form of one") from None
+    if path.suffix != ".json":
+        return parse(text)
+    try:
+        return from_json(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{str(path)!r} is not JSON: {error}") from None
+
+
+def _traced(source: str, inputs: Sequence[Mapping[str, Array]]) -> Program:
+    """The program of a Python function, traced at the first point. This runs the module and the function."""
+    module_name, _, name = source.partition(":")
+    function = imported(module_name, name)
+    given = inputs[0] if inputs else {}
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        raise UsageError(f"{source} has no signature to read its inputs from; wrap it in a plain Python function") from None
+    examples = [_example(np.asarray(given.get(n, 0.5))) for n in names]
+    try:
+        return engine.trace(function, *examples)
+    except GradfuzzError:
+        raise
+    except Exception as error:  # a stranger's function may raise anything
+        raise UsageError(f"tracing {source} raised {type(error).__name__}: {_first_line(error)}") from error
+
+
+def _example(value: Array) -> Array:
+    """An input to trace with: ints are floats here."""
+    return value if value.dtype.kind in "bc" else np.asarray(value, np.float64)
+
+
+def imported(module_name: str, name: str) -> Callable[..., Any]:
+    """A function of a module that can be imported from the current directory. `UsageError` where there is none."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # a stranger's module may raise anything
+        raise UsageError(f"cannot import {module_name!r}: {type(error).__name__}: {_first_line(error)}") from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        raise UsageError(f"{module_name} has no function {name!r}{closest(name, known)}")
+    return cast("Callable[..., Any]", function)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or ["no message"])[0]
+
+
+def _short(source: str) -> str:
+    return source if len(source) <= 40 else f"{source[:37]}..."

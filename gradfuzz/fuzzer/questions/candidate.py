@@ -1,0 +1,130 @@
+"""A program at one point with all that a question fixes: what is shrunk, and what a finding shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.oracles.base import Array, Mode, Point, Question
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.typecheck import Typed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Specimen:
+    """A question with one point, taken apart. `precision` and `modes` never change while it is shrunk.
+
+    Where all points of a question are answered in one call, `others` are the inputs of those that are asked with it, and `place` says how
+    many of them come first.
+    """
+
+    program: Program
+    inputs: Mapping[str, Array]
+    precision: Precision
+    wrt: tuple[str, ...]
+    modes: tuple[Mode, ...]
+    weights: tuple[Array | None, ...]
+    directions: Mapping[str, Array]
+    others: tuple[Mapping[str, Array], ...] = ()
+    place: int = 0
+
+    @classmethod
+    def of(cls, question: Question, point_index: int = 0, *, together: bool = False) -> Specimen:
+        """The specimen at one point of a question; with all the others, where they are answered `together`."""
+        points = [point.inputs for point in question.points]
+        others = (*points[:point_index], *points[point_index + 1 :]) if together else ()
+        return cls(
+            question.program,
+            question.points[point_index].inputs,
+            question.precision,
+            question.wrt,
+            question.modes,
+            question.weights,
+            question.directions,
+            others,
+            point_index if together else 0,
+        )
+
+    def alone(self) -> Specimen:
+        """The specimen without the others."""
+        return replace(self, others=(), place=0)
+
+    def question(self, points: Sequence[Mapping[str, Array]] = ()) -> Question:
+        """The question at the specimen's own inputs among the others, or at `points`."""
+        own = [*self.others[: self.place], self.inputs, *self.others[self.place :]]
+        at = tuple(Point(inputs) for inputs in (points or own))
+        return Question(self.program, at, self.precision, self.wrt, self.modes, self.weights, self.directions)
+
+    def fitted(self, program: Program, typed: Typed) -> Specimen:
+        """The specimen with another program: inputs, weights and directions that are left over go, and the rest take the new shapes.
+
+        Entries are repeated or cut off where a shape changes. `program` has no parameter that this one lacks.
+        """
+        inputs = {p.name: _sized(self.inputs[p.name], p.type.sizes) for p in program.params}
+        wrt = tuple(name for name in self.wrt if name in inputs)
+        old = [*self.weights, *([None] * len(typed.outputs))]
+        weights = tuple(
+            None if not t.is_float else _sized(np.ones(()) if w is None else w, t.sizes)
+            for t, w in zip(typed.outputs, old, strict=False)
+        )
+        directions = {name: _sized(self.directions[name], np.shape(inputs[name])) for name in wrt if name in self.directions}
+        others = tuple({p.name: _sized(other[p.name], p.type.sizes) for p in program.params} for other in self.others)
+        return replace(self, program=program, inputs=inputs, wrt=wrt, weights=weights, directions=directions, others=others)
+
+    def with_input(self, name: str, value: Array) -> Specimen:
+        """The specimen with another value of an input, at all points that have the same one."""
+        old = self.inputs[name].tobytes()
+        others = tuple({**other, name: value} if other[name].tobytes() == old else other for other in self.others)
+        return replace(self, inputs={**self.inputs, name: value}, others=others)
+
+    def renamed(self, program: Program, names: Mapping[str, str]) -> Specimen:
+        """The specimen of a program whose names have changed."""
+
+        def name(old: str) -> str:
+            return names.get(old, old)
+
+        return replace(
+            self,
+            program=program,
+            inputs={name(k): v for k, v in self.inputs.items()},
+            others=tuple({name(k): v for k, v in other.items()} for other in self.others),
+            wrt=tuple(map(name, self.wrt)),
+            directions={name(k): v for k, v in self.directions.items()},
+        )
+
+    def mapped(self, change: Callable[[Array], Array]) -> Specimen:
+        """The specimen with `change` applied to every weight and direction."""
+        return replace(
+            self,
+            weights=tuple(None if w is None else change(w) for w in self.weights),
+            directions={name: change(v) for name, v in self.directions.items()},
+        )
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for equal specimens."""
+        return (
+            self.program,
+            tuple(self.inputs[p.name].tobytes() for p in self.program.params),
+            (self.place, *(other[p.name].tobytes() for other in self.others for p in self.program.params)),
+            self.wrt,
+            tuple(None if w is None else w.tobytes() for w in self.weights),
+            tuple(self.directions[name].tobytes() for name in self.wrt if name in self.directions),
+        )
+
+
+Draft = Specimen | Program
+"""A candidate of shrinking: a whole specimen, or a program to which inputs, weights and directions have yet to be fitted."""
+
+
+def _sized(array: Array, shape: tuple[int, ...]) -> Array:
+    """The leading block of `array`, which keeps a matrix's structure, or its entries over and over where `shape` is larger."""
+    array = np.asarray(array)
+    if array.ndim == len(shape) + 1 and array.shape[0]:
+        array = array[0]
+    if array.ndim == len(shape) and all(n <= m for n, m in zip(shape, array.shape, strict=True)):
+        return array[tuple(map(slice, shape))]
+    return np.resize(array, shape)

@@ -1,0 +1,290 @@
+"""The at-a-glance grids: each op in a fixed set of situations, after the status table of elixir-nx/nx #1748."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from gradfuzz.errors import ProgramTypeError, UsageError
+from gradfuzz.fuzzer.questions.vectorize_grid import SITUATIONS, Nth, instances, vectorized_rows
+from gradfuzz.fuzzer.questions.weighted import weighted_question
+from gradfuzz.oracles.base import Mode, Point, Question
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.printer import to_text
+from gradfuzz.strategies.complex.program import complex_point, compose_complex
+from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES, ComplexRecipe
+from gradfuzz.strategies.drawing.dice import Plain
+from gradfuzz.strategies.drawing.shape import Shape
+from gradfuzz.strategies.linalg.program import compose, point_of, statements
+from gradfuzz.strategies.linalg.recipes import RECIPES, Recipe
+from gradfuzz.strategies.tensor.blanks import Operand, fits
+from gradfuzz.strategies.tensor.program import Kind, compose_tensor, tensor_point
+from gradfuzz.strategies.tensor.recipes import TENSOR_RECIPES, TensorRecipe
+
+Modes = tuple[Mode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Situation:
+    """A column: batch axes, precision, and the derivatives asked."""
+
+    title: str
+    batch: tuple[int, ...]
+    precision: Precision = "float64"
+    modes: tuple[Modes, ...] = (("rev",),)
+
+
+_SITUATIONS = (
+    _Situation("2-D", ()),
+    _Situation("batch 1", (1,)),
+    _Situation("batch", (2,)),
+    _Situation("rank 4", (2, 2)),
+    _Situation("zero batch", (0,)),
+    _Situation("float32", (2,), "float32"),
+    _Situation("jvp", (2,), modes=(("fwd",),)),
+    _Situation("second order", (2,), modes=(("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd"))),
+)
+
+_SIZES = {"square": (3, 3), "tall": (3, 2), "wide": (2, 3)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GridRow:
+    """An op in one use: what stands in the first cells, and for each column the questions."""
+
+    op: str
+    use: str
+    cells: tuple[tuple[Question, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The situations in the order of the columns, the rows, and what they cover in words."""
+
+    columns: tuple[str, ...]
+    rows: Callable[..., Sequence[GridRow]]
+    """All rows. Where `names` is given it takes a collection of ops, and makes the rows about these alone."""
+    tried: str
+    together: frozenset[str] = frozenset()
+    """The columns whose questions have several points, to be answered in one vectorized call."""
+    names: Callable[[], Sequence[str]] | None = None
+    """The ops that rows are about, where they are known without making the rows."""
+
+    def ops(self) -> list[str]:
+        """What rows are about, in their order."""
+        return list(dict.fromkeys(self.names() if self.names else (row.op for row in self.rows())))
+
+    def about(self, ops: Sequence[str] | None = None) -> list[GridRow]:
+        """All rows, or those about `ops`. `UsageError` for an op that has none."""
+        if ops is None:
+            return list(self.rows())
+        known = sorted(self.ops())
+        for op in ops:
+            if op not in known:
+                raise UsageError(f"no row of this suite is about {op!r}; the ops are {', '.join(known)}")
+        return [row for row in (self.rows(ops) if self.names else self.rows()) if row.op in ops]
+
+
+_VECTORIZED = "vectorized"
+
+_COLUMNS = (
+    "2-D",
+    "batch 1",
+    "batch",
+    "rank 4",
+    "zero batch",
+    "broadcast",
+    "float32",
+    "complex",
+    "jvp",
+    "second order",
+    _VECTORIZED,
+)
+
+
+def _linalg(ops: Collection[str] | None = None) -> Iterator[GridRow]:
+    seen: set[str] = set()
+    for recipe in RECIPES:
+        if ops is not None and recipe.op not in ops:
+            continue
+        for aspect in recipe.aspects:
+            size = tuple(n + max(0, recipe.least - min(_SIZES[aspect])) for n in _SIZES[aspect])
+            remarks = (
+                _text(recipe),
+                aspect if len(recipe.aspects) > 1 else "",
+                f"{size[0]}x{size[1]}" if size != _SIZES[aspect] else "",
+            )
+            use = "; ".join(filter(None, remarks))
+            cells = dict(_cells(recipe, (size[0], size[1])))
+            if recipe.op not in seen:
+                cells["complex"] = _complex_column(recipe.op)
+            seen.add(recipe.op)
+            yield GridRow(recipe.op, use, tuple(cells.get(column, ()) for column in _COLUMNS))
+
+
+def _text(recipe: Recipe) -> str:
+    kind = "" if recipe.structure == "general" else f" ({recipe.structure})"
+    return (
+        statements(Plain(), recipe, (3, 3)).replace(":\n", ": ").replace("\n", "; ").replace("    ", "")
+        + kind
+        + (f", b {recipe.second}" if recipe.second else "")
+    )
+
+
+def _cells(recipe: Recipe, size: tuple[int, int]) -> Iterator[tuple[str, tuple[Question, ...]]]:
+    """All columns but "complex"; vectors have no batch axes."""
+    for situation in _SITUATIONS:
+        if situation.batch and recipe.second == "vectors":
+            continue
+        program = compose(Plain(), recipe, situation.batch, size)
+        point = Point(point_of(Plain(), program, situation.precision))
+        asked = (weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
+        yield situation.title, tuple(asked)
+    if recipe.second not in ("", "vectors"):
+        yield "broadcast", tuple(_broadcast(recipe, size))
+    single = compose(Plain(), recipe, (), size)
+    yield _VECTORIZED, instances(single.program, [point_of(Nth(k), single, "float64") for k in (0, 1)])
+
+
+_OPERANDS: tuple[tuple[Shape, Shape], ...] = (((2,), ()), ((), (2,)), ((2, 1), (2,)))
+"""Batch axes of a and of b: b has none, a has none, b has fewer and both stretch."""
+
+
+def _broadcast(recipe: Recipe, size: tuple[int, int]) -> Iterator[Question]:
+    """Operands with different batch axes, as far as the program has a type with them: a loop's carry keeps its shape."""
+    for first, second in _OPERANDS:
+        program = compose(Plain(), recipe, first, size, second=second)
+        try:
+            yield weighted_question(program.program, [Point(point_of(Plain(), program, "float64"))], "float64", ("rev",))
+        except ProgramTypeError:
+            continue
+
+
+# Complex numbers -------------------------------------------------------------------------------------------------------
+
+
+def _complex_column(op: str) -> tuple[Question, ...]:
+    """Everything that is asked about an op with complex matrices, in both modes."""
+    both = _Situation("complex", (2,), modes=(("rev",), ("fwd",)))
+    return tuple(question for recipe in COMPLEX_RECIPES if recipe.op == op for question in _complex_cell(recipe, both))
+
+
+def _complex(ops: Collection[str] | None = None) -> Iterator[GridRow]:
+    for recipe in COMPLEX_RECIPES:
+        if ops is not None and recipe.op not in ops:
+            continue
+        single = compose_complex(Plain(), recipe, (), _complex_size(recipe))
+        lines = to_text(single.program).splitlines()[1:-1]
+        use = "; ".join(line.strip() for line in lines if "complex(a_re" not in line and "complex(b_re" not in line)
+        use = use.replace(":;", ":") + (", a real" if recipe.real else "")
+        together = instances(single.program, [complex_point(Nth(k), single, "float64") for k in (0, 1)])
+        yield GridRow(recipe.op, use, (*(_complex_cell(recipe, situation) for situation in _SITUATIONS), together))
+
+
+def _complex_size(recipe: ComplexRecipe) -> tuple[int, int] | None:
+    return _SIZES[recipe.aspects[0]] if recipe.aspects else None
+
+
+def _complex_cell(recipe: ComplexRecipe, situation: _Situation) -> tuple[Question, ...]:
+    program = compose_complex(Plain(), recipe, situation.batch, _complex_size(recipe))
+    point = Point(complex_point(Plain(), program, situation.precision))
+    return tuple(weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
+
+
+# Tensor ops ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _TensorSituation:
+    """A column: shapes of the first array, of which the first that fits is taken, in general and for conv, and what is asked."""
+
+    title: str
+    shapes: tuple[tuple[int, ...], ...] = ((2, 3),)
+    image: tuple[int, ...] = (2, 1, 4)
+    operands: tuple[Operand, ...] = ("same",)
+    kinds: tuple[Kind, ...] = ("fractions",)
+    precision: Precision = "float64"
+    modes: tuple[Modes, ...] = (("rev",),)
+
+
+_TENSOR_SITUATIONS = (
+    _TensorSituation("2-D"),
+    _TensorSituation("size 1", ((1, 1),), (1, 1, 1)),
+    _TensorSituation("rank 4", ((2, 1, 2, 3),), (1, 2, 3, 3)),
+    _TensorSituation("zero size", ((0, 3), (2, 0)), (0, 1, 4)),
+    _TensorSituation("broadcast", operands=("scalar", "fewer axes", "ones", "more axes")),
+    _TensorSituation("float32", precision="float32"),
+    _TensorSituation("jvp", modes=(("fwd",),)),
+    _TensorSituation("second order", modes=(("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd"))),
+    _TensorSituation("ties", kinds=("ties", "equal"), modes=(("rev",), ("fwd",))),
+)
+
+
+def _tensor(ops: Collection[str] | None = None) -> Iterator[GridRow]:
+    for recipe in TENSOR_RECIPES:
+        if ops is not None and recipe.op not in ops:
+            continue
+        single = compose_tensor(Plain(), recipe, _fitting(recipe, _TENSOR_SITUATIONS[0])[0])
+        lines = to_text(single.program).splitlines()[1:-1]
+        use = lines[0].strip().removeprefix("y = ") if len(lines) == 1 else "; ".join(map(str.strip, lines)).replace(":;", ":")
+        together = instances(single.program, [tensor_point(Nth(k), single, "float64", "fractions") for k in (0, 1)])
+        cells = (tuple(_tensor_cell(recipe, situation)) for situation in _TENSOR_SITUATIONS)
+        yield GridRow(recipe.op, use, (*cells, together))
+
+
+def _fitting(recipe: TensorRecipe, situation: _TensorSituation) -> list[tuple[int, ...]]:
+    """The situation's shapes that the recipe can begin with."""
+    return [
+        shape
+        for shape in (situation.image, *situation.shapes)
+        if fits(recipe.want, shape) and (recipe.op == "conv") == (shape == situation.image)
+    ]
+
+
+def _tensor_cell(recipe: TensorRecipe, situation: _TensorSituation) -> Iterator[Question]:
+    if situation.title == "broadcast" and not recipe.broadcasts:
+        return
+    for shape in _fitting(recipe, situation)[:1]:
+        for operand in situation.operands:
+            program = compose_tensor(Plain(), recipe, shape, operand)
+            for kind in situation.kinds:
+                point = Point(tensor_point(Plain(), program, situation.precision, kind))
+                yield from (weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
+
+
+GRIDS: dict[str, Grid] = {
+    "linalg": Grid(
+        _COLUMNS,
+        lambda ops=None: list(_linalg(ops)),
+        "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all four mixes of modes; "
+        "broadcast: b without batch axes, a without, and both stretched; "
+        "complex: what the suite complex asks of the op on a batch, in both modes, in its first line; vectorized: the 2-D program for two instances in one "
+        "call, by vjp and by jvp, where a way has such calls.",
+        frozenset({_VECTORIZED}),
+        lambda: [recipe.op for recipe in RECIPES],
+    ),
+    "complex": Grid(
+        (*("single" if situation.title == "2-D" else situation.title for situation in _SITUATIONS), _VECTORIZED),
+        lambda ops=None: list(_complex(ops)),
+        "complex scalars and 3x3 matrices with a heavy diagonal, made of real and imaginary parts; the other columns as in the suite linalg.",
+        frozenset({_VECTORIZED}),
+        lambda: [recipe.op for recipe in COMPLEX_RECIPES],
+    ),
+    "tensor": Grid(
+        (*(situation.title for situation in _TENSOR_SITUATIONS), _VECTORIZED),
+        lambda ops=None: list(_tensor(ops)),
+        "arrays of 2x3, 1x1, 2x1x2x3, and 0x3 or 2x0 (conv: 2x1x4, 1x1x1, 1x2x3x3, 0x1x4); broadcast: the other operand a scalar, with fewer axes, "
+        "with an axis of 1, with an axis more; ties: few different entries, and all equal; second order in all four mixes of modes; vectorized: as in the "
+        "suite linalg.",
+        frozenset({_VECTORIZED}),
+        lambda: [recipe.op for recipe in TENSOR_RECIPES],
+    ),
+    "vectorize": Grid(
+        SITUATIONS,
+        lambda: [GridRow(*row) for row in vectorized_rows()],
+        "two instances along one axis; two axes of two: the first input along one, the others along the other; shared: the first input is the same "
+        "for all; second order in all four mixes of modes; trips differ: three instances, by vjp and by jvp.",
+        frozenset(SITUATIONS),
+    ),
+}
+"""By the name of the suite."""

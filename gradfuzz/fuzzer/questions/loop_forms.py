@@ -1,0 +1,122 @@
+"""A program's loop in the other forms, and how a specimen's program runs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gradfuzz.errors import EvaluationError
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import Trips, interpret
+from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.language.syntax import Assign, Block, Const, Continue, For, Name, Program, Repeat, Stmt, While, walk
+from gradfuzz.programs.language.typecheck import typecheck
+from gradfuzz.programs.text.expressions import call
+from gradfuzz.strategies.loop.facts import Facts
+
+TRIPS = 64
+"""A program with a longer loop is not asked about where nobody drew it: what is drawn has 17 trips at most."""
+
+Loop = For | While | Repeat
+
+
+def ends(specimen: Specimen) -> bool:
+    """Whether the program can be run at all, and soon ends: many a changed one never does."""
+    try:
+        _run(specimen, [])
+    except EvaluationError:
+        return False
+    return True
+
+
+def loop_trips(specimen: Specimen) -> int | None:
+    """How many trips the only loop takes, None where it cannot be told: there are several, or the loop does not soon end."""
+    trace: list[int] = []
+    with contextlib.suppress(EvaluationError):
+        _run(specimen, trace)
+    counts = [entry for entry in trace if isinstance(entry, Trips)]
+    return int(counts[0]) if len(counts) == 1 else None
+
+
+def _run(specimen: Specimen, trace: list[int]) -> None:
+    inputs = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in specimen.inputs.items()}
+    interpret(specimen.program, inputs, NumpyNamespace(specimen.precision), trip_limit=TRIPS, trace=trace)
+
+
+def only_loop(program: Program) -> Loop | None:
+    """The program's loop; None where there is not exactly one, or where it stands in a branch."""
+    loops = [n for n in walk(program) if isinstance(n, (For, While, Repeat))]
+    return loops[0] if len(loops) == 1 and loops[0] in program.body else None
+
+
+def fresh_name(program: Program, wanted: Sequence[str], *, besides: str = "") -> str:
+    """The first of the names that the program does not use, else the last with a number; it is not `besides`."""
+    used = {n.id for n in walk(program) if isinstance(n, Name)} | {p.name for p in program.params} | {besides}
+    used |= {n.target for n in walk(program) if isinstance(n, (Assign, For))}
+    numbered = (f"{wanted[-1]}{k}" for k in range(len(used) + 1))
+    return next(name for name in (*wanted, *numbered) if name not in used)
+
+
+def loop_forms(specimen: Specimen) -> dict[str, Program]:
+    """The program with its loop as `for`, `while` and `repeat` of as many trips as it takes at the specimen's inputs.
+
+    Empty where there is not exactly one loop, where it takes no trip, or where it cannot be run.
+    """
+    program = specimen.program
+    loop, trips = only_loop(program), loop_trips(specimen)
+    if loop is None or not trips:
+        return {}
+    counter = loop.target if isinstance(loop, For) else fresh_name(program, ("i", "k", "i"))
+    spare = fresh_name(program, ("k", "n", "k"), besides=counter)
+    step = (Assign(spare, call("add", Name(spare), Const(1))),)
+    # The body reads the trip's number, and the loop counts one on before it: so `continue` is no trap.
+    number = (
+        (Assign(counter, call("subtract", Name(spare), Const(1))),)
+        if isinstance(loop, For) and _reads(loop.body, counter)
+        else ()
+    )
+    again = call("less", Name(spare), Const(trips))
+    start = Assign(spare, Const(0))
+    first = _first_values(program, loop)
+    forms = {
+        "for": with_loop(program, loop, (*first, For(counter, Const(trips), loop.body))),
+        "while": with_loop(program, loop, (*first, start, While(again, (*step, *number, *loop.body)))),
+    }
+    if not any(isinstance(n, Continue) for n in walk(loop.body)):  # which a body-first loop cannot have
+        forms["repeat"] = with_loop(program, loop, (start, Repeat((*step, *number, *loop.body), again)))
+    return forms
+
+
+def _first_values(program: Program, loop: While | Repeat | For) -> Block:
+    """Zeros for what only the body assigns and the rest reads: after a body-first loop that is allowed, after the others it is not."""
+    before, after = program.body[: program.body.index(loop)], program.body[program.body.index(loop) + 1 :]
+    known = {p.name for p in program.params} | {s.target for s in before if isinstance(s, Assign)}
+    types = typecheck(program).variables
+    names = dict.fromkeys(n.target for n in walk(loop.body) if isinstance(n, Assign))
+    result = []
+    for name in names:
+        if name not in known and _reads(after, name):
+            zero = Const(0.0) if types[name].is_float else Const(0)
+            shape = types[name].shape
+            result.append(Assign(name, call("broadcast_to", zero, shape=shape) if shape else zero))
+    return tuple(result)
+
+
+def _reads(block: Block, name: str) -> bool:
+    return any(isinstance(n, Name) and n.id == name for n in walk(block))
+
+
+def with_loop(program: Program, loop: Stmt, instead: Block) -> Program:
+    """The program with other statements in its loop's place."""
+    k = program.body.index(loop)
+    return replace(program, body=(*program.body[:k], *instead, *program.body[k + 1 :]))
+
+
+def float_carry(program: Program) -> str | None:
+    """A float that the only loop carries: one that is read after it where there is one. None where there is no such loop or carry."""
+    if only_loop(program) is None:
+        return None
+    (loop,) = Facts(program).loops
+    return next((name for name in loop.carries if name in loop.after), next(iter(loop.carries), None))

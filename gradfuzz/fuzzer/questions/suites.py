@@ -1,0 +1,253 @@
+"""Canonical cases for a report card: fixed programs at fixed points, in tables. The cases of the loop suite are those of the report
+that made loop gradients a topic (elixir-nx/nx #1747), and what was later found to matter beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradfuzz.fuzzer.results.report_card import Value
+from gradfuzz.oracles.base import Array
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.types import FLOAT, Type
+from gradfuzz.programs.text.loop_body import loop_program
+from gradfuzz.programs.text.parse import parse
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CanonicalCase:
+    """One row: what stands in its leading cells, and what is asked. `entry` is the entry of the gradient that the row shows."""
+
+    cells: tuple[Value, ...]
+    program: Program
+    inputs: Mapping[str, Array]
+    precision: Precision = "float64"
+    wrt: tuple[str, ...] = ("x",)
+    order: int = 1
+    entry: tuple[str, tuple[int, ...]] = ("x", ())
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalTable:
+    """The rows of one table, under the names of their leading cells. `tried` says in words what the rows cover."""
+
+    title: str
+    columns: tuple[str, ...]
+    cases: tuple[CanonicalCase, ...]
+    tried: str
+    by_form: bool = False
+    """Whether the column "form" is compared: which loop forms differ for the same body."""
+
+
+BODIES: tuple[tuple[str, str], ...] = (
+    ("acc + x", "1"),
+    ("acc * 2", "2"),
+    ("sin(acc)", "cos(acc)"),
+    ("acc * acc", "2*acc"),
+    ("acc + x^2", "1"),
+    ("acc * x", "x"),
+    ("acc / x", "1/x"),
+    ("sin(acc * x)", "cos(acc*x)*x"),
+    ("acc + acc*x", "1 + x"),
+    ("acc * (x-2)", "x - 2"),
+    ("acc * (-x)", "-x"),
+    ("acc*acc + x", "2*acc"),
+    ("sin(acc) + x", "cos(acc)"),
+    ("acc * 2 + x", "2"),
+    ("acc + x*i", "1"),
+    ("acc * 0.5 + 0.1*x*x", "0.5"),
+    ("init=x: acc * acc", "2*acc"),
+    ("init=x: sin(acc)", "cos(acc)"),
+    ("init=x: acc * x", "x"),
+    ("init=x: acc * (i+2)", "i + 2"),
+)
+"""Loop bodies and their derivative by the carry. `^` is power; the carry starts at 1 unless the body says init=x."""
+
+
+def body_program(text: str, trips: int, loop: str = "for", **params: Type) -> Program:
+    """The program of a body in the notation of the tables."""
+    start, _, body = text.rpartition(": ")
+    init = {"acc": start.removeprefix("init=")} if start else None
+    form = next(known for known in ("for", "while", "repeat") if known == loop)
+    return loop_program(body.replace("^", "**"), trips=trips, loop=form, init=init, params=params or {"x": FLOAT})
+
+
+def inputs_at(precision: Precision = "float64", /, **values: float | Sequence[float]) -> dict[str, Array]:
+    """Inputs by name, in a precision."""
+    return {name: np.asarray(value, precision) for name, value in values.items()}
+
+
+# The loop suite --------------------------------------------------------------------------------------------------------
+
+
+def _loop_bodies() -> CanonicalTable:
+    def cases() -> Iterator[CanonicalCase]:
+        for body, slope in BODIES:
+            for x in (0.5, 1.7):
+                for n in range(5):
+                    yield CanonicalCase((body, slope, x, n), body_program(body, n), inputs_at("float32", x=x), "float32")
+
+    tried = (
+        f"{len(BODIES)} bodies, x = 0.5 and 1.7, n = 0 to 4 trips of a for loop, float32. "
+        "acc starts at 1, or at x where the body says init=x; ^ is power; i counts the trips from 0."
+    )
+    return CanonicalTable("Loop bodies", ("body", "d body/d acc", "x", "n"), tuple(cases()), tried)
+
+
+def _near_zero() -> CanonicalTable:
+    cases = tuple(
+        CanonicalCase(("acc * x", x, 3), body_program("acc * x", 3), inputs_at("float32", x=x), "float32")
+        for x in (0.001, 0.01, 0.1, 0.5, 1.0, 2.0)
+    )
+    return CanonicalTable("Near zero", ("body", "x", "n"), cases, "acc * x, 3 trips, x from 0.001 to 2, float32.")
+
+
+def _sign_flips() -> CanonicalTable:
+    rows = (("acc * (x-2)", 0.5, 2), ("acc * (x-2)", 1.5, 4), ("acc * (-x)", 0.3, 3), ("acc * (-x)", 0.7, 3))
+    cases = tuple(CanonicalCase(row, body_program(row[0], row[2]), inputs_at("float32", x=row[1]), "float32") for row in rows)
+    return CanonicalTable(
+        "Sign flips", ("body", "x", "n"), cases, "two bodies whose slope is negative, float32; the class says which flip."
+    )
+
+
+def _per_variable() -> CanonicalTable:
+    body = "acc*x + y"
+    cases = tuple(
+        CanonicalCase(
+            (body, x, y, n, name),
+            body_program(body, n, x=FLOAT, y=FLOAT),
+            inputs_at("float32", x=x, y=y),
+            "float32",
+            ("x", "y"),
+            entry=(name, ()),
+        )
+        for n, x, y in ((2, 0.5, 0.25), (3, 0.5, 0.25), (3, 1.5, -0.7), (4, 0.5, 0.25))
+        for name in ("x", "y")
+    )
+    return CanonicalTable(
+        "Per variable", ("body", "x", "y", "n", "by"), cases, f"{body} by x and by y, both asked at once, float32."
+    )
+
+
+def _one_at_a_time() -> CanonicalTable:
+    body = "acc*x + y"
+    cases = tuple(
+        CanonicalCase(
+            (body, 0.5, 0.25, n, name),
+            body_program(body, n, x=FLOAT, y=FLOAT),
+            inputs_at(x=0.5, y=0.25),
+            wrt=(name,),
+            entry=(name, ()),
+        )
+        for n in (2, 3)
+        for name in ("x", "y")
+    )
+    return CanonicalTable(
+        "One variable alone", ("body", "x", "y", "n", "by"), cases, f"{body} by one input, the other a constant, float64."
+    )
+
+
+def _second_order() -> CanonicalTable:
+    cases = tuple(
+        CanonicalCase(("acc * x", x, n), body_program("acc * x", n), inputs_at("float32", x=x), "float32", order=2)
+        for x in (0.5, 2.0)
+        for n in (2, 3, 4)
+    )
+    return CanonicalTable(
+        "Second order", ("body", "x", "n"), cases, "the second derivative of x^n through the loop, n = 2, 3, 4, float32."
+    )
+
+
+def _vector_valued() -> CanonicalTable:
+    xs = (0.001, 0.1, 0.5, 1.0, 2.0, -0.5)
+    program = body_program("acc * x", 3, x=Type("float", (len(xs),)))
+    inputs = inputs_at("float32", x=xs)
+    cases = tuple(CanonicalCase(("acc * x", k, x, 3), program, inputs, "float32", entry=("x", (k,))) for k, x in enumerate(xs))
+    return CanonicalTable(
+        "Vector-valued x",
+        ("body", "entry", "x", "n"),
+        cases,
+        f"acc * x, 3 trips, one x of {len(xs)} entries, the sum of the result, float32.",
+    )
+
+
+def _loop_forms() -> CanonicalTable:
+    bodies = ("acc*x", "t = acc*x; acc = sin(t)", "t = acc*x; acc = t + t*y")
+
+    def cases() -> Iterator[CanonicalCase]:
+        for body in bodies:
+            names = ("x", "y") if "y" in body else ("x",)
+            params, inputs = dict.fromkeys(names, FLOAT), inputs_at(**({"x": 0.5, "y": 0.25} if "y" in body else {"x": 0.5}))
+            for n in (1, 2, 3):
+                for form in ("while", "for", "repeat"):
+                    yield CanonicalCase((body, form, n), body_program(body, n, form, **params), inputs)
+
+    tried = "three bodies, two of them with a temporary, written test-first (while), counted (for) and body-first (repeat); x = 0.5, y = 0.25, float64."
+    return CanonicalTable("Loop forms", ("body", "form", "n"), tuple(cases()), tried, by_form=True)
+
+
+def _dtypes() -> CanonicalTable:
+    precisions: tuple[Precision, ...] = ("float32", "float64")
+    cases = tuple(
+        CanonicalCase((body, precision, 0.5, 3), body_program(body, 3), inputs_at(precision, x=0.5), precision)
+        for body in ("acc * x", "sin(acc * x)", "acc + acc*x")
+        for precision in precisions
+    )
+    return CanonicalTable("Dtypes", ("body", "dtype", "x", "n"), cases, "three bodies, x = 0.5, 3 trips, float32 and float64.")
+
+
+_EARLY_EXIT = (
+    ("break when acc > 3", "def f(x):\n    acc = 1.0\n    for i in range(8):\n        acc = acc * x\n        if acc > 3.0:\n            break\n    return acc\n"),
+    ("while acc < 3", "def f(x):\n    acc = 1.0\n    while acc < 3.0:\n        acc = acc * x\n    return acc\n"),
+    (
+        "continue on odd trips",
+        "def f(x):\n    acc = 1.0\n    for i in range(4):\n        if i % 2 == 1:\n            continue\n        acc = acc * x + x\n    return acc\n",
+    ),
+)  # fmt: skip
+
+_NESTED = (
+    (
+        "acc * x in an inner loop",
+        "def f(x):\n    acc = 1.0\n    for i in range(2):\n        for j in range(2):\n            acc = acc * x\n    return acc\n",
+    ),
+    (
+        "the inner loop reads the outer carry",
+        "def f(x):\n    acc = 1.0\n    for i in range(2):\n        s = acc\n        for j in range(2):\n"
+        "            s = s * x + acc\n        acc = sin(s)\n    return acc\n",
+    ),
+    (
+        "a loop after a loop",
+        "def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    b = acc\n    for j in range(2):\n"
+        "        b = b * x + acc\n    return b\n",
+    ),
+)
+
+
+def _texts(title: str, rows: Sequence[tuple[str, str]], xs: Sequence[float]) -> CanonicalTable:
+    cases = tuple(CanonicalCase((name, x), parse(text), inputs_at(x=x)) for name, text in rows for x in xs)
+    points = ", ".join(f"{x:g}" for x in xs)
+    return CanonicalTable(title, ("program", "x"), cases, f"{len(rows)} programs, x = {points}, float64.")
+
+
+def _loops() -> tuple[CanonicalTable, ...]:
+    return (
+        _loop_bodies(),
+        _near_zero(),
+        _sign_flips(),
+        _per_variable(),
+        _one_at_a_time(),
+        _second_order(),
+        _vector_valued(),
+        _loop_forms(),
+        _dtypes(),
+        _texts("Early exit", _EARLY_EXIT, (1.25, 1.5)),
+        _texts("Nested and chained loops", _NESTED, (0.5, 1.7)),
+    )
+
+
+SUITES: Mapping[str, Callable[[], tuple[CanonicalTable, ...]]] = {"loops": _loops}
+"""The tables of each suite, by its name."""

@@ -1,0 +1,118 @@
+"""What the drawn programs had in them and how they were asked about: so that silence about something means something."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from gradfuzz.errors import EvaluationError
+from gradfuzz.oracles.base import Array, Question
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import Trips, interpret
+from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.language.syntax import Call, For, Program, Repeat, While, walk
+
+Tested = Mapping[str, Mapping[str, int]]
+"""Of every kind of thing, how many programs had each: those of sizes count points."""
+
+_FORMS = {For: "for", While: "while", Repeat: "repeat"}
+_NO_LOOP = "none"
+
+_TRIPS = ((0, "0"), (1, "1"), (4, "2-4"), (16, "5-16"))
+_MORE_TRIPS = ">16"
+
+_SMALLEST, _LARGEST = -9, 9
+"""Decades of sizes; what is smaller or larger is counted in one."""
+
+_KINDS: Mapping[str, tuple[str, ...] | None] = {
+    "op": None,
+    "loop form": (*_FORMS.values(), _NO_LOOP),
+    "trips": (*(name for _, name in _TRIPS), _MORE_TRIPS),
+    "dtype": None,
+    "order": None,
+    "size of inputs": (
+        *("0", f"<1e{_SMALLEST}", *(f"1e{k}" for k in range(_SMALLEST, _LARGEST + 1)), f">=1e{_LARGEST + 1}", "not finite"),
+    ),
+}
+"""Kinds in the order in which they are told, and what there is of each; None: in the order of the alphabet."""
+
+
+def counted(questions: Sequence[Question]) -> Tested:
+    """What one program counts, which the questions are about: whatever it has counts once. They have the same points, all of them.
+
+    Trips are counted where the program runs, in the questions' precision.
+    """
+    if not questions:
+        return {}
+    first = questions[0]
+    program = first.program
+    nodes = list(walk(program))
+    forms = [_FORMS[type(n)] for n in nodes if isinstance(n, (For, While, Repeat))]
+    found: dict[str, Counter[str]] = {
+        "op": _once(n.op for n in nodes if isinstance(n, Call)),
+        "loop form": _once(forms or [_NO_LOOP]),
+        "trips": _once(_bucket(n) for point in first.points for n in (_trips(program, point.inputs, first) if forms else ())),
+        "dtype": _once(q.precision for q in questions),
+        "order": _once(str(q.order) for q in questions),
+        "size of inputs": Counter(),
+    }
+    for point in first.points:
+        found["size of inputs"].update(_once(_decade(v) for a in point.inputs.values() if is_float(a.dtype) for v in _flat(a)))
+    return {kind: counts for kind, counts in found.items() if counts}
+
+
+def added(parts: Iterable[Tested]) -> dict[str, Counter[str]]:
+    """The sum of several."""
+    result: dict[str, Counter[str]] = {}
+    for part in parts:
+        for kind, counts in part.items():
+            result.setdefault(kind, Counter()).update(counts)
+    return result
+
+
+def ordered(counts: Tested) -> dict[str, dict[str, int]]:
+    """The same, in the order in which it is told."""
+    result = {}
+    for kind, known in _KINDS.items():
+        of_kind = counts.get(kind, {})
+        names = sorted(of_kind) if known is None else [name for name in known if name in of_kind]
+        if names:
+            result[kind] = {name: of_kind[name] for name in names}
+    return result
+
+
+def _once(names: Iterable[str]) -> Counter[str]:
+    return Counter(set(names))
+
+
+def _trips(program: Program, inputs: Mapping[str, Array], question: Question) -> list[int]:
+    """The trips of every run of a loop, as far as the program can be run."""
+    plain = {name: v if np.shape(v) else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}
+    trace: list[int] = []
+    with contextlib.suppress(EvaluationError):
+        interpret(program, plain, NumpyNamespace(question.precision), trace=trace)
+    return [int(entry) for entry in trace if isinstance(entry, Trips)]
+
+
+def _bucket(trips: int) -> str:
+    return next((name for most, name in _TRIPS if trips <= most), _MORE_TRIPS)
+
+
+def _flat(array: Array) -> list[float]:
+    return list(np.ravel(array).astype(np.float64).tolist())
+
+
+def _decade(value: float) -> str:
+    if not math.isfinite(value):
+        return "not finite"
+    if value == 0.0:
+        return "0"
+    # Of 0.001 the logarithm may be rounded either way; the text has the decade as it is written.
+    decade = int(f"{abs(value):e}".partition("e")[2])
+    if decade < _SMALLEST:
+        return f"<1e{_SMALLEST}"
+    return f"1e{decade}" if decade <= _LARGEST else f">=1e{_LARGEST + 1}"

@@ -1,0 +1,147 @@
+"""From a drawn case to what is asked about it.
+
+Weights and directions are random, signed, exact in every precision and never a plain sum: a cotangent of 1 hides a cotangent that is applied
+twice, and equal weights hide entries that are mixed up.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gradfuzz.errors import UsageError
+from gradfuzz.oracles.base import Array, Mode, Point, Question
+from gradfuzz.programs.language.precision import Precision, is_float
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.typecheck import Typed, typecheck
+from gradfuzz.strategies import Case as Drawn
+
+CHECKS = ("value", "vjp", "jvp", "twins")
+"""What may be asked: the value alone, reverse steps, forward steps, and twins of these (`twins.py`). Every answer carries the value."""
+
+_STEPS: Mapping[Mode, str] = {"rev": "vjp", "fwd": "jvp"}
+
+_THIRD_ORDER_EVERY = 4
+"""Every so many programs one question of third order is asked: they cost most and find least."""
+
+
+def mode_lists(index: int, orders: Sequence[int], checks: Sequence[str]) -> list[tuple[Mode, ...]]:
+    """The differentiations asked of the program with this index: first order in every mode; higher orders in turn in each combination of modes."""
+    steps = [mode for mode, check in _STEPS.items() if check in checks]
+    result: list[tuple[Mode, ...]] = [] if steps or "value" not in checks else [()]
+    if not steps and "twins" in checks:
+        steps = list(_STEPS)
+    for order in orders:
+        combinations = list(itertools.product(steps, repeat=order))
+        if not combinations:
+            continue
+        if order == 1:
+            result += combinations
+        elif order == 2:
+            result.append(combinations[index % len(combinations)])
+        elif index % _THIRD_ORDER_EVERY == 0:
+            result.append(combinations[index // _THIRD_ORDER_EVERY % len(combinations)])
+    return result
+
+
+def by_references(question: Question, checks: Sequence[str]) -> bool:
+    """Whether the references are asked about every answer: not where twins are all that is to be checked of these modes."""
+    return all(_STEPS[mode] in checks for mode in question.modes)
+
+
+def questions(
+    drawn: Drawn,
+    index: int,
+    seed: int,
+    *,
+    precisions: Sequence[Precision] = ("float64", "float32"),
+    orders: Sequence[int] = (1, 2, 3),
+    checks: Sequence[str] = CHECKS,
+) -> list[Question]:
+    """The questions about one drawn case, the `index`-th of a sweep with this seed.
+
+    First order is asked with respect to the inputs that were drawn and, where there are several, of another choice too (each alone in
+    turn, or all together); the higher orders with respect to the inputs that were drawn. The precision is the drawn one where it is wanted.
+    """
+    rng = np.random.default_rng([seed & (2**63 - 1), index])
+    typed = typecheck(drawn.program)
+    _refuse_complex(typed)
+    precision: Precision = drawn.precision if drawn.precision in precisions else precisions[0]
+    points = tuple(Point(_in_precision(inputs, precision)) for inputs in drawn.points)
+    names = tuple(p.name for p in drawn.program.params if p.type.is_float)
+    if not names:
+        return []
+    weights = _weights(typed, rng)
+    directions = {p.name: _signed(rng, p.type.sizes) for p in drawn.program.params if p.type.is_float}
+    result = []
+    for modes in mode_lists(index, orders, checks):
+        choices = [drawn.wrt or names]
+        if modes == ("rev",) and len(names) > 1:
+            choices.append((names[index % len(names)],) if set(choices[0]) == set(names) else names)
+        for wrt in choices:
+            along = {name: directions[name] for name in wrt}
+            result.append(Question(drawn.program, points, precision, wrt, modes, weights, along))
+    return result
+
+
+def plain_question(
+    program: Program, points: Sequence[Point], precision: Precision, wrt: Sequence[str] | None, modes: Sequence[Mode]
+) -> Question:
+    """What a person asks: the derivative of the plain sum of the outputs, along directions of ones.
+
+    `wrt` None means all float inputs. Raises `UsageError` for a name that is no float input.
+    """
+    typed = typecheck(program)
+    _refuse_complex(typed)
+    floats = [p.name for p in program.params if p.type.is_float]
+    names = tuple(floats if wrt is None else wrt)
+    for name in names:
+        if name not in floats:
+            known = ", ".join(floats) or "none"
+            raise UsageError(
+                f"the derivative with respect to {name!r} was asked, which is no float input; the float inputs are {known}"
+            )
+    weights = tuple(np.ones(t.sizes) if t.is_float else None for t in typed.outputs)
+    shapes = {p.name: p.type.sizes for p in program.params}
+    return Question(
+        program, tuple(points), precision, names, tuple(modes), weights, {name: np.ones(shapes[name]) for name in names}
+    )
+
+
+def weighted_question(program: Program, points: Sequence[Point], precision: Precision, modes: Sequence[Mode]) -> Question:
+    """A question with respect to all float inputs, with signed weights and directions that are the same every time."""
+    typed, rng = typecheck(program), np.random.default_rng(0)
+    _refuse_complex(typed)
+    shapes = {p.name: p.type.sizes for p in program.params if p.type.is_float}
+    along = {name: _signed(rng, shape) for name, shape in shapes.items()}
+    return Question(program, tuple(points), precision, tuple(shapes), tuple(modes), _weights(typed, rng), along)
+
+
+def _refuse_complex(typed: Typed) -> None:
+    """`UsageError` where an output is complex. Complex inputs `Question` itself refuses."""
+    for k, t in enumerate(typed.outputs):
+        if t.is_complex:
+            raise UsageError(f"output {k} is complex, and what is asked about is real; ask about programs.in_pairs(program)")
+
+
+def _weights(typed: Typed, rng: np.random.Generator) -> tuple[Array | None, ...]:
+    return tuple(_signed(rng, t.sizes) if t.is_float else None for t in typed.outputs)
+
+
+def _signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Multiples of 1/8 from 0.5 to 2 in size, of either sign, never 1."""
+    eighths = _EIGHTHS[rng.integers(0, len(_EIGHTHS), size=shape)]
+    result: Array = np.asarray(eighths * _SIGNS[rng.integers(0, len(_SIGNS), size=shape)] / 8)
+    return result
+
+
+_EIGHTHS = np.array([4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16])
+_SIGNS = np.array([-1.0, 1.0])
+
+
+def _in_precision(inputs: Mapping[str, Array], precision: Precision) -> dict[str, Array]:
+    """The inputs, the floats rounded to `precision`."""
+    with np.errstate(over="ignore", under="ignore"):
+        return {name: v.astype(precision) if is_float(v.dtype) else v for name, v in inputs.items()}

@@ -1,0 +1,34 @@
+"""How often an oracle got which verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from gradfuzz.fuzzer.results.finding import Case, Reason, Verdict
+
+
+@dataclass(slots=True)
+class Counts:
+    """Verdicts of one oracle. Adds up over batches."""
+
+    checks: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    reasons: Counter[Reason] = field(default_factory=Counter)
+    worst_agreeing: float = 0.0
+
+    def add(self, other: Counts) -> None:
+        """The sum of both, here."""
+        self.checks += other.checks
+        self.verdicts.update(other.verdicts)
+        self.reasons.update(other.reasons)
+        self.worst_agreeing = max(self.worst_agreeing, other.worst_agreeing)
+
+    def count(self, case: Case) -> None:
+        """One more verdict. What cannot be asked is no check."""
+        self.verdicts[case.verdict] += 1
+        self.checks += case.verdict is not Verdict.UNSUPPORTED
+        if case.reason is not None:
+            self.reasons[case.reason] += 1
+        if case.verdict is Verdict.AGREE and case.error_over_allowed is not None:
+            self.worst_agreeing = max(self.worst_agreeing, case.error_over_allowed)

@@ -1,0 +1,94 @@
+"""What a sweep says while it runs. Reports listen; the fuzzer never prints.
+
+SweepStarted (Progress | FindingFound)* SweepFinished        always in this order, the last one always comes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gradfuzz.fuzzer.results.finding import Cluster, Finding, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSummary:
+    """Counts for one oracle (one way into a target) and one family."""
+
+    name: str
+    version: str
+    family: str
+    checks: int = 0
+    agree: int = 0
+    disagree: int = 0
+    convention: int = 0
+    inconclusive: Mapping[Reason, int] = field(default_factory=dict)
+    unsupported: int = 0
+    crashed: int = 0
+    worst_agreeing: float = 0.0
+    """The largest error in units of what was allowed among the checks that agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepStarted:
+    """The first event: what is going to be asked of whom."""
+
+    seed: int
+    targets: tuple[tuple[str, str], ...]
+    """(oracle name, version)."""
+    families: tuple[str, ...]
+    max_examples: int
+    max_time: float | None
+    rerun: str
+    """The exact command that repeats this sweep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Comes at least every few seconds."""
+
+    seconds: float
+    programs: int
+    checks: int
+    doing: str
+    """A few words: "judging torch:eager on programs 17-32"."""
+    latest_program: str = ""
+    summaries: tuple[TargetSummary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FindingFound:
+    """A finding, shrunk. The same `finding.id` may come again with a higher `seen`."""
+
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class SweepFinished:
+    """The last event: all that was counted and found."""
+
+    seed: int
+    seconds: float
+    programs: int
+    checks: int
+    summaries: tuple[TargetSummary, ...]
+    findings: tuple[Finding, ...]
+    """Ranked: those at ordinary inputs first and absurd ones last, then the most serious, then the most often seen."""
+    complete: bool
+    """False where a time limit or an interrupt ended it early."""
+    interrupted: bool
+    rerun: str
+    coverage: Mapping[str, int] = field(default_factory=dict)
+    """How many programs had each of the triggers that strategies.coverage counts."""
+    clusters: tuple[Cluster, ...] = ()
+    """The findings by root cause."""
+    tested: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """What the programs had in them, so that silence means something: by "op", "trips", "dtype", "size of inputs", "order" and "loop form", how
+    many programs (of sizes, points) had each."""
+    conventions: Mapping[str, int] = field(default_factory=dict)
+    """How many checks met each row of the ledger of conventions."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Versions of gradfuzz, Python and the references' libraries, and the platform; when it started, in UTC."""
+
+
+Event = SweepStarted | Progress | FindingFound | SweepFinished

@@ -1,0 +1,189 @@
+"""Verdicts and findings: what the fuzzer says, as data.
+
+Case      one question to one target at one point, with its verdict
+Finding   disagreements of one kind of one target, shrunk, with three points
+Cause     the planted bug that a finding behaves like
+Cluster   findings of one root cause, as far as can be told
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gradfuzz.fuzzer.results.evidence import Evidence
+from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question, Truth
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
+
+
+class Verdict(enum.Enum):
+    """The outcome of one check."""
+
+    AGREE = "agree"
+    DISAGREE = "disagree"
+    CONVENTION = "convention"
+    INCONCLUSIVE = "inconclusive"
+    UNSUPPORTED = "unsupported"
+    CRASHED = "crashed"
+
+
+class Class(enum.Enum):
+    """The kind of a disagreement, most serious first."""
+
+    SIGN_FLIP = "sign_flip"
+    RATIO_BLOWUP = "ratio_blowup"
+    MISSING = "missing"
+    SPURIOUS = "spurious"
+    WRONG_VALUE = "wrong_value"
+    NON_FINITE = "non_finite"
+    WRONG_PRIMAL = "wrong_primal"
+    WRONG_SHAPE = "wrong_shape"
+    WRONG_DTYPE = "wrong_dtype"
+    ERROR = "error"
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether it is about numbers, so that a truth is needed to see it."""
+        return self not in (Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR)
+
+    @property
+    def severity(self) -> int:
+        """0 is the most serious."""
+        return list(Class).index(self)
+
+
+class Reason(enum.Enum):
+    """Why a check is inconclusive."""
+
+    DOMAIN = "the program is not defined at this point"
+    KINK = "the point lies on a kink or tie, or the trip count changes next to it"
+    REFERENCES = "the references cannot tell: they disagree, or their bound is wide"
+    NOISE = "rounding in the target's precision may exceed the derivative"
+    RANGE = "an intermediate leaves the normal range of the target's dtype"
+    PRIMAL = "rounding in the target's precision changes a decision or the value"
+    TRIP_LIMIT = "a loop runs longer than the trip limit"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One check: a target's answer at one point, judged.
+
+    `ratio` is got / expected for the worst entry, `error_over_allowed` the largest error in units of what was allowed; `worst` names that entry
+    (input, index). `allowed` has one array per differentiated input. `conventions` names the rows of the ledger (`conventions.CONVENTIONS`) that the
+    program meets at the point of a case that is a convention or inconclusive.
+    """
+
+    oracle: str
+    question: Question
+    point: Point
+    truth: Truth | None
+    answer: Answer
+    verdict: Verdict
+    kind: Class | None = None
+    reason: Reason | None = None
+    message: str = ""
+    worst: tuple[str, tuple[int, ...]] | None = None
+    expected: float | None = None
+    got: float | None = None
+    ratio: float | None = None
+    error_over_allowed: float | None = None
+    allowed: Mapping[str, Array] = field(default_factory=dict)
+    references: tuple[str, ...] = ()
+    conventions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FindingPoint:
+    """One row of a finding's table: scalars are of the worst entry, the arrays are whole."""
+
+    inputs: Mapping[str, Array]
+    expected: Mapping[str, Array]
+    got: Mapping[str, Array]
+    bound: Mapping[str, Array]
+    entry: tuple[str, tuple[int, ...]]
+    entry_expected: float
+    entry_got: float
+    ratio: float | None
+    error_over_allowed: float
+    allowed: Mapping[str, Array] = field(default_factory=dict)
+    """The error that was allowed, entry by entry; empty where entries were not compared."""
+
+
+class Likelihood(enum.Enum):
+    """How well a planted bug explains a finding."""
+
+    CERTAIN = "certain"
+    """It alone gives the target's answers: at every point, in every mode and loop form asked, and on the program as it was drawn."""
+    LIKELY = "likely"
+    """It gives them too, but others do as well, or there is too little to tell."""
+    POSSIBLE = "possible"
+    """It gives the wrong answers to the shrunk program, but not everything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The planted bug that a finding behaves like."""
+
+    mutant: str
+    """Its alias: `mutant:ALIAS` is a target."""
+    likelihood: Likelihood
+    summary: str
+    """What is wrong in it, in words."""
+    reported: str
+    """The real report of that kind; "systematic" where it was made from a rule."""
+    also: tuple[str, ...] = ()
+    """Others that cannot be told from it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finding:
+    """A disagreement, shrunk and de-duplicated."""
+
+    id: str
+    """"GF-" and four or more hex digits of the signature; stable across runs."""
+    target: str
+    version: str
+    check: str
+    """"value", "vjp", "jvp", or "second order (rev, fwd)" and the like."""
+    kind: Class
+    family: str
+    precision: Precision
+    modes: tuple[Mode, ...]
+    wrt: tuple[str, ...]
+    program: Program
+    original: Program
+    weights: tuple[Array | None, ...]
+    directions: Mapping[str, Array]
+    smallest: FindingPoint
+    clearest: FindingPoint
+    worst: FindingPoint
+    seen: int
+    references: tuple[str, ...]
+    reproduced: tuple[int, int]
+    """(times the target repeated the wrong answer, times asked)."""
+    note: str = ""
+    """Where it shows: only one loop form, only one mode, only batched; or "suspect the reference"."""
+    cause: Cause | None = None
+    script: str = ""
+    """A standalone script that needs the target's library and mpmath only; exits 1 while the bug is there."""
+    ports: Mapping[str, str] = field(default_factory=dict)
+    """The same question put to other systems, by dialect: "jax", "torch", "autograd", "nx", "swift", "tfjs", "pytest"."""
+    evidence: Evidence | None = None
+    signature: str = ""
+    """What `id` is short for: 64 hex digits that are the same wherever the same library is wrong about programs built alike."""
+    others: tuple[Mapping[str, Array], ...] = ()
+    """The inputs that are answered in the same call as each of the points, where the target answers together ..."""
+    place: int = 0
+    """... and how many of them come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Findings that seem to have one root cause."""
+
+    label: str
+    """As in "torch: carry cotangent dropped, only the last trip counts"."""
+    findings: tuple[str, ...]
+    """Their ids."""

@@ -1,0 +1,150 @@
+"""Findings, events, reviews and settings as versioned JSON documents.
+
+    {"schema": 2, "type": "finding", "text": "def f(x): ...", "id": "GF-7c1e", ...}
+
+A document is an object with its schema, its type and all fields of the value, in the form of `fuzzer.codec`; a finding has the text of its
+program beside, for the reader. It is strict JSON, read field by field and never executed. One of an older schema is brought up to date by
+`MIGRATIONS`; one of a newer schema is refused. When a field comes, goes or changes its meaning, `SCHEMA` grows by one and gets a row there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from gradfuzz.errors import RecordError
+from gradfuzz.fuzzer.results.codec import Json, decode, encode
+from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.review import Baseline, Review
+from gradfuzz.programs.language.printer import to_text
+
+SCHEMA = 2
+"""What is written here. Schema 1 had no evidence, no ports, and none of the other fields that `_from_1` adds."""
+
+TYPES: Mapping[str, type] = {
+    "finding": Finding,
+    "sweep started": SweepStarted,
+    "progress": Progress,
+    "finding found": FindingFound,
+    "sweep finished": SweepFinished,
+    "review": Review,
+    "baseline": Baseline,
+}
+"""The types of documents."""
+
+_NAMES = {of: name for name, of in TYPES.items()}
+
+T = TypeVar("T")
+
+
+def to_document(value: Finding | SweepStarted | Progress | FindingFound | SweepFinished | Review | Baseline) -> dict[str, Json]:
+    """The value as data for `json.dumps(..., allow_nan=False)`."""
+    own = type(value)
+    head: dict[str, Json] = {"schema": SCHEMA, "type": _NAMES[own]}
+    if isinstance(value, Finding):
+        head["text"] = to_text(value.program)
+    return {**head, **encode(own, value)}
+
+
+def from_document(data: Json, of: type[T], source: str) -> T:
+    """The value of the type `of` that `to_document` wrote, now or by an older gradfuzz. `RecordError` names `source` and the place in it."""
+    if not isinstance(data, dict):
+        raise RecordError(f"{source}: this is no object; a record is one, with schema and type; export it again")
+    fields = _migrated(dict(data), source)
+    name = fields.pop("type", None)
+    if name != _NAMES[of]:
+        raise RecordError(f"{source}: this is of the type {name!r}, and what is wanted is a {_NAMES[of]!r}")
+    del fields["schema"]
+    fields.pop("text", None)
+    try:
+        return decode(of, fields)
+    except RecordError as error:
+        raise RecordError(f"{source}: {error}; mend it there, or export it again") from error
+
+
+# Text ------------------------------------------------------------------------------------------------------------------
+
+
+def loads(text: str, source: str) -> Json:
+    """The data of a JSON text. `RecordError` names `source`, line and column where it is not strict JSON."""
+
+    def refuse(constant: str) -> NoReturn:
+        raise RecordError(f'{source}: {constant} is not JSON; such a float is written as a string, "{constant}"')
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise RecordError(f"{source}: not JSON at {place} ({error.msg}); mend it there, or export it again") from error
+    except (RecursionError, ValueError) as error:
+        raise RecordError(f"{source}: not JSON that can be read ({error}); export it again") from error
+
+
+def load(path: Path) -> Json:
+    """The data of a JSON file. `RecordError` where it cannot be read."""
+    return loads(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a file. `RecordError` where there is none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{path}: not UTF-8 at byte {error.start}; a record is JSON in UTF-8") from error
+    except OSError as error:
+        raise RecordError(f"{path}: it cannot be read: {error.strerror or error}") from error
+
+
+# Migration -------------------------------------------------------------------------------------------------------------
+
+
+def _migrated(data: dict[str, Json], source: str) -> dict[str, Json]:
+    """The document in the present schema."""
+    while (schema := data.get("schema")) != SCHEMA:
+        if type(schema) is not int or schema not in MIGRATIONS:
+            newer = type(schema) is int and schema > SCHEMA
+            advice = "it was written by a newer gradfuzz; install that" if newer else f"it is a whole number from 1 to {SCHEMA}"
+            raise RecordError(f"{source}: schema {schema!r} is unknown to this gradfuzz, which knows 1 to {SCHEMA}: {advice}")
+        data = {**MIGRATIONS[schema](data), "schema": schema + 1}
+    return data
+
+
+def _from_1(data: dict[str, Json]) -> dict[str, Json]:
+    """What came with schema 2."""
+    for finding in _findings(data):
+        for name, empty in _NEW_IN_2["finding"].items():
+            finding.setdefault(name, empty)
+        for point in ("smallest", "clearest", "worst"):
+            if isinstance(finding.get(point), dict):
+                finding[point].setdefault("allowed", {})
+    for name, empty in _NEW_IN_2.get(str(data.get("type")), {}).items():
+        data.setdefault(name, empty)
+    return data
+
+
+_NEW_IN_2: Mapping[str, Mapping[str, Any]] = {
+    "finding": {"ports": {}, "evidence": None, "signature": "", "others": [], "place": 0},
+    "sweep finished": {"tested": {}, "conventions": {}, "environment": {}},
+}
+
+
+def _findings(data: dict[str, Json]) -> Iterator[dict[str, Json]]:
+    """The findings in a document of any type."""
+    accepted = [item.get("finding") for item in data.get("accepted", []) if isinstance(item, dict)]
+    inner = {
+        "finding": [data],
+        "finding found": [data.get("finding")],
+        "sweep finished": data.get("findings"),
+        "review": data.get("fixed"),
+        "baseline": accepted,
+    }
+    for finding in inner.get(str(data.get("type"))) or []:
+        if isinstance(finding, dict):
+            yield finding
+
+
+MIGRATIONS: Mapping[int, Callable[[dict[str, Json]], dict[str, Json]]] = {1: _from_1}
+"""From a schema to the next one."""

@@ -1,0 +1,128 @@
+"""What a self-test found out: how many programs each planted bug survives, and what is said against correct oracles."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+VJP_RULES, JVP_RULES = "vjp rules", "jvp rules"
+"""The groups of the systematic mutants."""
+
+SYSTEMATIC_SHARE = 0.98
+"""The share of the systematic mutants that must be killed; of those after real reports it is all."""
+
+
+@dataclass(frozen=True, slots=True)
+class MutantScore:
+    """One planted bug."""
+
+    name: str
+    """As a target: "mutant:nx-1747"."""
+    group: str
+    summary: str
+    programs: Mapping[int, int | None]
+    """By seed: how many programs of one family it takes to kill it, in the family where that is least; None where it survives them all."""
+    reason: str = ""
+    """Of a survivor: what was missing."""
+
+    @property
+    def killed(self) -> bool:
+        """Whether it was killed with every seed."""
+        return all(n is not None for n in self.programs.values())
+
+    @property
+    def programs_to_kill(self) -> int | None:
+        """The number with the seed that needed most; None for a survivor."""
+        found = [n for n in self.programs.values() if n is not None]
+        return max(found) if len(found) == len(self.programs) else None
+
+
+@dataclass(frozen=True, slots=True)
+class OracleScore:
+    """One library that should be right."""
+
+    oracle: str
+    version: str
+    checks: int
+    inconclusive: int
+    findings: int
+    """Confirmed ones: real bugs of the library."""
+    false_alarms: int
+    """Findings that a second reference or the finding's own script does not bear out."""
+    alarms: tuple[str, ...] = ()
+    """The false alarms in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Planted bugs that are counted together."""
+
+    name: str
+    killed: int
+    total: int
+    median: float | None
+    """Programs to kill, over mutants and seeds."""
+    worst: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The last event of a self-test."""
+
+    profile: str
+    seeds: tuple[int, ...]
+    max_examples: int
+    seconds: float
+    mutants: tuple[MutantScore, ...]
+    correct: tuple[OracleScore, ...]
+    complete: bool
+    """False where a time limit or an interrupt ended it early."""
+    interrupted: bool
+    rerun: str
+    equivalent: Mapping[str, str] = field(default_factory=dict)
+    """Systematic mutants that were not asked, because they are right: the proof of each."""
+
+    @property
+    def killed(self) -> int:
+        return sum(m.killed for m in self.mutants)
+
+    @property
+    def survivors(self) -> tuple[MutantScore, ...]:
+        return tuple(m for m in self.mutants if not m.killed)
+
+    @property
+    def false_alarms(self) -> int:
+        return sum(o.false_alarms for o in self.correct)
+
+    @property
+    def passed(self) -> bool:
+        """Every named bug killed, nearly every systematic one, and nothing said against what is right."""
+        rest = [m.killed for m in self.mutants if m.group in (VJP_RULES, JVP_RULES)]
+        named = [m.killed for m in self.mutants if m.group not in (VJP_RULES, JVP_RULES)]
+        return all(named) and sum(rest) >= SYSTEMATIC_SHARE * len(rest) and not self.false_alarms
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The mutants by group, and all together where there is more than one."""
+        names = list(dict.fromkeys(m.group for m in self.mutants))
+        found = [_group(name, [m for m in self.mutants if m.group == name]) for name in names]
+        return (*found, _group("all", self.mutants)) if len(found) > 1 else tuple(found)
+
+
+def _group(name: str, mutants: Sequence[MutantScore]) -> Group:
+    needed = [n for m in mutants for n in m.programs.values() if n is not None]
+    median = statistics.median(needed) if needed else None
+    return Group(name, sum(m.killed for m in mutants), len(mutants), median, max(needed, default=None))
+
+
+@dataclass(frozen=True, slots=True)
+class SelftestProgress:
+    """Comes after every round."""
+
+    seconds: float
+    programs: int
+    """Of each family and seed."""
+    killed: int
+    total: int
+    doing: str

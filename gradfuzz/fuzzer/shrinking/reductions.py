@@ -1,0 +1,381 @@
+"""Smaller specimens: everything that shrinking tries, simplest result first.
+
+A reduction gives candidates; most of them mean something else than the program they come from, many do not even
+type-check. That is for the driver to find out: only what is still interesting is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.fuzzer.questions.candidate import Draft, Specimen
+from gradfuzz.fuzzer.questions.rewrite import block_edits, expression_edits, rename, substitute
+from gradfuzz.fuzzer.shrinking.point_reductions import fewer_points, plainer_companions, shared_inputs
+from gradfuzz.fuzzer.shrinking.shape_reductions import fewer_axes, plainer_parameters, shorter_axes
+from gradfuzz.oracles.base import Array
+from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.syntax import (
+    Assign,
+    Block,
+    Break,
+    Call,
+    Const,
+    Continue,
+    Expr,
+    For,
+    If,
+    Name,
+    Param,
+    Program,
+    Repeat,
+    Return,
+    Stmt,
+    While,
+    walk,
+)
+from gradfuzz.programs.language.types import FLOAT
+
+Reduction = Callable[[Specimen], Iterator[Draft]]
+
+PLAIN_FLOATS = (0.5, 2.0, 1.5, 0.25, 3.0, 1.0, 0.75, -0.5, -2.0, -1.5, 0.0, -1.0)
+"""Inputs, the plainest first. 1 and -1 stand late: too many wrong derivatives are right there."""
+
+_PLAIN_CONSTANTS = (1.0, 2.0, 0.5, 3.0, -1.0, 0.0)
+_TRIPS = (1, 2, 3)
+
+
+def plainness(value: float, plain: tuple[float, ...] = PLAIN_FLOATS) -> tuple[int, int]:
+    """How plain a number is, least first: its place among the plain ones, otherwise the number of its digits."""
+    if value in plain:
+        return 0, plain.index(value)
+    return 1, len(repr(float(value)))
+
+
+def _edited(specimen: Specimen, blocks: Iterator[Block]) -> Iterator[Program]:
+    for body in blocks:
+        if body and isinstance(body[-1], Return):
+            yield replace(specimen.program, body=body)
+
+
+# Statements ------------------------------------------------------------------------------------------------------------
+
+
+def _without_statements(specimen: Specimen) -> Iterator[Draft]:
+    """One statement less; where it was a loop or a branch, first all of it, then only what is around its body."""
+
+    def delete(block: Block) -> Iterator[Block]:
+        for k, statement in enumerate(block):
+            if isinstance(statement, Return):
+                continue
+            yield (*block[:k], *block[k + 1 :])
+            for body in _bodies(statement):
+                yield (*block[:k], *body, *block[k + 1 :])
+
+    yield from _edited(specimen, block_edits(specimen.program.body, delete))
+
+
+def _bodies(statement: Stmt) -> Iterator[Block]:
+    if isinstance(statement, If):
+        yield statement.body
+        yield statement.orelse
+    elif isinstance(statement, For) and not _escapes(statement.body):
+        yield substitute(statement.body, statement.target, Const(0))
+    elif isinstance(statement, (While, Repeat)) and not _escapes(statement.body):
+        yield statement.body
+
+
+def _escapes(block: Block) -> bool:
+    """Whether a break or continue in `block` belongs to the loop around it."""
+    for statement in block:
+        if isinstance(statement, (Break, Continue)):
+            return True
+        if isinstance(statement, If) and (_escapes(statement.body) or _escapes(statement.orelse)):
+            return True
+    return False
+
+
+def _flattened(specimen: Specimen) -> Iterator[Draft]:
+    """A loop or branch replaced by its body, and a constant that is assigned by a parameter: the loop may only have made a variable vary."""
+    params = [Name(p.name) for p in specimen.program.params if p.type == FLOAT]
+
+    def flatten(block: Block) -> Iterator[Block]:
+        for k, statement in enumerate(block):
+            for body in _bodies(statement):
+                yield (*block[:k], *body, *block[k + 1 :])
+
+    def vary(block: Block) -> Iterator[Block]:
+        for k, statement in enumerate(block):
+            if isinstance(statement, Assign) and isinstance(statement.value, Const) and isinstance(statement.value.value, float):
+                for param in params:
+                    yield (*block[:k], replace(statement, value=param), *block[k + 1 :])
+
+    for flat in block_edits(specimen.program.body, flatten):
+        yield from _edited(specimen, block_edits(flat, vary))
+
+
+def _inlined(specimen: Specimen) -> Iterator[Draft]:
+    """A temporary replaced by what it stands for, wherever the rest of its block reads it."""
+
+    def inline(block: Block) -> Iterator[Block]:
+        for k, statement in enumerate(block):
+            if isinstance(statement, Assign):
+                yield (*block[:k], *substitute(block[k + 1 :], statement.target, statement.value))
+
+    yield from _edited(specimen, block_edits(specimen.program.body, inline))
+
+
+def _loop_forms(specimen: Specimen) -> Iterator[Draft]:
+    """Loops as `for` with few trips, then as `while`. A counter of the program's own becomes the loop's."""
+    names = {n.target for n in walk(specimen.program) if isinstance(n, (Assign, For))} | {p.name for p in specimen.program.params}
+    fresh = next(f"k{n}" for n in range(len(names) + 1) if f"k{n}" not in names)
+
+    def simpler(block: Block) -> Iterator[Block]:
+        for k, loop in enumerate(block):
+            if not isinstance(loop, (While, Repeat)):
+                continue
+            before, after = block[:k], block[k + 1 :]
+            for trips in _TRIPS:
+                for counter in _counters(loop.body):
+                    own = _without_assignments(before, counter), _without_assignments(loop.body, counter)
+                    yield (*own[0], For(counter, Const(trips), own[1]), *after)
+                yield (*before, For(fresh, Const(trips), loop.body), *after)
+            if isinstance(loop, Repeat):
+                yield (*before, While(loop.condition, loop.body), *after)
+
+    yield from _edited(specimen, block_edits(specimen.program.body, simpler))
+
+
+def _counters(body: Block) -> list[str]:
+    """Names that `body` steps: `i = i + 1`."""
+    return [
+        s.target
+        for s in body
+        if isinstance(s, Assign)
+        and isinstance(s.value, Call)
+        and s.value.op == "add"
+        and s.value.args == (Name(s.target), Const(1))
+    ]
+
+
+def _without_assignments(block: Block, name: str) -> Block:
+    return tuple(s for s in block if not (isinstance(s, Assign) and s.target == name))
+
+
+def _fewer_trips(specimen: Specimen) -> Iterator[Draft]:
+    def fewer(block: Block) -> Iterator[Block]:
+        for k, loop in enumerate(block):
+            if not isinstance(loop, For):
+                continue
+            now = loop.count.value if isinstance(loop.count, Const) else None
+            options = [*_TRIPS, now // 2, now - 1] if isinstance(now, int) else [*_TRIPS]
+            for trips in options:
+                if not isinstance(now, int) or 0 < trips < now:
+                    yield (*block[:k], replace(loop, count=Const(trips)), *block[k + 1 :])
+
+    yield from _edited(specimen, block_edits(specimen.program.body, fewer))
+
+
+# Expressions -----------------------------------------------------------------------------------------------------------
+
+
+def _smaller_expressions(specimen: Specimen) -> Iterator[Draft]:
+    """A call replaced by one of its operands, a name inside it, or a constant."""
+
+    def smaller(e: Expr) -> Iterator[Expr]:
+        if not isinstance(e, Call):
+            return
+        yield from e.args
+        yield from dict.fromkeys(n for a in e.args for n in walk(a) if isinstance(n, Name) and n not in e.args)
+        yield from (Const(1.0), Const(2.0), Const(0.5))
+        if OPS[e.op].kind in ("comparison", "logic"):
+            yield from (Const(True), Const(False))
+        elif _whole(e):
+            yield from (Const(1), Const(2))
+
+    yield from _edited(specimen, expression_edits(specimen.program.body, smaller))
+
+
+def _whole(e: Expr) -> bool:
+    """Whether an expression may be an int: counters and conditions, nothing with a float constant in it."""
+    return not any(isinstance(n, Const) and isinstance(n.value, float) for n in walk(e))
+
+
+def _fewer_names(specimen: Specimen) -> Iterator[Draft]:
+    """A name replaced by a constant, or by a parameter that comes before it."""
+    params = [Name(p.name) for p in specimen.program.params if p.type.is_float]
+
+    def fewer(e: Expr) -> Iterator[Expr]:
+        if isinstance(e, Name):
+            yield from (Const(1.0), Const(2.0), Const(0.5), Const(1))
+            yield from (p for p in params if p != e)
+
+    yield from _edited(specimen, expression_edits(specimen.program.body, fewer))
+
+
+_PLAIN_OPS: Mapping[int, tuple[str, ...]] = {1: ("sin",), 2: ("multiply", "add", "subtract")}
+"""By the number of arguments, the plainest first."""
+
+
+def _plainer_ops(specimen: Specimen) -> Iterator[Draft]:
+    def plainer(e: Expr) -> Iterator[Expr]:
+        if isinstance(e, Call) and OPS[e.op].kind in ("arithmetic", "function", "selection"):
+            options = _PLAIN_OPS.get(len(e.args), ())
+            for op in options[: options.index(e.op)] if e.op in options else options:
+                yield Call(op, e.args)
+
+    yield from _edited(specimen, expression_edits(specimen.program.body, plainer))
+
+
+def _plainer_constants(specimen: Specimen) -> Iterator[Draft]:
+    def plainer(e: Expr) -> Iterator[Expr]:
+        if not isinstance(e, Const) or isinstance(e.value, bool):
+            return
+        if isinstance(e.value, int):
+            yield from (Const(n) for n in (0, 1, 2, e.value // 2, e.value - 1) if abs(n) < abs(e.value))
+        else:
+            yield from (
+                Const(v) for v in _PLAIN_CONSTANTS if plainness(v, _PLAIN_CONSTANTS) < plainness(e.number, _PLAIN_CONSTANTS)
+            )
+
+    yield from _edited(specimen, expression_edits(specimen.program.body, plainer))
+
+
+# Signature -------------------------------------------------------------------------------------------------------------
+
+
+def _fewer_outputs(specimen: Specimen) -> Iterator[Draft]:
+    values = specimen.program.result.values
+    if len(values) == 1:
+        return
+    for k in range(len(values)):
+        for kept in ((k,), tuple(j for j in range(len(values)) if j != k)):
+            body = (*specimen.program.body[:-1], Return(tuple(values[j] for j in kept)))
+            weights = tuple(specimen.weights[j] for j in kept)
+            yield replace(specimen, program=replace(specimen.program, body=body), weights=weights)
+
+
+def _fewer_params(specimen: Specimen) -> Iterator[Draft]:
+    """A parameter dropped, or made a constant; fewer parameters differentiated."""
+    program = specimen.program
+    for k, param in enumerate(program.params):
+        if specimen.wrt == (param.name,):
+            continue
+        rest = program.params[:k] + program.params[k + 1 :]
+        yield replace(program, params=rest)
+        for other in rest:
+            if other.type == param.type:
+                yield Program(program.name, rest, substitute(program.body, param.name, Name(other.name)))
+        for value in _as_constants(param, specimen.inputs[param.name]):
+            yield Program(program.name, rest, substitute(program.body, param.name, value))
+    if len(specimen.wrt) > 1:
+        for name in specimen.wrt:
+            yield replace(specimen, wrt=(name,), directions={k: v for k, v in specimen.directions.items() if k == name})
+        for name in specimen.wrt:
+            kept = tuple(n for n in specimen.wrt if n != name)
+            yield replace(specimen, wrt=kept, directions={k: v for k, v in specimen.directions.items() if k in kept})
+
+
+def _as_constants(param: Param, value: Array) -> Iterator[Expr]:
+    if param.type.shape:
+        return
+    if param.type.dtype == "float":
+        yield from (Const(1.0), Const(2.0), Const(0.5))
+    yield Const(value.item())
+
+
+# Numbers ---------------------------------------------------------------------------------------------------------------
+
+
+def _plainer_inputs(specimen: Specimen) -> Iterator[Draft]:
+    for param in specimen.program.params:
+        value = specimen.inputs[param.name]
+        options: tuple[Any, ...]
+        if param.type.dtype == "float":
+            options = PLAIN_FLOATS
+        elif param.type.dtype == "int":
+            options = (1, 2, 3, 0)
+        else:
+            options = (True, False)
+        whole = [np.full_like(value, v) for v in options]
+        if value.size > 1:
+            whole.append(
+                np.resize(np.array(PLAIN_FLOATS if param.type.dtype == "float" else options), value.shape).astype(value.dtype)
+            )
+        for candidate in whole:
+            yield specimen.with_input(param.name, candidate)
+        for k, entry in enumerate(value.ravel().tolist()):
+            more = [round(entry, digits) for digits in (0, 1, 2, 3)] if isinstance(entry, float) and np.isfinite(entry) else []
+            for v in [*(options if value.size > 1 else ()), *more]:
+                changed = value.copy()
+                changed.reshape(-1)[k] = v
+                yield specimen.with_input(param.name, changed)
+
+
+def _plainer_weights(specimen: Specimen) -> Iterator[Draft]:
+    """All weights and directions 1; then only those of one output or input."""
+    yield specimen.mapped(np.ones_like)
+    for k, weight in enumerate(specimen.weights):
+        if weight is not None:
+            yield replace(specimen, weights=(*specimen.weights[:k], np.ones_like(weight), *specimen.weights[k + 1 :]))
+    for name, direction in specimen.directions.items():
+        yield replace(specimen, directions={**specimen.directions, name: np.ones_like(direction)})
+
+
+REDUCTIONS: tuple[Reduction, ...] = (
+    fewer_points,
+    _fewer_outputs,
+    _without_statements,
+    _fewer_params,
+    shared_inputs,
+    fewer_axes,
+    shorter_axes,
+    _loop_forms,
+    _fewer_trips,
+    _smaller_expressions,
+    _inlined,
+    _flattened,
+    _fewer_names,
+    _plainer_ops,
+    plainer_parameters,
+    _plainer_constants,
+    _plainer_inputs,
+    plainer_companions,
+    _plainer_weights,
+)
+"""In the order in which they are tried: what removes most comes first."""
+
+
+# Names -----------------------------------------------------------------------------------------------------------------
+
+
+def canonical_names(specimen: Specimen) -> Specimen:
+    """The same program as f(x, y, ...), its carries acc, b, ..., counters i, j, ..., all other names t, u, ..."""
+    program = specimen.program
+    names: dict[str, str] = {}
+    pools = {
+        "param": iter(["x", "y", "z", "w", *(f"x{n}" for n in range(5, 100))]),
+        "counter": iter(["i", "j", "k", *(f"i{n}" for n in range(4, 100))]),
+        "carry": iter(["acc", "b", "c", "d", *(f"c{n}" for n in range(5, 100))]),
+        "other": iter(["t", "u", "v", *(f"t{n}" for n in range(4, 100))]),
+    }
+    for param in program.params:
+        names[param.name] = next(pools["param"])
+    counters = {s.target for s in walk(program) if isinstance(s, For)}
+    counters |= {n for s in walk(program) if isinstance(s, (While, Repeat)) for n in _counters(s.body)}
+    looped = {
+        s.target
+        for loop in walk(program)
+        if isinstance(loop, (While, Repeat, For))
+        for s in walk(loop.body)
+        if isinstance(s, Assign)
+    }
+    outside = {s.target for s in program.body if isinstance(s, Assign)}
+    for node in walk(program):
+        if isinstance(node, (Assign, For)) and node.target not in names:
+            role = "counter" if node.target in counters else "carry" if node.target in looped & outside else "other"
+            names[node.target] = next(pools[role])
+    return specimen.renamed(rename(program, names, "f"), names)

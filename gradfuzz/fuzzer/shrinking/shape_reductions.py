@@ -1,0 +1,235 @@
+"""Smaller specimens by their shapes: fewer axes, shorter ones, plainer axes and windows in the ops.
+
+Nothing here follows shapes through a program: a length or an axis is changed wherever it seems to occur, and what does not type-check then is
+dropped by the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.fuzzer.questions.axes import entries, removed, without_axis
+from gradfuzz.fuzzer.questions.candidate import Draft, Specimen
+from gradfuzz.fuzzer.questions.rewrite import expression_edits, map_expressions
+from gradfuzz.fuzzer.shrinking.variations import ordinary
+from gradfuzz.oracles.base import Array
+from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.syntax import (
+    ArrayConst,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    Name,
+    Param,
+    Program,
+    Repeat,
+    Stmt,
+    While,
+    walk,
+)
+from gradfuzz.programs.language.types import Type
+
+Shape = tuple[int, ...]
+
+_SCALAR_FORM: Mapping[str, int] = {
+    "amax": 0,
+    "amin": 0,
+    "broadcast_to": 0,
+    "concat": 0,
+    "cumulative_max": 0,
+    "cumulative_prod": 0,
+    "cumulative_sum": 0,
+    "flip": 0,
+    "index": 0,
+    "index_update": 1,
+    "logsumexp": 0,
+    "mean": 0,
+    "permute_dims": 0,
+    "prod": 0,
+    "reshape": 0,
+    "sort": 0,
+    "stack": 0,
+    "sum": 0,
+    "take": 0,
+    "take_along_axis": 0,
+    "window_sum": 0,
+}
+"""Which argument an op on arrays comes down to when everything is a scalar."""
+
+_SCALAR_PRODUCTS = ("matmul", "conv", "outer", "kron")
+
+
+# Fewer axes ------------------------------------------------------------------------------------------------------------
+
+
+def fewer_axes(specimen: Specimen) -> Iterator[Draft]:
+    """One axis less: in all arrays that have it, counted from the back; in those of the highest rank; in one parameter alone.
+
+    Of the weights along it the first ones stay, or the last: the class of what is wrong may depend on their signs.
+    """
+    program = specimen.program
+    for rank in sorted({p.type.rank for p in program.params if p.type.rank > 1}, reverse=True):
+        for axis in range(rank):
+            for aligned in (True, False):
+                yield from _at_either_end(specimen, without_axis(program, rank, axis, aligned), axis - rank)
+    for k, p in enumerate(program.params):
+        for axis in range(p.type.rank if p.type.rank > 1 else 0):
+            param = Param(p.name, Type(p.type.dtype, removed(p.type.sizes, axis)))
+            changed = replace(program, params=(*program.params[:k], param, *program.params[k + 1 :]))
+            yield from _at_either_end(specimen, changed, axis - p.type.rank)
+
+
+def _at_either_end(specimen: Specimen, changed: Program, back: int) -> Iterator[Specimen]:
+    inputs = _first(specimen, changed, back)
+    for end in (0, -1):
+        kept = specimen.mapped(lambda w, end=end: w.take(end, back) if w.ndim >= -back and w.size else w)  # type: ignore[misc]
+        yield replace(kept, program=changed, inputs=inputs)
+
+
+def _first(specimen: Specimen, changed: Program, back: int) -> dict[str, Array]:
+    """The inputs, of those that lose the axis `back` the first entry along it."""
+    inputs = dict(specimen.inputs)
+    for p in changed.params:
+        value = inputs[p.name]
+        if np.ndim(value) == p.type.rank + 1 and np.shape(value)[back]:
+            inputs[p.name] = np.take(value, 0, back)
+    return inputs
+
+
+# Shorter axes ----------------------------------------------------------------------------------------------------------
+
+
+def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
+    """Everything as scalars; then one axis length, wherever it occurs, or in matrices only, made smaller; then one axis of one parameter."""
+    program = specimen.program
+    arrays = any(p.type.shape for p in program.params) or any(isinstance(n, ArrayConst) for n in walk(program))
+    if not arrays:
+        return
+    scalar_params = tuple(Param(p.name, Type(p.type.dtype)) for p in program.params)
+    yield Program(program.name, scalar_params, map_expressions(program.body, _scalar))
+    for k, p in enumerate(program.params):
+        if p.type.shape:
+            yield replace(program, params=(*program.params[:k], scalar_params[k], *program.params[k + 1 :]))
+    sizes = {n for p in program.params for n in p.type.shape if n} | {
+        n for e in walk(program) if isinstance(e, ArrayConst) for n in e.shape if n
+    }
+    for size in sorted(sizes, reverse=True):
+        for smaller in (1, 2, size - 1):
+            if 0 < smaller < size:
+                for last in (None, 2):
+                    changed = _resized(program, size, smaller, last)
+                    yield replace(specimen, program=changed, inputs=_in_range(specimen, smaller))
+                    yield ordinary(replace(specimen, program=changed))
+    for k, p in enumerate(program.params):
+        for axis, n in enumerate(p.type.sizes):
+            for smaller in dict.fromkeys((1, 2, n - 1)):
+                if 0 < smaller < n:
+                    shape = tuple(smaller if a == axis else m for a, m in enumerate(p.type.sizes))
+                    param = Param(p.name, Type(p.type.dtype, shape))
+                    changed = replace(program, params=(*program.params[:k], param, *program.params[k + 1 :]))
+                    yield changed
+                    yield ordinary(replace(specimen, program=changed))
+
+
+def _in_range(specimen: Specimen, size: int) -> dict[str, Array]:
+    """The inputs, those that are indices made to fit an axis of `size`."""
+    places = {
+        a.id for c in walk(specimen.program) if isinstance(c, Call) for k in OPS[c.op].indices if isinstance(a := c.args[k], Name)
+    }
+    return {name: np.minimum(v, size - 1) if name in places else v for name, v in specimen.inputs.items()}
+
+
+def _scalar(e: Expr) -> Expr:
+    if isinstance(e, ArrayConst):
+        return e.values[0] if e.values else Const(1.0)
+    if isinstance(e, Call) and e.op in _SCALAR_FORM:
+        return e.args[_SCALAR_FORM[e.op]]
+    if isinstance(e, Call) and e.op in _SCALAR_PRODUCTS:
+        return Call("multiply", e.args)
+    if isinstance(e, Call) and e.op == "scatter_add":
+        return Call("add", (e.args[0], e.args[2]))
+    return e
+
+
+def _resized(program: Program, size: int, smaller: int, last: int | None = None) -> Program:
+    """`program` with every axis of length `size`, and every `for` of so many trips, made `smaller`; places along it stay in range.
+
+    With `last` only so many axes of an array, the last ones: a batch may be as long as its matrices.
+    """
+
+    def shape(old: tuple[Any, ...]) -> tuple[Any, ...]:
+        first = 0 if last is None else len(old) - last
+        return tuple(smaller if n == size and k >= first else n for k, n in enumerate(old))
+
+    def parameter(value: Any) -> Any:
+        if isinstance(value, tuple) and len(value) == 3 and value[0] == "slice":
+            return ("slice", min(value[1], smaller), smaller if value[2] == size else min(value[2], smaller))
+        if isinstance(value, tuple) and all(isinstance(n, int) for n in value):
+            return shape(value)
+        return tuple(map(parameter, value)) if isinstance(value, tuple) else value
+
+    def expr(e: Expr) -> Expr:
+        if isinstance(e, ArrayConst) and size in e.shape:
+            cut = entries(e)[tuple(map(slice, shape(e.shape)))]
+            return ArrayConst(e.dtype, cut.shape, tuple(map(Const, cut.ravel().tolist())))
+        if isinstance(e, Call) and e.op in ("reshape", "broadcast_to", "index", "index_update"):
+            return replace(e, params=tuple((name, parameter(value)) for name, value in e.params))
+        if isinstance(e, Call) and OPS[e.op].indices:
+            return replace(e, args=tuple(place(a) if k in OPS[e.op].indices else a for k, a in enumerate(e.args)))
+        return e
+
+    def place(e: Expr) -> Expr:
+        if not isinstance(e, ArrayConst):
+            return e
+        return replace(e, values=tuple(map(Const, np.minimum(entries(e), smaller - 1).ravel().tolist())))
+
+    def trips(s: Stmt) -> Stmt:
+        match s:
+            case For():
+                count = Const(smaller) if s.count == Const(size) else s.count
+                return replace(s, count=count, body=tuple(map(trips, s.body)))
+            case While() | Repeat():
+                return replace(s, body=tuple(map(trips, s.body)))
+            case If():
+                return replace(s, body=tuple(map(trips, s.body)), orelse=tuple(map(trips, s.orelse)))
+        return s
+
+    params = tuple(Param(p.name, Type(p.type.dtype, shape(p.type.shape))) for p in program.params)
+    return Program(program.name, params, tuple(map(trips, map_expressions(program.body, expr))))
+
+
+# Parameters of ops -----------------------------------------------------------------------------------------------------
+
+
+def plainer_parameters(specimen: Specimen) -> Iterator[Draft]:
+    """A parameter of an op at its default; an axis 0; one entry of a window, a stride or a padding smaller."""
+
+    def plainer(e: Expr) -> Iterator[Expr]:
+        if not isinstance(e, Call):
+            return
+        defaults = dict(OPS[e.op].params)
+        for k, (name, value) in enumerate(e.params):
+            options: list[Any] = [] if defaults[name] in (..., value) else [defaults[name]]
+            if name == "axis" and value not in (0, None):
+                options.append(0)
+            elif name in ("window", "strides", "padding") and isinstance(value, tuple):
+                options += _smaller(value)
+            for option in options:
+                yield replace(e, params=(*e.params[:k], (name, option), *e.params[k + 1 :]))
+
+    for body in expression_edits(specimen.program.body, plainer):
+        yield replace(specimen.program, body=body)
+
+
+def _smaller(value: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    for k, entry in enumerate(value):
+        if isinstance(entry, int) and entry > 1:
+            yield (*value[:k], entry - 1, *value[k + 1 :])
+        elif isinstance(entry, tuple) and any(entry):
+            yield (*value[:k], (0, 0), *value[k + 1 :])

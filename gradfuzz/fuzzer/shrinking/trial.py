@@ -1,0 +1,114 @@
+"""What shrinking asks about a disagreement: is a smaller one still clearly wrong, and in the same class?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.loop_forms import ends
+from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
+from gradfuzz.fuzzer.shrinking.standards import standards
+from gradfuzz.fuzzer.verdict.shared import is_slow, jury
+from gradfuzz.fuzzer.verdict.twin_checks import like_engine
+from gradfuzz.oracles.base import Oracle
+from gradfuzz.programs.language.syntax import For, Program, Repeat, While, walk
+
+_BUDGET, _SLOW_BUDGET = 800, 40
+"""Candidates that shrinking may ask about: a slow oracle compiles each of them."""
+
+_BATCH = 12
+"""How many candidates an oracle is asked about at once that has a cheaper way for many."""
+
+
+_SMALL = 4
+"""A program of one loop and so many operations needs no further shrinking."""
+
+
+def same_kind(case: Case, kind: Class, message: str) -> bool:
+    """Whether a case is the same kind of wrong; a crash is the same with the same exception."""
+    if kind is Class.ERROR:
+        return case.verdict is Verdict.CRASHED and _exception(case.message) == _exception(message)
+    return case.verdict is Verdict.DISAGREE and case.kind is kind
+
+
+def _exception(message: str) -> str:
+    return re.split(r"[:\s]", message, maxsplit=1)[0]
+
+
+def smallest_alike(first: Specimen, met: Case, target: Oracle) -> Iterator[Specimen]:
+    """The shrunk specimen, wrong in the class of `met`; where it is still large, a standard program that is wrong in it, shrunk.
+
+    After it come larger ones from the way there, farther and farther back: for where a truth that was good enough to shrink with is not
+    confirmed. The last is `first` itself.
+    """
+    trial = _Trial(target, met)
+    yield _smallest(first, trial, target)
+    back = 1
+    while back <= len(trial.accepted):
+        yield trial.accepted[-back]
+        back *= 2
+    yield first
+
+
+def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:
+    budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
+    batch = _BATCH if target.bulk else 1
+    specimen = shrink(first, trial.interesting, budget=budget, batch=batch).specimen
+    if _is_small(specimen.program):
+        return specimen
+    candidates = list(standards(specimen))
+    wrong = next((s for s, holds in zip(candidates, trial.interesting(candidates), strict=True) if holds is Interest.YES), None)
+    return specimen if wrong is None else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).specimen
+
+
+def _is_small(program: Program) -> bool:
+    loops = sum(isinstance(node, (For, While, Repeat)) for node in walk(program))
+    return loops <= 1 and operations(program) <= _SMALL
+
+
+_BY_NUMBERS = frozenset({Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE})
+"""Classes of which another one may show at other numbers: the class is that of the worst entry."""
+
+
+class _Trial:
+    """What shrinking asks: does this one still disagree, clearly, in the same way?"""
+
+    def __init__(self, target: Oracle, met: Case) -> None:
+        assert met.kind is not None, "a disagreement has a class"
+        self._target = target
+        self._kind = met.kind
+        self._message = met.message
+        self.accepted: list[Specimen] = []
+        """All that were interesting, in the order in which they were asked about."""
+
+    def interesting(self, specimens: Sequence[Specimen]) -> list[Interest]:
+        """The cheap tests first: the engine's tolerance, then the target, then a comparison with the engine, and only then the truth."""
+        result = [Interest.NO] * len(specimens)
+        ready = []
+        for k, specimen in enumerate(specimens):
+            question = specimen.question()
+            if self._target.supports(question) is None and self._fair(specimen):
+                ready.append((k, specimen, question))
+        answers = self._target.answer_all([question for *_, question in ready])
+        for (k, specimen, _), given in zip(ready, answers, strict=True):
+            question, answer = specimen.alone().question(), given[specimen.place]
+            (tolerance,) = jury().tolerances(question)
+            if self._target.name != "engine" and like_engine(answer, tolerance):
+                continue
+            (case,) = jury().cases(self._target.name, question, [answer])
+            result[k] = self._interest(case)
+        self.accepted += [s for s, holds in zip(specimens, result, strict=True) if holds is Interest.YES]
+        return result
+
+    def _interest(self, case: Case) -> Interest:
+        if same_kind(case, self._kind, self._message):
+            return Interest.YES
+        wrong = case.verdict is Verdict.DISAGREE and case.kind in _BY_NUMBERS and self._kind in _BY_NUMBERS
+        return Interest.NEARLY if wrong else Interest.NO
+
+    def _fair(self, specimen: Specimen) -> bool:
+        points = [specimen.alone(), *(replace(specimen, inputs=other, others=(), place=0) for other in specimen.others)]
+        return all(ends(point) and jury().tolerances(point.question())[0].reason is None for point in points)

@@ -1,0 +1,115 @@
+"""A specimen with other numbers: what shrinking tries where a smaller one is wrong too, but in another class.
+
+The class of a wrong gradient is that of its worst entry, and which one that is depends on the numbers. Where instances are mixed up, of
+two with cotangents 1 and c both get 1 + c: a wrong value for c = 1, a sign flip for c = -16, a blowup for c = 16, missing for c = -1, and
+spurious where the first one is 0. So one instance is weighted like that, or its matrix scaled where the weights do not tell them apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.oracles.base import Array
+from gradfuzz.programs.language.precision import is_float
+
+_SHARES = (-1.0, 16.0, -16.0, 1 / 16, -1 / 16, 0.0)
+"""What the last instance weighs where the others weigh 1."""
+
+_SCALES = (0.25, -1.0, -0.25)
+"""How the last instance of an input is scaled."""
+
+_NUMBERS = ((0.5,), (2.0,), (-0.5,), (0.5, 2.0), (2.0, -0.5), (-2.0, 3.0), (0.01,))
+"""Inputs that are single numbers, in turn."""
+
+
+def variations(specimen: Specimen) -> Iterator[Specimen]:
+    """The specimen with other weights and directions; at other inputs; with both. Program, shapes and companions stay."""
+    floats = [p for p in specimen.program.params if p.type.is_float]
+    yield from _weighted(specimen)
+    if any(p.type.shape for p in floats):
+        regular_one = ordinary(specimen)
+        yield regular_one
+        for scale in _SCALES:
+            yield _scaled(regular_one.mapped(np.ones_like), scale)
+        yield from _weighted(regular_one)
+    if not all(p.type.shape for p in floats):
+        for numbers in _NUMBERS:
+            yield _at(specimen, numbers)
+
+
+def ordinary(specimen: Specimen) -> Specimen:
+    """The specimen at matrices and with weights that hide nothing: what is left of larger ones may have ties, or be equal where only a
+    difference shows. Inputs of the sizes that the program says.
+    """
+    inputs = {
+        p.name: regular(p.type.sizes).astype(specimen.precision) if p.type.is_float and p.type.shape else specimen.inputs[p.name]
+        for p in specimen.program.params
+    }
+    return replace(specimen.mapped(_signed), inputs=inputs)
+
+
+def regular(shape: tuple[int, ...]) -> Array:
+    """Matrices with a heavy diagonal that differs between instances, or a vector with a step between its entries; multiples of 1/8."""
+    places = np.arange(math.prod(shape)).reshape(shape)
+    entries: Array = (places * 5 % 7 - 3) / 8
+    if len(shape) < 2:
+        return entries + places + 1.5
+    instances = np.arange(math.prod(shape[:-2])).reshape((*shape[:-2], 1, 1)) / 2
+    rows = np.arange(shape[-2])[:, np.newaxis]
+    return np.where(rows == np.arange(shape[-1]), instances + rows + 2.0, entries)
+
+
+def _signed(weights: Array) -> Array:
+    """Weights of either sign, which differ."""
+    places = np.arange(weights.size).reshape(weights.shape)
+    result: Array = (places % 5 + 4) * (-1.0) ** places / 8
+    return result
+
+
+def _weighted(specimen: Specimen) -> Iterator[Specimen]:
+    """All weights and directions 1, but those of the last instance, along the first axis, or of the last output or input; of the weights, and
+    in higher order of the directions. A single one scales the whole gradient, so there is nothing to try.
+    """
+    plain = specimen.mapped(np.ones_like)
+    weights = [(k, w) for k, w in enumerate(plain.weights) if w is not None]
+    directions = plain.directions if len(plain.modes) > 1 else {}
+    for share in _SHARES:
+        if sum(w.size for _, w in weights) > 1:
+            last, w = weights[-1]
+            yield replace(plain, weights=(*plain.weights[:last], _ending(w, share), *plain.weights[last + 1 :]))
+        if sum(v.size for v in directions.values()) > 1:
+            name, v = list(directions.items())[-1]
+            yield replace(plain, directions={**directions, name: _ending(v, share)})
+
+
+def _ending(ones: Array, share: float) -> Array:
+    """Ones with another number in the last place along the first axis, or as the only one."""
+    result = ones.copy()
+    if result.ndim and len(result) > 1:
+        result[-1] = share
+    else:
+        result[...] = share
+    return result
+
+
+def _scaled(specimen: Specimen, scale: float) -> Specimen:
+    """The specimen with the last instance of every array of floats scaled."""
+
+    def scaled(x: Array) -> Array:
+        if not is_float(x.dtype) or x.ndim == 0 or len(x) < 2:
+            return x
+        return np.concatenate([x[:-1], x[-1:] * x.dtype.type(scale)])
+
+    return replace(specimen, inputs={name: scaled(x) for name, x in specimen.inputs.items()})
+
+
+def _at(specimen: Specimen, numbers: tuple[float, ...]) -> Specimen:
+    scalars = [p.name for p in specimen.program.params if p.type.is_float and not p.type.shape]
+    values = np.resize(np.array(numbers), len(scalars)).tolist()
+    inputs = {name: np.full_like(specimen.inputs[name], v) for name, v in zip(scalars, values, strict=True)}
+    return replace(specimen, inputs={**specimen.inputs, **inputs})

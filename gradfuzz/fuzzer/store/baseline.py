@@ -1,0 +1,65 @@
+"""The findings that are accepted for now: a file beside the code, made to be committed.
+
+It is strict JSON with one entry for each finding: why it is accepted, until when, and what it takes to ask about it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+from pathlib import Path
+
+from gradfuzz.errors import StoreError, UsageError
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.records import from_document, load, to_document
+from gradfuzz.fuzzer.results.review import Accepted, Baseline, BaselineEntry
+from gradfuzz.fuzzer.store.runs import signature_of
+
+FILE = Path("gradfuzz-baseline.json")
+"""Where it is, in the current directory."""
+
+
+def read(path: Path = FILE) -> Baseline:
+    """What the file says; an empty baseline where there is none. `RecordError` where it is not one."""
+    return from_document(load(path), Baseline, str(path)) if path.exists() else Baseline()
+
+
+def write(baseline: Baseline, path: Path = FILE) -> None:
+    """Replaces the file in one step. `StoreError` where it cannot be written."""
+    text = json.dumps(to_document(baseline), indent=2, allow_nan=False) + "\n"
+    aside = path.with_name(f"{path.name}.new")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        raise StoreError(f"{path}: the baseline cannot be written: {error.strerror or error}") from error
+
+
+def added(baseline: Baseline, finding: Finding, entry: BaselineEntry) -> Baseline:
+    """With the finding accepted; an entry that it has already is replaced."""
+    bare = dataclasses.replace(finding, script="", ports={}, evidence=None)
+    others = [item for item in baseline.accepted if item.entry.signature != entry.signature]
+    return Baseline(tuple(sorted([*others, Accepted(entry, bare)], key=lambda item: (item.entry.target, item.entry.id))))
+
+
+def entry_of(finding: Finding, reason: str, link: str = "", expires: datetime.date | None = None) -> BaselineEntry:
+    """An entry that accepts the finding. `UsageError` where it would accept nothing, or says no reason."""
+    if not reason.strip():
+        raise UsageError("a baseline entry needs a reason: --reason 'reported, see the link'")
+    if expires is not None and expires <= datetime.datetime.now(datetime.UTC).date():
+        raise UsageError(f"--expires {expires} is over: that is the first day on which the finding counts again")
+    return BaselineEntry(finding.id, signature_of(finding), finding.target, reason.strip(), link, expires)
+
+
+def removed(baseline: Baseline, entry: BaselineEntry) -> Baseline:
+    """Without the entry."""
+    return Baseline(tuple(item for item in baseline.accepted if item.entry != entry))
+
+
+def accepts(entry: BaselineEntry, today: datetime.date) -> bool:
+    """Whether it still does: not from the day on which it expires."""
+    return entry.expires is None or today < entry.expires

@@ -1,0 +1,212 @@
+"""The file of the store: an SQLite database that is opened, locked, brought up to date, and whose errors are told in words.
+
+One process writes, and holds a lock on a file beside the database for as long; the system takes it back when the process dies. Others read
+all the while. The log that SQLite writes ahead keeps the database whole wherever the writer is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from gradfuzz.errors import StoreError
+
+_APPLICATION = 0x67726466
+"""Written into the head of the file: what it is."""
+
+_STEPS: Sequence[str] = (
+    """
+    CREATE TABLE runs (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        began TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        complete INTEGER NOT NULL DEFAULT 0,
+        started TEXT NOT NULL,
+        progress TEXT,
+        finished TEXT,
+        review TEXT
+    );
+    CREATE TABLE findings (
+        run INTEGER NOT NULL REFERENCES runs (number),
+        signature TEXT NOT NULL,
+        id TEXT NOT NULL,
+        target TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        document TEXT NOT NULL,
+        PRIMARY KEY (run, signature)
+    );
+    CREATE INDEX findings_by_id ON findings (id);
+    CREATE TABLE fixed (signature TEXT PRIMARY KEY, run INTEGER NOT NULL);
+    """,
+    """
+    CREATE TABLE work (
+        run INTEGER NOT NULL REFERENCES runs (number),
+        key TEXT NOT NULL,
+        result BLOB NOT NULL,
+        PRIMARY KEY (run, key)
+    );
+    """,
+)
+"""From each version of the database to the next; a new one is of version 0 and takes them all."""
+
+_IN_WORDS = {
+    sqlite3.SQLITE_FULL: "there is no space left for it; free some, then go on with --resume",
+    sqlite3.SQLITE_READONLY: "it may not be written; give another one with --store, or none with --no-store",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; is the folder there, and may it be written? Give another one with --store",
+    sqlite3.SQLITE_NOTADB: "this is no database; move it away, or give another one with --store",
+    sqlite3.SQLITE_CORRUPT: "the database is damaged; move it away, or give another one with --store",
+    sqlite3.SQLITE_BUSY: "another gradfuzz writes to it; wait for that, or give another one with --store",
+    sqlite3.SQLITE_IOERR: "the disk cannot be read or written; is there space left?",
+}
+"""What to do about an error, by SQLite's primary code."""
+
+_PRIMARY = 0xFF
+"""Of the codes of SQLite: the rest says where in SQLite it was noticed."""
+
+
+class Database:
+    """A connection. Every method raises `StoreError` in words where the file, the disk or the permissions do not allow it."""
+
+    def __init__(self, path: Path, *, write: bool) -> None:
+        self.path = path
+        self._lock: sqlite3.Connection | None = None
+        self._connection: sqlite3.Connection | None = None
+        try:
+            with self._told():
+                self._open(write=write)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Nothing more is read or written, and another one may write."""
+        for connection in (self._connection, self._lock):
+            if connection is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.close()
+
+    # Opening
+
+    def _open(self, *, write: bool) -> None:
+        if write:
+            self._make_folder()
+            self._lock = _connected(self.path.with_name(f"{self.path.name}.lock"), "rwc", timeout=0.0)
+            self._lock.execute("BEGIN EXCLUSIVE")
+            self._connection = _connected(self.path, "rwc")
+            self._prepare(self._connection)
+        elif not self.path.is_file():
+            raise StoreError(f"{self.path}: there is no store; a sweep makes one, and --store says where it is")
+        else:
+            self._connection = self._reader()
+            if self._is_blank(self._connection) or self._is_old(self._connection):
+                self._connection.close()
+                Database(self.path, write=True).close()
+                self._connection = self._reader()
+        self._check(self._connection)
+
+    def _make_folder(self) -> None:
+        """The folder, with what makes git overlook it where it is the usual one."""
+        folder = self.path.parent
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            if folder.name == ".gradfuzz":
+                (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+
+    def _reader(self) -> sqlite3.Connection:
+        """Reading needs a file for what readers share; in a folder that may not be written nobody writes, and it does without."""
+        try:
+            connection = _connected(self.path, "ro")
+            connection.execute("SELECT count(*) FROM sqlite_schema")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & _PRIMARY not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                raise
+            connection = _connected(self.path, "ro", more="&immutable=1")
+            connection.execute("SELECT count(*) FROM sqlite_schema")
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Makes a new database, or brings an older one up to date, in one transaction."""
+        new = self._is_blank(connection)
+        if new:
+            connection.execute("PRAGMA auto_vacuum = FULL")
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        if new or self._is_old(connection):
+            _, version = self._versions(connection)
+            with self.transaction():
+                for statement in filter(str.strip, ";".join(_STEPS[version:]).split(";")):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {len(_STEPS)}")
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        application, version = self._versions(connection)
+        if application != _APPLICATION:
+            raise StoreError(f"{self.path}: this is a database, but no store of gradfuzz; give another one with --store")
+        if version > len(_STEPS):
+            raise StoreError(
+                f"{self.path}: a newer gradfuzz made this store (version {version}, known is {len(_STEPS)}); install that"
+            )
+
+    def _is_blank(self, connection: sqlite3.Connection) -> bool:
+        """Whether nothing is in it yet: it is new, or its maker was killed before."""
+        return self._versions(connection) == (0, 0) and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+
+    def _is_old(self, connection: sqlite3.Connection) -> bool:
+        application, version = self._versions(connection)
+        return application == _APPLICATION and version < len(_STEPS)
+
+    def _versions(self, connection: sqlite3.Connection) -> tuple[int, int]:
+        application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        return application, version
+
+    # Use
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """What a query finds."""
+        with self._told():
+            assert self._connection is not None, "the database is open"
+            return self._connection.execute(statement, values).fetchall()
+
+    def execute(self, statement: str, *values: object) -> int:
+        """Changes rows, inside a `transaction`; the number of the row that was inserted last."""
+        with self._told():
+            assert self._connection is not None, "the database is open"
+            return self._connection.execute(statement, values).lastrowid or 0
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All changes or none; they are on the disk when it ends."""
+        connection = self._connection
+        assert connection is not None, "the database is open"
+        with self._told():
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+            raise StoreError(f"{self.path}: {_IN_WORDS.get(code, str(error))}") from error
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: {error.strerror or error}; give another one with --store, or none with --no-store"
+            ) from error
+
+
+def _connected(path: Path, mode: str, *, timeout: float = 5.0, more: str = "") -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?mode={mode}{more}", uri=True, timeout=timeout, isolation_level=None
+    )

@@ -1,0 +1,94 @@
+"""What a person means by an id, a run's number or a path: recorded and exported findings."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from gradfuzz.errors import RecordError, UsageError
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.records import from_document, load
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.fuzzer.store.baseline import read as read_baseline
+from gradfuzz.fuzzer.store.runs import Store
+from gradfuzz.fuzzer.store.stream import read as read_stream
+
+_STREAM = (".ndjson", ".jsonl")
+"""How the name of an event stream ends."""
+
+
+def recorded(store: Store, text: str) -> Finding:
+    """The finding of this id, as it was recorded last. `UsageError` where there is none, or several."""
+    finding = store.latest(chosen(text, store.ids(), str(store.path)))
+    assert finding is not None, "it is one of the store's"
+    return finding
+
+
+def chosen(text: str, ids: list[str], place: str) -> str:
+    """The id that `text` is, or that alone begins with it; "GF-" may be left out."""
+    wanted = text.lower().removeprefix("gf-")
+    fits = [id for id in ids if id.lower().removeprefix("gf-").startswith(wanted)]
+    exact = [id for id in fits if len(id) == len(wanted) + 3]
+    if len(fits) == 1 or exact:
+        return (exact or fits)[0]
+    if fits:
+        raise UsageError(f"{text!r} may be {', '.join(fits[:8])}{' and more' if len(fits) > 8 else ''}; write more of the id")
+    near = difflib.get_close_matches(f"GF-{wanted}", ids, n=3, cutoff=0.0)
+    raise UsageError(f"no finding {text!r} is in {place}; " + (f"the nearest are {', '.join(near)}" if near else "none is in it"))
+
+
+def is_path(text: str) -> bool:
+    """Whether it names a file or folder, there or not, rather than an id or a number."""
+    return "/" in text or "\\" in text or text.endswith((".json", *_STREAM, ".sqlite")) or Path(text).exists()
+
+
+def findings_in(path: Path) -> list[Finding]:
+    """The findings of a JSON file (a finding, a sweep's document, a baseline, an event stream), or of all such files in a folder."""
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in (".json", *_STREAM))
+        if not files:
+            raise UsageError(f"no finding is in {path}: it has no file whose name ends in .json")
+        return [finding for file in files for finding in findings_in(file)]
+    if path.suffix in _STREAM:
+        return list(read_stream(path)[0].findings)
+    data = load(path)
+    if isinstance(data, dict) and data.get("type") == "baseline":
+        return [item.finding for item in read_baseline(path).accepted]
+    if isinstance(data, dict) and isinstance(data.get("findings"), list) and "type" not in data:
+        return [_of_sweep(item, f"{path}, findings[{k}]") for k, item in enumerate(data["findings"])]
+    return [from_document(data, Finding, str(path))]
+
+
+def _of_sweep(item: object, source: str) -> Finding:
+    if not isinstance(item, dict) or "record" not in item:
+        raise RecordError(
+            f"{source}: it has no record to replay; sweep again, or export it with `gradfuzz show ID --format json`"
+        )
+    return from_document(item["record"], Finding, source)
+
+
+def sweep_of(text: str, store: Path) -> tuple[SweepFinished, Review | None]:
+    """The end of a sweep: a run's number in `store`, a store (its last run), or an event stream."""
+    if is_path(text) and _is_stream(Path(text)):
+        return read_stream(Path(text))
+    number = None if is_path(text) else _number(text)
+    with Store(Path(text) if is_path(text) else store) as opened:
+        runs = opened.runs()
+        if not runs:
+            raise UsageError(f"{opened.path} has no run yet; a sweep makes one")
+        return opened.finished(runs[-1].number if number is None else number)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is text, and no database; by its name where it is not there."""
+    if not path.is_file():
+        return path.suffix in _STREAM
+    with path.open("rb") as file:
+        return file.read(1) == b"{"
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise UsageError(f"{text!r} is no number of a run, and no file; a run is named by its number, as in `gradfuzz report 3`")
+    return int(text)

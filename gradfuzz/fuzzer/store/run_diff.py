@@ -1,0 +1,28 @@
+"""Two sets of findings side by side: what is new, what is gone, what is still there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.store.runs import signature_of
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Findings are the same where their signatures are. Those still there are as the later set has them."""
+
+    new: tuple[Finding, ...]
+    gone: tuple[Finding, ...]
+    still: tuple[Finding, ...]
+
+
+def difference(before: Sequence[Finding], after: Sequence[Finding]) -> Difference:
+    """From one set to a later one."""
+    old, now = ({signature_of(finding) for finding in findings} for findings in (before, after))
+    return Difference(
+        new=tuple(finding for finding in after if signature_of(finding) not in old),
+        gone=tuple(finding for finding in before if signature_of(finding) not in now),
+        still=tuple(finding for finding in after if signature_of(finding) in old),
+    )

@@ -1,0 +1,236 @@
+"""The memory of a campaign: runs, their findings, and the finished work of those that did not end.
+
+A run is one sweep. Its findings are there as soon as they are found; the work it has done is kept until it is complete, so that it can be resumed.
+A finding that is fixed stays in its run, and is recorded no more: `recorded` leaves it out until a run finds it again.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from gradfuzz.errors import RecordError
+from gradfuzz.fuzzer.results.codec import Json
+from gradfuzz.fuzzer.results.events import Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.records import from_document, loads, to_document
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.fuzzer.store.database import Database
+
+DEFAULT = Path(".gradfuzz") / "store.sqlite"
+"""Where the store is, below the current directory."""
+
+_RESUMABLE = 8
+"""So many unfinished runs keep their work; of older ones it is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One sweep."""
+
+    number: int
+    began: str
+    """In UTC, as in "2026-03-01T12:00:00+00:00"."""
+    settings: Mapping[str, Json]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A finding as the latest run that had it recorded it. The first run that had it began at `first`."""
+
+    run: int
+    finding: Finding
+    first: str
+
+
+class Store:
+    """Opened to read, or to read and write. Every method raises `StoreError` where the file does not allow it."""
+
+    def __init__(self, path: Path = DEFAULT, *, write: bool = False) -> None:
+        if path.is_dir():
+            path = path / DEFAULT.name
+        self.path = path
+        self._database = Database(path, write=write)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Others may write."""
+        self._database.close()
+
+    # Runs
+
+    def runs(self) -> list[Run]:
+        """All of them, oldest first."""
+        rows = self._database.rows("SELECT number, began, settings, complete FROM runs ORDER BY number")
+        return [Run(number, began, loads(settings, str(self.path)), bool(complete)) for number, began, settings, complete in rows]
+
+    def run(self, number: int) -> Run:
+        """`RecordError` where there is none of this number."""
+        found = next((run for run in self.runs() if run.number == number), None)
+        if found is None:
+            numbers = [run.number for run in self.runs()]
+            there = f"its runs are {numbers[0]} to {numbers[-1]}" if numbers else "it has no run"
+            raise RecordError(f"{self.path}: there is no run {number}; {there}")
+        return found
+
+    def begin(self, started: SweepStarted, settings: Mapping[str, Json]) -> int:
+        """A new run; its number."""
+        database = self._database
+        began = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        with database.transaction():
+            number = database.execute(
+                "INSERT INTO runs (began, settings, started) VALUES (?, ?, ?)",
+                began,
+                _text(settings),
+                _text(to_document(started)),
+            )
+            database.execute(
+                "DELETE FROM work WHERE run NOT IN (SELECT number FROM runs WHERE NOT complete ORDER BY number DESC LIMIT ?)",
+                _RESUMABLE,
+            )
+        return number
+
+    def progress(self, run: int, progress: Progress) -> None:
+        """How far a run is: what is known of it if it does not end."""
+        with self._database.transaction():
+            self._database.execute("UPDATE runs SET progress = ? WHERE number = ?", _text(to_document(progress)), run)
+
+    def finish(self, run: int, finished: SweepFinished) -> None:
+        """The end of a run. It can still be resumed, and then ends so again: until `review` says that everybody has been told."""
+        bare = replace(finished, findings=())
+        database = self._database
+        with database.transaction():
+            database.execute("DELETE FROM findings WHERE run = ?", run)
+            self._insert(run, finished.findings)
+            database.execute("UPDATE runs SET finished = ? WHERE number = ?", _text(to_document(bare)), run)
+
+    def review(self, run: int, review: Review, *, complete: bool) -> None:
+        """What became of earlier findings; those that are fixed are recorded no more. Of a complete run the work that led to it is forgotten."""
+        database = self._database
+        with database.transaction():
+            database.execute(
+                "UPDATE runs SET review = ?, complete = ? WHERE number = ?", _text(to_document(review)), complete, run
+            )
+            for finding in review.fixed:
+                database.execute("INSERT OR REPLACE INTO fixed VALUES (?, ?)", signature_of(finding), run)
+            if complete:
+                database.execute("DELETE FROM work WHERE run = ?", run)
+
+    def finished(self, run: int) -> tuple[SweepFinished, Review | None]:
+        """The end of a run and its review; of one that was killed what was known of it."""
+        ((started, progress, finished, review),) = self._database.rows(
+            "SELECT started, progress, finished, review FROM runs WHERE number = ?", self.run(run).number
+        )
+        source = f"{self.path}, run {run}"
+        findings = self.findings(run)
+        if finished is None:
+            first = from_document(loads(started, source), SweepStarted, source)
+            last = None if progress is None else from_document(loads(progress, source), Progress, source)
+            return cut_short(first, last, findings), None
+        end = replace(from_document(loads(finished, source), SweepFinished, source), findings=findings)
+        return end, None if review is None else from_document(loads(review, source), Review, source)
+
+    # Findings
+
+    def found(self, run: int, finding: Finding) -> None:
+        """A finding of a run, as it is so far."""
+        with self._database.transaction():
+            self._insert(run, [finding])
+
+    def findings(self, run: int) -> tuple[Finding, ...]:
+        """The findings of a run, in its order."""
+        rows = self._database.rows("SELECT id, document FROM findings WHERE run = ? ORDER BY place", self.run(run).number)
+        return tuple(self._finding(id, document) for id, document in rows)
+
+    def recorded(self) -> list[Recorded]:
+        """Every finding once, newest run first, but for those that are fixed."""
+        rows = self._database.rows(
+            """
+            SELECT latest.run, latest.id, latest.document, runs.began
+            FROM (SELECT *, max(run) FROM findings GROUP BY signature) AS latest
+            JOIN runs ON number = (SELECT min(run) FROM findings WHERE signature = latest.signature)
+            WHERE NOT EXISTS (SELECT 1 FROM fixed WHERE fixed.signature = latest.signature AND fixed.run >= latest.run)
+            ORDER BY latest.run DESC, latest.place
+            """
+        )
+        return [Recorded(run, self._finding(id, document), began) for run, id, document, began in rows]
+
+    def ids(self) -> list[str]:
+        """The ids of all findings, fixed ones too."""
+        return [id for (id,) in self._database.rows("SELECT DISTINCT id FROM findings ORDER BY id")]
+
+    def latest(self, id: str) -> Finding | None:
+        """The finding with this id as the latest run recorded it."""
+        rows = self._database.rows("SELECT id, document FROM findings WHERE id = ? ORDER BY run DESC LIMIT 1", id)
+        return self._finding(*rows[0]) if rows else None
+
+    def first_seen(self, before: int) -> dict[str, str]:
+        """By signature, when the first run that had it began, of the runs before this one."""
+        rows = self._database.rows(
+            "SELECT signature, min(began) FROM findings JOIN runs ON run = number WHERE run < ? GROUP BY signature", before
+        )
+        return dict(rows)
+
+    def _insert(self, run: int, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            self._database.execute(
+                """
+                INSERT INTO findings VALUES (?, ?, ?, ?, (SELECT count(*) FROM findings WHERE run = ?), ?)
+                ON CONFLICT DO UPDATE SET id = excluded.id, target = excluded.target, document = excluded.document
+                """,
+                *(run, signature_of(finding), finding.id, finding.target, run, _text(to_document(finding))),
+            )
+
+    def _finding(self, id: str, document: str) -> Finding:
+        source = f"{self.path}, {id}"
+        return from_document(loads(document, source), Finding, source)
+
+    # Work
+
+    def work(self, run: int, key: str) -> bytes | None:
+        """The result of a piece of work that a run has done."""
+        rows = self._database.rows("SELECT result FROM work WHERE run = ? AND key = ?", run, key)
+        return rows[0][0] if rows else None
+
+    def keep(self, run: int, key: str, result: bytes) -> None:
+        """The result of a piece of work."""
+        with self._database.transaction():
+            self._database.execute("INSERT OR IGNORE INTO work VALUES (?, ?, ?)", run, key, result)
+
+
+def cut_short(started: SweepStarted, progress: Progress | None, findings: Sequence[Finding]) -> SweepFinished:
+    """The end of a sweep that has none, because it was killed."""
+    return SweepFinished(
+        seed=started.seed,
+        seconds=progress.seconds if progress else 0.0,
+        programs=progress.programs if progress else 0,
+        checks=progress.checks if progress else 0,
+        summaries=progress.summaries if progress else (),
+        findings=tuple(findings),
+        complete=False,
+        interrupted=True,
+        rerun=started.rerun,
+    )
+
+
+def signature_of(finding: Finding) -> str:
+    """The finding's own, or of one of an older schema what it would be."""
+    if finding.signature:
+        return finding.signature
+    from gradfuzz.fuzzer.findings.signature import signature
+
+    return signature(finding)
+
+
+def _text(document: Any) -> str:
+    return json.dumps(document, allow_nan=False)

@@ -1,0 +1,200 @@
+"""One batch of a sweep: draw programs, ask every oracle, judge. The unit of work that a worker process takes.
+
+A batch depends on its number and the sweep's seed alone, so it is the same in every process and however many there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gradfuzz.fuzzer.questions.tested import Tested, added, counted
+from gradfuzz.fuzzer.questions.weighted import CHECKS, by_references, questions
+from gradfuzz.fuzzer.results.counts import Counts
+from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.fuzzer.verdict.shared import is_slow, jury, oracle
+from gradfuzz.fuzzer.verdict.twin_checks import peer_cases, twin_cases
+from gradfuzz.oracles.base import Answer, Oracle, Question
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.printer import to_text
+from gradfuzz.strategies import FAMILIES, draw_many
+from gradfuzz.strategies import Case as Drawn
+
+_SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
+"""A slow oracle is asked so few of the questions about each, at so few points."""
+
+_BY_SHAPE = 4
+"""So many times as seldom are those asked that compile for each shape, where there are many."""
+
+_OFTENER = 4
+"""So many times as often are those asked that a family is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a batch is to do."""
+
+    number: int
+    """The batch's number, which with the sweep's seed decides what is drawn."""
+    first: int
+    """Its programs are first, ..., first + count - 1 of the sweep."""
+    count: int
+    family: str
+    seed: int
+    oracles: tuple[str, ...]
+    precisions: tuple[Precision, ...] = ("float64", "float32")
+    orders: tuple[int, ...] = (1, 2, 3)
+    checks: tuple[str, ...] = CHECKS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """What came of an order."""
+
+    number: int
+    programs: int
+    counts: Mapping[str, Counts]
+    raws: tuple[Raw, ...]
+    explained: Mapping[tuple[str, Class], int]
+    """Disagreements of higher order where first order disagrees on the same program: (oracle, class) and how many."""
+    latest: str
+    """The text of the last program."""
+    coverage: Mapping[str, int]
+    tested: Tested = field(default_factory=dict)
+    """What the programs had in them."""
+    conventions: Mapping[str, int] = field(default_factory=dict)
+    """How many checks met each row of the ledger of conventions."""
+
+
+def drawn(order: Order) -> list[Drawn]:
+    """The batch's cases. The first draw of every seed is the simplest case there is; only the first batch keeps it."""
+    skip = 0 if order.number == 0 else 1
+    seed = f"{order.seed}/{order.number}" if order.family == "loops" else f"{order.seed}/{order.family}/{order.number}"
+    return draw_many(FAMILIES[order.family].cases(order.precisions), order.count + skip, seed)[skip:]
+
+
+def run(order: Order) -> Batch:
+    """Draws, asks, judges."""
+    found = drawn(order)
+    asked: list[tuple[int, Question]] = []
+    coverage: Counter[str] = Counter()
+    conventions: Counter[str] = Counter()
+    parts: list[Tested] = []
+    for k, draw in enumerate(found):
+        index = order.first + k
+        about = questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
+        asked += [(index, question) for question in about]
+        parts.append(counted(about))
+        coverage.update(FAMILIES[order.family].reached(draw))
+    counts: dict[str, Counts] = {}
+    raws: list[Raw] = []
+    explained: Counter[tuple[str, Class]] = Counter()
+    for name in order.oracles:
+        target = oracle(name)
+        cases_ = _ask(target, asked, order, stride_of(target, order.family))
+        counts[name] = Counts()
+        for _, case in cases_:
+            counts[name].count(case)
+            conventions.update(case.conventions)
+        wrong = [(k, case) for k, case in cases_ if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
+        first_order = {k for k, case in wrong if case.question.order <= 1}
+        for k, case in wrong:
+            assert case.kind is not None, "a disagreement has a class"
+            if case.question.order > 1 and k in first_order:
+                explained[name, case.kind] += 1
+            else:
+                alone = replace(case, question=replace(case.question, points=(case.point,)))
+                points = case.question.points if target.together else ()
+                place = next(n for n, point in enumerate(points) if point is case.point) if points else 0
+                raws.append(Raw(alone, order.family, k, points, place))
+    latest = to_text(found[-1].program) if found else ""
+    return Batch(order.number, len(found), counts, tuple(raws), explained, latest, coverage, added(parts), conventions)
+
+
+def stride_of(target: Oracle, family: str) -> int:
+    """How seldom a sweep of a family asks: where its programs have many shapes, those that compile for each less often; in a family about
+    batches those that answer all points together more often, the others less.
+    """
+    about = FAMILIES[family]
+    stride = target.stride * (_BY_SHAPE if target.by_shape and about.shapes else 1)
+    if not about.together:
+        return stride
+    return max(1, stride // _OFTENER) if target.together else stride * _OFTENER
+
+
+def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, stride: int) -> list[tuple[int, Case]]:
+    """Every verdict on one oracle, with the program's number. Points that nobody could judge are not asked about."""
+    result: list[tuple[int, Case]] = []
+    ready: list[tuple[int, Question, list[int]]] = []
+    most = _SLOW_POINTS if is_slow(target) and not target.together else None
+    for index, question in _share(target, asked, order.first, stride):
+        points = range(len(question.points))[:most]
+        refusal = target.supports(question)
+        if refusal is not None:
+            answer = Answer("unsupported", message=refusal)
+            result += [
+                (index, Case(target.name, question, question.points[k], None, answer, Verdict.UNSUPPORTED, message=refusal))
+                for k in points
+            ]
+            continue
+        if not by_references(question, order.checks):
+            ready.append((index, question, list(points)))
+            continue
+        judgeable = jury().judgeable(question)
+        fair = [k for k in points if k in judgeable]
+        unfair = [k for k in points if k not in judgeable]
+        nothing = [Answer("ok")] * len(unfair)
+        result += [(index, case) for case in jury().cases(target.name, question, nothing, at=unfair)]
+        if fair:
+            ready.append((index, question, fair))
+    parts = [replace(q, points=tuple(q.points[k] for k in fair)) for _, q, fair in ready]
+    for turn, ((index, question, fair), part, given) in enumerate(zip(ready, parts, target.answer_all(parts), strict=True)):
+        if by_references(question, order.checks):
+            cases = jury().cases(target.name, question, given, at=fair)
+            cases = [replace(case, question=part) for case in cases] if target.together else cases
+        else:
+            cases = peer_cases(jury(), target.name, part, given)
+        if "twins" in order.checks and part.modes:
+            cases += _twins(target, part, given, cases, index + turn, order)
+        result += [(index, case) for case in cases]
+    return result
+
+
+def _twins(
+    target: Oracle, question: Question, answers: Sequence[Answer], cases: Sequence[Case], turn: int, order: Order
+) -> list[Case]:
+    """A twin of the question; of a slow target none but what the same way says without jit."""
+    if is_slow(target):
+        name = f"{target.name}:nojit"
+        return twin_cases(jury(), target, question, answers, cases, turn, eager=oracle(name)) if name in order.oracles else []
+    skipped = {"other modes", "stacked"} if target.by_shape else set()
+    if len(question.modes) == 1 and {"vjp", "jvp"} <= set(order.checks):
+        skipped.add("other modes")  # it is asked anyway
+    return twin_cases(jury(), target, question, answers, cases, turn, frozenset(skipped))
+
+
+def _share(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, stride: int) -> list[tuple[int, Question]]:
+    """What a target is asked in a batch that begins with program `begin`.
+
+    Of every `stride` programs it is the first one about which the target can answer anything, as far as the batch reaches; a
+    stride that began in an earlier batch was served there.
+    """
+    groups: dict[int, dict[int, list[Question]]] = {}
+    for index, question in asked:
+        if index // stride * stride >= begin:
+            groups.setdefault(index // stride, {}).setdefault(index, []).append(question)
+    result = []
+    for group in groups.values():
+        able = (index for index, questions in group.items() if any(target.supports(q) is None for q in questions))
+        index = next(able, next(iter(group)))
+        result += [(index, question) for question in _some(group[index], index // stride, target)]
+    return result
+
+
+def _some(questions: list[Question], turn: int, target: Oracle) -> list[Question]:
+    """All questions, or for a slow target a few of them in turn."""
+    if not is_slow(target) or len(questions) <= _SLOW_QUESTIONS:
+        return questions
+    return [questions[(turn + k) % len(questions)] for k in range(_SLOW_QUESTIONS)]

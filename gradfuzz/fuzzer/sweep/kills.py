@@ -1,0 +1,102 @@
+"""Which planted bugs the programs of one batch kill. The unit of work of a self-test.
+
+A mutant is killed by a program where the jury says that its answer is wrong, as in a sweep. What the engine says too is right, so the
+references are asked only where a mutant differs from it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
+from gradfuzz.fuzzer.questions.weighted import questions
+from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.fuzzer.sweep.batch import Order, drawn
+from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.twin_checks import like_engine
+from gradfuzz.oracles.base import Question
+from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.oracles.mutants.registry import named
+from gradfuzz.strategies import FAMILIES
+
+ORDERS = (1, 2)
+"""Orders of the derivatives that are asked for. A third order costs more than it kills."""
+
+_KILLED = (Verdict.DISAGREE, Verdict.CRASHED)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordeal:
+    """A batch of programs, and the mutants that are to survive it. `order` names no oracles."""
+
+    order: Order
+    mutants: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Record:
+    """What happened to one mutant: of how many questions, how often it differed from the engine, and what was said then if it was not killed."""
+
+    asked: int = 0
+    different: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Record) -> None:
+        """The sum of both, here."""
+        self.asked += other.asked
+        self.different += other.different
+        self.verdicts.update(other.verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class Kills:
+    """What came of an ordeal. `killed`: by name, how many programs of the stream it took."""
+
+    order: Order
+    killed: Mapping[str, int]
+    records: Mapping[str, Record]
+
+
+def kills(ordeal: Ordeal) -> Kills:
+    """Draws the programs and asks the mutants, one program after the other; who is killed is asked no more.
+
+    Mutants that answer all points together are asked in families that are about that.
+    """
+    order = ordeal.order
+    alive = [found for name in ordeal.mutants if (found := named(name)) is not None]
+    records = {m.alias: Record() for m in alive}
+    killed: dict[str, int] = {}
+    together = FAMILIES[order.family].together
+    for k, draw in enumerate(drawn(order)):
+        index = order.first + k
+        for question in questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks):
+            applied = applied_rules(question)
+            for mutant in alive:
+                if mutant.alias in killed or not concerns(mutant, applied) or not (together or mutant.batched is None):
+                    continue
+                if _kills(question, mutant, records[mutant.alias]):
+                    killed[mutant.alias] = index + 1
+        alive = [m for m in alive if m.alias not in killed]
+    return Kills(order, killed, records)
+
+
+def _kills(question: Question, mutant: Mutant, record: Record) -> bool:
+    tolerances = jury().tolerances(question)
+    fair = [k for k, tolerance in enumerate(tolerances) if tolerance.reason is None]
+    if not fair:
+        return False
+    target = mutant.oracle()
+    part = replace(question, points=tuple(question.points[k] for k in fair))
+    record.asked += 1
+    given = dict(zip(fair, target.answer(part), strict=True))
+    different = [k for k in fair if not like_engine(given[k], tolerances[k])]
+    record.different += bool(different)
+    if not different:
+        return False
+    cases = jury().cases(target.name, question, [given[k] for k in different], at=different)
+    if any(case.verdict in _KILLED for case in cases):
+        return True
+    record.verdicts.update((case.reason or case.verdict).value for case in cases)
+    return False

@@ -1,0 +1,175 @@
+"""What a sweep has found so far: counts by oracle, and findings by signature."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gradfuzz.fuzzer.findings.prove import Proof
+from gradfuzz.fuzzer.findings.signature import Precedence, library, precedence
+from gradfuzz.fuzzer.questions.tested import added, ordered
+from gradfuzz.fuzzer.results.counts import Counts
+from gradfuzz.fuzzer.results.events import TargetSummary
+from gradfuzz.fuzzer.results.finding import Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.fuzzer.sweep.batch import Batch
+from gradfuzz.programs.language.syntax import Const, walk
+from gradfuzz.strategies import FAMILIES
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A finding, where it comes from in the order of importance, the shape of its program, and where else it is wrong."""
+
+    finding: Finding
+    key: Precedence
+    signature: str
+    also: list[str]
+
+
+def summarized(name: str, version: str, family: str, counts: Counts) -> TargetSummary:
+    """What was counted of an oracle in a family, as events and reports have it."""
+    return TargetSummary(
+        name,
+        version,
+        family,
+        checks=counts.checks,
+        agree=counts.verdicts[Verdict.AGREE],
+        disagree=counts.verdicts[Verdict.DISAGREE],
+        convention=counts.verdicts[Verdict.CONVENTION],
+        inconclusive={reason: n for reason, n in counts.reasons.items() if n},
+        unsupported=counts.verdicts[Verdict.UNSUPPORTED],
+        crashed=counts.verdicts[Verdict.CRASHED],
+        worst_agreeing=counts.worst_agreeing,
+    )
+
+
+class Ledger:
+    """Adds up batches and proofs, in the order in which they are given."""
+
+    def __init__(self, oracles: Sequence[tuple[str, str]], families: Sequence[str]) -> None:
+        self._versions = dict(oracles)
+        self._counts = {(name, family): Counts() for name, _ in oracles for family in families}
+        self._families = tuple(families)
+        self._coverage: Counter[str] = Counter()
+        self._tested: dict[str, Counter[str]] = {}
+        self._conventions: Counter[str] = Counter()
+        self._entries: list[_Entry] = []
+        self._counted: Counter[tuple[str, Class]] = Counter()
+        self.programs = 0
+
+    # Counts
+
+    @property
+    def checks(self) -> int:
+        return sum(counts.checks for counts in self._counts.values())
+
+    @property
+    def coverage(self) -> Mapping[str, int]:
+        return {goal: self._coverage[goal] for family in self._families for goal in FAMILIES[family].goals}
+
+    @property
+    def tested(self) -> Mapping[str, Mapping[str, int]]:
+        return ordered(self._tested)
+
+    @property
+    def conventions(self) -> Mapping[str, int]:
+        """The most often met first."""
+        return dict(sorted(self._conventions.items(), key=lambda item: (-item[1], item[0])))
+
+    def summaries(self) -> tuple[TargetSummary, ...]:
+        """One per oracle and family."""
+        return tuple(summarized(name, self._versions[name], family, counts) for (name, family), counts in self._counts.items())
+
+    def add(self, batch: Batch, family: str) -> None:
+        """Counts a batch."""
+        self.programs += batch.programs
+        self._coverage.update(batch.coverage)
+        self._tested = added([self._tested, batch.tested])
+        self._conventions.update(batch.conventions)
+        for name, counts in batch.counts.items():
+            self._counts[name, family].add(counts)
+        for (name, kind), n in batch.explained.items():
+            self._counted[library(name), kind] += n
+
+    def count(self, raws: Sequence[Raw]) -> None:
+        """Disagreements that nobody shrinks."""
+        self._counted.update((library(raw.case.oracle), raw.case.kind) for raw in raws if raw.case.kind is not None)
+
+    # Findings
+
+    def settle(self, raw: Raw, proof: Proof) -> Finding | None:
+        """Enters a proof: the finding as it stands now, or None where the disagreement was none."""
+        if proof.finding is None:
+            counts = self._counts[raw.case.oracle, raw.family]
+            counts.verdicts[raw.case.verdict] -= 1
+            counts.verdicts[Verdict.INCONCLUSIVE] += 1
+            counts.reasons[proof.reason or Reason.REFERENCES] += 1
+            return None
+        finding = proof.finding
+        key = precedence(finding, raw.index)
+        entry = next((e for e in self._entries if e.signature == finding.id), None)
+        if entry is None:
+            entry = _Entry(replace(finding, id=self._short(finding.id), signature=finding.id), key, finding.id, [_where(finding)])
+            self._entries.append(entry)
+        else:
+            _merge(entry, finding, key)
+        return _noted(entry, 0)
+
+    def _short(self, signature: str) -> str:
+        """As few hex digits as tell the signature from all others, at least four."""
+        digits = 4
+        while digits < len(signature) and any(e.signature[:digits] == signature[:digits] for e in self._entries):
+            digits += 1
+        return f"GF-{signature[:digits]}"
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Ranked, each with how often it was seen: what was not shrunk is counted with the first finding of its library and class."""
+        more: Counter[int] = Counter()
+        for (base, kind), n in self._counted.items():
+            own = [k for k, e in enumerate(self._entries) if library(e.finding.target) == base]
+            alike = [k for k in own if self._entries[k].finding.kind is kind]
+            for k in (alike or own)[:1]:
+                more[k] += n
+        return tuple(sorted((_noted(entry, more[k]) for k, entry in enumerate(self._entries)), key=rank))
+
+
+_ORDINARY, _CONCEIVABLE = 100.0, 1e6
+"""Inputs and constants of a size in 1/100 .. 100, and in 1e-6 .. 1e6."""
+
+
+def rank(finding: Finding) -> tuple[object, ...]:
+    """Those at ordinary inputs first, absurd ones last; then those that repeat, the most serious, the most often seen."""
+    flaky = finding.reproduced[0] < finding.reproduced[1]
+    constants = [n.value for n in walk(finding.program) if isinstance(n, Const) and isinstance(n.value, float)]
+    points = (finding.smallest, finding.clearest, finding.worst)
+    absurdity = min(_absurdity([*constants, *(float(v) for a in p.inputs.values() for v in a.ravel().tolist())]) for p in points)
+    return absurdity, flaky, finding.kind.severity, -finding.seen, finding.id
+
+
+def _absurdity(numbers: Sequence[float]) -> int:
+    """0 where every number is zero or of ordinary size, 1 where it is conceivable, 2 elsewhere."""
+    sizes = [abs(number) for number in numbers if number]
+    return sum(not all(1 / most <= size <= most for size in sizes) for most in (_ORDINARY, _CONCEIVABLE))
+
+
+def _where(finding: Finding) -> str:
+    return f"{finding.kind.value} as {finding.check} of {finding.target}"
+
+
+def _merge(entry: _Entry, other: Finding, key: Precedence) -> None:
+    """One finding for both. The more serious one gives its numbers, whichever came first; the note says what else there is."""
+    lead = other if key < entry.key else entry.finding
+    entry.finding = replace(lead, id=entry.finding.id, signature=entry.signature, seen=entry.finding.seen + other.seen)
+    entry.key = min(key, entry.key)
+    if _where(other) not in entry.also:
+        entry.also.append(_where(other))
+
+
+def _noted(entry: _Entry, more: int) -> Finding:
+    """The finding with `more` sightings and with where else its program is wrong."""
+    finding = entry.finding
+    also = sorted(text for text in entry.also if text != _where(finding))
+    note = f"{finding.note} Also {', '.join(also)}.".strip() if also else finding.note
+    return replace(finding, seen=finding.seen + more, note=note)

@@ -1,0 +1,120 @@
+"""Writes a sweep into the store as it happens, and knows what an earlier part of it has done.
+
+Its `handle` hears every event before anybody prints it: what is printed is on the disk. It is the sweep's memo, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.results.codec import Json, encode
+from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
+from gradfuzz.fuzzer.store.runs import Run, Store
+from gradfuzz.fuzzer.sweep.memo import Result, Work, key, pack, unpack
+from gradfuzz.fuzzer.sweep.run import SweepConfig, rerun_command
+from gradfuzz.version import __version__
+
+_PAUSE = 2.0
+"""Seconds between two records of how far a sweep is."""
+
+
+class Recorder:
+    """Of one sweep. With `resume` it goes on with the last unfinished run of the same settings; `UsageError` where there is none."""
+
+    def __init__(self, store: Store, config: SweepConfig, *, resume: bool = False) -> None:
+        self.store = store
+        self._config = config
+        self._resume = resume
+        self._run: int | None = None
+        self._said = float("-inf")
+        self._known: set[str] = set()
+        self.unfinished: int | None = None
+        """The last run of the same settings, where it did not end and is not resumed."""
+
+    @property
+    def run(self) -> int:
+        """The number of the run."""
+        assert self._run is not None, "the sweep has started"
+        return self._run
+
+    def handle(self, event: Event) -> None:
+        """Writes down what the event says."""
+        if isinstance(event, SweepStarted):
+            settings = _settings(self._config, event)
+            if self._resume:
+                self._run = self._last_unfinished(settings).number
+            else:
+                last = next((run for run in reversed(self.store.runs()) if not _differences(run.settings, settings)), None)
+                self.unfinished = last.number if last and not last.complete else None
+                self._run = self.store.begin(event, settings)
+        elif isinstance(event, FindingFound):
+            self.store.found(self.run, event.finding)
+        elif isinstance(event, Progress):
+            if time.monotonic() >= self._said + _PAUSE:
+                self._said = time.monotonic()
+                self.store.progress(self.run, event)
+        elif isinstance(event, SweepFinished):
+            self.store.finish(self.run, event)
+
+    # Memo
+
+    def recall(self, work: Work) -> Result | None:
+        """What an earlier part of the sweep has made of it."""
+        if not self._resume:
+            return None
+        name = key(work)
+        data = self.store.work(self.run, name)
+        if data is None:
+            return None
+        self._known.add(name)
+        return unpack(work, data)
+
+    def keep(self, work: Work, result: Result) -> None:
+        """For a later part of the sweep."""
+        name = key(work)
+        if name not in self._known:
+            self.store.keep(self.run, name, pack(result))
+
+    # Which run
+
+    def _last_unfinished(self, settings: Mapping[str, Json]) -> Run:
+        """The last one of the same settings."""
+        runs = [run for run in reversed(self.store.runs()) if not run.complete]
+        if not runs:
+            raise UsageError(f"there is nothing to resume: {self.store.path} has no unfinished sweep; leave --resume away")
+        same = next((run for run in runs if not _differences(run.settings, settings)), None)
+        if same is not None:
+            return same
+        last = runs[0]
+        raise UsageError(
+            f"there is nothing to resume: the last unfinished sweep, run {last.number}, differs: {'; '.join(_differences(last.settings, settings))}. "
+            f"Its command was: {last.settings['rerun']}. Give that with --resume, or leave --resume away"
+        )
+
+
+def _settings(config: SweepConfig, started: SweepStarted) -> dict[str, Json]:
+    """What the result of a sweep depends on; how many processes do the work, and for how long, it does not."""
+    shown: dict[str, Any] = encode(SweepConfig, replace(config, jobs=None, max_time=None))
+    return {
+        "gradfuzz": __version__,
+        "versions": dict(started.targets),
+        "config": shown,
+        "rerun": rerun_command(config),
+    }
+
+
+def _differences(old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:
+    """In words, as in "seed was 0 and is 1"."""
+    pairs = [("gradfuzz", old["gradfuzz"], new["gradfuzz"])]
+    pairs += [(name, old["config"].get(name), value) for name, value in new["config"].items()]
+    both = [name for name in old["versions"] if name in new["versions"]]
+    pairs += [(name, old["versions"][name], new["versions"][name]) for name in both]
+    return [f"{name.replace('_', '-')} was {_shown(a)} and is {_shown(b)}" for name, a, b in pairs if a != b]
+
+
+def _shown(value: Json) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

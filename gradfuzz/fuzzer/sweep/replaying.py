@@ -1,0 +1,178 @@
+"""Recorded findings asked again: is the target right now, still wrong, or can it not be told?
+
+A finding is asked at each of its points, with the other points of its call where there are any, and judged by the same jury as ever. What it once
+answered plays no part.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradfuzz.errors import GradfuzzError, RecordError, SilentTargetError, UnknownTargetError
+from gradfuzz.fuzzer.findings.survey import asked
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.results.finding import Case, Finding, FindingPoint, Verdict
+from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
+from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.oracles.base import Array, Oracle
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.language.typecheck import typecheck
+from gradfuzz.programs.language.types import Type
+
+_TIMES = 5
+"""How often one that did not repeat each time is asked."""
+
+
+class Status(enum.Enum):
+    """What came of asking again."""
+
+    FIXED = "FIXED"
+    """Right at every point."""
+    FAILED = "FAILED"
+    """Still wrong at one of them."""
+    ERROR = "ERROR"
+    """It cannot be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Of one finding; `message` says where it is wrong, or why it cannot be told."""
+
+    finding: Finding
+    status: Status
+    message: str
+
+
+def replay_all(findings: Iterable[Finding]) -> Iterator[Outcome]:
+    """An outcome for each, as they come. Libraries are asked in a process of their own, which they may take down."""
+    here: Workers = Here()
+    pool: Pool | None = None
+    try:
+        for finding in findings:
+            cheap = finding.target.partition(":")[0] in ("engine", "mutant")
+            if not cheap and pool is None:
+                pool = Pool(1)
+            try:
+                yield (here if cheap or pool is None else pool).submit(replay, finding).result()
+            except BrokenProcessPool:
+                pool = None
+                yield Outcome(finding, Status.ERROR, f"{finding.target} took its process down")
+    finally:
+        if pool is not None:
+            pool.close(at_once=True)
+
+
+def replay(finding: Finding) -> Outcome:
+    """Asks again at each of the finding's points."""
+    try:
+        target = _target(finding)
+        _check(finding)
+        cases = list(_cases(finding, target))
+    except GradfuzzError as error:
+        if isinstance(error, UnknownTargetError) and not isinstance(error, SilentTargetError):
+            return Outcome(
+                finding, Status.ERROR, f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are"
+            )
+        return Outcome(finding, Status.ERROR, " ".join(str(error).split()))
+    wrong = [case for case in cases if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
+    if wrong:
+        return Outcome(finding, Status.FAILED, _still(wrong[0], target))
+    unclear = [case for case in cases if case.verdict in (Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED)]
+    if unclear:
+        return Outcome(finding, Status.ERROR, _why_not(unclear[0]))
+    return Outcome(finding, Status.FIXED, f"{target.name} {target.version} is right at each of its points")
+
+
+def _target(finding: Finding) -> Oracle:
+    """The way into the library that was wrong."""
+    ways = resolve(finding.target, together=True, supervised=True)
+    found = next((way for way in ways if way.name == finding.target), None)
+    if found is None:
+        raise RecordError(
+            f"the target {finding.target!r} has several ways in, {', '.join(way.name for way in ways)}; name one of them"
+        )
+    return found
+
+
+def _cases(finding: Finding, target: Oracle) -> Iterator[Case]:
+    """The verdicts at the points, each once. The numbers of the smallest one need both references, as they did."""
+    times = 1 if finding.reproduced[0] == finding.reproduced[1] else _TIMES
+    seen: set[bytes] = set()
+    for point in (finding.smallest, finding.clearest, finding.worst):
+        inside = b"".join(value.tobytes() for _, value in sorted(point.inputs.items()))
+        if inside in seen or (seen and finding.others):
+            continue
+        seen.add(inside)
+        specimen = _specimen(finding, point)
+        refusal = target.supports(specimen.question())
+        if refusal is not None:
+            raise RecordError(f"{target.name} cannot be asked this: {refusal}")
+        for _ in range(times):
+            yield asked(specimen, target, jury(), confirm=point is finding.smallest)
+
+
+def _specimen(finding: Finding, point: FindingPoint) -> Specimen:
+    return Specimen(
+        finding.program,
+        point.inputs,
+        finding.precision,
+        finding.wrt,
+        finding.modes,
+        finding.weights,
+        finding.directions,
+        finding.others,
+        finding.place,
+    )
+
+
+# Words -----------------------------------------------------------------------------------------------------------------
+
+
+def _still(case: Case, target: Oracle) -> str:
+    at = ", ".join(f"{name} = {np.asarray(value).tolist()}" for name, value in case.point.inputs.items())
+    if case.expected is None or case.got is None:
+        return f"{target.name} {target.version} at {at}: {case.message}"
+    return f"{target.name} {target.version} at {at}: expected {case.expected!r}, got {case.got!r}"
+
+
+def _why_not(case: Case) -> str:
+    reason = case.reason.value if case.reason else case.verdict.value
+    return f"{case.verdict.value}: {reason}" + (f" ({case.message})" if case.message else "")
+
+
+# Form ------------------------------------------------------------------------------------------------------------------
+
+
+def _check(finding: Finding) -> None:
+    """`RecordError` or `ProgramTypeError` where the parts of a finding, which a person may have written, do not fit together."""
+    typed = typecheck(finding.program)
+    params = {p.name: p.type for p in finding.program.params}
+    points = [finding.smallest.inputs, finding.clearest.inputs, finding.worst.inputs, *finding.others]
+    for inputs in points:
+        if set(inputs) != set(params):
+            raise RecordError(f"the inputs {', '.join(inputs) or 'of a point'} are not those of the program, {', '.join(params)}")
+        for name, value in inputs.items():
+            _fits(f"the input {name}", value, params[name], finding.precision)
+    for name in finding.wrt:
+        if name not in params or not params[name].is_float:
+            raise RecordError(f"wrt names {name!r}, which is no float input of the program")
+        _fits(f"the direction of {name}", finding.directions.get(name), params[name], "float64")
+    if len(finding.weights) != len(typed.outputs):
+        raise RecordError(f"there are {len(finding.weights)} weights for {len(typed.outputs)} outputs")
+    for k, (weight, output) in enumerate(zip(finding.weights, typed.outputs, strict=True)):
+        if output.is_float:
+            _fits(f"the weight of output {k}", weight, output, "float64")
+    if not 0 <= finding.place <= len(finding.others):
+        raise RecordError(f"place is {finding.place} among {len(finding.others)} others")
+
+
+def _fits(what: str, value: Array | None, type: Type, precision: str) -> None:
+    dtype = {"float": precision, "int": "int64", "bool": "bool"}[type.dtype]
+    if value is None or value.dtype.name != dtype or value.shape != type.sizes:
+        given = "missing" if value is None else f"{value.dtype.name} of shape {list(value.shape)}"
+        raise RecordError(f"{what} is {given}, and must be {dtype} of shape {list(type.sizes)}")

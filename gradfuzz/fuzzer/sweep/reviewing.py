@@ -1,0 +1,66 @@
+"""What became of earlier findings by the end of a sweep: known, expired, stale, fixed.
+
+The baseline's entries and the store's findings for the targets of the sweep that did not come up are asked again, the newest ones of the store and
+no more than a few: a sweep draws other programs each time, so that a finding did not come up says little.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import replace
+
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.review import Baseline, Review
+from gradfuzz.fuzzer.store.baseline import accepts
+from gradfuzz.fuzzer.store.runs import Store, signature_of
+from gradfuzz.fuzzer.sweep.replaying import Status, replay_all
+
+_AT_MOST = 24
+"""Findings that are asked again at the end of a sweep."""
+
+
+def review(
+    finished: SweepFinished,
+    baseline: Baseline,
+    store: Store | None = None,
+    run: int = 0,
+    *,
+    today: datetime.date | None = None,
+    tell: Callable[[str], None] = lambda words: None,
+) -> Review:
+    """The review of a sweep, which is the store's run of this number. `tell` hears how many are asked again. After Ctrl-C none is."""
+    today = today or datetime.datetime.now(datetime.UTC).date()
+    found = {signature_of(finding): finding.id for finding in finished.findings}
+    up = [replace(item.entry, id=found[item.entry.signature]) for item in baseline.accepted if item.entry.signature in found]
+    asked = {summary.name for summary in finished.summaries}
+    recorded = store.recorded() if store else []
+    waiting: dict[str, Finding] = {item.entry.signature: item.finding for item in baseline.accepted}
+    for record in recorded:
+        waiting.setdefault(signature_of(record.finding), record.finding)
+    missing = {s: finding for s, finding in waiting.items() if s not in found and finding.target in asked}
+    right = set() if finished.interrupted else _right(dict(list(missing.items())[:_AT_MOST]), tell)
+    first = store.first_seen(run) if store else {}
+    return Review(
+        known=tuple(entry for entry in up if accepts(entry, today)),
+        expired=tuple(entry for entry in up if not accepts(entry, today)),
+        stale=tuple(item.entry for item in baseline.accepted if item.entry.signature in right),
+        fixed=tuple(record.finding for record in recorded if signature_of(record.finding) in right),
+        first_seen=tuple((id, first[s][:10]) for s, id in found.items() if s in first),
+    )
+
+
+def counted(finished: SweepFinished, review: Review) -> tuple[Finding, ...]:
+    """The findings of the sweep that nobody has accepted."""
+    known = {entry.signature for entry in review.known}
+    return tuple(finding for finding in finished.findings if signature_of(finding) not in known)
+
+
+def _right(findings: dict[str, Finding], tell: Callable[[str], None]) -> set[str]:
+    """The signatures of those that are fixed."""
+    if findings:
+        tell(f"Asking again about {len(findings)} earlier finding{'s' if len(findings) > 1 else ''} that did not come up.")
+    signatures = list(findings)
+    outcomes = replay_all(findings.values())
+    return {signature for signature, outcome in zip(signatures, outcomes, strict=True) if outcome.status is Status.FIXED}

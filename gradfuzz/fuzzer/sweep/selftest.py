@@ -1,0 +1,296 @@
+"""The self-test: are the planted bugs found, and is nothing said against what is right?
+
+Every mutant is asked about the programs that a sweep draws, family by family, until one of them kills it. The work is done in rounds: a
+batch of each family and seed at a time, and who is killed in a round is asked no more. So the numbers depend on the seeds alone, not on
+who was faster. Then correct oracles are swept, and what is found against them has to be borne out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gradfuzz.errors import UnknownTargetError, UsageError
+from gradfuzz.fuzzer.results.events import Progress, SweepFinished
+from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.score import JVP_RULES, VJP_RULES, MutantScore, OracleScore, Score, SelftestProgress
+from gradfuzz.fuzzer.sweep.batch import Order
+from gradfuzz.fuzzer.sweep.kills import ORDERS, Kills, Ordeal, Record, kills
+from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
+from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
+from gradfuzz.oracles.mutants.equivalent import EQUIVALENT, TRIGGERS
+from gradfuzz.oracles.mutants.mutant import Mutant, Need
+from gradfuzz.oracles.mutants.registry import GROUPS, MUTANTS, named
+from gradfuzz.oracles.mutants.systematic import systematic_names
+from gradfuzz.oracles.registry import installed, resolve
+from gradfuzz.strategies import FAMILIES
+
+Profile = Literal["quick", "full"]
+
+_EVERY = 11
+"""In the quick profile, of the systematic mutants every so many-th is asked: a number that meets every op and every kind of mistake."""
+
+_CORRECT: Mapping[Profile, tuple[int, tuple[str, ...]]] = {"quick": (12, ("loops",)), "full": (16, tuple(FAMILIES))}
+"""How many programs correct oracles are asked about, and of which families: to compile them is what takes JAX its time."""
+
+_QUICK_WAYS = ("engine", "jax:scan:nojit", "torch:eager", "torch:func")
+"""The ways that a quick self-test asks: none that compiles whole programs."""
+
+_BATCHES = (4, 12, 16)
+"""Programs in the first rounds and in all later ones: most mutants are dead after a few."""
+
+_PAUSE = 5.0
+"""Seconds between two signs of life while correct oracles are asked."""
+
+_SCRIPT_SECONDS = 120.0
+"""How long a finding's script may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelftestConfig:
+    """What to test."""
+
+    profile: Profile = "quick"
+    seeds: tuple[int, ...] = (0,)
+    max_examples: int = 300
+    """Programs per family and seed that a mutant may survive before it counts as not found."""
+    mutants: tuple[str, ...] = ()
+    """Only these, by id, alias or systematic name; then no correct oracles are asked."""
+    jobs: int | None = None
+    """Worker processes; None: one per core, at most four."""
+    max_time: float | None = None
+    """Seconds after which no new round is begun."""
+
+
+def selftest(config: SelftestConfig) -> Iterator[SelftestProgress | Score]:
+    """Progress after every round, and the score at last. Raises `UsageError` and `UnknownTargetError` before the first event."""
+    if config.profile not in _CORRECT:
+        raise UsageError(f"unknown profile {config.profile!r}; there is {', '.join(_CORRECT)}")
+    for name, value in (("max_examples", config.max_examples), ("jobs", config.jobs), ("number of seeds", len(config.seeds))):
+        if value is not None and value < 1:
+            raise UsageError(f"the {name} is {value}; it must be at least 1")
+    return _Selftest(config, _mutants(config)).events()
+
+
+def _mutants(config: SelftestConfig) -> list[Mutant]:
+    if not config.mutants:
+        names = systematic_names()
+        chosen = names if config.profile == "full" else names[::_EVERY]
+        return [*MUTANTS, *(row for name in chosen if (row := named(name)) is not None)]
+    found = {}
+    for name in config.mutants:
+        row = named(name.removeprefix("mutant:"))
+        if row is None:
+            resolve(f"mutant:{name.removeprefix('mutant:')}")  # which says what comes close
+            raise UnknownTargetError(f"unknown mutant {name!r}")
+        found[row.alias] = row
+    return list(found.values())
+
+
+def _size(number: int) -> int:
+    """Programs in a round."""
+    return _BATCHES[min(number, len(_BATCHES) - 1)]
+
+
+class _Selftest:
+    def __init__(self, config: SelftestConfig, mutants: list[Mutant]) -> None:
+        self._config = config
+        self._mutants = mutants
+        self._programs: dict[tuple[str, int], int] = {}
+        self._records: dict[tuple[str, int], Record] = {}
+        self._started = time.monotonic()
+        self._complete = True
+        self._interrupted = False
+        self._jobs = config.jobs or max(1, min(4, os.cpu_count() or 1))
+
+    def events(self) -> Iterator[SelftestProgress | Score]:
+        correct: tuple[OracleScore, ...] = ()
+        try:
+            yield from self._rounds()
+            if self._complete and not self._config.mutants:
+                correct = yield from self._correct()
+        except KeyboardInterrupt:
+            self._complete, self._interrupted = False, True
+        yield self._score(correct)
+
+    # Mutants
+
+    def _rounds(self) -> Iterator[SelftestProgress]:
+        workers: Workers = Here() if self._jobs == 1 else Pool(self._jobs)
+        ended = False
+        try:
+            config, first = self._config, 0
+            yield self._progress(0, f"asking about {', '.join(FAMILIES)}")
+            for number in itertools.count():
+                ordeals = self._round(number, first)
+                if not ordeals:
+                    break
+                for promise in [workers.submit(kills, ordeal) for ordeal in ordeals]:
+                    self._enter(promise.result())
+                first = min(first + _size(number), config.max_examples)
+                yield self._progress(first, f"asked about programs 1-{first} of each family")
+            ended = True
+        finally:
+            workers.close(at_once=not ended)
+
+    def _round(self, number: int, first: int) -> list[Ordeal]:
+        """A batch of each family and seed for those that are alive; none where all are dead or the programs or the time are used up."""
+        config = self._config
+        count = min(_size(number), config.max_examples - first)
+        alive = {seed: tuple(m.alias for m in self._mutants if (m.alias, seed) not in self._programs) for seed in config.seeds}
+        if count <= 0 or not any(alive.values()):
+            return []
+        if config.max_time is not None and time.monotonic() - self._started >= config.max_time:
+            self._complete = False
+            return []
+        return [
+            Ordeal(Order(number, first, count, family, seed, (), orders=ORDERS), alive[seed])
+            for seed in config.seeds
+            for family in FAMILIES
+            if alive[seed]
+        ]
+
+    def _enter(self, found: Kills) -> None:
+        seed = found.order.seed
+        for name, programs in found.killed.items():
+            self._programs[name, seed] = min(programs, self._programs.get((name, seed), programs))
+        for name, record in found.records.items():
+            self._records.setdefault((name, seed), Record()).add(record)
+
+    # Correct oracles
+
+    def _correct(self) -> Generator[SelftestProgress, None, tuple[OracleScore, ...]]:
+        config = self._config
+        programs, families = _CORRECT[config.profile]
+        libraries = installed()
+        quick = tuple(way for way in _QUICK_WAYS if way.partition(":")[0] in libraries)
+        asked = SweepConfig(
+            targets=quick if config.profile == "quick" else tuple(libraries),
+            families=families,
+            seed=config.seeds[0],
+            max_examples=min(programs, config.max_examples),
+            jobs=self._jobs,
+        )
+        latest = time.monotonic()
+        yield self._progress(config.max_examples, f"asking {', '.join(asked.targets)}")
+        for event in sweep(asked):
+            if isinstance(event, Progress) and time.monotonic() - latest >= _PAUSE:
+                latest = time.monotonic()
+                yield self._progress(config.max_examples, f"asked {', '.join(asked.targets)} {event.checks:,} times")
+        finished = event
+        assert isinstance(finished, SweepFinished), "a sweep ends so"
+        self._complete, self._interrupted = finished.complete, finished.interrupted
+        found = [(finding, _doubt(finding)) for finding in finished.findings]
+        scores = []
+        for name in libraries:
+            own = [s for s in finished.summaries if s.name.partition(":")[0] == name]
+            against = [(f, doubt) for f, doubt in found if f.target.partition(":")[0] == name]
+            alarms = tuple(f"{f.id}, {f.kind.value} as {f.check} of {f.target}: {doubt}" for f, doubt in against if doubt)
+            scores.append(
+                OracleScore(
+                    name,
+                    own[0].version,
+                    checks=sum(s.checks for s in own),
+                    inconclusive=sum(sum(s.inconclusive.values()) for s in own),
+                    findings=len(against) - len(alarms),
+                    false_alarms=len(alarms),
+                    alarms=alarms,
+                )
+            )
+        return tuple(scores)
+
+    # Events
+
+    def _progress(self, programs: int, doing: str) -> SelftestProgress:
+        total = len(self._mutants) * len(self._config.seeds)
+        return SelftestProgress(time.monotonic() - self._started, programs, len(self._programs), total, doing)
+
+    def _score(self, correct: tuple[OracleScore, ...]) -> Score:
+        config = self._config
+        groups = {row.alias: group for group, rows in GROUPS.items() for row in rows}
+        scores = []
+        for m in self._mutants:
+            programs = {seed: self._programs.get((m.alias, seed)) for seed in config.seeds}
+            record = Record()
+            for seed in (seed for seed, n in programs.items() if n is None):
+                record.add(self._records.get((m.alias, seed), Record()))
+            survived = any(n is None for n in programs.values())
+            group = groups.get(m.alias) or (VJP_RULES if m.alias.startswith("vjp") else JVP_RULES)
+            reason = _reason(m, record) if survived else ""
+            scores.append(MutantScore(f"mutant:{m.alias}", group, m.summary, programs, reason))
+        return Score(
+            profile=config.profile,
+            seeds=config.seeds,
+            max_examples=config.max_examples,
+            seconds=time.monotonic() - self._started,
+            mutants=tuple(scores),
+            correct=correct,
+            complete=self._complete,
+            interrupted=self._interrupted,
+            rerun=_rerun(config),
+            equivalent=EQUIVALENT,
+        )
+
+
+_NEEDS: Mapping[Need, str] = {
+    "": "",
+    "complex": " with complex numbers",
+    "broadcast": " with an operand that is broadcast",
+    "square": " with square matrices",
+    "batch": " with batch axes",
+}
+
+
+def _reason(mutant: Mutant, record: Record) -> str:
+    """Why a mutant survived, as far as can be seen."""
+    if mutant.alias in TRIGGERS and not record.different:
+        return f"it takes {TRIGGERS[mutant.alias]}"
+    if not record.asked:
+        modes = " or ".join("reverse" if mode == "rev" else "forward" for mode in sorted(mutant.modes, reverse=True))
+        return f"never asked: no program drawn has {', '.join(sorted(mutant.ops))}{_NEEDS[mutant.needs]} in {modes} mode"
+    if not record.different:
+        return f"asked {record.asked} times, and never different from the engine"
+    said = ", ".join(f"{n} x {text}" for text, n in sorted(record.verdicts.items()))
+    return f"different {record.different} times of {record.asked}, and then: {said}"
+
+
+def _doubt(finding: Finding) -> str:
+    """Why a finding is a false alarm; empty where a second reference and its own script bear it out."""
+    if finding.kind.of_numbers and len(finding.references) < 2:
+        return "only one reference says so"
+    if not finding.script:
+        return "there is no script that shows it"
+    try:
+        done = subprocess.run(  # noqa: S603 - the script is our own
+            [sys.executable, "-c", finding.script], capture_output=True, timeout=_SCRIPT_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"its script takes longer than {_SCRIPT_SECONDS:.0f} s"
+    said = done.stderr.decode(errors="replace")
+    if "Traceback" in said and not (finding.kind is Class.ERROR and finding.note.partition(":")[0] in said):
+        return f"its script fails: {said.splitlines()[-1]}"
+    return "" if done.returncode == 1 else f"its script exits with {done.returncode}"
+
+
+def _rerun(config: SelftestConfig) -> str:
+    """The command that repeats it; what has its default is left out, but for the profile and the seeds."""
+    parts = ["gradfuzz", "selftest", "--profile", config.profile]
+    first, last = config.seeds[0], config.seeds[-1]
+    parts += ["--seed", str(first)] if first == last else ["--seeds", f"{first}..{last}"]
+    default = SelftestConfig()
+    if config.max_examples != default.max_examples:
+        parts += ["--max-examples", str(config.max_examples)]
+    for name in config.mutants:
+        parts += ["--mutant", name]
+    if config.jobs is not None:
+        parts += ["--jobs", str(config.jobs)]
+    if config.max_time is not None:
+        parts += ["--max-time", f"{config.max_time:g}"]
+    return shlex.join(parts)

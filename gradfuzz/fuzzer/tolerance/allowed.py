@@ -1,0 +1,269 @@
+"""How far a right answer may be from the truth, derived from the computation itself.
+
+    allowed = SAFETY * (noise + u |g|) + bound of the truth            entry by entry
+
+u is the unit roundoff of the target's dtype, and noise is what rounding every primitive result to u does to the engine's derivative
+of the same program: the spread of its lanes in perturbed arithmetic (see `perturbed`). There is no absolute and no relative
+tolerance anywhere: a gradient that cancels is granted what the cancellation costs, and one that is structurally zero is granted nothing.
+
+The same run tells where the question is not a fair one: an intermediate that leaves the dtype's range, or a decision that rounding may turn.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.engine import Rules, derivative
+from gradfuzz.errors import EvaluationError, NotDifferentiableError, TripLimitError
+from gradfuzz.fuzzer.results.finding import Reason
+from gradfuzz.fuzzer.tolerance.alternatives import OTHERWISE, written_otherwise
+from gradfuzz.fuzzer.tolerance.lanes import UndecidedError
+from gradfuzz.fuzzer.tolerance.perturbed import FINE_EPS, LANES, PerturbedNamespace, unit_roundoff
+from gradfuzz.oracles.base import Array, Mode, Point, Question
+from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError
+from gradfuzz.programs.evaluation.interpret import evaluate
+from gradfuzz.programs.graphs.graph import Graph
+from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.programs.language.syntax import Program
+
+SAFETY = 8.0
+"""K: how many times its estimated noise a right answer may be wrong."""
+
+_MARGINS: Mapping[Precision, float] = dict.fromkeys(FORMATS, 2.0**16) | {"float16": 2.0**4}
+"""An intermediate counts as in range only this far inside the normal numbers: another way to the same derivative has other intermediates.
+float16 has room for no more than a factor of 16: what is judged in it lies between 2^-10 and 2^12."""
+
+_NORMAL: Mapping[Precision, tuple[float, float]] = {
+    name: (f.normal * _MARGINS[name], f.largest / _MARGINS[name]) for name, f in FORMATS.items()
+}
+
+_SMALL = 2.0**-6
+"""Lanes that stray from the exact one by more than this share of it may have left the range in which noise is proportional to eps."""
+
+_SIMILAR = 4.0
+"""Two estimates of the same noise are hardly ever farther apart than this factor."""
+
+_SATURATED = 64.0
+"""Noise that grows this much more than in proportion to the perturbation is no longer that of a differentiable computation."""
+
+_MINOR = 1e-3
+"""A noise so small beside the largest of the same array says nothing about chaos."""
+
+TRIPS = 1_000
+"""How many trips of a loop are measured where nothing else is said: many times what a drawn program takes, and at once when a program that
+shrinking tries never ends."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tolerance:
+    """What rounding may do at one point. Where `reason` is given the point cannot be judged, and the rest is empty.
+
+    `value_noise` has one array per output (zeros for int and bool outputs), `noise` one per differentiated input, both in absolute units;
+    `values` and `gradient` are what the engine says in float64.
+    """
+
+    precision: Precision
+    reason: Reason | None = None
+    message: str = ""
+    values: tuple[Array, ...] = ()
+    value_noise: tuple[Array, ...] = ()
+    gradient: Mapping[str, Array] = field(default_factory=dict)
+    noise: Mapping[str, Array] = field(default_factory=dict)
+
+    def allowed(self, true: Array, noise: Array, bound: Array) -> Array:
+        """The allowed error of one array, entry by entry."""
+        result: Array = SAFETY * (noise + unit_roundoff(self.precision) * np.abs(true)) + bound
+        return result
+
+
+def tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
+    """One tolerance per point, from reverse mode. `question.modes` matters by its order only."""
+    return _by_modes(question, _only("rev", question.order), trip_limit)
+
+
+def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
+    """One tolerance per point, the widest of what all modes need: reverse, forward, and those of the question.
+
+    The two sets of rules write the same derivative differently, as libraries do: the slope of tanh is 1 - y*y in one and (1 - y)(1 + y) in the
+    other, and the second derivative of the latter cancels near zero. A disagreement has to stand beyond what each of them loses, and beyond
+    what the other forms of `alternatives` lose where they can be computed.
+    """
+    order = question.order
+    modes = dict.fromkeys([_only("rev", order), _only("fwd", order), question.modes])
+    found = [_widest(same_point) for same_point in zip(*(_by_modes(question, m, trip_limit) for m in modes), strict=True)]
+    further = [_by_modes(question, _only("rev", order), trip_limit, regrouped=True)]
+    if written_otherwise(question.program):
+        further.append(_by_modes(question, _only("rev", order), trip_limit, OTHERWISE))
+    for others in further:
+        found = [t if t.reason or other.reason else _widest([t, other]) for t, other in zip(found, others, strict=True)]
+    return found
+
+
+def _only(mode: Mode, order: int) -> tuple[Mode, ...]:
+    return (mode,) * order
+
+
+def _widest(tolerances: Sequence[Tolerance]) -> Tolerance:
+    refused = next((t for t in tolerances if t.reason is not None), None)
+    if refused is not None:
+        return refused
+    first = tolerances[0]
+    value_noise = tuple(functools.reduce(np.maximum, noises) for noises in zip(*(t.value_noise for t in tolerances), strict=True))
+    noise = {name: functools.reduce(np.maximum, [t.noise[name] for t in tolerances]) for name in first.noise}
+    return replace(first, value_noise=value_noise, noise=noise)
+
+
+def _by_modes(
+    question: Question, modes: tuple[Mode, ...], trip_limit: int, rules: Rules | None = None, *, regrouped: bool = False
+) -> list[Tolerance]:
+    program, wrt = question.program, question.wrt
+    try:
+        graph = _derivative(program, wrt, modes, rules)
+    except NotDifferentiableError as error:
+        return [Tolerance(question.precision, Reason.DOMAIN, str(error)) for _ in question.points]
+    result: dict[int, Tolerance] = {}
+    for group in _alike(question):
+        result.update(
+            zip(group, _together(graph, question, [question.points[k] for k in group], trip_limit, regrouped), strict=True)
+        )
+    return [result[k] for k in range(len(question.points))]
+
+
+@functools.lru_cache(maxsize=64)
+def _derivative(program: Program, wrt: tuple[str, ...], modes: tuple[Mode, ...], rules: Rules | None = None) -> Graph:
+    return derivative(program, wrt=wrt, modes=modes, rules=rules)
+
+
+def _alike(question: Question) -> list[list[int]]:
+    """The points that may share a run: those whose int and bool inputs are equal."""
+    exact = [p.name for p in question.program.params if p.type.dtype != "float"]
+    groups: dict[tuple[bytes, ...], list[int]] = {}
+    for k, point in enumerate(question.points):
+        groups.setdefault(tuple(np.asarray(point.inputs[name]).tobytes() for name in exact), []).append(k)
+    return list(groups.values())
+
+
+def _together(graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool) -> list[Tolerance]:
+    """All points in one run where they go the same way, each in its own where they do not."""
+    if len(points) > 1:
+        try:
+            return _run(graph, question, points, trip_limit, regrouped)
+        except (EvaluationError, FloatingPointError, OverflowError):
+            pass
+    return [_alone(graph, question, point, trip_limit, regrouped) for point in points]
+
+
+def _alone(graph: Graph, question: Question, point: Point, trip_limit: int, regrouped: bool) -> Tolerance:
+    try:
+        return _run(graph, question, [point], trip_limit, regrouped)[0]
+    except UndecidedError as error:
+        return Tolerance(question.precision, Reason.PRIMAL, str(error))
+    except TripLimitError as error:
+        return Tolerance(question.precision, Reason.TRIP_LIMIT, str(error))
+    except OutOfRangeError as error:
+        return Tolerance(question.precision, Reason.RANGE, str(error))
+    except EvaluationError as error:
+        return Tolerance(question.precision, Reason.DOMAIN, str(error))
+    except (FloatingPointError, OverflowError) as error:
+        return Tolerance(question.precision, Reason.RANGE, f"{error} while the derivative is computed in float64")
+
+
+def _run(graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool) -> list[Tolerance]:
+    """The points' tolerances from one run. Raises where a point cannot be judged or the points part ways."""
+    namespace = PerturbedNamespace(question.precision, len(points), regrouped=regrouped)
+    outputs = _evaluate(graph, question, points, namespace, trip_limit)
+    rows = _rows(namespace)
+    exact = rows[..., 0]
+    spread = np.abs(rows - rows[..., :1]).max(axis=-1, initial=0.0)
+    sizes = np.abs(exact)
+    # What cancels is in the target as large as its noise, however near to 0 the exact lane comes.
+    smallest = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * namespace.scale)).min(axis=0, initial=1.0)
+    largest = sizes.max(axis=0, initial=1.0)
+    least, most = _NORMAL[question.precision]
+    measured = [_measured(outputs, k, namespace.scale) for k in range(len(points))]
+    finer = None
+    result = []
+    for k, (values, noises) in enumerate(measured):
+        if smallest[k] < least or largest[k] > most:
+            extreme = smallest[k] if smallest[k] < least else largest[k]
+            message = f"an intermediate of {extreme:.3g} is too near the end of {question.precision}'s range"
+            result.append(Tolerance(question.precision, Reason.RANGE, message))
+            continue
+        if np.any(spread[:, k] > _SMALL * sizes[:, k]):
+            if finer is None:
+                fine = PerturbedNamespace(question.precision, len(points), FINE_EPS[question.precision], regrouped=regrouped)
+                finer = (_evaluate(graph, question, points, fine, trip_limit), fine.scale)
+            _, fine_noises = _measured(finer[0], k, finer[1])
+            if not _proportional(values, noises, fine_noises):
+                message = "the computation is chaotic: its rounding errors are not in proportion to the roundoff"
+                result.append(Tolerance(question.precision, Reason.NOISE, message))
+                continue
+        count = len(question.weights)
+        result.append(
+            Tolerance(
+                question.precision,
+                values=tuple(values[:count]),
+                value_noise=tuple(noises[:count]),
+                gradient=dict(zip(question.wrt, values[count:], strict=False)),
+                noise=dict(zip(question.wrt, noises[count:], strict=False)),
+            )
+        )
+    return result
+
+
+def _evaluate(
+    graph: Graph, question: Question, points: Sequence[Point], namespace: PerturbedNamespace, trip_limit: int
+) -> tuple[Any, ...]:
+    inputs: list[Any] = []
+    for param in question.program.params:
+        values = [np.asarray(point.inputs[param.name]) for point in points]
+        if param.type.dtype == "float":
+            inputs.append(namespace.inputs(values))
+        else:
+            inputs.append(values[0] if param.type.shape else values[0].item())
+    inputs += [namespace.inputs([w] * len(points)) for w in question.weights if w is not None]
+    if question.order > 1:
+        inputs += [namespace.inputs([question.directions[name]] * len(points)) for name in question.wrt]
+    return evaluate(graph, inputs, namespace, trip_limit=trip_limit)
+
+
+def _rows(namespace: PerturbedNamespace) -> Array:
+    """Every intermediate entry: (entry, point, lane)."""
+    if not namespace.seen:
+        return np.ones((0, namespace.points, LANES))
+    rows = np.concatenate([s.reshape(-1, namespace.width) for s in namespace.seen])
+    return rows.reshape(-1, namespace.points, LANES)
+
+
+def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Array], list[Array]]:
+    """The exact lane of each output at one point, and how far the others stray, scaled to the target's roundoff."""
+    values: list[Array] = []
+    noises: list[Array] = []
+    for output in outputs:
+        array = np.asarray(output)
+        if array.dtype != np.float64:
+            values.append(array)
+            noises.append(np.zeros(array.shape))
+            continue
+        lanes = array[..., point * LANES : (point + 1) * LANES]
+        values.append(lanes[..., 0])
+        noises.append(np.abs(lanes - lanes[..., :1]).max(axis=-1) * scale)
+    return values, noises
+
+
+def _proportional(values: Sequence[Array], noises: Sequence[Array], finer: Sequence[Array]) -> bool:
+    """Whether a smaller perturbation tells the same: no more, and where the noise drowns the value not far less either.
+
+    A chaotic computation fails one way or the other; what it loses cannot be sampled by eight lanes. An entry that is 0 to first order, such as the
+    square of one that vanishes, has a noise that shrinks with the square of the perturbation: beside others that is no chaos.
+    """
+    for value, noise, fine in zip(values, noises, finer, strict=True):
+        drowned = (noise > _SMALL * np.abs(value)) & (noise > _MINOR * np.max(noise, initial=0.0))
+        if np.any(fine > _SIMILAR * noise) or np.any(drowned & (noise > _SATURATED * fine)):
+            return False
+    return True

@@ -1,0 +1,32 @@
+"""What the parts of perturbed arithmetic share: values with lanes, and complex numbers of two such values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.errors import EvaluationError
+
+Array = Any
+"""A float64 or complex128 array whose last axis holds the lanes, or an int or bool array without lanes."""
+
+
+class UndecidedError(EvaluationError):
+    """Rounding in the target's precision may decide a comparison either way, or the points of one run decide differently."""
+
+
+def has_lanes(x: Any) -> bool:
+    """Whether a value is a float or a complex number. Ints and bools are Python's scalars, or arrays of another dtype."""
+    return isinstance(x, np.ndarray) and (x.dtype == np.float64 or x.dtype == np.complex128)
+
+
+def is_complex(x: Any) -> bool:
+    return bool(x.dtype == np.complex128)
+
+
+def joined(re: Any, im: Any) -> Array:
+    """re + i im, no bit of either part altered."""
+    result = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.complex128)
+    result.real, result.imag = re, im
+    return result

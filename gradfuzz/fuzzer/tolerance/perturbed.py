@@ -1,0 +1,404 @@
+"""Arithmetic with rounding made visible: what a computation could lose, measured by losing it.
+
+Every float, and every complex number (see `perturbed_complex`), is a row of lanes (the last axis; `LANES` per point). Lane 0 is exact to float64; in the others each
+primitive result, and each accumulation inside a sum, is multiplied by 1 + eps r with |r| at most 1: stochastic
+arithmetic (Vignes 2004; Parker 1997), all samples in one run. Lanes 1-5 draw r at random; lane 6 rounds everything up, and lane 7 sums up and
+products down: rounding in a loop is not independent from trip to trip, and a thousand equal additions all err the same way.
+
+For float32 and narrower ones eps is the unit roundoff u, far above float64's own rounding. For float64 eps is 2^-40 and the spread of the lanes counts u / eps
+times; whether that is so, and not a chaotic computation that has lost everything, is for `tolerance` to check.
+
+Two sides of a comparison that are closer than rounding can tell raise `UndecidedError`; an overflow, an underflow or a NaN raises
+`FloatingPointError`. Several points may share one run as long as they decide alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.fuzzer.tolerance.lanes import Array, UndecidedError, has_lanes, is_complex, joined
+from gradfuzz.fuzzer.tolerance.perturbed_complex import ComplexLanes
+from gradfuzz.fuzzer.tolerance.perturbed_linalg import LinalgLanes
+from gradfuzz.fuzzer.tolerance.perturbed_tensors import TensorLanes
+from gradfuzz.oracles.device import operand_roundings
+from gradfuzz.programs.arithmetic.namespace import Namespace
+from gradfuzz.programs.arithmetic.numpy_namespace import index_key
+from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError
+from gradfuzz.programs.language.axes import normalize_axes
+from gradfuzz.programs.language.precision import FORMATS, Precision, rounded
+from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
+
+LANES = 8
+"""Per point: one exact, five random, two biased."""
+
+EPS: Mapping[Precision, float] = {name: max(f.roundoff, 2.0**-40) for name, f in FORMATS.items()}
+"""The relative size of a perturbation, by the precision that it stands for: its unit roundoff, where that is far above the rounding of the lanes."""
+
+FINE_EPS: Mapping[Precision, float] = {name: max(2.0**-10 * f.roundoff, 2.0**-46) for name, f in FORMATS.items()}
+"""Smaller ones, at least 2^7 times the rounding of the lanes: what is proportional to eps is so from here to there."""
+
+FUNCTION_UNITS = 4.0
+"""What a library's sin, exp, tanh, pow, ... may err, in roundings: vector libraries promise 1 to 4 units in the last place."""
+
+_DECISION_UNITS = 16.0
+"""Two sides of a comparison are too close when they differ by less than this many times their noise: twice the factor K of `tolerance`,
+as each side may err."""
+
+_POOL = 8192
+"""How many perturbations are drawn once and used again and again; a prime step through them keeps reuse from falling into line with a loop."""
+
+_STEP = 4099
+
+
+def unit_roundoff(precision: Precision) -> float:
+    """Half the distance from 1 to the next float."""
+    return FORMATS[precision].roundoff
+
+
+def _draws() -> Array:
+    draws = np.random.default_rng(0x5EED).uniform(-1.0, 1.0, (_POOL, LANES))
+    draws[:, 0] = 0.0
+    draws[:, 6] = 1.0
+    draws[:, 7] = -1.0
+    return draws
+
+
+_DRAWS = _draws()
+_SUM_SIGN = np.array([1.0] * 7 + [-1.0])
+"""Turns lane 7 round for sums."""
+
+
+@functools.lru_cache(maxsize=64)
+def _pools(eps: float, points: int) -> tuple[Array, Array, Array]:
+    """Factors for products, functions and sums."""
+    draws = np.tile(_DRAWS, points) * eps
+    return 1.0 + draws, 1.0 + FUNCTION_UNITS * draws, 1.0 + draws * np.tile(_SUM_SIGN, points)
+
+
+class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
+    """float64 lanes for `points` points at once. Ints and bools are exact and have no lanes.
+
+    The spread of the lanes times `scale` is what rounding to `precision` does.
+    `seen` collects every float result, for whoever wants to know the range of the intermediates.
+    """
+
+    def __init__(self, precision: Precision, points: int = 1, eps: float | None = None, *, regrouped: bool = False) -> None:
+        """`regrouped` lets an addition lose what its operands would, had they been added to something as large before."""
+        self.precision = precision
+        self._regrouped = regrouped
+        self.points = points
+        self.width = points * LANES
+        self.eps = EPS[precision] if eps is None else eps
+        self.scale = unit_roundoff(precision) / self.eps
+        self.seen: list[Array] = []
+        self._next = 0
+        self._decision = _DECISION_UNITS * self.scale
+        self._operand_units = operand_roundings(precision)
+        self._product, self._function, self._sum = _pools(self.eps, points)
+
+    def context(self) -> contextlib.AbstractContextManager[None]:
+        """Entered around a whole evaluation: leaving the range of float64 is an error here."""
+        return np.errstate(over="raise", under="raise", divide="raise", invalid="raise")
+
+    # Values
+
+    def constant(self, value: float | int | complex) -> Array:
+        if isinstance(value, complex):
+            return joined(self.constant(value.real), self.constant(value.imag))
+        number = rounded(value, self.precision)
+        if math.isinf(number) and math.isfinite(value):
+            raise OutOfRangeError(f"the constant {value:g} is beyond the largest {self.precision}")
+        return np.full(self.width, number)
+
+    def array(self, value: ArrayConst) -> Array:
+        entries = [c.value for c in value.values]
+        if value.dtype in ("int", "bool"):
+            return np.array(entries, np.int64 if value.dtype == "int" else np.bool_).reshape(value.shape)
+        rows = np.array([self.constant(v) for v in entries], np.float64 if value.dtype == "float" else np.complex128)
+        return rows.reshape(*value.shape, self.width)
+
+    def inputs(self, values: Sequence[Array]) -> Array:
+        """One input at each of the points, exact in every lane."""
+        return np.repeat(np.stack([np.asarray(v, np.float64) for v in values], axis=-1), LANES, axis=-1)
+
+    def decide(self, predicate: Any) -> bool:
+        return bool(predicate)
+
+    # Perturbation
+
+    def _factors(self, pool: Array, shape: tuple[int, ...]) -> Array:
+        self._next = k = (self._next + _STEP) % _POOL
+        if len(shape) == 1:
+            row: Array = pool[k]
+            return row
+        size = math.prod(shape[:-1])
+        if k + size > _POOL:
+            return pool[np.arange(k, k + size) % _POOL].reshape(shape)
+        return pool[k : k + size].reshape(shape)
+
+    def _result(self, exact: Array, pool: Array) -> Array:
+        """`exact` perturbed; of a complex number each part."""
+        if is_complex(exact):
+            return self._keep(joined(*(part * self._factors(pool, part.shape) for part in (exact.real, exact.imag))))
+        result: Array = exact * self._factors(pool, exact.shape)
+        self.seen.append(result)
+        return result
+
+    def _keep(self, result: Array) -> Array:
+        self.seen.append(result)
+        return result
+
+    def _by_part(self, function: Callable[[Array], Array], x: Array) -> Array:
+        """What `function` makes of x; of a complex one, of each part."""
+        return joined(function(x.real), function(x.imag)) if is_complex(x) else function(x)
+
+    def operand(self, x: Array) -> Array:
+        """`x` as a factor of a matrix product, which may be rounded first."""
+        if not self._operand_units or not has_lanes(x):
+            return x
+        return self._by_part(
+            lambda part: part * (1.0 + self._operand_units * (self._factors(self._product, part.shape) - 1.0)), x
+        )
+
+    # Arithmetic
+
+    def add(self, a: Array, b: Array) -> Array:
+        if not has_lanes(a):
+            return np.add(a, b)
+        if self._regrouped:
+            a, b = (self._by_part(lambda part: part * self._factors(self._sum, part.shape), x) for x in (a, b))
+        return self._result(a + b, self._sum)
+
+    def subtract(self, a: Array, b: Array) -> Array:
+        return self._result(a - b, self._sum) if has_lanes(a) else np.subtract(a, b)
+
+    def multiply(self, a: Array, b: Array) -> Array:
+        if not has_lanes(a):
+            return np.multiply(a, b)
+        return self._product_of(a, b) if is_complex(a) else self._result(a * b, self._product)
+
+    def divide(self, a: Array, b: Array) -> Array:
+        quotient = a / b
+        # The derivative of a quotient divides by b*b here, by b twice there: both have to stay in range.
+        self.seen.append(b * b)
+        return self._near(quotient, self._product, FUNCTION_UNITS) if is_complex(a) else self._result(quotient, self._product)
+
+    def negative(self, a: Array) -> Array:
+        return np.negative(a)
+
+    def remainder(self, a: Array, b: Array) -> Array:
+        return np.remainder(a, b)
+
+    def integer_pow(self, x: Array, *, n: int) -> Array:
+        if n == 0:
+            return np.ones_like(x)
+        if n == 1:
+            return x
+        power = x ** float(abs(n))
+        # Some compute x**-n as 1 / x**n, and every derivative of it has the neighbouring powers.
+        self.seen += [power, power * x, power / x if np.all(x) else power]
+        if n < 0:
+            power = 1.0 / power
+        if is_complex(x):
+            return self._complex_integer_pow(power, x, n)
+        units = 1.0 if n == 2 else max(FUNCTION_UNITS, float(abs(n)))
+        return self._keep(power * (1.0 + units * (self._factors(self._product, power.shape) - 1.0)))
+
+    def pow(self, a: Array, b: Array) -> Array:
+        return self._complex_pow(a, b) if is_complex(a) else self._result(a**b, self._function)
+
+    # Choices
+
+    def _alike(self, differences: Array) -> Array:
+        """The sign of a difference (of a complex one: of its modulus), without lanes, where all lanes and points agree on it beyond noise."""
+        by_point = differences.reshape(*differences.shape[:-1], self.points, LANES)
+        exact = by_point[..., :1]
+        noise = np.abs(by_point - exact).max(axis=-1, keepdims=True)
+        if np.any((np.abs(exact) <= self._decision * noise) & (noise > 0)):
+            raise UndecidedError("the two sides of a comparison differ by less than rounding may")
+        signs = np.sign(np.abs(exact[..., 0]) if is_complex(exact) else exact[..., 0])
+        if self.points > 1 and np.any(signs != signs[..., :1]):
+            raise UndecidedError("the points decide differently")
+        result: Array = signs[..., 0]
+        return result
+
+    def _sign(self, a: Array, b: Array) -> Array:
+        if not has_lanes(a):
+            exact: Array = np.sign(a - b)
+            return exact
+        return self._alike(np.subtract(a, b))
+
+    def abs(self, x: Array) -> Array:
+        if has_lanes(x):
+            if is_complex(x):
+                return self._complex_abs(x)
+            self._alike(x)
+        return np.abs(x)
+
+    def sign(self, x: Array) -> Array:
+        if not has_lanes(x):
+            return np.sign(x)
+        self._alike(x)
+        return np.sign(x)
+
+    def maximum(self, a: Array, b: Array) -> Array:
+        self._sign(a, b)
+        return np.maximum(a, b)
+
+    def minimum(self, a: Array, b: Array) -> Array:
+        self._sign(a, b)
+        return np.minimum(a, b)
+
+    def where(self, condition: Any, a: Array, b: Array) -> Array:
+        chosen = np.asarray(condition)
+        if has_lanes(a):
+            chosen = chosen[..., np.newaxis]
+        return np.where(chosen, a, b)
+
+    def less(self, a: Array, b: Array) -> Any:
+        return _bool(self._sign(a, b) < 0)
+
+    def less_equal(self, a: Array, b: Array) -> Any:
+        return _bool(self._sign(a, b) <= 0)
+
+    def greater(self, a: Array, b: Array) -> Any:
+        return _bool(self._sign(a, b) > 0)
+
+    def greater_equal(self, a: Array, b: Array) -> Any:
+        return _bool(self._sign(a, b) >= 0)
+
+    def equal(self, a: Array, b: Array) -> Any:
+        return _bool(self._sign(a, b) == 0)
+
+    def not_equal(self, a: Array, b: Array) -> Any:
+        return _bool(self._sign(a, b) != 0)
+
+    def logical_and(self, a: Any, b: Any) -> Any:
+        return np.logical_and(a, b)
+
+    def logical_or(self, a: Any, b: Any) -> Any:
+        return np.logical_or(a, b)
+
+    def logical_not(self, a: Any) -> Any:
+        return np.logical_not(a)
+
+    # Folds
+
+    def _fold_sum(self, x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+        """Each addition may lose a unit of the sum so far; of the sum of the sizes, as nobody promises an order."""
+        rank = x.ndim - 1
+        kept = [a for a in range(rank) if a not in axes]
+        count = math.prod(x.shape[a] for a in axes)
+        rows = np.transpose(x, [*axes, *kept, rank]).reshape(count, *(x.shape[a] for a in kept), self.width)
+        total = self._by_part(self._total, rows)
+        if keepdims:
+            total = total.reshape(*(1 if a in axes else x.shape[a] for a in range(rank)), self.width)
+        return self._keep(total)
+
+    def _total(self, rows: Array) -> Array:
+        total: Array = rows.sum(axis=0)
+        if len(rows) > 1:
+            sizes = np.cumsum(np.abs(rows), axis=0)[1:]
+            self.seen.append(sizes[-1])  # no sum of some of them is larger
+            total = total + (sizes * (self._factors(self._sum, sizes.shape) - 1.0)).sum(axis=0)
+        return total
+
+    def sum(self, x: Array, *, axis: ParamValue, keepdims: bool) -> Array:
+        if not has_lanes(x):
+            return np.asarray(np.sum(x, axis=axis, keepdims=keepdims))  # type: ignore[arg-type]
+        return self._fold_sum(x, normalize_axes(axis, x.ndim - 1, "sum"), keepdims)
+
+    def mean(self, x: Array, *, axis: ParamValue, keepdims: bool) -> Array:
+        axes = normalize_axes(axis, x.ndim - 1, "mean")
+        count = math.prod(x.shape[a] for a in axes)
+        return self._result(self._fold_sum(x, axes, keepdims) / count, self._product)
+
+    def prod(self, x: Array, *, axis: ParamValue, keepdims: bool) -> Array:
+        if not has_lanes(x):
+            return np.asarray(np.prod(x, axis=axis, keepdims=keepdims))  # type: ignore[arg-type]
+        axes = normalize_axes(axis, x.ndim - 1, "prod")
+        self.see_partial_products(x, axes)
+        return self._keep(np.prod(x * (1.0 + self._draws(x, self._product)), axis=axes, keepdims=keepdims))
+
+    def see_partial_products(self, x: Array, axes: tuple[int, ...]) -> None:
+        """The largest and the smallest product of some of the entries: nobody promises an order of multiplication either."""
+        sizes = np.where(x == 0.0, 1.0, np.abs(x))
+        self.seen += [np.prod(np.maximum(sizes, 1.0), axis=axes), np.prod(np.minimum(sizes, 1.0), axis=axes)]
+
+    def cumulative_sum(self, x: Array, *, axis: int) -> Array:
+        if not has_lanes(x):
+            return np.cumsum(x, axis=axis)
+        along = axis % (x.ndim - 1)
+
+        def running(part: Array) -> Array:
+            losses = np.cumsum(np.abs(part), axis=along) * (self._factors(self._sum, part.shape) - 1.0)
+            return np.cumsum(part, axis=along) + np.cumsum(losses, axis=along)
+
+        return self._keep(self._by_part(running, x))
+
+    def matmul(self, a: Array, b: Array) -> Array:
+        a, b = self.operand(a), self.operand(b)
+        left = a[np.newaxis, :, :] if a.ndim == 2 else a
+        right = b[:, np.newaxis, :] if b.ndim == 2 else b
+        products = self.multiply(left[..., :, :, np.newaxis, :], right[..., np.newaxis, :, :, :])
+        result = self._fold_sum(products, (products.ndim - 3,), keepdims=False)
+        if b.ndim == 2:
+            result = result[..., 0, :]
+        if a.ndim == 2:
+            result = result[..., 0, :] if b.ndim == 2 else result[..., 0, :, :]
+        return result
+
+    # Shapes: the lanes stay last
+
+    def astype(self, x: Any, *, dtype: ParamValue) -> Any:
+        if dtype not in ("float", "complex"):
+            return np.asarray(x).astype({"int": np.int64, "bool": np.bool_}[str(dtype)])[()]
+        value = np.asarray(x)
+        if not has_lanes(value):
+            value = np.repeat(value.astype(np.float64)[..., np.newaxis], self.width, axis=-1)
+        return value if dtype == "float" else value.astype(np.complex128)
+
+    def reshape(self, x: Any, *, shape: Any) -> Array:
+        return np.reshape(x, self._with_lanes(x, shape))
+
+    def broadcast_to(self, x: Any, *, shape: Any) -> Array:
+        return np.broadcast_to(x, self._with_lanes(x, shape))
+
+    def permute_dims(self, x: Array, *, axes: Any) -> Array:
+        rank = _rank(x)
+        return np.transpose(x, [*(a % rank for a in axes), *range(rank, x.ndim)])
+
+    def flip(self, x: Array, *, axis: int) -> Array:
+        return np.flip(x, axis % _rank(x))
+
+    def concat(self, *arrays: Array, axis: int) -> Array:
+        return np.concatenate(arrays, axis % _rank(arrays[0]))
+
+    def stack(self, *arrays: Any, axis: int) -> Array:
+        return np.stack(arrays, axis % (_rank(arrays[0]) + 1))
+
+    def _with_lanes(self, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*shape, self.width) if has_lanes(x) else shape
+
+    def index(self, x: Array, *indices: int, pattern: Any) -> Any:
+        return x[index_key(pattern, indices)]
+
+    def index_update(self, x: Array, value: Any, *indices: int, pattern: Any) -> Array:
+        result = x.copy()
+        result[index_key(pattern, indices)] = value
+        return result
+
+
+def _rank(x: Any) -> int:
+    return np.ndim(x) - has_lanes(x)
+
+
+def _bool(holds: Array) -> Any:
+    """A scalar truth value is Python's own."""
+    return bool(holds) if np.ndim(holds) == 0 else holds

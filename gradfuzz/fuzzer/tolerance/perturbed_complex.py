@@ -1,0 +1,133 @@
+"""Complex numbers, and functions of real and complex ones, in perturbed arithmetic.
+
+Sums and products are made of real ones, and lose what these lose: a part that is 0 stays 0. Nobody promises as much of the rest, which is right
+relative to the modulus: quotients, functions and powers err in both directions.
+
+    log        by the roundoff of 1, too: many take the logarithm of a modulus that is rounded
+    z ** w     by that of the exponent w log z, as no library has more digits for it
+
+The branch cut of log, sqrt and powers is the negative real axis with 0. Where rounding may carry a number across it, and on it, where
+the sign of a zero decides, the point is undecided.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.fuzzer.tolerance.lanes import Array, UndecidedError, is_complex, joined
+
+_CUT = frozenset({"log", "sqrt"})
+_QUOTIENTS = {"tan": np.cos, "tanh": np.cosh}
+"""Functions that some compute as quotients, with the divisor, which has to stay in range."""
+
+
+class ComplexLanes:
+    """A part of `PerturbedNamespace`."""
+
+    # Nothing is rounded here
+
+    def complex(self, re: Array, im: Array) -> Array:
+        return joined(re, im)
+
+    def conj(self, x: Array) -> Array:
+        return np.conj(x)
+
+    def real(self: Any, x: Array) -> Array:
+        return self._keep(x.real.copy()) if is_complex(x) else x
+
+    def imag(self: Any, x: Array) -> Array:
+        return self._keep(x.imag.copy()) if is_complex(x) else np.zeros_like(x)
+
+    # Perturbation
+
+    def _draws(self: Any, x: Array, pool: Array) -> Array:
+        """Perturbations for the entries of x, complex ones where x is complex."""
+        draws = self._factors(pool, x.shape) - 1.0
+        return joined(draws, self._factors(pool, x.shape) - 1.0) if is_complex(x) else draws
+
+    def _near(self: Any, exact: Array, pool: Array, units: Any = 1.0) -> Array:
+        """A result that is right relative to its modulus."""
+        return self._keep(exact * (1.0 + units * self._draws(exact, pool)))
+
+    def _product_of(self: Any, a: Array, b: Array) -> Array:
+        """(a + ib)(c + id) = ac - bd + i (ad + bc)."""
+        re = self._rough(a.real * b.real), self._rough(a.imag * b.imag)
+        im = self._rough(a.real * b.imag), self._rough(a.imag * b.real)
+        return self._result(joined(re[0] - re[1], im[0] + im[1]), self._sum)
+
+    def _rough(self: Any, exact: Array) -> Array:
+        return exact * self._factors(self._product, exact.shape)
+
+    def _off_the_cut(self: Any, x: Array) -> None:
+        by_point = x.reshape(*x.shape[:-1], self.points, x.shape[-1] // self.points)
+        exact = by_point[..., :1]
+        noise = self._decision * np.abs(by_point - exact).max(axis=-1, keepdims=True)
+        if np.any((exact.real <= noise) & (np.abs(exact.imag) <= noise)):
+            raise UndecidedError(
+                "a number is on the branch cut of a logarithm, root or power, or as near as rounding may bring it"
+            )
+
+    # Functions
+
+    def sin(self: Any, x: Array) -> Array:
+        return self._called("sin", x)
+
+    def cos(self: Any, x: Array) -> Array:
+        return self._called("cos", x)
+
+    def tan(self: Any, x: Array) -> Array:
+        return self._called("tan", x)
+
+    def tanh(self: Any, x: Array) -> Array:
+        return self._called("tanh", x)
+
+    def exp(self: Any, x: Array) -> Array:
+        return self._called("exp", x)
+
+    def log(self: Any, x: Array) -> Array:
+        return self._called("log", x)
+
+    def sqrt(self: Any, x: Array) -> Array:
+        return self._called("sqrt", x)
+
+    def _called(self: Any, name: str, x: Array) -> Array:
+        """sin, cos, tan, tanh, exp, log or sqrt."""
+        if not is_complex(x):
+            return self._result(getattr(np, name)(x), self._product if name == "sqrt" else self._function)
+        if name in _CUT:
+            self._off_the_cut(x)
+        if name in _QUOTIENTS:
+            self._keep(_quietly(_QUOTIENTS[name], x))
+        exact = _quietly(getattr(np, name), x)
+        if name == "log":
+            return self._keep(exact + np.maximum(np.abs(exact), 1.0) * self._draws(exact, self._function))
+        return self._near(exact, self._function)
+
+    def _complex_abs(self: Any, x: Array) -> Array:
+        """|x|, whose slope is of size 1 in whatever direction: near 0 rounding chooses it."""
+        self._alike(x)
+        return self._result(_quietly(np.abs, x), self._function)
+
+    def _complex_pow(self: Any, a: Array, b: Array) -> Array:
+        self._off_the_cut(a)
+        return self._near(_quietly(np.power, a, b), self._function, _exponent_units(a, np.abs(b)))
+
+    def _complex_integer_pow(self: Any, power: Array, x: Array, n: int) -> Array:
+        """`power`, which is x ** n: by products, or as any other power."""
+        return self._near(power, self._function, _exponent_units(np.where(x == 0.0, 1.0, x), abs(n)))
+
+
+def _exponent_units(base: Array, exponent: Any) -> Array:
+    """What is lost in base ** exponent, in units: the exponential of a number is off by what that number is."""
+    return 1.0 + exponent * (1.0 + np.abs(_quietly(np.log, base)))
+
+
+def _quietly(function: Any, *operands: Array) -> Array:
+    """The function's value. A complex one sets flags on its way that say nothing about its result."""
+    with np.errstate(all="ignore"):
+        result = function(*operands)
+    if not np.isfinite(result).all():
+        raise FloatingPointError(f"overflow encountered in {function.__name__}")
+    return result

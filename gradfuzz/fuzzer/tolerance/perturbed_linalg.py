@@ -1,0 +1,314 @@
+"""The linear-algebra ops in perturbed arithmetic: every lane is a matrix of its own, perturbed before it is factored.
+
+LAPACK does not promise results that are right entry by entry. It promises the exact result for a matrix nearby (Higham, "Accuracy and
+stability of numerical algorithms", 2002), so what it loses is measured by moving the matrix that far before the call:
+
+    by column, |dA_ij| <= eps |a_j|             qr (theorem 19.4), lu and all that is solved by it (theorem 9.4, with |L| <= 1)
+    by diagonal, |dA_ij| <= eps sqrt(a_ii a_jj) cholesky (theorem 10.3)
+    by norm, |dA_ij| <= eps |A|_F               the rest: eigh, svd and what is made of it, expm
+
+Theory has a factor that grows with n; a sum of n^2 draws of size eps is a perturbation of about n eps, which is what is seen in practice.
+The result is then perturbed like any other: entry by entry, and columns of length 1 by eps each.
+
+Lanes may differ in the signs of their vectors, complex ones in their phases, and in the order of eigenvalues that have none. They are turned and
+ordered to agree with the exact lane, as neither is a result of rounding. Complex ones are all turned once more: LAPACK makes an entry of each vector
+real, and with its phases sums are exactly 0 that with others are 0 to rounding.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from gradfuzz.errors import DomainError
+from gradfuzz.fuzzer.tolerance.lanes import Array, UndecidedError, has_lanes, is_complex
+from gradfuzz.programs.arithmetic.linalg_internal import GAP_UNITS
+from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
+from gradfuzz.programs.arithmetic.product_objects import aligned
+from gradfuzz.programs.language.precision import FORMATS
+
+_NUMPY = LinalgNumpy()
+
+_NUMPY_RANK = 1e-15
+"""NumPy's pinv takes singular values up to this share of the greatest for 0."""
+
+
+_UNCLEAR = 8.0
+"""A gap is unclear to this many times what the engine takes for rounding of 0 in the target's precision: twice its epsilon, and as much again for others."""
+
+
+class LinalgLanes:
+    """A part of `PerturbedNamespace`."""
+
+    # Perturbation
+
+    def _draws_of(self: Any, x: Array) -> Array:
+        return self._draws(x, self._product)
+
+    def _by_norm(self: Any, x: Array) -> Array:
+        return x + np.sqrt(np.sum(_squares(x), axis=(-3, -2), keepdims=True)) * self._draws_of(x)
+
+    def _by_column(self: Any, x: Array) -> Array:
+        return x + np.sqrt(np.sum(_squares(x), axis=-3, keepdims=True)) * self._draws_of(x)
+
+    def _by_diagonal(self: Any, x: Array) -> Array:
+        sizes = np.sqrt(np.abs(np.einsum("...iil->...il", x)))
+        return x + sizes[..., :, np.newaxis, :] * sizes[..., np.newaxis, :, :] * self._draws_of(x)
+
+    def _lapack(self: Any, op: str, *arrays: Array, **params: Any) -> Any:
+        """NumPy's result for every lane, lanes last again. A lane without a result is a domain error."""
+        rank = max(x.ndim for x in arrays)
+        fronted = [np.moveaxis(x, -1, 0).reshape(x.shape[-1], *[1] * (rank - x.ndim), *x.shape[:-1]) for x in arrays]
+        with np.errstate(all="ignore"):
+            found = getattr(_NUMPY, op)(*fronted, **params)
+        results = found if isinstance(found, tuple) else (found,)
+        if not all(np.isfinite(y).all() for y in results):
+            raise DomainError(f"{op} has no result for this matrix, or for one that rounding may make of it")
+        back = tuple(np.moveaxis(y, 0, -1) for y in results)
+        return back if isinstance(found, tuple) else back[0]
+
+    def _rounded(self: Any, x: Array) -> Array:
+        return self._result(x, self._product)
+
+    def _unit(self: Any, columns: Array) -> Array:
+        """Columns of length 1."""
+        return self._keep(columns + self._draws_of(columns))
+
+    def _signs(self: Any, columns: Array) -> Array:
+        """Of each column, the number of modulus 1 that turns it to the exact lane's, and by an angle of no significance: (..., columns, lanes)."""
+        by_point = columns.reshape(*columns.shape[:-1], self.points, columns.shape[-1] // self.points)
+        inner = (np.conj(by_point) * by_point[..., :1]).sum(axis=-4)
+        sizes = np.abs(inner)
+        phases = inner / np.where(sizes == 0.0, 1.0, sizes) if is_complex(inner) else np.where(inner < 0, -1.0, 1.0)
+        signs: Array = np.where(sizes == 0.0, 1.0, phases).reshape(*inner.shape[:-2], columns.shape[-1])
+        return signs * np.exp(1j * np.arange(1, columns.shape[-2] + 1))[:, np.newaxis] if is_complex(inner) else signs
+
+    def _order(self: Any, w: Array) -> Array:
+        """For each value of the exact lane the place of the one that is it in another lane: (..., n, lanes)."""
+        distances = np.abs(self._exact(w)[..., :, np.newaxis, :] - w[..., np.newaxis, :, :])
+        order = distances.argmin(axis=-2) if w.size else np.zeros(w.shape, int)
+        for place in np.ndindex(*w.shape[:-2], w.shape[-1]):
+            index = (*place[:-1], slice(None), place[-1])
+            if len(set(order[index].tolist())) < w.shape[-2]:  # not one to one: those that are equal, or nearly so
+                order[index] = linear_sum_assignment(distances[(*place[:-1], ..., place[-1])])[1]
+        return order
+
+    # Decompositions
+
+    def qr(self: Any, x: Array, *, mode: str) -> tuple[Array, Array]:
+        q, r = self._lapack("qr", self._by_column(x), mode=mode)
+        signs = self._signs(q)
+        kept = signs[..., : r.shape[-3], :]
+        return self._unit(q * signs[..., np.newaxis, :, :]), self._rounded(r * np.conj(kept)[..., :, np.newaxis, :])
+
+    def lu(self: Any, x: Array) -> tuple[Array, Array, Array]:
+        p, lower, upper = self._lapack("lu", self._by_column(x))
+        self._alike(p - 0.5)
+        return p, self._rounded(lower), self._rounded(upper)
+
+    def svd(self: Any, x: Array, *, full_matrices: bool) -> tuple[Array, Array, Array]:
+        u, s, vh = self._lapack("svd", self._by_norm(x), full_matrices=full_matrices)
+        k = s.shape[-2]
+        v = np.conj(np.swapaxes(vh, -3, -2))
+        shared = self._signs(u[..., :k, :])
+        left, right = (np.concatenate([shared, self._signs(y[..., k:, :])], axis=-2) for y in (u, v))
+        u, v = self._unit(u * left[..., np.newaxis, :, :]), self._unit(v * right[..., np.newaxis, :, :])
+        return u, self._rounded(s), np.conj(np.swapaxes(v, -3, -2))
+
+    def svdvals(self: Any, x: Array) -> Array:
+        return self._rounded(self._lapack("svdvals", self._by_norm(x)))
+
+    def eigh(self: Any, x: Array) -> tuple[Array, Array]:
+        w, v = self._lapack("eigh", self._by_norm(x))
+        return self._rounded(w), self._unit(v * self._signs(v)[..., np.newaxis, :, :])
+
+    def eigvalsh(self: Any, x: Array) -> Array:
+        return self._rounded(self._lapack("eigvalsh", self._by_norm(x)))
+
+    def eig(self: Any, x: Array) -> tuple[Array, Array]:
+        w, v = self._lapack("eig", self._by_norm(x))
+        order = self._order(w)
+        v = np.take_along_axis(v, order[..., np.newaxis, :, :], axis=-2)
+        w = np.take_along_axis(w, order, axis=-2)
+        return self._rounded(w), self._unit(v * self._signs(v)[..., np.newaxis, :, :])
+
+    def eigvals(self: Any, x: Array) -> Array:
+        w = self._lapack("eigvals", self._by_norm(x))
+        return self._rounded(np.take_along_axis(w, self._order(w), axis=-2))
+
+    def cholesky(self: Any, x: Array, *, upper: bool) -> Array:
+        return self._rounded(self._lapack("cholesky", self._by_diagonal(x), upper=upper))
+
+    # Solving
+
+    def solve(self: Any, a: Array, b: Array) -> Array:
+        column = b.ndim == 2
+        x = self._rounded(self._lapack("solve", self._by_column(a), b[:, np.newaxis] if column else b))
+        return x[..., 0, :] if column else x
+
+    def triangular_solve(
+        self: Any, a: Array, b: Array, *, lower: bool, transposed: bool, unit_diagonal: bool, left: bool
+    ) -> Array:
+        """As a system like any other: a library may solve it so, and that errs by more than substitution does."""
+        triangle = self.tril(a, k=0) if lower else self.triu(a, k=0)
+        if unit_diagonal:
+            triangle = np.where(np.eye(a.shape[-2], dtype=np.bool_)[..., np.newaxis], 1.0, triangle)
+        if transposed == left:
+            triangle = np.swapaxes(triangle, -3, -2)
+        return self.solve(triangle, b) if left else np.swapaxes(self.solve(triangle, np.swapaxes(b, -3, -2)), -3, -2)
+
+    def inv(self: Any, x: Array) -> Array:
+        return self._rounded(self._lapack("inv", self._by_column(x)))
+
+    def pinv(self: Any, x: Array) -> Array:
+        """The exact lane says which singular values are 0: the perturbation would make every matrix one of full rank."""
+        if x.size == 0:
+            return self._lapack("pinv", x)
+        u, s, vh = self._lapack("svd", self._by_norm(x), full_matrices=False)
+        kept = self._exact(s) > _NUMPY_RANK * self._exact(s).max(axis=-2, keepdims=True)
+        inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
+        return self._rounded(np.einsum("...kjl,...kl,...ikl->...jil", np.conj(vh), inverse, np.conj(u)))
+
+    def lstsq(self: Any, a: Array, b: Array) -> Array:
+        return self.matmul(self.pinv(a), b)
+
+    # Determinants and powers
+
+    def det(self: Any, x: Array) -> Array:
+        """Besides, eps of Hadamard's bound, the product of the columns' lengths: what is lost where all cofactors are 0 too."""
+        if x.shape[-2] == 0:
+            return self._lapack("det", x)
+        det = self._lapack("det", self._by_column(x))
+        lengths = np.sqrt(np.sum(_squares(x), axis=-3))
+        self.see_partial_products(lengths, (lengths.ndim - 2,))
+        return self._keep(det + np.prod(lengths, axis=-2) * self._draws_of(det))
+
+    def slogdet(self: Any, x: Array) -> tuple[Array, Array]:
+        sign, logabsdet = self._lapack("slogdet", self._by_column(x))
+        if is_complex(sign):
+            return self._near(sign, self._product), self._rounded(logabsdet)
+        self._alike(sign)
+        return sign, self._rounded(logabsdet)
+
+    def matrix_power(self: Any, x: Array, *, n: int) -> Array:
+        if n == 0:
+            return self._lapack("matrix_power", x, n=0)
+        if n < 0:
+            return self.matrix_power(self.inv(x), n=-n)
+        half = self.matrix_power(x, n=n // 2) if n > 1 else None
+        if half is None:
+            return x
+        square = self.matmul(half, half)
+        return self.matmul(square, x) if n % 2 else square
+
+    def expm(self: Any, x: Array) -> Array:
+        return self._rounded(self._lapack("expm", self._by_norm(x)))
+
+    def cofactor(self: Any, x: Array, *directions: Array) -> Array:
+        """Besides, eps of the product of the norms of all that is multiplied."""
+        result = self._lapack("cofactor", *map(self._by_norm, (x, *directions)))
+        norms = [np.sqrt(np.sum(_squares(a), axis=(-3, -2), keepdims=True)) for a in (x, *directions)]
+        factors = [norms[0]] * (x.shape[-2] - 1 - len(directions)) + norms[1:]
+        return self._keep(result + functools.reduce(np.multiply, factors, 1.0) * self._draws_of(result))
+
+    def divide_by_gaps(self: Any, k: Array, x: Array, y: Array, *, hollow: bool) -> Array:
+        """Which gaps are 0 the exact lane of each point says: in the others a repeated eigenvalue is split by the perturbation."""
+        m, n = k.shape[-3:-1]
+        gaps = self.subtract(y[..., np.newaxis, :, :], x[..., :, np.newaxis, :])
+        largest = np.maximum(*(np.abs(v).max(axis=-2, initial=0.0) for v in (x, y)))[..., np.newaxis, np.newaxis, :]
+        closed = np.abs(self._exact(gaps)) <= GAP_UNITS * max(m, n) * np.finfo(np.float64).eps * self._exact(largest)
+        diagonal = np.eye(m, n, dtype=np.bool_)[..., np.newaxis] & hollow
+        if np.any(closed & ~diagonal & (self._exact(k) != 0)):
+            raise DomainError("the derivative depends on what a repeated eigenvalue or singular value leaves open")
+        unclear = np.abs(self._exact(gaps)) <= _UNCLEAR * GAP_UNITS * max(m, n) * FORMATS[self.precision].roundoff * self._exact(
+            largest
+        )
+        if np.any(unclear & ~closed & ~diagonal & (self._exact(k) != 0)):
+            raise UndecidedError(f"two eigenvalues or singular values are closer to each other than {self.precision} tells")
+        skipped = closed | diagonal
+        return self._rounded(np.where(skipped, 0.0, k / np.where(skipped, 1.0, gaps)))
+
+    def _exact(self: Any, x: Array) -> Array:
+        """Each point's exact lane, in all its lanes."""
+        lanes = self.width // self.points
+        return np.repeat(x[..., ::lanes], lanes, axis=-1)
+
+    # Norms
+
+    def matrix_norm(self: Any, x: Array, *, ord: Any, keepdims: bool) -> Array:
+        if x.size == 0:
+            return self._lapack("matrix_norm", x, ord=ord, keepdims=keepdims)
+        if ord == "fro":
+            return self.sqrt(self.sum(self._squared(x), axis=(-2, -1), keepdims=keepdims))
+        if ord in (2, -2, "nuc"):
+            s = self.svdvals(x)
+            result = self.sum(s, axis=-1, keepdims=False) if ord == "nuc" else s[..., 0 if ord == 2 else -1, :]
+        else:
+            sums = self.sum(self.abs(x), axis=-2 if ord in (1, -1) else -1, keepdims=False)
+            result = (self.amax if ord in (1, "inf") else self.amin)(sums, axis=-1, keepdims=False)
+        return result[..., np.newaxis, np.newaxis, :] if keepdims else result
+
+    def _squared(self: Any, x: Array) -> Array:
+        """|x|^2, entry by entry."""
+        if is_complex(x):
+            return self.add(self.multiply(x.real, x.real), self.multiply(x.imag, x.imag))
+        return self.multiply(x, x)
+
+    def vector_norm(self: Any, x: Array, *, ord: Any, axis: Any, keepdims: bool) -> Array:
+        if ord == 2:
+            return self.sqrt(self.sum(self._squared(x), axis=axis, keepdims=keepdims))
+        if is_complex(x):
+            x = self.abs(x)
+        if ord == 0:
+            return self.sum(np.abs(self.sign(x)), axis=axis, keepdims=keepdims)
+        size = x if isinstance(ord, int) and ord % 2 == 0 else self.abs(x)
+        if ord in ("inf", "-inf"):
+            return (self.amax if ord == "inf" else self.amin)(size, axis=axis, keepdims=keepdims)
+        total = self.sum(self.integer_pow(size, n=ord), axis=axis, keepdims=keepdims)
+        return total if ord == 1 else self.pow(total, np.full(total.shape, 1.0 / ord))
+
+    # Diagonals, triangles, products
+
+    def trace(self: Any, x: Array, *, offset: int) -> Array:
+        return self.sum(self.diagonal(x, offset=offset), axis=-1, keepdims=False)
+
+    def diagonal(self: Any, x: Array, *, offset: int) -> Array:
+        if not has_lanes(x):
+            return np.diagonal(x, offset, -2, -1)
+        return np.swapaxes(np.diagonal(x, offset, -3, -2), -1, -2)
+
+    def tril(self: Any, x: Array, *, k: int) -> Array:
+        return self._triangle(x, lambda m, n: np.tri(m, n, k) == 1)
+
+    def triu(self: Any, x: Array, *, k: int) -> Array:
+        return self._triangle(x, lambda m, n: np.tri(m, n, k - 1) == 0)
+
+    def _triangle(self: Any, x: Array, kept: Any) -> Array:
+        if not has_lanes(x):
+            return np.where(kept(*x.shape[-2:]), x, x.dtype.type(0))
+        return np.where(kept(*x.shape[-3:-1])[..., np.newaxis], x, 0.0)
+
+    def outer(self: Any, a: Array, b: Array) -> Array:
+        return self.multiply(a[:, np.newaxis], b[np.newaxis, :])
+
+    def kron(self: Any, a: Array, b: Array) -> Array:
+        product = self.multiply(a[..., :, np.newaxis, :, np.newaxis, :], b[..., np.newaxis, :, np.newaxis, :, :])
+        *batch, m, p, n, q, width = product.shape
+        return product.reshape(*batch, m * p, n * q, width)
+
+    def einsum(self: Any, *arrays: Array, subscripts: str) -> Array:
+        left, _, out = subscripts.replace(" ", "").partition("->")
+        terms = left.split(",")
+        letters = out + "".join(sorted(set("".join(terms)) - set(out)))
+        operands = [aligned(letters + "*", term + "*", self.operand(x)) for term, x in zip(terms, arrays, strict=True)]
+        product = functools.reduce(self.multiply, operands)
+        rest = tuple(range(len(out), len(letters)))
+        return self.sum(product, axis=rest, keepdims=False) if rest else product
+
+
+def _squares(x: Array) -> Array:
+    """|x|^2, entry by entry."""
+    return x.real * x.real + x.imag * x.imag if is_complex(x) else x * x

@@ -1,0 +1,179 @@
+"""The tensor ops in perturbed arithmetic: lanes stay last, sums lose as sums do, and a selection must be beyond noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex, joined
+from gradfuzz.programs.arithmetic.tensor_numpy import in_range, placed, sliding
+from gradfuzz.programs.language.axes import normalize_axes
+
+
+class TensorLanes:
+    """A part of `PerturbedNamespace`."""
+
+    # Functions
+
+    def log1p(self: Any, x: Array) -> Array:
+        return self._result(np.log1p(x), self._function)
+
+    def expm1(self: Any, x: Array) -> Array:
+        return self._result(np.expm1(x), self._function)
+
+    def _shift(self: Any, x: Array, axis: Any) -> Array:
+        """Each point's greatest entry. Which one it is does not matter: the result is the same for any number."""
+        lanes = self.width // self.points
+        greatest = np.max(x[..., ::lanes], axis=normalize_axes(axis, x.ndim - 1, "a reduction"), keepdims=True)
+        return np.repeat(greatest, lanes, axis=-1)
+
+    def logsumexp(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
+        shift = self._shift(x, axis)
+        total = self.sum(self.exp(self.subtract(x, shift)), axis=axis, keepdims=True)
+        result = self.add(self.log(total), shift)
+        return result if keepdims else np.squeeze(result, normalize_axes(axis, x.ndim - 1, "a reduction"))
+
+    def softmax(self: Any, x: Array, *, axis: int) -> Array:
+        if x.size == 0:
+            return x
+        powers = self.exp(self.subtract(x, self._shift(x, axis)))
+        return self.divide(powers, self.sum(powers, axis=axis, keepdims=True))
+
+    def log_softmax(self: Any, x: Array, *, axis: int) -> Array:
+        if x.size == 0:
+            return x
+        shifted = self.subtract(x, self._shift(x, axis))
+        return self.subtract(shifted, self.log(self.sum(self.exp(shifted), axis=axis, keepdims=True)))
+
+    # Selections
+
+    def _winner(self: Any, x: Array, pick: Callable[..., Any], axis: Any) -> tuple[Array, Array]:
+        """The position of an extreme, axes reduced to one that stays at the end with size 1, and the entries as rows."""
+        axes = normalize_axes(axis, x.ndim - 1, "a reduction")
+        kept = [a for a in range(x.ndim - 1) if a not in axes]
+        count = math.prod(x.shape[a] for a in axes)
+        rows = np.transpose(x, [*kept, *axes, x.ndim - 1]).reshape(*(x.shape[a] for a in kept), count, self.width)
+        where = pick(rows[..., 0], axis=-1, keepdims=True)
+        best = np.take_along_axis(rows, where[..., np.newaxis], axis=-2)
+        self._alike(np.subtract(rows, best))
+        return where, best
+
+    def _extreme(self: Any, x: Array, pick: Callable[..., Any], axis: Any, keepdims: bool) -> Array:
+        _, best = self._winner(x, pick, axis)
+        return self._shaped(best[..., 0, :], x.shape[:-1], axis, keepdims, (self.width,))
+
+    def _where_extreme(self: Any, x: Array, pick: Callable[..., Any], axis: Any, keepdims: bool) -> Any:
+        if not has_lanes(x):
+            return pick(x, axis=axis, keepdims=keepdims)
+        where, _ = self._winner(x, pick, axis)
+        return self._shaped(where[..., 0], x.shape[:-1], axis, keepdims, ())[()]
+
+    @staticmethod
+    def _shaped(result: Array, shape: tuple[int, ...], axis: Any, keepdims: bool, lanes: tuple[int, ...]) -> Array:
+        axes = normalize_axes(axis, len(shape), "a reduction")
+        return result.reshape(*(1 if a in axes else n for a, n in enumerate(shape)), *lanes) if keepdims else result
+
+    def amax(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
+        return self._extreme(x, np.argmax, axis, keepdims) if has_lanes(x) else np.max(x, axis=axis, keepdims=keepdims)
+
+    def amin(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
+        return self._extreme(x, np.argmin, axis, keepdims) if has_lanes(x) else np.min(x, axis=axis, keepdims=keepdims)
+
+    def argmax(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Any:
+        return self._where_extreme(x, np.argmax, axis, keepdims)
+
+    def argmin(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Any:
+        return self._where_extreme(x, np.argmin, axis, keepdims)
+
+    def argsort(self: Any, x: Array, *, axis: int) -> Array:
+        if not has_lanes(x):
+            return np.argsort(x, axis, kind="stable")
+        axis %= x.ndim - 1
+        order = np.argsort(x[..., 0], axis, kind="stable")
+        self._alike(np.diff(np.take_along_axis(x, order[..., np.newaxis], axis), axis=axis))
+        return order
+
+    def sort(self: Any, x: Array, *, axis: int) -> Array:
+        if not has_lanes(x):
+            return np.sort(x, axis)
+        axis %= x.ndim - 1
+        return np.take_along_axis(x, self.argsort(x, axis=axis)[..., np.newaxis], axis)
+
+    def clip(self: Any, x: Array, lower: Array, upper: Array) -> Array:
+        return self.minimum(self.maximum(x, lower), upper)
+
+    def all(self, x: Array, *, axis: Any, keepdims: bool) -> Any:
+        return np.all(x, axis=axis, keepdims=keepdims)
+
+    def any(self, x: Array, *, axis: Any, keepdims: bool) -> Any:
+        return np.any(x, axis=axis, keepdims=keepdims)
+
+    # Scans and windows
+
+    def cumulative_prod(self: Any, x: Array, *, axis: int) -> Array:
+        if not has_lanes(x):
+            return np.cumprod(x, axis=axis)
+        axis %= x.ndim - 1
+        self.see_partial_products(x, (axis,))
+        return self._keep(np.cumprod(x * (1.0 + self._draws(x, self._product)), axis=axis))
+
+    def cumulative_max(self: Any, x: Array, *, axis: int) -> Array:
+        if not has_lanes(x):
+            return np.maximum.accumulate(x, axis)
+        result = x.copy()
+        along = np.moveaxis(result, axis % (x.ndim - 1), 0)
+        for k in range(1, len(along)):
+            greater = np.asarray(self._sign(along[k], along[k - 1]) > 0)
+            along[k] = np.where(greater[..., np.newaxis], along[k], along[k - 1])
+        return result
+
+    def window_sum(self: Any, x: Array, *, window: Any, strides: Any, padding: Any) -> Array:
+        rank = x.ndim - 1
+        views = np.moveaxis(sliding(x, 0.0, window, strides, padding), rank, -1)
+        return self.sum(views, axis=tuple(range(rank, 2 * rank)), keepdims=False)
+
+    def conv(self: Any, x: Array, kernel: Array, *, strides: Any, padding: Any) -> Array:
+        spatial = x.ndim - 3
+        x, kernel = self.operand(x), self.operand(kernel)
+        inner = np.moveaxis(x, (0, 1), (spatial, spatial + 1))
+        views = sliding(inner, 0.0, kernel.shape[2:-1], strides, padding)
+        views = np.moveaxis(np.moveaxis(views, spatial + 2, -1), (spatial, spatial + 1), (0, 1))
+        spread = kernel.reshape(1, *kernel.shape[:2], *[1] * spatial, *kernel.shape[2:])
+        products = self.multiply(views[:, np.newaxis], spread)
+        return self.sum(products, axis=(2, *range(3 + spatial, products.ndim - 1)), keepdims=False)
+
+    # Gathering and scattering
+
+    def take(self, x: Array, indices: Any, *, axis: int) -> Any:
+        return x[placed(x, axis % (x.ndim - has_lanes(x)), indices)]
+
+    def take_along_axis(self, x: Array, indices: Any, *, axis: int) -> Array:
+        lanes = has_lanes(x)
+        axis %= x.ndim - lanes
+        places = in_range(indices, x.shape[axis])
+        return np.take_along_axis(x, places[..., np.newaxis] if lanes else places, axis)
+
+    def scatter_add(self: Any, x: Array, indices: Any, updates: Array, *, axis: int) -> Array:
+        """Each addition may lose a unit of the sizes added so far, as nobody promises an order."""
+        lanes = has_lanes(x)
+        if lanes and is_complex(x):
+            return joined(
+                *(self.scatter_add(a, indices, b, axis=axis) for a, b in ((x.real, updates.real), (x.imag, updates.imag)))
+            )
+        axis %= x.ndim - lanes
+        places = np.asarray(in_range(indices, x.shape[axis]))
+        rows = np.moveaxis(updates, range(axis, axis + places.ndim), range(places.ndim))
+        rows = rows.reshape(places.size, *rows.shape[places.ndim :])
+        result = x.copy()
+        moved = np.moveaxis(result, axis, 0)
+        if not lanes:
+            np.add.at(moved, places.ravel(), rows)
+            return result
+        sizes = np.abs(moved)
+        for place, row in zip(places.ravel().tolist(), rows, strict=True):
+            sizes[place] += np.abs(row)
+            moved[place] += row + sizes[place] * (self._factors(self._sum, row.shape) - 1.0)
+        return self._keep(result)

@@ -1,0 +1,113 @@
+"""What `gradfuzz check` does: several loop forms of one program, several points, every oracle asked in a mode that it has."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gradfuzz.errors import DomainError, TripLimitError
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.finding import Case, Reason, Verdict
+from gradfuzz.fuzzer.verdict.judge import conventions_met
+from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
+
+_STEPS: tuple[Mode, ...] = ("rev", "fwd")
+
+_UNSAFE = (Reason.TRIP_LIMIT, Reason.PRIMAL)
+"""Where a target's loop might not end although the true one does, or the other way round."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """(loop form, case) for every point, oracle and program, in this order; and the versions of the oracles."""
+
+    cases: list[tuple[str, Case]]
+    versions: dict[str, str]
+
+    @property
+    def wrong(self) -> bool:
+        """Whether any answer disagrees with the truth, or raises where there is one."""
+        return any(case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) for _, case in self.cases)
+
+
+def ask_everyone(
+    programs: Sequence[tuple[str, Program]],
+    points: Sequence[Sequence[Point]],
+    oracle_names: Sequence[str],
+    *,
+    precision: Precision,
+    wrt: Sequence[str] | None = None,
+    order: int = 1,
+    modes: Sequence[Mode] | None = None,
+) -> Answers:
+    """A case for every point, oracle and program; `points` holds those of each program.
+
+    An oracle is asked in `modes`, or in the first mode of this order that it supports, reverse before forward. A name may stand for several
+    ways into a library, which is loaded last. Ways that answer all points in one call are asked where there are several, or by their own name. Raises `TripLimitError` where a loop does not end, `DomainError` where the program is
+    defined at none of the points, `UnknownTargetError` and `MissingExtraError`.
+    """
+    steps = modes if modes is not None else _STEPS[:1] * order
+    questions = [plain_question(program, at, precision, wrt, steps) for (_, program), at in zip(programs, points, strict=True)]
+    for question in questions:
+        _refuse_undefined(question)
+    several = any(len(at) > 1 for at in points)
+    oracles = list(
+        {
+            way.name: way
+            for name in oracle_names
+            for way in resolve(name, supervised=True)
+            if several or not way.together or way.name == name
+        }.values()
+    )
+    found: list[tuple[int, int, int, str, Case]] = []
+    for form, ((loop, _), question) in enumerate(zip(programs, questions, strict=True)):
+        for place, oracle in enumerate(oracles):
+            asked = question if modes is not None else first_supported(oracle, question)
+            found += [(k, place, form, loop, case) for k, case in enumerate(_cases(oracle, asked))]
+    cases = [(loop, case) for *_, loop, case in sorted(found, key=lambda item: item[:3])]
+    return Answers(cases, {oracle.name: oracle.version for oracle in oracles})
+
+
+def first_supported(oracle: Oracle, question: Question) -> Question:
+    """The question in the first combination of modes of its order that `oracle` supports, reverse first; unchanged where there is none."""
+    for modes in itertools.product(_STEPS, repeat=question.order):
+        asked = replace(question, modes=modes)
+        if oracle.supports(asked) is None:
+            return asked
+    return question
+
+
+def _refuse_undefined(question: Question) -> None:
+    messages = [ruling.truth.message for ruling in jury().rulings(question, confirm=True)]
+    endless = next((message for message in messages if message.startswith("trip limit")), None)
+    if endless is not None:
+        raise TripLimitError(_after_colon(endless))
+    if messages and all(message.startswith("domain") for message in messages):
+        known = conventions_met(question, question.points[0])
+        raise DomainError(
+            _after_colon(messages[0]) + (f" (see `gradfuzz targets conventions`: {', '.join(known)})" if known else "")
+        )
+
+
+def _after_colon(message: str) -> str:
+    return message.partition(": ")[2] or message
+
+
+def _cases(oracle: Oracle, question: Question) -> list[Case]:
+    """One case per point. A point at which rounding may turn a decision is not asked about: a loop might not end there."""
+    refusal = oracle.supports(question)
+    if refusal is not None:
+        answer = Answer("unsupported", message=refusal)
+        return jury().cases(oracle.name, question, [answer] * len(question.points), confirm=True)
+    safe = [k for k, tolerance in enumerate(jury().tolerances(question)) if tolerance.reason not in _UNSAFE]
+    answers = [Answer("ok")] * len(question.points)
+    if safe:
+        given = oracle.answer(replace(question, points=tuple(question.points[k] for k in safe)))
+        for k, answer in zip(safe, given, strict=True):
+            answers[k] = answer
+    return jury().cases(oracle.name, question, answers, confirm=True)

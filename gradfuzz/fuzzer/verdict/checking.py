@@ -1,0 +1,74 @@
+"""One program, some points, several oracles: what `gradfuzz check` and `gradfuzz probe` ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """Every oracle's answer at every point, judged.
+
+    `cases` go point by point, and at each point oracle by oracle in the order asked; each has the truth with its bound and the names of the
+    references. `versions` has the version of each oracle.
+    """
+
+    question: Question
+    cases: tuple[Case, ...]
+    versions: Mapping[str, str]
+
+    @property
+    def wrong(self) -> bool:
+        """Whether anything disagrees or raised."""
+        return any(case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) for case in self.cases)
+
+
+def check_program(
+    program: Program,
+    points: Sequence[Point],
+    precision: Precision,
+    wrt: Sequence[str] | None,
+    modes: Sequence[Mode],
+    oracle_names: Sequence[str],
+    *,
+    weights: Sequence[Array | None] | None = None,
+    directions: Mapping[str, Array] | None = None,
+) -> Check:
+    """Asks each of the oracles for the derivative of `program` at `points`, and judges the answers by both references.
+
+    `wrt` None means all float inputs; `modes` lists the differentiations, innermost first. The outputs are weighted by 1, and
+    directions are 1, unless given. An oracle's name may stand for several ways ("torch"). Raises `UsageError`, `UnknownTargetError` and
+    `MissingExtraError`.
+    """
+    question = plain_question(program, points, precision, wrt, modes)
+    if weights is not None:
+        question = replace(question, weights=tuple(weights))
+    if directions is not None:
+        question = replace(question, directions=dict(directions))
+    oracles = [way for name in oracle_names for way in resolve(name, supervised=True)]
+    return check_question(question, list({way.name: way for way in oracles}.values()))
+
+
+def check_question(question: Question, oracles: Sequence[Oracle], jury: Jury | None = None) -> Check:
+    """The same for a question that is already put. Who asks several that have one truth passes the `jury` that remembers it."""
+    jury = jury or Jury(trip_limit=TRIP_LIMIT)
+    by_oracle: list[list[Case]] = []
+    for way in oracles:
+        refusal = way.supports(question)
+        if refusal is not None:
+            answers = [Answer("unsupported", message=refusal)] * len(question.points)
+        else:
+            answers = way.answer(question)
+        by_oracle.append(jury.cases(way.name, question, answers, confirm=True, thorough=True))
+    cases = tuple(case for at_point in zip(*by_oracle, strict=True) for case in at_point)
+    return Check(question, cases, {way.name: way.version for way in oracles})

@@ -1,0 +1,119 @@
+"""What kind of wrong: expected against got, entry by entry.
+
+    expected  got         class
+    -3        +3.25       sign_flip      opposite signs, both plainly not zero
+    3e-6      1.000001    ratio_blowup   same sign, at least 10 times too large
+    0.75      0.0         missing        zero where it is not
+    0.0       1.25        spurious       not zero where it is
+    0.75      1.3125      wrong_value    anything else beyond what is allowed
+    0.75      nan         non_finite
+
+"Plainly" and "zero" are in units of the allowed error, never of a constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradfuzz.fuzzer.results.finding import Class
+from gradfuzz.oracles.base import Array
+
+BLOWUP = 10.0
+"""From this ratio on a gradient of the right sign is a ratio_blowup."""
+
+CLEAR = 10.0
+"""An error of so many times what is allowed is a clear one: what a verdict of disagreement, and every step of shrinking, must have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One entry of an answer next to the truth: of the clearly wrong ones the most serious, then the one with the largest error in units
+    of what is allowed.
+
+    `kind` is None where every entry is within what is allowed, and `clear` says that the entry's error is at least `CLEAR` times that;
+    `largest` is the largest error over allowed of all entries.
+    """
+
+    kind: Class | None
+    entry: tuple[str, tuple[int, ...]]
+    expected: float
+    got: float
+    ratio: float | None
+    error_over_allowed: float
+    largest: float
+
+    @property
+    def clear(self) -> bool:
+        return self.kind is not None and self.error_over_allowed >= CLEAR
+
+
+def error_over_allowed(expected: float, got: float, allowed: float) -> float:
+    """|got - expected| in units of `allowed`: 0 where they are equal, infinite where nothing is allowed or got is not finite."""
+    if got == expected:
+        return 0.0
+    if not math.isfinite(got) or allowed == 0.0:
+        return math.inf
+    return abs(got - expected) / allowed
+
+
+def ratio_of(expected: float, got: float) -> float | None:
+    """Got / expected; None where it says nothing."""
+    if expected == 0.0 or not math.isfinite(got):
+        return None
+    ratio = got / expected
+    return ratio if math.isfinite(ratio) else None
+
+
+def classify_entry(expected: float, got: float, allowed: float) -> Class | None:
+    """The class of one entry; None where the error is within `allowed`."""
+    if not math.isfinite(got):
+        return Class.NON_FINITE
+    if abs(got - expected) <= allowed:
+        return None
+    if expected == 0.0:
+        return Class.SPURIOUS
+    if abs(got) <= allowed:
+        return Class.MISSING
+    if abs(expected) <= allowed:
+        # The truth may as well be zero, seen through this much rounding: its sign says nothing.
+        return Class.SPURIOUS
+    if (got > 0) != (expected > 0):
+        return Class.SIGN_FLIP
+    if abs(got) >= BLOWUP * abs(expected):
+        return Class.RATIO_BLOWUP
+    return Class.WRONG_VALUE
+
+
+def _entries(
+    expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
+) -> Iterator[tuple[str, tuple[int, ...], float, float, float]]:
+    for name, wanted in expected.items():
+        shape = np.shape(wanted)
+        indices: Iterator[tuple[int, ...]] = np.ndindex(*shape) if shape else iter([()])
+        flat = [np.asarray(a, np.float64).ravel().tolist() for a in (wanted, got[name], allowed[name])]
+        for index, e, g, a in zip(indices, *flat, strict=True):
+            yield name, index, e, g, a
+
+
+def compare(expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]) -> Comparison | None:
+    """The entry that decides, over all differentiated inputs; None where there is no entry at all (empty arrays).
+
+    The three mappings have the same names, and arrays of the same shapes.
+    """
+    best: Comparison | None = None
+    best_key: tuple[float, ...] = (math.inf,)
+    largest = 0.0
+    for name, index, e, g, a in _entries(expected, got, allowed):
+        kind = classify_entry(e, g, a)
+        size = error_over_allowed(e, g, a)
+        largest = max(largest, size)
+        key = (2, 0, -size) if kind is None else (size < CLEAR, kind.severity, -size)
+        if best is None or key < best_key:
+            best, best_key = Comparison(kind, (name, index), e, g, ratio_of(e, g), size, 0.0), key
+    if best is None:
+        return None
+    return Comparison(best.kind, best.entry, best.expected, best.got, best.ratio, best.error_over_allowed, largest)

@@ -1,0 +1,374 @@
+"""One answer against the truth: the verdict of a check.
+
+The order matters (DESIGN section 7): whether the question is well posed comes first, then the program's own value, then the derivative.
+
+    the oracle cannot be asked                            unsupported
+    no truth, or rounding may turn a decision             inconclusive, with the reason
+    the library raised                                    crashed
+    wrong shape, wrong dtype                              disagree
+    a value clearly beyond what rounding allows           disagree (wrong_primal)
+    on a kink: between the one-sided slopes               convention
+               outside them, by entry or along a line     disagree, where one selection alone makes the kink
+    a derivative clearly beyond what rounding allows      disagree
+    a near miss, of the value or the derivative           inconclusive
+    rounding could hide the whole derivative              inconclusive
+    otherwise                                             agree
+
+Where the ledger of conventions has a row that explains a convention or an inconclusive case, the case names it. NaN is no finding where such a
+row says that it is a legal answer (the norm of a zero vector).
+
+"Clearly" is `CLEAR` times what is allowed. Right answers hardly ever need more than what is allowed (docs/tolerance.md has the distribution),
+and a wrong one is hardly ever wrong by so little: what lies between is not called either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.errors import EvaluationError
+from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.tolerance.allowed import Tolerance
+from gradfuzz.fuzzer.verdict.classify import CLEAR, Comparison, classify_entry, compare, error_over_allowed, ratio_of
+from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL, explaining
+from gradfuzz.fuzzer.verdict.ties import Ties, ties
+from gradfuzz.oracles.base import Answer, Array, Point, Question, Slopes, Truth
+
+_DROWNED = 0.5
+"""An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing then."""
+
+_PLAINLY = 0.25
+"""An answer is plainly right within this share of what rounding of the result alone allows: 2 u |g|."""
+
+_NEGLIGIBLE = 2.0**-60
+"""A bound is of no account below this share of the largest number in sight: a derivative that is exactly zero has such bounds."""
+
+_ORDINALS = ("value", "first", "second", "third")
+
+
+def check_name(modes: tuple[str, ...]) -> str:
+    """What a check is called: "value", "vjp", "jvp", "second order (rev, fwd)"."""
+    if not modes:
+        return "value"
+    if len(modes) == 1:
+        return "vjp" if modes[0] == "rev" else "jvp"
+    ordinal = _ORDINALS[len(modes)] if len(modes) < len(_ORDINALS) else f"{len(modes)}th"
+    return f"{ordinal} order ({', '.join(modes)})"
+
+
+def judge(oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth, tolerance: Tolerance) -> Case:
+    """The verdict on `answer`, what `oracle` said to `question` at one of its points.
+
+    `truth` and `tolerance` belong to the same question and point. Never says disagree where rounding, a kink or the range of the
+    dtype could explain the answer.
+    """
+    case = _judged(Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE), truth, tolerance)
+    if case.verdict is not Verdict.CONVENTION and (case.verdict is not Verdict.INCONCLUSIVE or case.reason is Reason.TRIP_LIMIT):
+        return case
+    return replace(case, conventions=conventions_met(question, case.point))
+
+
+def conventions_met(question: Question, point: Point) -> tuple[str, ...]:
+    """The rows of the ledger that a program meets at a point, in its order."""
+    met = _ties(question, point)
+    return () if met is None else explaining(met.conventions)
+
+
+def _judged(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+    answer = case.answer
+    if answer.status == "unsupported":
+        return replace(case, verdict=Verdict.UNSUPPORTED, message=answer.message)
+    if answer.status == "inconclusive":
+        return replace(case, reason=Reason.REFERENCES, message=answer.message)
+    if truth.status != "ok":
+        return _without_truth(case, truth, tolerance)
+    if tolerance.reason is not None:
+        return replace(case, reason=tolerance.reason, message=tolerance.message)
+    if answer.status == "error":
+        return replace(case, verdict=Verdict.CRASHED, kind=Class.ERROR, message=answer.message)
+    malformed = _malformed(case)
+    if malformed is not None:
+        return malformed
+    value = _judge_values(case, truth, tolerance)
+    return value if value is not None else _judge_gradient(case, truth, tolerance)
+
+
+def plainly_right(oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth) -> Case | None:
+    """Agreement that needs no tolerance: every entry is as near to the truth as rounding the result alone allows. None where it is not.
+
+    `judge` would grant at least as much, so this only saves the work of finding out how much more.
+    """
+    if answer.status != "ok" or truth.status != "ok":
+        return None
+    nothing = {name: np.zeros_like(true) for name, true in truth.gradient.items()}
+    strict = Tolerance(question.precision, value_noise=tuple(map(np.zeros_like, truth.values)), noise=nothing)
+    case = Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE)
+    if _malformed(case) is not None:
+        return None
+    values, _ = _compare_values(case, truth, strict)
+    if values is not None and values.largest > _PLAINLY:
+        return None
+    judged = _judge_gradient(case, truth, strict)
+    if judged.verdict is not Verdict.AGREE or (judged.error_over_allowed or 0.0) > _PLAINLY:
+        return None
+    return judged
+
+
+# No truth --------------------------------------------------------------------------------------------------------------
+
+_REASONS: tuple[tuple[str, Reason], ...] = (
+    ("domain", Reason.DOMAIN),
+    ("range", Reason.RANGE),
+    ("trip limit", Reason.TRIP_LIMIT),
+)
+"""How the message of an inconclusive truth begins."""
+
+
+def _without_truth(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+    if truth.kink:
+        return _judge_kink(case, truth, tolerance)
+    reason = next((r for word, r in _REASONS if truth.message.startswith(word)), Reason.REFERENCES)
+    return replace(case, reason=reason, message=truth.message)
+
+
+def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+    """Between the one-sided slopes is a convention. Outside is wrong where the kink comes from one choice of one op.
+
+    With two choices at once the sum rule fails for conventions: max(x, 0) - abs(x) / 2 has the slope 1/2 on both sides of 0, and 0
+    by legal choices for each.
+    """
+    question, answer = case.question, case.answer
+    unclear = replace(case, reason=Reason.KINK, message=truth.message)
+    if question.order != 1 or tolerance.reason is not None or answer.status != "ok":
+        return unclear
+    if truth.left is None or truth.right is None or truth.side_bounds is None:
+        return unclear
+    if _malformed(case) is not None or not _finite(truth.left) or not _finite(truth.right):
+        return unclear
+    got = {name: np.asarray(a, np.float64) for name, a in answer.gradient.items()}
+    nearest: dict[str, Array] = {}
+    allowed: dict[str, Array] = {}
+    for name, left in truth.left.items():
+        right = truth.right[name]
+        low, high = np.minimum(left, right), np.maximum(left, right)
+        nearest[name] = np.where(np.isnan(got[name]), low, np.clip(got[name], low, high))
+        size = np.maximum(np.abs(low), np.abs(high))
+        allowed[name] = tolerance.allowed(size, tolerance.noise[name], truth.side_bounds[name])
+    comparison = compare(nearest, got, allowed)
+    case = replace(case, allowed=allowed)
+    if _legal_nan(case, nearest, got, allowed):
+        return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
+    message = "outside the slopes to the left and to the right of a kink"
+    if comparison is None or comparison.kind is None:
+        comparison, message = _across(truth.across, got, allowed, tolerance, comparison)
+        if comparison is None or comparison.kind is None:
+            return _with(
+                replace(case, verdict=Verdict.CONVENTION, message="between the slopes to the left and to the right"), comparison
+            )
+    if not comparison.clear or not _values_hold(case, truth, tolerance):
+        return unclear
+    met = _ties(case.question, case.point)
+    if met is None or met.count != 1:
+        return unclear
+    return _with(replace(case, verdict=Verdict.DISAGREE, kind=comparison.kind, message=message), comparison)
+
+
+def _across(
+    lines: tuple[Slopes, ...],
+    got: Mapping[str, Array],
+    allowed: Mapping[str, Array],
+    tolerance: Tolerance,
+    by_entry: Comparison | None,
+) -> tuple[Comparison | None, str]:
+    """The entry that has the largest part in the answer's slope along the first line where that is not between the slopes on both sides, next to
+    what it would have to be; `by_entry`, the comparison of the entries, where there is no such line.
+
+    What is allowed along a line adds up from what is allowed for the entries.
+    """
+    for line in lines:
+        parts = {name: d * got[name] for name, d in line.direction.items()}
+        slope = math.fsum(p for part in parts.values() for p in part.ravel().tolist())
+        low, high = min(line.left, line.right), max(line.left, line.right)
+        granted = math.fsum(float(np.sum(np.abs(d) * allowed[name])) for name, d in line.direction.items())
+        granted += float(tolerance.allowed(np.asarray(max(abs(low), abs(high))), np.zeros(()), np.asarray(line.bound)))
+        nearest = min(max(slope, low), high)
+        if classify_entry(nearest, slope, granted) is None:
+            continue
+        name = max(parts, key=lambda n: float(np.max(np.abs(parts[n]), initial=0.0)))
+        index = tuple(int(k) for k in np.unravel_index(int(np.argmax(np.abs(parts[name]))), parts[name].shape))
+        d, entry = float(line.direction[name][index]), float(got[name][index])
+        expected, error = entry + (nearest - slope) / d, error_over_allowed(nearest, slope, granted)
+        kind = classify_entry(expected, entry, granted / abs(d))
+        told = ", ".join(f"{n}: {along.tolist()}" for n, along in line.direction.items())
+        message = (
+            f"along the direction ({told}) the answer's slope is {slope:.7g}, and the slopes on both sides of the kink are {line.left:.7g} and "
+            f"{line.right:.7g}"
+        )
+        return Comparison(kind, (name, index), expected, entry, ratio_of(expected, entry), error, error), message
+    return by_entry, ""
+
+
+_LEGAL_NAN = "NaN, which is one of the conventions at this point"
+
+
+def _legal_nan(case: Case, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]) -> bool:
+    """Whether all that is wrong with an answer is NaN, at a point where a row of the ledger says that NaN is an answer, too."""
+    if not any(np.any(np.isnan(got[name])) for name in expected):
+        return False
+    rest = {name: np.where(np.isnan(got[name]), true, got[name]) for name, true in expected.items()}
+    comparison = compare(expected, rest, allowed)
+    if comparison is not None and comparison.kind is not None:
+        return False
+    met = _ties(case.question, case.point)
+    return met is not None and bool(met.conventions & NAN_IS_LEGAL)
+
+
+def _ties(question: Question, point: Point) -> Ties | None:
+    """The ties and conventions that the program meets at a point; None where it cannot be run there."""
+    try:
+        return ties(question.program, point, question.precision)
+    except EvaluationError:
+        return None
+
+
+def _finite(arrays: Mapping[str, Array]) -> bool:
+    return all(np.all(np.isfinite(a)) for a in arrays.values())
+
+
+# Shape and dtype -------------------------------------------------------------------------------------------------------
+
+
+def _malformed(case: Case) -> Case | None:
+    """A disagreement where the answer does not even have the right form."""
+    question, answer = case.question, case.answer
+    if len(answer.values) != len(question.weights):
+        message = f"{len(answer.values)} values for {len(question.weights)} outputs"
+        return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_SHAPE, message=message)
+    expected = [(f"output {k}", y, w) for k, (y, w) in enumerate(zip(answer.values, question.weights, strict=True))]
+    if question.order:
+        missing = [name for name in question.wrt if name not in answer.gradient]
+        if missing:
+            message = f"no gradient for {', '.join(missing)}"
+            return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_SHAPE, message=message)
+        expected += [(name, answer.gradient[name], case.point.inputs[name]) for name in question.wrt]
+    for name, array, like in expected:
+        if like is None:
+            continue
+        if np.shape(array) != np.shape(like):
+            message = f"{name} has shape {np.shape(array)}, not {np.shape(like)}"
+            return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_SHAPE, message=message)
+        if np.asarray(array).dtype != np.dtype(question.precision):
+            message = f"{name} is {np.asarray(array).dtype}, not {question.precision}"
+            return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_DTYPE, message=message)
+    return None
+
+
+# Values ----------------------------------------------------------------------------------------------------------------
+
+
+def _compare_values(case: Case, truth: Truth, tolerance: Tolerance) -> tuple[Comparison | None, dict[str, Array]]:
+    names = [f"output {k}" for k in range(len(truth.values))]
+    expected = dict(zip(names, truth.values, strict=True))
+    allowed = {
+        name: tolerance.allowed(true, noise, bound)
+        for name, true, noise, bound in zip(names, truth.values, tolerance.value_noise, truth.value_bounds, strict=True)
+    }
+    got = {name: np.asarray(y, np.float64) for name, y in zip(names, case.answer.values, strict=True)}
+    if any(got[name].shape != expected[name].shape for name in names):
+        return None, allowed
+    return compare(expected, got, allowed), allowed
+
+
+def _values_hold(case: Case, truth: Truth, tolerance: Tolerance) -> bool:
+    if not truth.values:
+        return False
+    comparison, _ = _compare_values(case, truth, tolerance)
+    return comparison is None or comparison.kind is None
+
+
+def _judge_values(case: Case, truth: Truth, tolerance: Tolerance) -> Case | None:
+    """A verdict where the value itself is off; None where it is right."""
+    comparison, allowed = _compare_values(case, truth, tolerance)
+    if comparison is None or comparison.kind is None:
+        return None
+    if not comparison.clear:
+        return _with(replace(case, reason=Reason.PRIMAL, message="the value is just beyond what rounding allows"), comparison)
+    got = f"{comparison.got:.17g} where {comparison.expected:.17g} is right"
+    message = f"the value of {comparison.entry[0]} is {got}"
+    return _with(replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_PRIMAL, message=message, allowed=allowed), comparison)
+
+
+# Derivative ------------------------------------------------------------------------------------------------------------
+
+
+def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+    if not case.question.order:
+        comparison, allowed = _compare_values(case, truth, tolerance)
+        return _with(replace(case, verdict=Verdict.AGREE, allowed=allowed), comparison)
+    expected = {name: truth.gradient[name] for name in case.question.wrt}
+    got = {name: np.asarray(case.answer.gradient[name], np.float64) for name in expected}
+    allowed = {name: tolerance.allowed(true, tolerance.noise[name], truth.bounds[name]) for name, true in expected.items()}
+    case = replace(case, allowed=allowed)
+    unsure = _unsure(case, truth, tolerance)
+    if unsure is not None:
+        return replace(case, reason=Reason.REFERENCES, message=f"the reference's bound for {unsure} is wide")
+    comparison = compare(expected, got, allowed)
+    if comparison is None:
+        return replace(case, verdict=Verdict.AGREE)
+    if comparison.kind is Class.NON_FINITE and _drowned(expected, allowed, truth.bounds):
+        return replace(
+            case, reason=Reason.NOISE, message="rounding may be larger than the derivative, so a division may end in NaN"
+        )
+    if comparison.kind is Class.NON_FINITE and _legal_nan(case, expected, got, allowed):
+        return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
+    if comparison.clear:
+        return _with(replace(case, verdict=Verdict.DISAGREE, kind=comparison.kind), comparison)
+    if comparison.kind is not None:
+        message = (
+            f"just beyond what rounding allows: {comparison.error_over_allowed:.1f} times it, and {CLEAR:g} times would be clear"
+        )
+        return _with(replace(case, reason=Reason.NOISE, message=message), comparison)
+    if _drowned(expected, allowed, truth.bounds):
+        return _with(replace(case, reason=Reason.NOISE, message="rounding may be larger than the derivative"), comparison)
+    return _with(replace(case, verdict=Verdict.AGREE), comparison)
+
+
+def _unsure(case: Case, truth: Truth, tolerance: Tolerance) -> str | None:
+    """The first input for which the truth's own bound is wider than what rounding is granted; None where there is none."""
+    numbers = (*truth.values, *truth.gradient.values(), *(case.point.inputs[name] for name in case.question.wrt))
+    largest = max((float(np.max(np.abs(a), initial=0.0)) for a in numbers), default=0.0)
+    for name in case.question.wrt:
+        true, bound = truth.gradient[name], truth.bounds[name]
+        granted = tolerance.allowed(true, tolerance.noise[name], np.zeros_like(true))
+        if np.any(bound > np.maximum(granted, _NEGLIGIBLE * largest)):
+            return name
+    return None
+
+
+def _drowned(expected: Mapping[str, Array], allowed: Mapping[str, Array], bounds: Mapping[str, Array]) -> bool:
+    """Whether rounding could have made every derivative that is known not to be zero into zero, or another one."""
+    telling = drowned = 0
+    for name, true in expected.items():
+        for e, a, b in zip(*(np.ravel(array).tolist() for array in (true, allowed[name], bounds[name])), strict=True):
+            if abs(e) > b:
+                telling += a < _DROWNED * abs(e)
+                drowned += a >= _DROWNED * abs(e)
+    return drowned > 0 and telling == 0
+
+
+def _with(case: Case, comparison: Comparison | None) -> Case:
+    """The case with the entry that decided."""
+    if comparison is None:
+        return case
+    size = comparison.error_over_allowed if case.verdict is Verdict.DISAGREE else comparison.largest
+    return replace(
+        case,
+        worst=comparison.entry,
+        expected=comparison.expected,
+        got=comparison.got,
+        ratio=comparison.ratio,
+        error_over_allowed=None if math.isnan(size) else size,
+    )

@@ -1,0 +1,87 @@
+"""Truth and tolerance together: judges answers, and remembers what it worked out about a question."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from gradfuzz.fuzzer.results.finding import Case, Reason, Verdict
+from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
+from gradfuzz.fuzzer.verdict.judge import judge, plainly_right
+from gradfuzz.fuzzer.verdict.truth import Ruling, Truths, question_key
+from gradfuzz.oracles.base import Answer, Question
+
+
+class Jury:
+    """It holds the references and their latest rulings. Loops of more than `trip_limit` trips are not judged."""
+
+    def __init__(self, truths: Truths | None = None, *, trip_limit: int = TRIPS, size: int = 512) -> None:
+        self.truths = truths or Truths()
+        self._trip_limit = trip_limit
+        self._size = size
+        self._tolerances: OrderedDict[tuple[object, ...], list[Tolerance]] = OrderedDict()
+
+    def tolerances(self, question: Question) -> list[Tolerance]:
+        """One per point, from the cache where the same was asked in another mode."""
+        return self._cached(question_key(question), lambda: tolerances(question, trip_limit=self._trip_limit))
+
+    def _wide_tolerances(self, question: Question) -> list[Tolerance]:
+        return self._cached(
+            (question.modes, *question_key(question)), lambda: wide_tolerances(question, trip_limit=self._trip_limit)
+        )
+
+    def _cached(self, key: tuple[object, ...], compute: Callable[[], list[Tolerance]]) -> list[Tolerance]:
+        if key not in self._tolerances:
+            self._tolerances[key] = compute()
+            if len(self._tolerances) > self._size:
+                self._tolerances.popitem(last=False)
+        return self._tolerances[key]
+
+    def rulings(self, question: Question, *, confirm: bool = False) -> list[Ruling]:
+        """One per point; with `confirm` by both references."""
+        return self.truths.confirmed(question) if confirm else self.truths.quick(question)
+
+    def judgeable(self, question: Question) -> list[int]:
+        """The points at which an answer can be judged at all: there is a truth, or a kink with slopes on both sides."""
+        return [
+            k
+            for k, ruling in enumerate(self.rulings(question))
+            if ruling.truth.status == "ok" or (ruling.truth.kink and question.order == 1)
+        ]
+
+    def cases(
+        self,
+        oracle: str,
+        question: Question,
+        answers: Sequence[Answer],
+        *,
+        at: Sequence[int] | None = None,
+        confirm: bool = False,
+        thorough: bool = False,
+    ) -> list[Case]:
+        """The verdicts on one oracle's answers to `question`, one per point, or only at the points numbered `at`.
+
+        `confirm` asks both references, which have to agree about what is called wrong. An answer that is right to the last bits is not measured further, unless `thorough`; one that seems
+        wrong is measured again with the widest tolerance.
+        """
+        rulings = self.rulings(question, confirm=confirm)
+        found = []
+        for k, answer in zip(range(len(question.points)) if at is None else at, answers, strict=True):
+            ruling = rulings[k]
+            case = None if thorough else plainly_right(oracle, question, k, answer, ruling.truth)
+            if case is None:
+                case = judge(oracle, question, k, answer, ruling.truth, self.tolerances(question)[k])
+                if case.verdict is Verdict.DISAGREE or (case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0):
+                    case = judge(oracle, question, k, answer, ruling.truth, self._wide_tolerances(question)[k])
+            case = replace(case, references=ruling.references)
+            found.append(_supported(case) if confirm else case)
+        return found
+
+
+def _supported(case: Case) -> Case:
+    """The case; inconclusive where a wrong number has one reference only behind it."""
+    if case.verdict is not Verdict.DISAGREE or case.kind is None or not case.kind.of_numbers or len(case.references) > 1:
+        return case
+    message = f"only {case.references[0]} can tell the truth here, and a wrong number needs both references"
+    return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message)

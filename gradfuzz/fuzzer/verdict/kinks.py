@@ -1,0 +1,70 @@
+"""A kink seen along more directions than the coordinates' own.
+
+Slopes by coordinate do not tell a legal choice from a wrong one where several entries tie: of max(x1, x2, x3) at x1 = x2 = x3 each slope lies
+between 0 and 1, and the answer (1, 1, 0) lies between them everywhere, but says that the maximum grows twice as fast as its arguments. Along
+(1, 1, 1) both slopes are 1. Where one selection makes the kink, every legal answer g is a mean of the gradients of what it selects from, so
+<g, d> lies between the slopes along every direction d (Clarke 1983, section 2.3: a generalized gradient of a maximum).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.oracles.base import Array, Point, Question, Reference, Slopes
+from gradfuzz.programs.language.syntax import ArrayConst, Assign, Call, Const, Expr, Name, Param, Program, walk
+from gradfuzz.programs.language.types import Type
+
+_RANDOM = 2
+"""So many directions beside that of ones: a wrong answer would have to lie between the slopes along each."""
+
+_EIGHTHS = np.array([-16, -13, -11, -9, -6, -5, 5, 6, 9, 11, 13, 16]) / 8
+"""Exact in every precision."""
+
+
+def directions_across(question: Question) -> Iterator[Mapping[str, Array]]:
+    """Directions over all differentiated entries: ones, and two with signs, the same every time. None where one entry is all there is."""
+    shapes = {name: np.shape(question.points[0].inputs[name]) for name in question.wrt}
+    if sum(int(np.prod(shape)) for shape in shapes.values()) < 2:
+        return
+    yield {name: np.ones(shape) for name, shape in shapes.items()}
+    rng = np.random.default_rng(0)
+    for _ in range(_RANDOM):
+        yield {name: np.asarray(rng.choice(_EIGHTHS, size=shape)) for name, shape in shapes.items()}
+
+
+def on_a_line(question: Question, point: Point, direction: Mapping[str, Array]) -> Question:
+    """The same F as a function of one number t, at t = 0: every input in `wrt` is x + t d."""
+    program = question.program
+    taken = {p.name for p in program.params} | {n.id for n in walk(program) if isinstance(n, Name)}
+    taken |= {n.target for n in walk(program) if isinstance(n, Assign)}
+    t = next(name for name in ("t" + "_" * k for k in range(len(taken) + 1)) if name not in taken)
+    moves = tuple(Assign(name, _moved(name, t, direction[name])) for name in question.wrt if direction[name].size)
+    moved = Program(program.name, (*program.params, Param(t, Type("float"))), (*moves, *program.body))
+    start = Point({**point.inputs, t: np.zeros((), question.precision)})
+    return replace(question, program=moved, points=(start,), wrt=(t,), directions={t: np.ones(())})
+
+
+def _moved(name: str, t: str, direction: Array) -> Expr:
+    entries = tuple(Const(float(d)) for d in direction.ravel())
+    by: Expr = ArrayConst("float", direction.shape, entries) if direction.shape else entries[0]
+    return Call("add", (Name(name), Call("multiply", (Name(t), by))))
+
+
+def slopes_across(question: Question, point: Point, reference: Reference) -> tuple[Slopes, ...]:
+    """The slopes along `directions_across` that `reference` can measure, on both sides of the point."""
+    found = []
+    for direction in directions_across(question):
+        asked = on_a_line(question, point, direction)
+        (truth,) = reference.truth(asked)
+        if truth.left is not None and truth.right is not None and truth.side_bounds is not None:
+            left, right, bound = (float(_only(side, asked.wrt)) for side in (truth.left, truth.right, truth.side_bounds))
+            found.append(Slopes(direction, left, right, bound))
+    return tuple(found)
+
+
+def _only(side: Mapping[str, Array], wrt: Sequence[str]) -> Array:
+    (name,) = wrt
+    return side[name]

@@ -1,0 +1,98 @@
+"""What one entry of an answer says about a target, and what the points around it add: never more than was found there.
+
+An entry is of an input's gradient, as in ("x", (0,)), or of an output, as in ("output 0", ()).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.results.report_card import Label
+from gradfuzz.fuzzer.verdict.classify import CLEAR, classify_entry
+from gradfuzz.oracles.base import Answer, Array, Truth
+from gradfuzz.programs.language.precision import is_float
+
+Entry = tuple[str, tuple[int, ...]]
+
+VERDICTS: Mapping[Verdict, Label] = {
+    Verdict.DISAGREE: Label.DIFFERS,
+    Verdict.AGREE: Label.AGREES,
+    Verdict.CONVENTION: Label.INCONCLUSIVE,
+    Verdict.INCONCLUSIVE: Label.INCONCLUSIVE,
+    Verdict.UNSUPPORTED: Label.UNSUPPORTED,
+    Verdict.CRASHED: Label.CRASHED,
+}
+
+_STEPS = (-0.125, 0.125)
+"""How far the neighbouring points are: far enough to leave a coincidence, near enough to stay in most domains."""
+
+_OUTPUT = "output "
+
+
+def neighbours(inputs: Mapping[str, Array], wrt: Sequence[str]) -> Iterator[Mapping[str, Array]]:
+    """The inputs with all entries of those in `wrt` moved by a step, once down and once up."""
+    for step in _STEPS:
+        yield {
+            name: (value.astype(np.float64) + step).astype(value.dtype) if name in wrt and is_float(value.dtype) else value
+            for name, value in inputs.items()
+        }
+
+
+def true_entry(truth: Truth | None, entry: Entry) -> tuple[float, float] | None:
+    """The true value of an entry and its bound; None where there is none."""
+    if truth is None:
+        return None
+    name, index = entry
+    value = _at(_named(name, truth.values, truth.gradient), index)
+    bound = _at(_named(name, truth.value_bounds, truth.bounds), index)
+    return None if value is None or bound is None else (value, bound)
+
+
+def answered_entry(answer: Answer, entry: Entry) -> float | None:
+    """What an answer says of an entry; None where it has none."""
+    name, index = entry
+    return _at(_named(name, answer.values, answer.gradient), index)
+
+
+def _named(name: str, values: Sequence[Array], gradient: Mapping[str, Array]) -> Array | None:
+    if not name.startswith(_OUTPUT):
+        return gradient.get(name)
+    place = int(name.removeprefix(_OUTPUT))
+    return values[place] if place < len(values) else None
+
+
+def _at(value: Array | None, index: tuple[int, ...]) -> float | None:
+    if value is None or np.ndim(value) != len(index) or any(k >= n for k, n in zip(index, np.shape(value), strict=True)):
+        return None
+    return float(np.asarray(value)[index])
+
+
+def entry_label(case: Case, entry: Entry) -> Label:
+    """The label of one entry, by the verdict on the whole answer and, where entries differ, by its own error."""
+    name, index = entry
+    if case.verdict is not Verdict.DISAGREE or name not in case.allowed:
+        return VERDICTS[case.verdict]
+    got, true = answered_entry(case.answer, entry), true_entry(case.truth, entry)
+    if true is None:
+        return VERDICTS[case.verdict]
+    if got is None:
+        return Label.DIFFERS
+    return Label.AGREES if abs(got - true[0]) <= CLEAR * float(case.allowed[name][index]) else Label.DIFFERS
+
+
+def entry_class(case: Case, entry: Entry) -> Class | None:
+    """How the entry is wrong, which need not be how the worst entry is."""
+    name, index = entry
+    got, true = answered_entry(case.answer, entry), true_entry(case.truth, entry)
+    if got is None or true is None or name not in case.allowed:
+        return case.kind
+    return classify_entry(true[0], got, float(case.allowed[name][index]))
+
+
+def is_vacuous(truths: Sequence[Truth], entry: Entry) -> bool:
+    """Whether the true derivative is zero in all of `truths`, as far as their bounds tell: an answer that agrees says nothing then."""
+    found = [true_entry(truth, entry) if truth.status == "ok" else None for truth in truths]
+    return all(true is not None and abs(true[0]) <= true[1] for true in found)

@@ -1,0 +1,146 @@
+"""Canonical cases asked of one oracle: a row for each, with a label.
+
+A row that agrees is vacuous where the true derivative is zero here and at the neighbouring points. Where the oracle differs anywhere,
+its rows that agree are asked at their neighbouring points, too, and are called a coincidence where the same program differs there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.fuzzer.questions.suites import CanonicalCase
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.report_card import Label
+from gradfuzz.fuzzer.verdict.answering import first_supported
+from gradfuzz.fuzzer.verdict.labels import answered_entry, entry_class, entry_label, is_vacuous, neighbours, true_entry
+from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question, Truth
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
+
+_AT_ONCE = 16
+"""Programs asked about before there is a sign of life."""
+
+_REVERSE: tuple[Mode, ...] = ("rev",)
+
+_Asked = tuple[Program, Precision, tuple[str, ...], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one way into the target says to one canonical case."""
+
+    case: CanonicalCase
+    way: str
+    modes: tuple[Mode, ...]
+    expected: float | None
+    bound: float | None
+    got: float | None
+    kind: str | None
+    label: Label
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """The cases of one program that are asked together: at their own points, and at the points around them."""
+
+    cases: list[CanonicalCase]
+    here: Question
+    here_at: dict[bytes, int]
+    around: Question
+    around_at: dict[bytes, int]
+    exact: bool
+    """Whether they are asked in these modes alone, or in the first of the order that an oracle has."""
+
+
+def groups(cases: Sequence[CanonicalCase], modes: tuple[Mode, ...] | None = None, *, in_company: bool = False) -> list[Group]:
+    """The cases by program. `modes` None: any of each case's order. `in_company`: each point is asked together with those around it."""
+    together: dict[_Asked, list[CanonicalCase]] = {}
+    for case in cases:
+        together.setdefault((case.program, case.precision, case.wrt, case.order), []).append(case)
+    result = []
+    for (program, precision, wrt, order), same in together.items():
+        here = {_key(case.inputs): Point(case.inputs) for case in same}
+        around = {_key(inputs): Point(inputs) for case in same for inputs in _around(case)}
+        if in_company:
+            here = {**here, **around}
+        steps = _REVERSE * order if modes is None else modes
+        question = plain_question(program, list(here.values()), precision, wrt, steps)
+        nearby = replace(question, points=tuple(around.values()))
+        result.append(Group(same, question, _places(here), nearby, _places(around), exact=modes is not None))
+    return result
+
+
+def rows(groups: Sequence[Group], oracle: Oracle, progress: Callable[[str], None], *, around: bool = True) -> dict[int, Row]:
+    """The rows of one oracle, by the identity of their canonical case. Without `around` no coincidence is looked for."""
+    judged = _judged(oracle, [group.here for group in groups], progress, [group.exact for group in groups])
+    pairs = [
+        (group, case, found[group.here_at[_key(case.inputs)]])
+        for group, found in zip(groups, judged, strict=True)
+        for case in group.cases
+    ]
+    result = {id(case): _row(case, here, _truths_around(group, case)) for group, case, here in pairs}
+    if around and any(row.label is Label.DIFFERS for row in result.values()):
+        doubtful = [
+            group for group in groups if any(result[id(case)].label in (Label.AGREES, Label.VACUOUS) for case in group.cases)
+        ]
+        progress(f"{oracle.name}: the points around those that agree")
+        judged = _judged(oracle, [group.around for group in doubtful], progress, [group.exact for group in doubtful])
+        for group, found in zip(doubtful, judged, strict=True):
+            for case in group.cases:
+                row = result[id(case)]
+                near = [entry_label(found[group.around_at[_key(inputs)]], case.entry) for inputs in _around(case)]
+                if row.label in (Label.AGREES, Label.VACUOUS) and Label.DIFFERS in near:
+                    result[id(case)] = replace(row, label=Label.COINCIDENCE)
+    return result
+
+
+def _judged(
+    oracle: Oracle, questions: Sequence[Question], progress: Callable[[str], None], exact: Sequence[bool]
+) -> list[list[Case]]:
+    """The verdicts on each question, one per point; many are asked in one go. Where not `exact`, in the first modes that the oracle supports."""
+    judged = []
+    asked = [
+        question if as_it_is else first_supported(oracle, question) for question, as_it_is in zip(questions, exact, strict=True)
+    ]
+    for start in range(0, len(asked), _AT_ONCE):
+        batch = asked[start : start + _AT_ONCE]
+        progress(f"{oracle.name}: programs {start + 1}-{start + len(batch)} of {len(asked)}")
+        refusals = [oracle.supports(question) for question in batch]
+        given = iter(oracle.answer_all([q for q, refusal in zip(batch, refusals, strict=True) if refusal is None]))
+        for question, refusal in zip(batch, refusals, strict=True):
+            answers = next(given) if refusal is None else [Answer("unsupported", message=refusal)] * len(question.points)
+            judged.append(jury().cases(oracle.name, question, answers, confirm=True))
+    return judged
+
+
+def _truths_around(group: Group, case: CanonicalCase) -> list[Truth]:
+    rulings = jury().rulings(group.around, confirm=True)
+    return [rulings[group.around_at[_key(inputs)]].truth for inputs in _around(case)]
+
+
+def _around(case: CanonicalCase) -> Iterator[Mapping[str, Array]]:
+    return neighbours(case.inputs, case.wrt)
+
+
+def _places(points: Mapping[bytes, Point]) -> dict[bytes, int]:
+    return {key: k for k, key in enumerate(points)}
+
+
+def _key(inputs: Mapping[str, Array]) -> bytes:
+    return b"".join(np.asarray(inputs[name]).tobytes() for name in sorted(inputs))
+
+
+def _row(canonical: CanonicalCase, here: Case, around: Sequence[Truth]) -> Row:
+    """The row of one case: `here` is the verdict at its own point, `around` the truths at the neighbouring ones."""
+    label = entry_label(here, canonical.entry)
+    if label is Label.AGREES and here.truth is not None and is_vacuous((here.truth, *around), canonical.entry):
+        label = Label.VACUOUS
+    expected, bound = true_entry(here.truth, canonical.entry) or (None, None)
+    got = answered_entry(here.answer, canonical.entry)
+    kind = entry_class(here, canonical.entry) if label is Label.DIFFERS else None
+    return Row(canonical, here.oracle, here.question.modes, expected, bound, got, kind.value if kind else None, label)

@@ -1,0 +1,200 @@
+"""How many choices of a program are exact ties at a point, which decides whether a kink may be judged, and which conventions it meets there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.fuzzer.verdict.ties_linalg import LinalgTies
+from gradfuzz.oracles.base import Point
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
+
+_MANY = 1000
+
+
+class _TieNamespace(LinalgTies, NumpyNamespace):
+    """Counts ties: one for each selection that has several equal candidates, `_MANY` for each comparison of floats, which no slope can judge.
+
+    `met` collects the names of the conventions (`conventions.CONVENTIONS`) whose situation the program meets.
+    """
+
+    def __init__(self, precision: Precision) -> None:
+        super().__init__(precision)
+        self.ties = 0
+        self.met: set[str] = set()
+
+    def _count(self, equal: Any, weight: int, situation: str) -> None:
+        n = int(np.count_nonzero(equal))
+        self.ties += weight * n
+        if n:
+            self.met.add(situation)
+
+    def count_ties(self, equal: Any, situation: str, *, many: bool = False) -> None:
+        self._count(equal, _MANY if many else 1, situation)
+
+    def meet(self, where: Any, situation: str) -> None:
+        self._count(where, 0, situation)
+
+    # Selections
+
+    def abs(self, x: Any) -> Any:  # type: ignore[override]
+        self._count(np.equal(x, 0.0), 1, "modulus-at-0" if np.iscomplexobj(x) else "abs-at-0")
+        return np.absolute(x)
+
+    def maximum(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self._count(np.equal(a, b), 1, "maximum-tie")
+        return np.maximum(a, b)
+
+    def minimum(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self._count(np.equal(a, b), 1, "maximum-tie")
+        return np.minimum(a, b)
+
+    def clip(self, x: Any, lower: Any, upper: Any) -> Any:
+        raised = np.maximum(x, lower)
+        self._count(np.equal(x, lower), 1, "clip-at-its-edge")
+        self._count(np.equal(raised, upper), 1, "clip-at-its-edge")
+        return np.minimum(raised, upper)
+
+    def amax(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+        return self._extreme(np.max, x, axis, keepdims, 1, "extreme-tie")
+
+    def amin(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+        return self._extreme(np.min, x, axis, keepdims, 1, "extreme-tie")
+
+    def _extreme(self, extreme: Any, x: Any, axis: Any, keepdims: Any, weight: int, situation: str) -> Any:
+        best = extreme(x, axis=axis, keepdims=True)
+        self._count(np.equal(x, best).sum(axis=axis) > 1, weight, situation)
+        return best if keepdims else extreme(x, axis=axis)
+
+    def cumulative_max(self, x: Any, *, axis: Any) -> Any:  # type: ignore[override]
+        before, after = np.moveaxis(np.maximum.accumulate(x, axis), axis, 0)[:-1], np.moveaxis(x, axis, 0)[1:]
+        self._count(np.equal(before, after), 1, "cumulative-max-tie")
+        return np.maximum.accumulate(x, axis)
+
+    def sort(self, x: Any, *, axis: Any) -> Any:
+        result = np.sort(x, axis)
+        self._count(np.diff(result, axis=axis) == 0.0, 1, "sort-tie")
+        return result
+
+    # What jumps: indices, signs, branches
+
+    def argsort(self, x: Any, *, axis: Any) -> Any:
+        self._count(np.diff(np.sort(x, axis), axis=axis) == 0.0, _MANY, "index-tie")
+        return super().argsort(x, axis=axis)
+
+    def argmax(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+        self._extreme(np.max, x, axis, keepdims, _MANY, "index-tie")
+        return np.argmax(x, axis=axis, keepdims=keepdims)
+
+    def argmin(self, x: Any, *, axis: Any, keepdims: Any) -> Any:  # type: ignore[override]
+        self._extreme(np.min, x, axis, keepdims, _MANY, "index-tie")
+        return np.argmin(x, axis=axis, keepdims=keepdims)
+
+    def sign(self, x: Any) -> Any:  # type: ignore[override]
+        self._count(np.equal(x, 0.0), _MANY, "sign-at-0")
+        return np.sign(x)
+
+    def less(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self._threshold(a, b)
+        return np.less(a, b)
+
+    def less_equal(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self._threshold(a, b)
+        return np.less_equal(a, b)
+
+    def greater(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self._threshold(a, b)
+        return np.greater(a, b)
+
+    def greater_equal(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self._threshold(a, b)
+        return np.greater_equal(a, b)
+
+    def equal(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self._threshold(a, b)
+        return np.equal(a, b)
+
+    def not_equal(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self._threshold(a, b)
+        return np.not_equal(a, b)
+
+    def _threshold(self, a: Any, b: Any) -> None:
+        """Two equal sides of a comparison; two ints, such as a loop's counter and its end, are no nearer to another side for that."""
+        if any(np.asarray(side).dtype.kind not in "iub" for side in (a, b)):
+            self._count(np.equal(a, b), _MANY, "threshold")
+
+    # The ends of domains
+
+    def _count_cut(self, x: Any) -> None:
+        """Complex numbers on the negative real axis with 0, where a logarithm, root or power jumps."""
+        if np.iscomplexobj(x):
+            self._count((np.imag(x) == 0.0) & (np.real(x) <= 0.0), _MANY, "branch-cut")
+
+    def _meet_domain(self, x: Any, end: float, at_end: str) -> None:
+        """Real numbers at the end of a domain, and those beyond it."""
+        if not np.iscomplexobj(x):
+            self.meet(np.equal(x, end), at_end)
+            self.meet(np.less(x, end), "beyond-the-domain")
+
+    def log(self, x: Any) -> Any:  # type: ignore[override]
+        self._count_cut(x)
+        self._meet_domain(x, 0.0, "log-at-0")
+        return np.log(x)
+
+    def log1p(self, x: Any) -> Any:  # type: ignore[override]
+        self._meet_domain(x, -1.0, "log-at-0")
+        return super().log1p(x)
+
+    def sqrt(self, x: Any) -> Any:  # type: ignore[override]
+        self._count_cut(x)
+        self._meet_domain(x, 0.0, "sqrt-at-0")
+        return np.sqrt(x)
+
+    def pow(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self._count_cut(a)
+        self._meet_domain(a, 0.0, "pow-at-0")
+        return np.power(a, b)
+
+    def integer_pow(self, x: Any, *, n: int) -> Any:
+        if n < 0:
+            self.meet(np.equal(x, 0.0), "division-by-0")
+        return super().integer_pow(x, n=n)
+
+    def divide(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        self.meet(np.equal(b, 0.0), "division-by-0")
+        return np.divide(a, b)
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        unused = np.where(condition, b, a)
+        self.meet(~np.isfinite(unused), "dead-branch")
+        return super().where(condition, a, b)
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """What a program meets at a point: how many exact ties, and the names of the conventions whose situation it is."""
+
+    count: int
+    conventions: frozenset[str]
+
+
+def ties(program: Program, point: Point, precision: Precision) -> Ties:
+    """A count of 1 means that a single selection (an abs, maximum, amax, norm, ...) makes the kink.
+
+    A tie in a comparison counts as many: it is a branch, and a branch may jump. Raises what `interpret` raises.
+    """
+    namespace = _TieNamespace(precision)
+    inputs: dict[str, Any] = {}
+    for param in program.params:
+        value = np.asarray(point.inputs[param.name])
+        if param.type.dtype == "float":
+            inputs[param.name] = value.astype(precision)[()]
+        else:
+            inputs[param.name] = value if value.shape else value.item()
+    interpret(program, inputs, namespace)
+    return Ties(namespace.ties, frozenset(namespace.met))

@@ -1,0 +1,154 @@
+"""What is true: asked of the references, never of a target.
+
+`arb` answers first, as it is fast and its bounds are proved. `mpmath` is asked where `arb` meets a kink, whose slopes to the left and to the
+right it measures, and about everything that may become a finding: a disagreement counts when both confirm it. No vote: where the two
+contradict each other, nobody is judged.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradfuzz.fuzzer.verdict.kinks import slopes_across
+from gradfuzz.oracles.base import Array, Question, Reference, Sides, Truth
+from gradfuzz.oracles.references.arb import ArbReference
+from gradfuzz.oracles.references.finite_differences import MpmathReference
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ruling:
+    """A truth and the names of the references that stand behind it."""
+
+    truth: Truth
+    references: tuple[str, ...]
+
+
+_MOST_DIFFERENCES = 300
+"""At a kink of a large question differences are not worth their time: those of a third order of 24 entries take ten seconds."""
+
+
+_BESIDE = 2.0**-50
+"""Two slopes beside a point are the same up to the rounding of both to float64, and no more than their change on the way there."""
+
+
+def _differences(question: Question) -> int:
+    """How many differences a point of a question takes, about."""
+    entries = sum(question.points[0].inputs[name].size for name in question.wrt)
+    differences: int = entries * 3**question.order
+    return differences
+
+
+class Truths:
+    """The references, and their latest rulings: several modes and several targets ask for the same truth."""
+
+    def __init__(self, fast: Reference | None = None, second: Reference | None = None, *, size: int = 512) -> None:
+        self._fast = fast or ArbReference()
+        self._second = second or MpmathReference()
+        self._size = size
+        self._cache: OrderedDict[tuple[object, ...], list[Ruling]] = OrderedDict()
+
+    def quick(self, question: Question) -> list[Ruling]:
+        """One ruling per point, by one reference."""
+        return self._cached(("quick", *question_key(question)), lambda: self._quick(question))
+
+    def confirmed(self, question: Question) -> list[Ruling]:
+        """One ruling per point, by both references; by one where the other cannot tell.
+
+        Where the first meets a kink it is asked beside the point, on either side, and has to see what the second measured there.
+        """
+        return self._cached(("confirmed", *question_key(question)), lambda: self._confirmed(question))
+
+    def _cached(self, key: tuple[object, ...], compute: Callable[[], list[Ruling]]) -> list[Ruling]:
+        if key not in self._cache:
+            self._cache[key] = compute()
+            if len(self._cache) > self._size:
+                self._cache.popitem(last=False)
+        return self._cache[key]
+
+    def _quick(self, question: Question) -> list[Ruling]:
+        rulings = [Ruling(truth, (self._fast.name,)) for truth in self._fast.truth(question)]
+        kinks = [k for k, ruling in enumerate(rulings) if ruling.truth.kink]
+        if kinks and _differences(question) <= _MOST_DIFFERENCES:
+            asked = replace(question, points=tuple(question.points[k] for k in kinks))
+            for k, truth in zip(kinks, self._second.truth(asked), strict=True):
+                # A ball that cannot tell two sides apart is no kink where the differences see none.
+                rulings[k] = self._across(question, k, Ruling(truth, (self._second.name,)))
+        return rulings
+
+    def _across(self, question: Question, place: int, ruling: Ruling) -> Ruling:
+        """The ruling on a kink with the slopes along more directions; any other as it is."""
+        truth = ruling.truth
+        if not truth.kink or question.order != 1 or truth.left is None:
+            return ruling
+        across = slopes_across(question, question.points[place], self._second)
+        return replace(ruling, truth=replace(truth, across=across))
+
+    def _confirmed(self, question: Question) -> list[Ruling]:
+        names = self._fast.name, self._second.name
+        rulings = []
+        for k, (a, b) in enumerate(zip(self._fast.truth(question), self._second.truth(question), strict=True)):
+            ruling = _joined(a, b, names)
+            if a.kink and (b.status == "ok" or b.left is not None):
+                (sides,) = self._fast.sides(replace(question, points=(question.points[k],)))
+                ruling = _beside(b, sides, names)
+            rulings.append(self._across(question, k, ruling))
+        return rulings
+
+
+def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> Ruling:
+    if a.status != "ok":
+        return Ruling(b, (names[1],)) if b.status == "ok" or b.kink else Ruling(a, (names[0],))
+    if b.status != "ok":
+        if b.kink:
+            message = f"references: {names[0]} sees a smooth point, {names[1]} says {b.message}"
+            return Ruling(Truth("inconclusive", trace=a.trace, message=message), names)
+        return Ruling(a, (names[0],))
+    where = _contradiction(a, b)
+    if where is not None:
+        return Ruling(Truth("inconclusive", trace=a.trace, message=f"references: {where}"), names)
+    return Ruling(replace(a, left=b.left, right=b.right, side_bounds=b.side_bounds), names)
+
+
+def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> Ruling:
+    """What the second reference measured where the first meets a kink: confirmed where the first, beside the point, sees the same."""
+    if sides is None:
+        return Ruling(measured, (names[1],))
+    for side, own in zip(sides, (measured.left, measured.right), strict=True):
+        bounds = measured.bounds if own is None else measured.side_bounds or {}
+        for name, y in (measured.gradient if own is None else own).items():
+            if np.any(np.abs(y - side[name]) > bounds[name] + _BESIDE * (np.abs(y) + np.abs(side[name]))):
+                message = f"references: they contradict each other beside the point about {name}: {side[name]} and {y}"
+                return Ruling(Truth("inconclusive", trace=measured.trace, message=message), names)
+    return Ruling(measured, names)
+
+
+def _contradiction(a: Truth, b: Truth) -> str | None:
+    """Where two truths lie farther apart than their bounds allow."""
+    pairs: list[tuple[str, Array, Array, Array]] = [
+        (f"output {k}", y, z, p + q)
+        for k, (y, z, p, q) in enumerate(zip(a.values, b.values, a.value_bounds, b.value_bounds, strict=True))
+    ]
+    pairs += [(name, a.gradient[name], b.gradient[name], a.bounds[name] + b.bounds[name]) for name in a.gradient]
+    for name, y, z, bound in pairs:
+        if np.any(np.abs(y - z) > bound):
+            return f"they contradict each other about {name}: {y} and {z}"
+    return None
+
+
+def question_key(question: Question) -> tuple[object, ...]:
+    """Equal for questions with the same truth: the modes count by their number only."""
+    return (
+        question.program,
+        question.precision,
+        question.wrt,
+        question.order,
+        tuple(p.inputs[q.name].tobytes() for p in question.points for q in question.program.params),
+        tuple(None if w is None else w.tobytes() for w in question.weights),
+        tuple(question.directions[name].tobytes() for name in question.wrt if name in question.directions)
+        if question.order > 1
+        else (),
+    )

@@ -1,0 +1,140 @@
+"""Checks that ask no reference while everybody agrees: an answer next to the engine's, and next to the answers to its twins.
+
+Where two differ by more than rounding explains, the references are asked about both, and their verdict is the check's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.tolerance.allowed import Tolerance
+from gradfuzz.fuzzer.verdict.classify import CLEAR
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.twins import Twin, relations
+from gradfuzz.oracles.base import Answer, Array, Oracle, Question
+
+
+def alike(answer: Answer, values: Sequence[Array], gradient: Mapping[str, Array], tolerance: Tolerance) -> bool:
+    """Whether an answer is the same as some values and a gradient, as far as rounding lets one see."""
+    if answer.status != "ok" or len(answer.values) != len(values):
+        return False
+    pairs: list[tuple[Array | None, Array, Array]] = list(zip(answer.values, values, tolerance.value_noise, strict=True))
+    pairs += [(answer.gradient.get(name), g, tolerance.noise[name]) for name, g in gradient.items()]
+    for got, other, noise in pairs:
+        if got is None or np.shape(got) != np.shape(other):
+            return False
+        if np.asarray(other).dtype.kind not in "biu" and np.asarray(got).dtype != np.dtype(tolerance.precision):
+            return False
+        exact = np.asarray(other, np.float64)
+        allowed = tolerance.allowed(exact, noise, np.zeros(np.shape(other)))
+        with np.errstate(invalid="ignore"):
+            if not np.all(np.abs(np.asarray(got, np.float64) - exact) <= CLEAR / 2 * allowed):
+                return False
+    return True
+
+
+def like_engine(answer: Answer, tolerance: Tolerance) -> bool:
+    """Whether an answer is what the engine says: then there is nothing to judge."""
+    return alike(answer, tolerance.values, tolerance.gradient, tolerance)
+
+
+def peer_cases(jury: Jury, oracle: str, question: Question, answers: Sequence[Answer]) -> list[Case]:
+    """The verdicts on the answers at all points: agreement where the engine says the same, elsewhere that of the references."""
+    result = []
+    for k, (answer, tolerance) in enumerate(zip(answers, jury.tolerances(question), strict=True)):
+        case = Case(oracle, question, question.points[k], None, answer, Verdict.AGREE)
+        if tolerance.reason is not None:
+            case = _undecided(case, tolerance)
+        elif not like_engine(answer, tolerance):
+            (case,) = jury.cases(oracle, question, [answer], at=[k])
+        result.append(case)
+    return result
+
+
+def twin_cases(
+    jury: Jury,
+    target: Oracle,
+    question: Question,
+    answers: Sequence[Answer],
+    cases: Sequence[Case],
+    turn: int,
+    skipped: frozenset[str] = frozenset(),
+    eager: Oracle | None = None,
+) -> list[Case]:
+    """One twin of a question asked, of the relations that there are the one whose turn it is: a verdict for each of its points.
+
+    `answers` and `cases` are the target's and what came of them: where one is wrong already, or could not be had, there is no twin.
+    `eager` is the way without jit, where the target is one with it: the same question asked there is its twin.
+    """
+    fair = [k for k, case in enumerate(cases) if case.answer.status == "ok" and case.verdict not in _SETTLED]
+    if not fair:
+        return []
+    if eager is not None:
+        twin: Twin | None = Twin("without jit", (question,), lambda given: given[0])
+        asked = eager
+    else:
+        twin, asked = _whose_turn(question, turn, skipped, target), target
+    if twin is None or any(asked.supports(q) is not None for q in twin.questions):
+        return []
+    given = asked.answer_all(twin.questions)
+    return [case for k in fair for case in _compared(jury, target.name, asked.name, question, k, answers[k], twin, given)]
+
+
+_SETTLED = frozenset({Verdict.DISAGREE, Verdict.CRASHED, Verdict.UNSUPPORTED})
+
+
+def _whose_turn(question: Question, turn: int, skipped: frozenset[str], target: Oracle) -> Twin | None:
+    found = [relation for name, relation in relations(together=target.together).items() if name not in skipped]
+    for k in range(len(found)):
+        for twin in islice(found[(turn + k) % len(found)](question), 1):
+            return twin
+    return None
+
+
+def _compared(
+    jury: Jury,
+    target: str,
+    oracle: str,
+    question: Question,
+    k: int,
+    answer: Answer,
+    twin: Twin,
+    given: Sequence[Sequence[Answer]],
+) -> list[Case]:
+    """The twin's verdict at point `k`: agreement; where both contradict each other what the references say, of the first answer if it is wrong."""
+    place = k if twin.order is None else twin.order[k]
+    own = [answers[place] for answers in given]
+    if any(other.status == "unsupported" for other in own):
+        return []
+    mapped = twin.back(own)
+    first = twin.questions[0]
+    case = Case(oracle, first, first.points[place], None, own[0], Verdict.AGREE)
+    if mapped.status == "ok":
+        if alike(answer, mapped.values, mapped.gradient, _strict(question, mapped)):
+            return [case]
+        tolerance = jury.tolerances(question)[k]
+        if tolerance.reason is not None:
+            return [_undecided(case, tolerance)]
+        if alike(answer, mapped.values, mapped.gradient, tolerance):
+            return [case]
+    judged = [case for q, other in zip(twin.questions, own, strict=True) for case in jury.cases(oracle, q, [other], at=[place])]
+    return judged + [case for case in jury.cases(target, question, [answer], at=[k]) if case.verdict is Verdict.DISAGREE]
+
+
+def _undecided(case: Case, tolerance: Tolerance) -> Case:
+    """The case where rounding cannot be measured: nothing can be said."""
+    return replace(case, verdict=Verdict.INCONCLUSIVE, reason=tolerance.reason, message=tolerance.message)
+
+
+def _strict(question: Question, like: Answer) -> Tolerance:
+    """What is granted to the rounding of the results alone."""
+    return Tolerance(
+        question.precision,
+        value_noise=tuple(np.zeros(np.shape(y)) for y in like.values),
+        noise={name: np.zeros(np.shape(g)) for name, g in like.gradient.items()},
+    )

@@ -1,0 +1,270 @@
+"""What a script needs of an adapter, cut out of the adapter's own source: so the script asks the library exactly as it was asked.
+
+Kept are the functions of the ops that the program uses, the methods of the way that make, read and differentiate tensors, and
+whatever these refer to. What the kit is needed for is left out; so a way whose loops the kit makes, or that answers by itself, cannot be cut out.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_METHODS = ("array", "entries", "decide", "differentiate")
+_OWN = ("structured", "answer")
+"""What a way has that only the kit can serve."""
+
+_ABOUT = ("name", "ops", "dtypes", "modes", "orders", "loops", "features", "hints")
+"""What a way says of itself in its hello."""
+
+
+class CutError(ValueError):
+    """The adapter is not written in a form that can be cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The parts of an adapter that a script needs."""
+
+    imports: str
+    source: str
+    way: str
+    """The name of the class."""
+    spelling: Mapping[str, str]
+    """Op -> what is called for it: "tf.sin", or the name of a function in `source`."""
+
+
+def cut(script: Path, way: str, ops: Iterable[str], taken: Collection[str] = ()) -> Cut:
+    """What of the adapter `script` the way named `way` needs for these ops; what has a name that is `taken` gets another. Raises `CutError`."""
+    return _Adapter.of(script).cut(way, sorted(set(ops)), frozenset(taken))
+
+
+class _Adapter:
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.defined: dict[str, ast.stmt] = {}
+        self.strings: dict[str, str] = {}
+        for node in tree.body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                self.defined[node.name] = node
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                self.defined[node.targets[0].id] = node
+                if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+                    self.strings[node.targets[0].id] = node.value.value
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in self.strings:
+                self.strings[node.target.id] += ast.literal_eval(node.value)
+
+    @classmethod
+    @functools.lru_cache(maxsize=32)
+    def of(cls, script: Path) -> _Adapter:
+        return cls(ast.parse(script.read_text(encoding="utf-8")))
+
+    def cut(self, way: str, ops: list[str], taken: frozenset[str]) -> Cut:
+        chain = self._chain(way)
+        table = self._attribute(chain, "ops")
+        if table is None:
+            raise CutError(f"the way {way} has no table of ops")
+        spelling: dict[str, str] = {}
+        made: list[ast.stmt] = []
+        called: list[ast.stmt] = []
+        for op in ops:
+            value = self._entry(table, op)
+            if value is None:
+                raise CutError(f"there is no op {op}")
+            if isinstance(value, (ast.Name, ast.Attribute)):
+                spelling[op] = ast.unparse(value)
+                called.append(ast.Expr(value))
+            else:
+                spelling[op] = f"op_{op}"
+                made.append(_function(spelling[op], value))
+        classes = self._trimmed(chain)
+        wanted = self._reached([*made, *called, *classes.values()], classes)
+        source = [
+            classes.get(name, node)
+            for node in self.tree.body
+            if (name := _name(node)) is not None and (name in wanted or name in classes)
+        ]
+        cleaned = _Cleaned({name: f"{name}_" for name in self.defined if name in taken})
+        parts = [cleaned.of(node) for node in [*source, *made]]
+        used = _names([*parts, *called])
+        if "kit" in used:
+            raise CutError("it uses the kit")
+        imports = [_kept(node, used) for node in self.tree.body if isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr))]
+        return Cut(
+            "".join(f"{line}\n" for line in imports if line and line != "import numpy as np"),
+            "\n\n\n".join(map(ast.unparse, parts)) + "\n",
+            cleaned.name(chain[0].name),
+            {op: cleaned.name(text) for op, text in spelling.items()},
+        )
+
+    # The way
+
+    def _chain(self, way: str) -> list[ast.ClassDef]:
+        """The class of a way and those that it inherits from."""
+        for node in self.tree.body:
+            if isinstance(node, ast.ClassDef):
+                chain = self._bases(node)
+                name = self._attribute(chain, "name")
+                if isinstance(name, ast.Constant) and name.value == way:
+                    if any(_has(c, own) for c in chain for own in _OWN):
+                        raise CutError(f"the way {way} needs the kit")
+                    return chain
+        raise CutError(f"there is no class of the way {way!r}")
+
+    def _bases(self, node: ast.ClassDef) -> list[ast.ClassDef]:
+        chain = [node]
+        for base in node.bases:
+            found = self.defined.get(base.id) if isinstance(base, ast.Name) else None
+            if isinstance(found, ast.ClassDef):
+                chain += self._bases(found)
+        return chain
+
+    @staticmethod
+    def _attribute(chain: Iterable[ast.ClassDef], name: str) -> ast.expr | None:
+        for node in chain:
+            for statement in node.body:
+                if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
+                    return statement.value
+        return None
+
+    def _trimmed(self, chain: list[ast.ClassDef]) -> dict[str, ast.ClassDef]:
+        """The classes with the methods and attributes that differentiating needs."""
+        wanted = set(_METHODS)
+        while True:
+            kept = [s for c in chain for s in c.body if _name(s) in wanted]
+            found = {n.attr for s in kept for n in ast.walk(s) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"}
+            if found & {"ops", "answer"}:
+                raise CutError("its methods read the table of ops")
+            if found <= wanted:
+                break
+            wanted |= found
+        trimmed = {}
+        for node in chain:
+            body = [s for s in node.body if _name(s) in wanted and _name(s) not in _ABOUT]
+            bases: list[ast.expr] = [b for b in node.bases if isinstance(b, ast.Name) and b.id in self.defined]
+            trimmed[node.name] = ast.ClassDef(
+                node.name, bases, [], [*node.body[:1], *body] if _documented(node) else body or [ast.Pass()], []
+            )
+        return trimmed
+
+    # The table
+
+    def _entry(self, table: ast.expr, op: str) -> ast.expr | None:
+        """The function of an op, as it is written in the table."""
+        match table:
+            case ast.Name(id=name):
+                node = self.defined.get(name)
+                return self._entry(node.value, op) if isinstance(node, ast.Assign) else None
+            case ast.Dict(keys, values):
+                for key, value in reversed(list(zip(keys, values, strict=True))):
+                    found = self._entry(value, op) if key is None else value if _constant(key) == op else None
+                    if found is not None:
+                        return found
+            case ast.DictComp(value=ast.Call(func=ast.Name(id="getattr"), args=[module, _]), generators=[loop]):
+                if op in self._words(loop.iter):
+                    return ast.Attribute(module, op, ast.Load())
+            case ast.Call(func=ast.Name(id="dict"), args=args, keywords=keywords):
+                for keyword in reversed(keywords):
+                    found = (
+                        self._entry(keyword.value, op) if keyword.arg is None else keyword.value if keyword.arg == op else None
+                    )
+                    if found is not None:
+                        return found
+                return next((found for a in args if (found := self._entry(a, op)) is not None), None)
+        return None
+
+    def _words(self, iterable: ast.expr) -> list[str]:
+        """The words of NAME.split(), or the strings of a tuple or list."""
+        match iterable:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="split"), args=[]):
+                return self.strings.get(name, "").split()
+            case ast.Tuple(elts) | ast.List(elts):
+                return [str(_constant(e)) for e in elts]
+        return []
+
+    def _reached(self, nodes: list[ast.stmt], own: Collection[str]) -> set[str]:
+        """The names of the definitions that `nodes` refer to, and those that these do."""
+        reached: set[str] = set()
+        waiting = list(nodes)
+        while waiting:
+            for name in _names([waiting.pop()]):
+                if name in self.defined and name not in reached and name not in own:
+                    reached.add(name)
+                    waiting.append(self.defined[name])
+        return reached
+
+
+def _name(node: ast.stmt) -> str | None:
+    """What a definition or an assignment defines."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return node.name
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return None
+
+
+def _has(node: ast.ClassDef, name: str) -> bool:
+    return any(_name(s) == name for s in node.body)
+
+
+def _documented(node: ast.ClassDef) -> bool:
+    return isinstance(node.body[0], ast.Expr)
+
+
+def _constant(node: ast.expr) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _function(name: str, value: ast.expr) -> ast.stmt:
+    """The entry of an op as a definition."""
+    if isinstance(value, ast.Lambda):
+        return ast.fix_missing_locations(ast.FunctionDef(name, value.args, [ast.Return(value.body)], []))
+    return ast.fix_missing_locations(ast.Assign([ast.Name(name, ast.Store())], value))
+
+
+def _kept(node: ast.Import | ast.ImportFrom | ast.Expr, used: Collection[str]) -> str | None:
+    """An import of something that is used, or a statement that settings are made by; None for every other."""
+    if isinstance(node, ast.Expr):
+        return ast.unparse(node) if isinstance(node.value, ast.Call) else None
+    if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+        return None
+    bound = {(a.asname or a.name).partition(".")[0] for a in node.names}
+    if isinstance(node, ast.Import) and bound & {"os", "sys"}:
+        return ast.unparse(node)
+    return ast.unparse(node) if bound & set(used) else None
+
+
+class _Cleaned(ast.NodeTransformer):
+    """The exceptions of the kit are Python's, and some definitions have other names."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def name(self, name: str) -> str:
+        return self._names.get(name, name)
+
+    def of(self, node: ast.stmt) -> ast.stmt:
+        """A copy of a definition."""
+        (copied,) = ast.parse(ast.unparse(node)).body
+        if isinstance(copied, (ast.FunctionDef, ast.ClassDef)):
+            copied.name = self.name(copied.name)
+        self.visit(copied)
+        return ast.fix_missing_locations(copied)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == "kit" and node.attr in _EXCEPTIONS:
+            return ast.Name(_EXCEPTIONS[node.attr], ast.Load())
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self.name(node.id), node.ctx)
+
+
+_EXCEPTIONS = {"Unsupported": "NotImplementedError", "NonFinite": "ArithmeticError"}

@@ -1,0 +1,54 @@
+"""What a system cannot be asked, as a table, and the reason in words for a question that meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Call, walk
+from gradfuzz.programs.language.typecheck import typecheck
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a system. `lacks` has a reason for each op that it has no form of, or none that it differentiates."""
+
+    system: str
+    lacks: Mapping[str, str]
+    precisions: tuple[Precision, ...] = ("float64", "float32")
+    orders: int | None = None
+    """The highest order of a derivative; None where there is no limit."""
+    complex: str | None = None
+    """Why it is not asked about complex numbers; None where it is."""
+    arrays: str | None = None
+    """The same of arrays."""
+    kinks: bool = False
+    """Whether a script shows slopes on both sides of a kink."""
+
+
+def refusal(limits: Limits, exhibit: Exhibit) -> str | None:
+    """The first limit that an exhibit meets, in words; None where it meets none."""
+    question, system = exhibit.question, limits.system
+    missing = missing_op(question.program)
+    if missing is not None:
+        return missing
+    if question.precision not in limits.precisions:
+        return f"{system} has no {question.precision}"
+    if limits.orders is not None and question.order > limits.orders:
+        return f"{system} has no derivatives of order {question.order}"
+    if exhibit.across is not None and not limits.kinks:
+        return "the point is a kink, where any slope between those on both sides is right; only the Python scripts measure these"
+    types = [*typecheck(question.program).variables.values(), *(p.type for p in question.program.params)]
+    ops = {node.op for node in walk(question.program) if isinstance(node, Call)}
+    if limits.complex and (any(t.is_complex for t in types) or ops & _COMPLEX):
+        return limits.complex
+    if limits.arrays and any(t.shape for t in types):
+        return limits.arrays
+    return next((f"{op}: {limits.lacks[op]}" for op in sorted(ops) if op in limits.lacks), None)
+
+
+_COMPLEX = {"complex", "conj", "eig", "eigvals", "imag", "real"}
+"""Ops that are about complex numbers, even where no variable has one."""

@@ -1,0 +1,295 @@
+"""A question put to Nx, as an Elixir script: loops as `while`, with everything that a body reads in the carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.dialects.limits import Limits, refusal
+from gradfuzz.oracles.dialects.numbers import comment, decimal, entries, flat, header, listed, unshown
+from gradfuzz.oracles.dialects.nx_emit import LACKS, NxEmitter
+from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.emit.graph import GraphWriter, Scope
+from gradfuzz.oracles.emit.statements import Piece, nested_list
+from gradfuzz.programs.evaluation.layout import layout_of
+from gradfuzz.programs.graphs.graph import Branch, Equation, Graph, Loop, Var
+from gradfuzz.programs.graphs.lower import lower
+from gradfuzz.programs.language.syntax import ArrayConst, Call, walk
+from gradfuzz.programs.language.types import DType, Type
+
+LIMITS = Limits(
+    "Nx",
+    LACKS,
+    precisions=("float64", "float32", "bfloat16", "float16"),
+    complex="complex numbers are not asked about in Nx: its convention for their gradients is another one",
+)
+
+
+def unsupported(exhibit: Exhibit) -> str | None:
+    """Why Nx cannot be asked; None where it can."""
+    for node in walk(exhibit.question.program):
+        if isinstance(node, ArrayConst) and not node.values:
+            return "Nx has no arrays without entries"
+        if isinstance(node, Call) and any(_is_empty(value) for _, value in node.params):
+            return "Nx has no arrays without entries"
+    return refusal(LIMITS, exhibit) or unshown(exhibit)
+
+
+def _is_empty(pattern: object) -> bool:
+    return isinstance(pattern, tuple) and any(isinstance(e, tuple) and e[:1] == ("slice",) and e[1] == e[2] for e in pattern)
+
+
+class NxWriter(GraphWriter):
+    """Writes a graph as a `defn`."""
+
+    emitter: NxEmitter
+
+    def function(self, graph: Graph, name: str) -> str:
+        scope = Scope("    ", {*self.emitter.reserved}, [], {})
+        params = [self.new(scope, v) for v in graph.inputs]
+        self.nodes(scope, graph)
+        scope.add(self.tuple([self.strong(scope, a) for a in graph.outputs]))
+        return "\n".join([f"  defn {name}({', '.join(params)}) do", *scope.lines, "  end"]) + "\n"
+
+    @staticmethod
+    def tuple(texts: Sequence[str]) -> str:
+        """One value, or a tuple of several."""
+        return texts[0] if len(texts) == 1 else "{" + ", ".join(texts) + "}"
+
+    def strong(self, scope: Scope, atom: object) -> str:
+        """A value that has a type of its own."""
+        return self.emitter.value(self.piece(scope, atom)).text  # type: ignore[arg-type]
+
+    def branch(self, scope: Scope, node: Branch) -> None:
+        predicate = self.piece(scope, node.predicate).text
+        sides = []
+        for graph in (node.then, node.otherwise):
+            inner = self.inner(scope, graph.inputs, node.operands)
+            inner.taken |= scope.taken
+            self.nodes(inner, graph)
+            sides.append([*inner.lines, inner.indent + self.tuple([self.strong(inner, a) for a in graph.outputs])])
+        scope.add(f"{self.tuple([self.new(scope, v) for v in node.outputs])} =")
+        scope.lines += [f"{scope.indent}  if {predicate} do", *(f"{line}" for line in sides[0])]
+        scope.lines += [f"{scope.indent}  else", *(f"{line}" for line in sides[1]), f"{scope.indent}  end"]
+
+    def loop(self, scope: Scope, node: Loop) -> None:
+        assert not node.stacks, "a program's own loops read no stacks"
+        assert not node.written, "a program's own loops write no stacks"
+        inner = Scope(f"{scope.indent}    ", {*self.emitter.reserved}, [], {})
+        carried: list[tuple[str, str]] = []
+        constants, body = node.constants, node.body
+        names = list(body.inputs[: len(constants)])
+        carries = body.inputs[len(constants) : len(constants) + len(node.initial)]
+        for var, atom in zip(carries, node.initial, strict=True):
+            carried.append((self.new(inner, var), self.strong(scope, atom)))
+        count = counter = again = ""
+        if node.form == "for":
+            assert node.count is not None, "a program's own counted loops have a count"
+            counter = self.new(inner, body.inputs[-1])
+            self.emitter.counters.add(counter)
+            limit = self.piece(scope, node.count)
+            count = limit.text
+            if limit.literal is None:
+                count = inner.name("count")
+                carried.append((count, limit.text))
+            carried.append((counter, "Nx.tensor(0, type: :s64)"))
+        elif node.form == "repeat":
+            again = inner.name("again")
+            carried.insert(0, (again, "Nx.tensor(1, type: :u8)"))
+        shared: dict[str, str] = {}
+        for var, atom in zip(names, constants, strict=True):
+            outer = self.piece(scope, atom)
+            if not isinstance(atom, Var):
+                inner.values[var] = outer
+            elif outer.text in shared:
+                inner.values[var] = Piece(shared[outer.text], var.type)
+            else:
+                shared[outer.text] = self.new(inner, var)
+                carried.append((shared[outer.text], outer.text))
+        test = again or (f"{counter} < {count}" if counter else self._condition(inner, node, [inner.values[v] for v in carries]))
+        self.nodes(inner, body)
+        known = {name for name, _ in carried}
+        results = [self._carried(self.strong(inner, a), v.type, known) for a, v in zip(body.outputs, carries, strict=True)]
+        if again:
+            named = []
+            for var, text in zip(carries, results, strict=True):
+                name = text if text.isidentifier() else inner.name(self.emitter.name(var.name.rstrip("?")))
+                if name != text:
+                    inner.add(f"{name} = {text}")
+                named.append(Piece(name, var.type))
+            results = [f"stop_grad({self._condition(inner, node, named)})", *(p.text for p in named)]
+        elif counter:
+            results += [*([count] if count.isidentifier() else []), f"{counter} + 1"]
+        kept = {*shared.values()}
+        results += [name for name, _ in carried if name in kept]
+        places = {name: self.new(scope, v) for (name, _), v in zip(carried[1:] if again else carried, node.outputs, strict=False)}
+        start = ", ".join(name if name == text else f"{name} = {text}" for name, text in carried)
+        left = "{" + ", ".join(places.get(name, "_") for name, _ in carried) + "}"
+        scope.add(f"{left} =")
+        scope.add(f"  while {{{start}}}, {test} do")
+        scope.lines += [*inner.lines, f"{inner.indent}{{{', '.join(results)}}}", f"{scope.indent}  end"]
+
+    @staticmethod
+    def _carried(text: str, of: Type, known: set[str]) -> str:
+        """What goes into the next trip. Nx differentiates ints and bools, too, and has no derivatives of comparisons."""
+        first, sign, _ = text.partition(" + ")
+        plain = first in known and (not sign or text.removeprefix(f"{first} + ").isdigit())
+        return text if of.is_inexact or plain or text.startswith("Nx.tensor(") else f"stop_grad({text})"
+
+    def _condition(self, scope: Scope, node: Loop, carries: Sequence[Piece]) -> str:
+        """The condition of a loop as one expression of its constants, which `scope` knows, and of `carries`."""
+        assert node.condition is not None, "a loop without a count has a condition"
+        n = len(node.constants)
+        known = {v: scope.values[c] for v, c in zip(node.condition.inputs[:n], node.body.inputs[:n], strict=True)}
+        return self._inline(node.condition, {**known, **dict(zip(node.condition.inputs[n:], carries, strict=True))})[0]
+
+    def _inline(self, graph: Graph, known: dict[Var, Piece]) -> list[str]:
+        """The outputs of a graph without loops as expressions of its inputs."""
+        scope = Scope("", set(), [], known)
+        for node in graph.nodes:
+            if isinstance(node, Equation):
+                pieces = [self.piece(scope, a) for a in node.inputs]
+                scope.values[node.output] = self.emitter.apply(node.op, pieces, dict(node.params))
+                continue
+            assert isinstance(node, Branch), "a condition has no loops"
+            predicate, operands = self.piece(scope, node.predicate).text, [self.piece(scope, a) for a in node.operands]
+            yes, no = (self._inline(g, dict(zip(g.inputs, operands, strict=True))) for g in (node.then, node.otherwise))
+            for var, a, b in zip(node.outputs, yes, no, strict=True):
+                scope.values[var] = Piece(f"(if {predicate}, do: {a}, else: {b})", var.type)
+        return [self.strong(scope, a) for a in graph.outputs]
+
+
+def port(exhibit: Exhibit) -> str:
+    """The script."""
+    question, emitter = exhibit.question, NxEmitter(exhibit.question.precision)
+    told = (
+        "Written against the documentation of Nx. Derivatives are asked for by Nx.Defn.grad, which is reverse mode."
+        if question.modes
+        else "Written against the documentation of Nx."
+    )
+    lines = header(
+        exhibit, exhibit.title("Nx (https://github.com/elixir-nx/nx)", vectorized=True), told, "Elixir; run it with: elixir FILE"
+    )
+    program = NxWriter(emitter).function(lower(question.program), "f")
+    names = {p.name: emitter.name(p.name) for p in question.program.params}
+    module = ["defmodule Program do", "  import Nx.Defn", "", *program.rstrip().splitlines()]
+    if question.modes:
+        module += ["", *_objective(exhibit, emitter, names)]
+    parts = [
+        comment(lines, "#"),
+        'Mix.install([{:nx, "~> 0.10"}])\n',
+        "\n".join([*module, "end"]) + "\n",
+        _inputs(exhibit, emitter, names),
+        _asked(exhibit, emitter, names) + _instance(exhibit),
+        _VERDICT.replace("ROWS", _rows(exhibit)),
+    ]
+    return "\n".join(parts)
+
+
+def _inputs(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
+    """The inputs; where all points were answered in one call, the inputs at all of them with named axes in front."""
+    params = exhibit.question.program.params
+    if not exhibit.together:
+        return "".join(f"{names[p.name]} = {_tensor(exhibit.inputs[p.name], p.type, emitter)}\n" for p in params)
+    points = [point.inputs for point in exhibit.question.points]
+    layout, lines = layout_of(points), []
+    for p in params:
+        axes = "".join(f" |> Nx.vectorize(:{axis})" for axis in layout.axes[p.name])
+        lines.append(f"{names[p.name]} = {_tensor(layout.column(points, p.name), p.type, emitter)}{axes}\n")
+    return "".join(lines)
+
+
+def _instance(exhibit: Exhibit) -> str:
+    """Reads off what is said at the one point."""
+    if not exhibit.together:
+        return ""
+    layout = layout_of([point.inputs for point in exhibit.question.points])
+    place = ", ".join(f"{axis}: {k}" for axis, k in zip(layout.sizes, layout.instance(exhibit.place), strict=True))
+    return f"\n# The instance that is looked at.\nplace = %{{{place}}}\n{_PICKED}"
+
+
+_PICKED = """\
+pick = fn t -> Enum.reduce(t.vectorized_axes, Nx.devectorize(t), fn {axis, _}, t -> t[place[axis]] end) end
+got = got |> Tuple.to_list() |> Enum.map(pick) |> List.to_tuple()
+"""
+
+
+def _tensor(array: Array, of: Type, emitter: NxEmitter) -> str:
+    dtype: DType = of.dtype
+    texts = [decimal(v) for v in flat(array)] if dtype == "float" else [str(int(v)) for v in np.ravel(array).tolist()]
+    return f"Nx.tensor({nested_list(texts, np.shape(array))}, type: {emitter.dtype(dtype)})"
+
+
+def _objective(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> list[str]:
+    """The function that is differentiated: the sum of weight * output."""
+    question = exhibit.question
+    weights, arguments = question.weights, ", ".join(names.values())
+    outputs = [f"y{k}" if w is not None else "_" for k, w in enumerate(weights)]
+    terms = [
+        f"Nx.sum(y{k} * {_tensor(w, Type('float'), emitter)})" if np.ndim(w) else f"y{k} * {_tensor(w, Type('float'), emitter)}"
+        for k, w in enumerate(weights)
+        if w is not None
+    ]
+    lines = ["  # What is differentiated: the sum of weight * output.", f"  defn objective({arguments}) do"]
+    return [*lines, f"    {NxWriter.tuple(outputs)} = f({arguments})", f"    {' + '.join(terms)}", "  end"]
+
+
+def _asked(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
+    """`got`: a tuple of what is compared."""
+    question = exhibit.question
+    arguments = ", ".join(names.values())
+    if not question.modes:
+        single = len(question.program.result.values) == 1
+        return _guarded([], f"{{Program.f({arguments})}}" if single else f"Program.f({arguments})")
+    variables = "{" + ", ".join(names[n] for n in question.wrt) + "}"
+    function = f"fn {variables} -> Program.objective({arguments}) end"
+    lines = []
+    if question.order > 1:
+        along = [f"d_{names[n]}" for n in question.wrt]
+        types = {p.name: p.type for p in question.program.params}
+        lines += ["# Every derivative but the last is taken along these."]
+        lines += [f"{d} = {_tensor(question.directions[n], types[n], emitter)}" for d, n in zip(along, question.wrt, strict=True)]
+    for k in range(question.order - 1):
+        slopes = [f"s_{names[n]}" for n in question.wrt]
+        terms = " |> Nx.add(".join(f"Nx.sum(Nx.multiply({s}, {d}))" for s, d in zip(slopes, along, strict=True))
+        lines += [f"slope{k} = fn {variables} ->", f"  {{{', '.join(slopes)}}} = Nx.Defn.grad({variables}, {function})"]
+        lines += [f"  {terms}{')' * (len(slopes) - 1)}", "end"]
+        function = f"slope{k}"
+    return _guarded(lines, f"Nx.Defn.grad({variables}, {function})")
+
+
+def _guarded(lines: Sequence[str], call: str) -> str:
+    """`got`, or an exit where Nx raises: that is no wrong number."""
+    rescue = [
+        "rescue",
+        "  error ->",
+        '    IO.puts(:stderr, "Nx cannot answer: #{Exception.message(error)}")',
+        "    System.halt(125)",
+    ]
+    return "\n".join([*lines, "got =", "  try do", f"    {call}", *(f"  {line}" for line in rescue), "  end"]) + "\n"
+
+
+def _rows(exhibit: Exhibit) -> str:
+    return "\n".join(
+        f'  {{"{n}", "{f" at {at}" if at else ""}", {listed(e)}, {listed(a)}}},' for n, at, e, a in entries(exhibit)
+    ).rstrip(",")
+
+
+_VERDICT = """\
+# Name, input, expected, allowed.
+rows = [
+ROWS
+]
+
+wrong =
+  for {{name, at, expected, allowed}, answer} <- Enum.zip(rows, Tuple.to_list(got)),
+      {right, most, number} <- Enum.zip([expected, allowed, Nx.to_flat_list(answer)]) do
+    IO.puts("#{name}#{at}: expected #{right}, got #{number}")
+    not (is_number(number) and abs(number - right) <= most)
+  end
+
+IO.puts(if Enum.any?(wrong), do: "wrong", else: "right")
+System.halt(if Enum.any?(wrong), do: 1, else: 0)
+"""

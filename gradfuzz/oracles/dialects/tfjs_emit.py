@@ -1,0 +1,299 @@
+"""Programs in TensorFlow.js: JavaScript runs the loops, floats and arrays are tensors, int and bool scalars JavaScript's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.oracles.dialects.braces import BraceEmitter
+from gradfuzz.oracles.emit.statements import INFIX, PRODUCT, SUM, Piece, nested_list
+from gradfuzz.programs.language.axes import normalize_axes
+from gradfuzz.programs.language.ops import result_type
+from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
+from gradfuzz.programs.language.types import Type, inexact
+
+LACKS: Mapping[str, str] = {
+    "argsort": "TensorFlow.js has no argsort",
+    "conv": "convolutions of TensorFlow.js lay out their axes otherwise",
+    "cumulative_max": "TensorFlow.js has no cumulative maximum",
+    "cumulative_prod": "TensorFlow.js has no derivative of a cumulative product",
+    "scatter_add": "TensorFlow.js has no derivative of a scatter",
+    "sort": "TensorFlow.js has no sort",
+    "take_along_axis": "TensorFlow.js has no take_along_axis",
+    "window_sum": "TensorFlow.js has no sums over windows",
+    **dict.fromkeys(
+        (
+            *(
+                "cholesky",
+                "cofactor",
+                "det",
+                "diagonal",
+                "divide_by_gaps",
+                "eig",
+                "eigh",
+                "eigvals",
+                "eigvalsh",
+                "einsum",
+                "expm",
+            ),
+            *("inv", "kron", "lstsq", "lu", "matrix_norm", "matrix_power", "pinv", "qr", "slogdet", "solve", "svd", "svdvals"),
+            *("trace", "triangular_solve", "vector_norm"),
+        ),
+        "TensorFlow.js has no derivative of it",
+    ),
+    **dict.fromkeys(("complex", "conj", "imag", "real"), "TensorFlow.js has no derivatives of complex numbers"),
+}
+
+HELPERS = {
+    "detached": """\
+// The same numbers as a constant: TensorFlow.js looks for the derivative of a comparison, too.
+function detached(t) {
+  return tf.tensor(t.dataSync(), t.shape, t.dtype);
+}
+""",
+    "modulo": "function modulo(a, b) {\n  return ((a % b) + b) % b;\n}\n",
+    "read": "// The number that a tensor holds.\nfunction read(t) {\n  return t.dataSync()[0];\n}\n",
+    "replaced": """\
+// A copy of x with value at a place that starts at `starts` and has the sizes `sizes`.
+function replaced(x, starts, sizes, value) {
+  const around = x.shape.map((n, axis) => [starts[axis], n - starts[axis] - sizes[axis]]);
+  const place = tf.pad(tf.ones(sizes), around);
+  return tf.where(tf.greater(place, 0), tf.pad(tf.reshape(value, sizes), around), x);
+}
+""",
+}
+"""Functions that emitted code may call, by name."""
+
+_WORDS = (
+    "arguments await boolean const debugger default delete detached do double enum eval export extends f false function got instanceof interface let modulo "
+    "new null outputs package private protected public read replaced require rows slopes static super switch tf this throw true try typeof undefined var void wrong"
+)
+_NAMES = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "less": "less",
+    "less_equal": "lessEqual",
+    "greater": "greater",
+    "greater_equal": "greaterEqual",
+    "equal": "equal",
+    "not_equal": "notEqual",
+    "logical_and": "logicalAnd",
+    "logical_or": "logicalOr",
+    "logical_not": "logicalNot",
+    "remainder": "mod",
+    "outer": "outerProduct",
+    **{op: op for op in ("abs", "cos", "exp", "expm1", "log", "log1p", "pow", "sign", "sin", "sqrt", "tan", "tanh")},
+}
+_REDUCTIONS = {
+    **{op: op for op in ("all", "any", "mean", "prod", "sum")},
+    "amax": "max",
+    "amin": "min",
+    "logsumexp": "logSumExp",
+}
+
+
+class TfjsEmitter(BraceEmitter):
+    """Tensors are float32, int32 or bool."""
+
+    reserved = frozenset(_WORDS.split())
+    end = ";"
+
+    def test(self, condition: str) -> str:
+        return f"({condition})"
+
+    def declaration(self, name: str, of: Type, value: str, *, once: bool) -> str:
+        return f"{'const' if once else 'let'} {name} = {value}"
+
+    def initial(self, of: Type) -> str:
+        return "null"
+
+    def counted(self, name: str, count: Piece) -> str:
+        if isinstance(count.literal, int):
+            return f"for (let {name} = 0; {name} < {count.text}; {name}++)"
+        return f"for (let {name} = 0, {name}_end = {count.text}; {name} < {name}_end; {name}++)"
+
+    def returned(self, values: list[Piece]) -> str:
+        return f"return [{', '.join(v.text for v in values)}]"
+
+    def constant(self, value: float | complex) -> str:
+        assert isinstance(value, float), "complex programs are refused"
+        return f"tf.scalar({value!r})"
+
+    def array(self, array: ArrayConst) -> str:
+        texts = [self.literal(v).text for v in array.values]
+        return f'tf.tensor({nested_list(texts, array.shape)}, {list(array.shape)}, "{_dtype(array.dtype)}")'
+
+    def to_float(self, piece: Piece) -> str:
+        if piece.host:
+            return f"tf.scalar({f'({piece.text} ? 1 : 0)' if piece.type.dtype == 'bool' else piece.text})"
+        return f'tf.cast({piece.text}, "float32")'
+
+    def to_complex(self, piece: Piece) -> str:
+        raise AssertionError("complex programs are refused")
+
+    def tensor(self, piece: Piece) -> Piece:
+        """`piece` as a tensor of its dtype."""
+        if piece.host:
+            return Piece(f'tf.scalar({piece.text}, "{_dtype(piece.type.dtype)}")', piece.type)
+        return self.value(piece)
+
+    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None) -> Piece:
+        if op == "negative" and not args[0].host:
+            return Piece(f"tf.neg({self.value(args[0]).text})", args[0].type)
+        if op in INFIX and not all(a.host for a in args):
+            kind = result_type(op, tuple(a.type for a in args), params)
+            own = inexact([a.type.dtype for a in args]) if op in ("divide", "matmul") else None
+            a, b = [self.floating(p) if own or any(q.type.is_float for q in args) else self.tensor(p) for p in args]
+            piece = Piece(self._matmul(a, b, kind) if op == "matmul" else f"tf.{_NAMES.get(op, op)}({a.text}, {b.text})", kind)
+            return self._read(piece)
+        if op == "divide":
+            a, b = map(self.floating, args)
+            return Piece(f"tf.div({a.text}, {b.text})", a.type)
+        if op in ("equal", "not_equal"):
+            a, b = args
+            return Piece(f"{a.at(SUM)} {'===' if op == 'equal' else '!=='} {b.at(SUM)}", Type("bool"), PRODUCT - 2, host=True)
+        return super().apply(op, args, params, together)
+
+    def _read(self, piece: Piece) -> Piece:
+        """Ints and bools that are scalars leave the tensors."""
+        if not self.is_host(piece.type):
+            return piece
+        text = f"read({piece.text})"
+        return Piece(f"Boolean({text})" if piece.type.dtype == "bool" else text, piece.type, host=True)
+
+    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        if all(self.is_host(a.type) for a in args) and self.is_host(result):
+            plain = self.plain(op, list(args), result)
+            return plain or self._numbers(op, args, params, result)
+        if op == "where" and args[0].host and not any(a.type.shape for a in args):
+            condition, a, b = args
+            return Piece(f"({condition.text} ? {self.value(a).text} : {self.value(b).text})", result)
+        return self._read(self._on_tensors(op, args, params, result))
+
+    def _numbers(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        texts = [a.text for a in args]
+        match op:
+            case "abs" | "sign":
+                return Piece(f"Math.{op}({texts[0]})", result)
+            case "maximum" | "minimum":
+                return Piece(f"Math.{op[:3]}({', '.join(texts)})", result)
+            case "clip":
+                return Piece(f"Math.min(Math.max({texts[0]}, {texts[1]}), {texts[2]})", result)
+        return replace(args[0], type=result)
+
+    def _on_tensors(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        first = {"index": 1, "index_update": 2, "take": 1}.get(op, len(args))
+        args = [self.tensor(a) if k < first else a for k, a in enumerate(args)]
+        x, texts, rank, axis = args[0], [a.text for a in args], args[0].type.rank, params.get("axis")
+        if op in _NAMES:
+            return Piece(f"tf.{_NAMES[op]}({', '.join(texts)})", result)
+        if op in _REDUCTIONS:
+            return self._reduction(op, x, params, result)
+        match op:
+            case "integer_pow":
+                n = params["n"]
+                return Piece(f"tf.square({x.text})" if n == 2 else f"tf.pow({x.text}, tf.scalar({n}))", result)
+            case "clip":
+                return Piece(f"tf.minimum(tf.maximum({x.text}, {texts[1]}), {texts[2]})", result)
+            case "where":
+                return Piece(f"tf.where({', '.join([self._detached(x), *texts[1:]])})", result)
+            case "softmax" | "log_softmax":
+                text = f"tf.sub({x.text}, tf.logSumExp({x.text}, {axis}, true))"
+                return Piece(f"tf.exp({text})" if op == "softmax" else text, result)
+            case "argmax" | "argmin":
+                name = "argMax" if op == "argmax" else "argMin"
+                text = f"tf.{name}(tf.reshape({x.text}, [-1]), 0)" if axis is None else f"tf.{name}({x.text}, {axis})"
+                return Piece(f"tf.reshape({text}, {list(result.sizes)})" if params["keepdims"] else text, result)
+            case "cumulative_sum":
+                return Piece(f"tf.cumsum({x.text}, {axis})", result)
+            case "astype":
+                return x if x.type.dtype == result.dtype else Piece(f'tf.cast({x.text}, "{_dtype(result.dtype)}")', result)
+            case "reshape":
+                return Piece(f"tf.reshape({x.text}, {list(result.sizes)})", result)
+            case "broadcast_to":
+                return Piece(f"tf.broadcastTo({x.text}, {list(result.sizes)})", result)
+            case "permute_dims":
+                axes = params["axes"]
+                assert isinstance(axes, tuple), "the type checker lets no other axes through"
+                return Piece(f"tf.transpose({x.text}, {list(axes)})", result) if axes else x
+            case "flip":
+                return Piece(f"tf.reverse({x.text}, {axis})", result)
+            case "concat" | "stack":
+                return Piece(f"tf.{op}([{', '.join(texts)}], {axis})", result)
+            case "index" if not rank:
+                return x
+            case "index":
+                starts, sizes = self._region(params["pattern"], args[1:], x.type.sizes)
+                return Piece(f"tf.reshape(tf.slice({x.text}, {starts}, {sizes}), {list(result.sizes)})", result)
+            case "index_update" if not rank:
+                return args[1]
+            case "index_update":
+                starts, sizes = self._region(params["pattern"], args[2:], x.type.sizes)
+                return Piece(f"replaced({x.text}, {starts}, {sizes}, {texts[1]})", result)
+            case "take":
+                return Piece(f"tf.gather({x.text}, {self._detached(args[1])}, {axis})", result)
+            case "tril" | "triu":
+                mask = getattr(np, op)(np.ones(x.type.sizes[-2:], int), params["k"])
+                return Piece(f"tf.mul({x.text}, tf.tensor({mask.tolist()}))", result)
+        raise AssertionError(f"no form of {op} in TensorFlow.js; {op} belongs in LACKS")
+
+    @staticmethod
+    def _detached(piece: Piece) -> str:
+        """A condition or index, from which no derivative flows."""
+        constant = piece.host or piece.text.startswith(("tf.tensor(", "tf.scalar("))
+        return piece.text if constant else f"detached({piece.text})"
+
+    def _reduction(self, op: str, x: Piece, params: Mapping[str, ParamValue], result: Type) -> Piece:
+        axes = normalize_axes(params["axis"], x.type.rank, op)
+        if not axes:
+            return replace(x, type=result)
+        keep = ", true" if params["keepdims"] else ""
+        if op == "prod":  # over one axis after the other: its derivative knows no more
+            text = x.text
+            for axis in reversed(axes):
+                text = f"tf.prod({text}, {axis}{keep})"
+            return Piece(text, result)
+        whole = len(axes) == x.type.rank and not keep
+        return Piece(f"tf.{_REDUCTIONS[op]}({x.text}{'' if whole else f', {list(axes)}{keep}'})", result)
+
+    @staticmethod
+    def _region(pattern: ParamValue, indices: Sequence[Piece], shape: Sequence[int]) -> tuple[str, str]:
+        """Where a slice starts, and its sizes."""
+        assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
+        rest, starts, sizes = iter(indices), [], []
+        for entry, size in zip(pattern, shape, strict=True):
+            if entry == "at":
+                index = next(rest)
+                known = isinstance(index.literal, int)
+                starts.append(str(index.literal % size) if known else f"modulo({index.text}, {size})")  # type: ignore[operator]
+                sizes.append("1")
+            else:
+                assert isinstance(entry, tuple), "an entry is 'at' or a slice"
+                starts.append(str(entry[1]))
+                sizes.append(str(entry[2] - entry[1]))  # type: ignore[operator]
+        return f"[{', '.join(starts)}]", f"[{', '.join(sizes)}]"
+
+    @staticmethod
+    def _matmul(a: Piece, b: Piece, result: Type) -> str:
+        p, q = a.type.rank, b.type.rank
+        if p <= 2 and q <= 2:
+            return f"tf.dot({a.text}, {b.text})"
+        rank = max(p, q)
+        left = a.type.sizes if p > 1 else (1, *a.type.sizes)
+        right = b.type.sizes if q > 1 else (*b.type.sizes, 1)
+        texts = []
+        for piece, shape in ((a, left), (b, right)):
+            shape = (*[1] * (rank - len(shape)), *shape)
+            texts.append(piece.text if shape == piece.type.sizes else f"tf.reshape({piece.text}, {list(shape)})")
+        text = f"tf.matMul({', '.join(texts)})"
+        return f"tf.reshape({text}, {list(result.sizes)})" if min(p, q) == 1 else text
+
+
+def _dtype(of: str) -> str:
+    return {"float": "float32", "int": "int32", "bool": "bool"}[of]

@@ -1,0 +1,131 @@
+"""Graphs as nested Python functions: the common part of the dialects that have functional loops.
+
+A body, a condition and a side of a branch each become a function; what they read from outside is closed over. A value that is
+read once is written where it is read, others get a name.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gradfuzz.oracles.emit.statements import Emitter, Piece
+from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
+from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.syntax import ParamValue
+
+_WIDTH = 72
+"""An expression longer than this gets a name of its own."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """The inside of one Python function: its lines, the names that it must not give again, and the values it knows."""
+
+    indent: str
+    taken: set[str]
+    lines: list[str]
+    values: dict[Var, Piece]
+
+    def add(self, line: str) -> None:
+        self.lines.append(self.indent + line)
+
+    def name(self, hint: str) -> str:
+        """A new name."""
+        name, k = hint, 2
+        while name in self.taken:
+            name, k = f"{hint}_{k}", k + 1
+        self.taken.add(name)
+        return name
+
+
+class GraphWriter(abc.ABC):
+    """Writes one graph; a dialect says how loops and branches look."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self.emitter = emitter
+
+    @abc.abstractmethod
+    def branch(self, scope: Scope, node: Branch) -> None:
+        """Adds a branch to `scope` and gives its outputs names."""
+
+    @abc.abstractmethod
+    def loop(self, scope: Scope, node: Loop) -> None:
+        """Adds a loop to `scope` and gives its outputs names."""
+
+    def function(self, graph: Graph, name: str) -> str:
+        """`graph` as a function `name` that returns the output, or a tuple of several."""
+        scope = Scope("    ", {*self.emitter.reserved, name}, [], {})
+        params = [self.new(scope, v) for v in graph.inputs]
+        self.nodes(scope, graph)
+        scope.add(f"return {', '.join(self.emitter.value(self.piece(scope, a)).text for a in graph.outputs)}")
+        return "\n".join([f"def {name}({', '.join(params)}):", *scope.lines]) + "\n"
+
+    def new(self, scope: Scope, var: Var) -> str:
+        """A name for `var`."""
+        name = scope.name(self.emitter.name(var.name.rstrip("?")))
+        scope.values[var] = Piece(name, var.type, host=self.emitter.is_host(var.type))
+        return name
+
+    def piece(self, scope: Scope, atom: Atom) -> Piece:
+        return scope.values[atom] if isinstance(atom, Var) else self.emitter.expression(atom.value)
+
+    def nodes(self, scope: Scope, graph: Graph) -> None:
+        """Adds the graph's nodes to `scope`, which knows its inputs already."""
+        readers = _readers(graph)
+        together = Counter(_computation(n) for n in graph.nodes if isinstance(n, Equation) and OPS[n.op].parts)
+        names: dict[_Computation, str] = {}
+        for node in graph.nodes:
+            match node:
+                case Equation(op, inputs, params, output):
+                    pieces, key = [self.piece(scope, a) for a in inputs], _computation(node)
+                    if together[key] > 1 and key not in names:
+                        names[key] = scope.name(f"{op}_1")
+                        scope.add(f"{names[key]} = {self.emitter.several(op, pieces, dict(params))}")
+                    piece = self.emitter.apply(op, pieces, dict(params), names.get(key))
+                    if readers[output] == 1 and len(piece.text) <= _WIDTH:
+                        scope.values[output] = replace(piece, type=output.type)
+                    else:
+                        scope.add(f"{self.new(scope, output)} = {piece.text}")
+                case Branch():
+                    self.branch(scope, node)
+                case Loop():
+                    self.loop(scope, node)
+
+    def inner(self, scope: Scope, inputs: Sequence[Var], atoms: Sequence[Atom]) -> Scope:
+        """The inside of a function in `scope` that knows the values `atoms` from outside, under the names `inputs`."""
+        shared = {v: self.piece(scope, a) for v, a in zip(inputs, atoms, strict=True)}
+        return Scope(scope.indent + "    ", {*self.emitter.reserved, *(p.text for p in shared.values())}, [], shared)
+
+    def define(self, scope: Scope, hint: str, params: Sequence[str], inner: Scope, result: str) -> str:
+        """Adds `def hint(params)` with the lines of `inner`. Returns the name it got."""
+        name = scope.name(hint)
+        if scope.lines and scope.lines[-1]:
+            scope.lines.append("")
+        scope.add(f"def {name}({', '.join(params)}):")
+        scope.lines += [*inner.lines, f"{inner.indent}return {result}", ""]
+        return name
+
+
+_Computation = tuple[str, tuple[Atom, ...], tuple[tuple[str, ParamValue], ...]]
+
+
+def _computation(node: Equation) -> _Computation:
+    """What the results of one computation have in common, where an op has several."""
+    return node.op, node.inputs, tuple(item for item in node.params if item[0] != "part")
+
+
+def _readers(graph: Graph) -> Counter[Atom]:
+    """How many places read each value. What an inner graph reads counts twice: it needs a name."""
+    counts: Counter[Atom] = Counter(a for a in graph.outputs if isinstance(a, Var))
+    for node in graph.nodes:
+        inner: Sequence[Atom] = ()
+        outer: Sequence[Atom] = node.inputs
+        if isinstance(node, Loop):
+            inner, outer = node.constants, (*node.initial, *(() if node.count is None else (node.count,)))
+        elif isinstance(node, Branch):
+            inner, outer = node.operands, (node.predicate,)
+        counts.update(a for a in (*outer, *inner, *inner) if isinstance(a, Var))
+    return counts

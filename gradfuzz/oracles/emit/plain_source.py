@@ -1,0 +1,56 @@
+"""Functions of ours as the text that a standalone script shows. A module whose library is not there can be read, too."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+import inspect
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def plain_source(function: Callable[..., Any]) -> str:
+    """The source of a function without types. None of its strings may hold a quote."""
+    return _plain(ast.parse(textwrap.dedent(inspect.getsource(function))))
+
+
+def plain_source_in(module: str, *names: str) -> dict[str, str]:
+    """The same of functions of a module, by name. The module is read and not imported."""
+    found = _functions(module)
+    return {name: found[name] for name in names}
+
+
+@functools.cache
+def _functions(module: str) -> dict[str, str]:
+    spec = importlib.util.find_spec(module)
+    assert spec is not None, f"{module} is a module of ours"
+    assert spec.origin is not None, f"{module} has a file"
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    return {node.name: _plain(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def _plain(tree: ast.AST) -> str:
+    return ast.unparse(_Plain().visit(tree)).replace("'", '"') + "\n"
+
+
+class _Plain(ast.NodeTransformer):
+    """Drops annotations, and `strict=` of zip."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        node.keywords = [k for k in node.keywords if k.arg != "strict"]
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        assert node.value is not None, "a bare annotation says nothing in a script"
+        return ast.copy_location(ast.Assign([node.target], node.value), node)

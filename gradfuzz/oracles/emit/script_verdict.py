@@ -1,0 +1,188 @@
+"""The end of every Python reproducer: what was expected and what was got, side by side, and the exit code.
+
+    if the derivative exists   each entry of it, computed by mpmath, within what is allowed
+    at a kink                  the slope of the answer along each input entry and some lines, between the slopes on both sides
+
+`as_pytest` makes a test of a script, `as_port` a script that asks another library than the one on trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gradfuzz.oracles.base import Array, Question
+from gradfuzz.oracles.emit.script import OUTCOME, array_text, kink_source, reference_source
+from gradfuzz.oracles.emit.statements import number_text
+from gradfuzz.programs.language.precision import FORMATS
+
+Across = Sequence[Mapping[str, Array]]
+"""Directions, by input."""
+
+_ROUNDINGS = 1024
+"""What a script allows where nobody has judged: this many roundings of the largest entry."""
+
+ENDING = """\
+if __name__ == "__main__":
+    lines, wrong = comparison()
+    print("\\n".join(lines))
+    sys.exit(1 if wrong else 0)
+"""
+
+
+_PORT_ENDING = """\
+if __name__ == "__main__":
+    try:
+        lines, wrong = comparison()
+    except Exception as error:  # what raises gives no wrong number
+        print(f"no answer: {type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(125)
+    print("\\n".join(lines))
+    sys.exit(1 if wrong else 0)
+"""
+
+
+def as_port(script: str) -> str:
+    """`script` as it asks a library that is not on trial: where that raises, it exits with 125."""
+    body, ending, _ = script.rpartition(ENDING)
+    assert ending, "a script ends with its verdict"
+    return body + _PORT_ENDING
+
+
+def compared(question: Question) -> list[str]:
+    """The names of what is compared: the differentiated inputs, or the outputs where nothing is differentiated."""
+    return list(question.wrt) if question.order else [f"output {k}" for k in range(len(question.program.result.values))]
+
+
+def allowed_errors(
+    question: Question, expected: Mapping[str, Array], allowed: Mapping[str, Array] | None
+) -> Mapping[str, Array] | float:
+    """The largest acceptable error of each entry, or of all.
+
+    Without bounds for just the entries that are compared it is 1,024 roundings of the largest entry of `expected`.
+    """
+    if allowed is not None and set(allowed) == set(compared(question)):
+        return allowed
+    largest = max((float(np.max(np.abs(e))) for e in expected.values() if e.size), default=0.0)
+    return _ROUNDINGS * FORMATS[question.precision].eps * largest
+
+
+def truth_source(
+    question: Question,
+    point_index: int,
+    expected: Mapping[str, Array],
+    allowed: Mapping[str, Array] | None = None,
+    across: Across | None = None,
+    *,
+    dtypes: bool = False,
+) -> str:
+    """What is true, the comparison with it, and the exit code. `allowed` is the largest acceptable error per entry.
+
+    `across` is given at a kink: the lines along which, beside the inputs' own, the answer has to lie between the slopes on both sides.
+    With `dtypes` an answer of another dtype than the question's precision is wrong too, whatever its numbers.
+    """
+    kink = across is not None and question.order == 1
+    truth = kink_source(question) if kink else reference_source(question, point_index)
+    what = "between the slopes on both sides of a kink" if kink else "true"
+    parts = [f"# What is {what}, by mpmath\n\n{truth}"]
+    errors = allowed_errors(question, expected, allowed)
+    if isinstance(errors, float):
+        shapes = (
+            "{name: inputs[name].shape for name in wrt}"
+            if question.order
+            else "{name: e.shape for name, e in expected_gradient().items()}"
+        )
+        parts += [f"allowed = {{name: np.full(shape, {number_text(errors)}) for name, shape in {shapes}.items()}}"]
+    else:
+        table = [f'    "{name}": {array_text(np.asarray(errors[name], float), "float64")},' for name in compared(question)]
+        parts += ["\n".join(["allowed = {  # the largest error that rounding explains", *table, "}"])]
+    if kink:
+        lines = [
+            "    {" + ", ".join(f'"{name}": {array_text(np.asarray(d, float), "float64")}' for name, d in line.items()) + "},"
+            for line in across or ()
+        ]
+        parts[-1] += "\n" + "\n".join(["across = [  # lines that are looked at beside the inputs' own", *lines, "]"])
+    comparison = _BETWEEN if kink else _COMPARISON
+    if dtypes:
+        parts += [_dtypes_source(question)]
+        comparison = comparison.replace(_VERDICT, _VERDICT_OF_DTYPES)
+    return "\n\n\n".join([*parts, comparison, ENDING]).replace("\n\n\n\n", "\n\n\n")
+
+
+def _dtypes_source(question: Question) -> str:
+    """`dtypes`, by input or by output that is a float, and the function that compares with them."""
+    names = compared(question)
+    if not question.order:
+        names = [name for name, weight in zip(names, question.weights, strict=True) if weight is not None]
+    table = ", ".join(f'"{name}": "{question.precision}"' for name in names)
+    return f"dtypes = {{{table}}}\n\n\n{_OTHER_DTYPES}"
+
+
+_COMPARISON = '''\
+def comparison():
+    """The lines of the table, and whether an entry is further off than allowed."""
+    expected, got = expected_gradient(), gradient()
+    lines, wrong = [f"{'':<12} {'input':<24} {'expected':<24} {'got':<24} ratio"], False
+    for name in expected:
+        if got[name].shape != expected[name].shape:
+            lines += [f"{name}: the shape is {got[name].shape}, not {expected[name].shape}"]
+            wrong = True
+            continue
+        for index in np.ndindex(expected[name].shape):
+            right, answer = float(expected[name][index]), float(got[name][index])
+            ratio = f"{answer / right:.6g}" if right else "-"
+            label = name + "".join(f"[{k}]" for k in index)
+            at = str(inputs[name][index]) if name in inputs else ""
+            lines += [f"{label:<12} {at:<24} {right!r:<24} {answer!r:<24} {ratio}"]
+            wrong = wrong or not abs(answer - right) <= allowed[name][index]
+    return [*lines, "wrong" if wrong else "right"], wrong
+'''
+
+_VERDICT = '    return [*lines, "wrong" if wrong else "right"], wrong\n'
+_VERDICT_OF_DTYPES = f"    others = other_dtypes(got)\n    lines, wrong = lines + others, wrong or bool(others)\n{_VERDICT}"
+
+_OTHER_DTYPES = '''\
+def other_dtypes(got):
+    """A line for each that has not the dtype that it should have."""
+    return [f"{name}: the dtype is {got[name].dtype}, not {d}" for name, d in dtypes.items() if str(got[name].dtype) != d]
+'''
+
+_BETWEEN = '''\
+def units():
+    """The direction of each entry of each input, with its name."""
+    for name in wrt:
+        for index in np.ndindex(inputs[name].shape):
+            unit = np.zeros(inputs[name].shape)
+            unit[index] = 1.0
+            yield name + "".join(f"[{k}]" for k in index), {name: unit}
+
+
+def comparison():
+    """The lines of the table, and whether a slope lies outside of those on both sides."""
+    got = gradient()
+    lines, wrong = [f"{'along':<24} {'lower slope':<24} {'upper slope':<24} got"], False
+    for label, direction in [*units(), *((f"line {k}", line) for k, line in enumerate(across))]:
+        low, high = sides(direction)
+        slope = float(sum(np.sum(d * got[name].astype(float)) for name, d in direction.items()))
+        margin = float(sum(np.sum(abs(d) * allowed[name]) for name, d in direction.items()))
+        lines += [f"{label:<24} {low!r:<24} {high!r:<24} {slope!r}"]
+        wrong = wrong or not low - margin <= slope <= high + margin
+    return [*lines, "wrong" if wrong else "right"], wrong
+'''
+
+
+def as_pytest(script: str, name: str) -> str:
+    """`script`, which ends with `ENDING` and exits where an import fails, as a test file with one test `name`; it is skipped there."""
+    body, ending, _ = script.rpartition(ENDING)
+    assert ending, "a script ends with its verdict"
+    text, _, body = body.partition(OUTCOME)
+    _, _, body = body.partition('"""')
+    imports, _, body = body.partition("except ImportError as error:\n")
+    message, _, body = body.partition(", file=sys.stderr)\n    sys.exit(125)\n")
+    return (
+        f'{text}Fails while expected and got differ; skipped where something is missing.\n"""'
+        + imports.replace("import sys\n", "import pytest\n", 1)
+        + f"except ImportError as error:\n{message.replace('print(', 'pytest.skip(', 1)}, allow_module_level=True)\n"
+        + f'{body}def {name}():\n    lines, wrong = comparison()\n    assert not wrong, "\\n".join(lines)\n'
+    )

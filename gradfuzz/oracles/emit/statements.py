@@ -1,0 +1,335 @@
+"""Programs and graphs as source code for other libraries: what a standalone script shows, and what functional loops are built from.
+
+An `Emitter` knows how one library writes each op (a *dialect*). What is common to all is here: precedence, the infix
+operators, conversions of int operands, and the statements. Emitted code computes what the interpreter computes, op by op, with
+constants rounded to the working precision first.
+"""
+
+from __future__ import annotations
+
+import abc
+import keyword
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gradfuzz.errors import ProgramSyntaxError
+from gradfuzz.oracles.emit.linalg_source import Write
+from gradfuzz.oracles.emit.several import Several
+from gradfuzz.programs.language.ops import OPS, result_type
+from gradfuzz.programs.language.precision import Precision, rounded
+from gradfuzz.programs.language.syntax import (
+    ArrayConst,
+    Assign,
+    Block,
+    Break,
+    Call,
+    Const,
+    Continue,
+    Expr,
+    For,
+    If,
+    Name,
+    ParamValue,
+    Program,
+    Repeat,
+    Return,
+    While,
+)
+from gradfuzz.programs.language.typecheck import typecheck
+from gradfuzz.programs.language.types import DType, Type, inexact, promote
+
+LOOSEST, OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
+"""Python's precedence, loosest first."""
+
+INFIX: dict[str, tuple[str, int, int, int]] = {
+    "add": ("+", SUM, SUM, PRODUCT),
+    "subtract": ("-", SUM, SUM, PRODUCT),
+    "multiply": ("*", PRODUCT, PRODUCT, UNARY),
+    "divide": ("/", PRODUCT, PRODUCT, UNARY),
+    "remainder": ("%", PRODUCT, PRODUCT, UNARY),
+    "matmul": ("@", PRODUCT, PRODUCT, UNARY),
+    "less": ("<", COMPARISON, SUM, SUM),
+    "less_equal": ("<=", COMPARISON, SUM, SUM),
+    "greater": (">", COMPARISON, SUM, SUM),
+    "greater_equal": (">=", COMPARISON, SUM, SUM),
+    "equal": ("==", COMPARISON, SUM, SUM),
+    "not_equal": ("!=", COMPARISON, SUM, SUM),
+}
+"""Operator, its precedence, and the least precedence of its left and right operand."""
+
+_VALUES = {"index": (0, 1), "index_update": (0, 2), "where": (1, 3)}
+"""Which arguments are values, as a range; the others are indices and conditions, and are not converted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A bit of source: its text, how tightly it binds, and the type of its value.
+
+    `literal` is the constant that the text spells, where it is one. `host` says that the value may be a plain Python int or bool.
+    """
+
+    text: str
+    type: Type
+    precedence: int = ATOM
+    literal: float | int | bool | complex | None = None
+    host: bool = False
+
+    def at(self, least: int) -> str:
+        """The text, in brackets where it binds less tightly than `least`."""
+        return self.text if self.precedence >= least else f"({self.text})"
+
+
+def number_text(value: float | int | bool | complex) -> str:
+    """A Python expression for exactly this number."""
+    if isinstance(value, complex):
+        parts = value.real, value.imag
+        plain = (
+            all(math.isfinite(p) for p in parts) and math.copysign(1.0, parts[0]) > 0.0 and (parts[0] != 0.0 or parts[1] > 0.0)
+        )
+        return repr(value) if plain else f"complex({number_text(parts[0])}, {number_text(parts[1])})"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)
+
+
+def nested_list(entries: Sequence[str], shape: tuple[int, ...]) -> str:
+    """Row-major `entries` as the text of a nested list of `shape` (of a scalar: the entry itself). No axis may be empty but the last."""
+    if not shape:
+        return entries[0]
+    texts = list(entries)
+    for size in reversed(shape):
+        texts = [f"[{', '.join(texts[k : k + size])}]" for k in range(0, max(len(texts), 1), max(size, 1))]
+    return texts[0]
+
+
+class Emitter(abc.ABC):
+    """Writes programs in one dialect.
+
+    `reserved` are the names that the emitted code uses itself: a variable of such a name gets an underscore. `infix` are the ops that are operators.
+    """
+
+    reserved: frozenset[str] = frozenset()
+    infix: Mapping[str, tuple[str, int, int, int]] = INFIX
+
+    def __init__(self, precision: Precision, *, bare: bool = True) -> None:
+        self.precision = precision
+        self.bare = bare
+        self.variables: Mapping[str, Type] = {}
+        self._several: Several | None = None
+
+    # The dialect -------------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def constant(self, value: float | complex) -> str:
+        """A float or complex constant that has to stand as a value of its own."""
+
+    @abc.abstractmethod
+    def array(self, array: ArrayConst) -> str:
+        """A constant array."""
+
+    @abc.abstractmethod
+    def to_float(self, piece: Piece) -> str:
+        """An int value as a float of the working precision."""
+
+    @abc.abstractmethod
+    def to_complex(self, piece: Piece) -> str:
+        """A float value as a complex number of the working precision."""
+
+    @abc.abstractmethod
+    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        """An op that has no infix form here. Int operands of float ops are converted already."""
+
+    def is_host(self, value: Type) -> bool:
+        """Whether a value of this type is a plain Python int or bool."""
+        return not value.shape and not value.is_inexact
+
+    # Expressions -------------------------------------------------------------------------------------------------------
+
+    def name(self, name: str) -> str:
+        """`name` as an identifier that hides nothing the emitted code needs."""
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise ProgramSyntaxError(f"{name!r} is not a name; use letters, digits and underscores")
+        return f"{name}_" if name in self.reserved else name
+
+    def literal(self, const: Const) -> Piece:
+        """A constant, written as a plain number."""
+        value: float | int | bool | complex
+        if isinstance(const.value, complex):
+            value = complex(rounded(const.value.real, self.precision), rounded(const.value.imag, self.precision))
+        else:
+            value = rounded(const.value, self.precision) if const.dtype == "float" else const.value
+        text = number_text(value)
+        return Piece(text, Type(const.dtype), UNARY if text[0] == "-" else ATOM, value, host=const.dtype in ("int", "bool"))
+
+    def entries(self, array: ArrayConst) -> str:
+        """The entries of a constant array that has some, as a nested list."""
+        return nested_list([self.literal(v).text for v in array.values], array.shape)
+
+    @staticmethod
+    def places(pattern: ParamValue, indices: Sequence[str], slices: str = "{}:{}") -> list[str]:
+        """What stands between the brackets for an index pattern, one text per axis."""
+        assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
+        rest = iter(indices)
+        return [next(rest) if entry == "at" else slices.format(entry[1], entry[2]) for entry in pattern]  # type: ignore[index]
+
+    def value(self, piece: Piece) -> Piece:
+        """`piece` as a value of its own: a float or complex literal becomes a constant of the dialect."""
+        if piece.literal is not None and piece.type.is_inexact:
+            return Piece(self.constant(piece.literal), piece.type)
+        return piece
+
+    @staticmethod
+    def shapes(pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
+        """The shapes of values."""
+        return [p.type.sizes for p in pieces]
+
+    def floating(self, piece: Piece) -> Piece:
+        """`piece` as a float value."""
+        if piece.type.dtype == "float":
+            return self.value(piece)
+        if piece.literal is not None:
+            assert not isinstance(piece.literal, complex), "no complex number becomes a float"
+            return Piece(self.constant(rounded(float(piece.literal), self.precision)), Type("float"))
+        return Piece(self.to_float(piece), piece.type.with_dtype("float"))
+
+    def converted(self, piece: Piece, dtype: DType) -> Piece:
+        """`piece` as a value of a float or complex dtype, which is at least its own."""
+        if dtype == "float":
+            return self.floating(piece)
+        if piece.type.is_complex:
+            return self.value(piece)
+        if piece.literal is not None:
+            return Piece(self.constant(complex(rounded(piece.literal.real, self.precision))), Type("complex"))
+        return Piece(self.to_complex(self.floating(piece)), piece.type.with_dtype("complex"))
+
+    def expression(self, expr: Expr) -> Piece:
+        """The source of an expression."""
+        match expr:
+            case Const():
+                return self.literal(expr)
+            case ArrayConst(dtype, shape):
+                return Piece(self.array(expr), Type(dtype, shape))
+            case Name(id=name):
+                variable = self.variables[name]
+                return Piece(self.name(name), variable, host=self.is_host(variable))
+            case Call(op, args):
+                params = dict(expr.params)
+                pieces = [self.expression(a) for a in args]
+                together = self._several.name(expr, lambda: self.several(op, pieces, params)) if self._several else None
+                return self.apply(op, pieces, params, together)
+
+    def several(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue]) -> str:
+        """The source of all results of `op`, which has several, as a tuple."""
+        full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
+        result = result_type(op, tuple(a.type for a in args), full | {"part": 0})
+        dtype = inexact([a.type.dtype for a in args])
+        return self.call(
+            op, [self.converted(a, dtype) for a in args], {n: v for n, v in full.items() if n != "part"}, result
+        ).text
+
+    def linalg(self, write: Write, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        """An op of linear algebra, or the tuple of its results, as the dialect's `write` has it."""
+        return Piece(write(op, [a.text for a in args], self.shapes(args), params), result)
+
+    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None) -> Piece:
+        """The source of `op` on `args`. `together` is the name of all results of an op that has several, where they have one."""
+        full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
+        result = result_type(op, tuple(a.type for a in args), full)
+        if OPS[op].parts:
+            return Piece(f"{together or self.several(op, args, full)}[{full['part']}]", result)
+        if op == "negative":
+            return Piece(f"-{self.value(args[0]).at(POWER)}", result, UNARY, host=self.is_host(result))
+        if op in self.infix:
+            sign, own, left, right = self.infix[op]
+            a, b = self.operands(op, args, result)
+            host = a.host and b.host and self.is_host(result)
+            return Piece(f"{a.at(left)} {sign} {b.at(right)}", result, own, host=host)
+        values = set(range(*_VALUES.get(op, (0, len(args))))) - set(OPS[op].indices)
+        dtype = inexact([a.type.dtype for k, a in enumerate(args) if k in values])
+
+        def ready(a: Piece) -> Piece:
+            return self.converted(a, dtype) if result.is_inexact else self.value(a)
+
+        piece = self.call(op, [ready(a) if k in values else a for k, a in enumerate(args)], full, result)
+        return replace(piece, host=piece.host or self.is_host(result))
+
+    def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
+        """Both operands of an infix operator. A number next to a float or complex value stays as it is: the library converts it.
+
+        Where `bare` is False it becomes a constant of the dialect there, too.
+        """
+        a, b = args
+        dtype = promote([a.type.dtype, b.type.dtype, result.dtype if result.is_inexact else "bool"])
+        if dtype in ("int", "bool"):
+            return a, b
+        if not self.bare or op == "matmul":
+            return self.converted(a, dtype), self.converted(b, dtype)
+        if any(p.type.dtype == dtype and p.literal is None for p in (a, b)):
+            return a, b
+        if a.literal is None:
+            return self.converted(a, dtype), b if b.literal is not None else self.converted(b, dtype)
+        return a, self.converted(b, dtype)
+
+    # Statements --------------------------------------------------------------------------------------------------------
+
+    def function(self, program: Program, name: str) -> str:
+        """The program as a Python function `name`; it returns the output, or a tuple of several."""
+        self.variables = typecheck(program).variables
+        self._several = Several(program, {*map(self.name, self.variables), *self.reserved})
+        lines = [f"def {name}({', '.join(self.name(p.name) for p in program.params)}):"]
+        lines.extend(self._block(program.body, "    "))
+        return "\n".join(lines) + "\n"
+
+    def _assigned(self, target: str, value: Expr) -> str:
+        piece = self.expression(value)
+        of = self.variables[target]
+        return (self.converted(piece, of.dtype) if of.is_inexact else self.value(piece)).text
+
+    def _decision(self, expr: Expr) -> Piece:
+        """The source of a condition or a count: it may be computed elsewhere than before the next line."""
+        assert self._several is not None, "statements belong to a function"
+        self._several.closed = True
+        piece = self.expression(expr)
+        self._several.closed = False
+        return piece
+
+    def _block(self, body: Block, indent: str) -> Iterator[str]:
+        assert self._several is not None, "statements belong to a function"
+        deeper = indent + "    "
+        self._several.forget()
+        if not body:
+            yield f"{indent}pass"
+        for stmt in body:
+            match stmt:
+                case Assign(target, value):
+                    text = self._assigned(target, value)
+                    yield from (f"{indent}{line}" for line in self._several.lines())
+                    yield f"{indent}{self.name(target)} = {text}"
+                    self._several.assigned(target)
+                case While(condition, inner):
+                    yield f"{indent}while {self._decision(condition).text}:"
+                    yield from self._block(inner, deeper)
+                case Repeat(inner, condition):
+                    yield f"{indent}while True:"
+                    yield from self._block(inner, deeper)
+                    yield f"{deeper}if not {self._decision(condition).at(NOT)}:"
+                    yield f"{deeper}    break"
+                case For(target, count, inner):
+                    yield f"{indent}for {self.name(target)} in range({self._decision(count).text}):"
+                    yield from self._block(inner, deeper)
+                case If(condition, inner, orelse):
+                    yield f"{indent}if {self._decision(condition).text}:"
+                    yield from self._block(inner, deeper)
+                    if orelse:
+                        yield f"{indent}else:"
+                        yield from self._block(orelse, deeper)
+                case Break():
+                    yield f"{indent}break"
+                case Continue():
+                    yield f"{indent}continue"
+                case Return(values):
+                    text = ", ".join(self.value(self.expression(v)).text for v in values)
+                    yield from (f"{indent}{line}" for line in self._several.lines())
+                    yield f"{indent}return {text}"
+        self._several.forget()

@@ -1,0 +1,83 @@
+"""The parts of a reproducer that asks about many instances in one call: the whole inputs, and the nested vmaps.
+
+The script looks at one instance, `inputs`; `columns` has all of them, and the call answers all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradfuzz.oracles.base import Question
+from gradfuzz.oracles.emit.script import array_text
+from gradfuzz.programs.evaluation.layout import Layout, layout_of
+from gradfuzz.programs.language.syntax import Param
+
+BATCHED = ("vmap", "grad_of_vmap")
+"""The ways of a library that answer all points in one call."""
+
+SPREAD = '''\
+def spread(array):
+    """`array` once for each instance."""
+    return np.broadcast_to(array, columns[wrt[0]].shape[: len(instance)] + array.shape)
+'''
+
+
+def _layout(question: Question, way: str) -> Layout:
+    """The layout of the question; what is differentiated outside of vmap has all axes."""
+    layout = layout_of([point.inputs for point in question.points])
+    whole = dict.fromkeys(question.wrt, tuple(layout.sizes)) if way == "grad_of_vmap" else {}
+    return Layout(layout.sizes, {**layout.axes, **whole})
+
+
+def columns_source(question: Question, point_index: int, way: str, floats: str | None = None) -> str:
+    """`columns`, the inputs of all instances, and `instance`, the place of the one that is looked at. `floats`: as for `inputs_source`."""
+    layout, points = _layout(question, way), [point.inputs for point in question.points]
+    dtypes = {"float": floats or question.precision, "int": "int64", "bool": "bool"}
+    sizes = ", ".join(f"{axis} of {n}" for axis, n in layout.sizes.items())
+    lines = [f"columns = {{  # all instances, along the axes {sizes}"]
+    for p in question.program.params:
+        along = f"  # along {', '.join(layout.axes[p.name])}" if layout.axes[p.name] else "  # the same for all"
+        lines += [f'    "{p.name}": {array_text(layout.column(points, p.name), dtypes[p.type.dtype])},{along}']
+    lines += ["}", f"instance = {layout.instance(point_index)}  # the one whose inputs stand above"]
+    return "\n".join(lines) + "\n"
+
+
+def gradient_source(
+    question: Question, way: str, *, vmap: str, option: str, array: Callable[[str, Param], str], derivative: str, to_numpy: str
+) -> str:
+    """The function `gradient()` of the script.
+
+    `vmap` and `option` are the library's mapping function and the name of its parameter for the axes; `array(column, parameter)` is the
+    text of an argument; `derivative` the text of the gradient of `of_wrt` at `xs`, which may read `spread`.
+    `to_numpy` is a format for an array of the library.
+    """
+    layout, params = _layout(question, way), question.program.params
+    single = len(question.program.result.values) == 1
+    arguments = ", ".join(array(f'columns["{p.name}"]', p) for p in params)
+    places = ", ".join(str([p.name for p in params].index(name)) for name in question.wrt)
+    lines = ["def gradient():", f"    arguments = [{arguments}]"]
+    nested = []
+    for axis in reversed(list(layout.sizes)):
+        axes = ", ".join("0" if axis in layout.axes[p.name] else "None" for p in params) + ("," if len(params) == 1 else "")
+        nested += [f"    mapped = {vmap}(mapped, {option}=({axes}))  # the axis {axis}"]
+    if not question.modes:
+        lines += ["    mapped = f", *nested, f"    outputs = {'[mapped(*arguments)]' if single else 'mapped(*arguments)'}"]
+        lines += [f'    return {{f"output {{k}}": {to_numpy.format("y")}[instance] for k, y in enumerate(outputs)}}']
+        return "\n".join(lines) + "\n"
+    changed = [
+        "    def of_wrt(*xs):",
+        "        changed = list(arguments)",
+        f"        for place, x in zip([{places}], xs):",
+        "            changed[place] = x",
+    ]
+    if way == "vmap":
+        lines += ["", "    def slopes_of(*arguments):", *(f"    {line}" for line in changed)]
+        lines += [f"            return {'(f(*changed),)' if single else 'f(*changed)'}", ""]
+        lines += [f"        xs = tuple(arguments[place] for place in [{places}])", f"        return {derivative}", ""]
+        lines += ["    mapped = slopes_of", *nested, "    slopes = mapped(*arguments)"]
+    else:
+        lines += ["    mapped = f", *nested, "", *changed]
+        lines += [f"        return {'(mapped(*changed),)' if single else 'mapped(*changed)'}", ""]
+        lines += [f"    xs = tuple(arguments[place] for place in [{places}])", f"    slopes = {derivative}"]
+    lines += [f"    return {{name: {to_numpy.format('slope')}[instance] for name, slope in zip(wrt, slopes)}}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,90 @@
+"""Questions as JAX arrays, and what JAX returns as answers. Importing this module makes JAX keep 64-bit floats and ints.
+
+That is a setting of the process (`jax_enable_x64`); without it JAX would answer every float64 question in float32. All arrays
+here have an explicit dtype, so float32 questions stay in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gradfuzz.oracles.base import Answer, Array, Question
+from gradfuzz.oracles.jax.derivatives import Derivative, derivative
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.evaluation.interpret import interpret
+
+jax.config.update("jax_enable_x64", True)
+
+Ask = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]], tuple[tuple[Any, ...], tuple[Any, ...]]]
+"""(inputs, weights, directions) -> (outputs, gradient)."""
+
+
+def asking(f: Callable[..., Sequence[Any]], question: Question, by: Derivative | None = None) -> Ask:
+    """What `question` asks about `f`, a function from all parameters to all outputs, as a function of the numbers."""
+    positions = [[p.name for p in question.program.params].index(name) for name in question.wrt]
+
+    def ask(
+        inputs: tuple[Any, ...], weights: tuple[Any, ...], directions: tuple[Any, ...]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        inputs = tuple(jnp.asarray(x) for x in inputs)  # a NumPy array cannot be indexed by a traced int
+
+        def of_differentiated(*xs: Any) -> Sequence[Any]:
+            arguments = list(inputs)
+            for k, x in zip(positions, xs, strict=True):
+                arguments[k] = x
+            return tuple(f(*arguments))
+
+        if not question.modes:
+            return tuple(f(*inputs)), ()
+        outputs, gradient = (by or derivative)(
+            of_differentiated, tuple(inputs[k] for k in positions), weights, directions, question.modes
+        )
+        return tuple(outputs), tuple(gradient)
+
+    return ask
+
+
+def inputs(question: Question, index: int) -> tuple[Array, ...]:
+    """The inputs of a point, in the order of the parameters."""
+    dtypes = {"float": question.precision, "int": "int64", "bool": "bool"}
+    point = question.points[index]
+    return tuple(np.asarray(point.inputs[p.name], dtypes[p.type.dtype]) for p in question.program.params)
+
+
+def weights(question: Question) -> tuple[Array | None, ...]:
+    return tuple(None if w is None else np.asarray(w, question.precision) for w in question.weights)
+
+
+def directions(question: Question) -> tuple[Array, ...]:
+    """One per name in `wrt`, none where the question needs none."""
+    if question.order < 2:
+        return ()
+    return tuple(np.asarray(question.directions[name], question.precision) for name in question.wrt)
+
+
+def trip_counts(question: Question, index: int) -> list[int]:
+    """Every decision (0 or 1) and every trip count of the program at a point, run in NumPy. `EvaluationError` where it cannot run there."""
+    trace: list[int] = []
+    arguments = {
+        p.name: x if p.type.shape else x[()] if p.type.is_float else x.item()
+        for p, x in zip(question.program.params, inputs(question, index), strict=True)
+    }
+    interpret(question.program, arguments, NumpyNamespace(question.precision), trace=trace)
+    return trace
+
+
+def answer(question: Question, outputs: Sequence[Any], gradient: Sequence[Any]) -> Answer:
+    names = question.wrt if question.modes else ()
+    return Answer("ok", tuple(np.asarray(y) for y in outputs), {n: np.asarray(g) for n, g in zip(names, gradient, strict=True)})
+
+
+def failure(error: Exception) -> Answer:
+    """What JAX raised, as an answer. What JAX says it cannot do is unsupported."""
+    message = f"{type(error).__name__}: {next(iter(str(error).strip().splitlines()), '')}"
+    unsupported = isinstance(error, NotImplementedError) or "Reverse-mode differentiation does not work" in str(error)
+    return Answer("unsupported" if unsupported else "error", message=message)

@@ -1,0 +1,81 @@
+"""Expressions as JAX source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gradfuzz.oracles.emit.linalg_source import is_linalg
+from gradfuzz.oracles.emit.script import RESERVED
+from gradfuzz.oracles.emit.statements import ATOM, POWER, Emitter, Piece, number_text
+from gradfuzz.oracles.emit.tensor_source import is_tensor_op
+from gradfuzz.oracles.jax import tensors_source as jax_tensors_source
+from gradfuzz.oracles.jax.linalg_source import write
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
+from gradfuzz.programs.language.types import Type
+
+_OTHER_NAME = {"pow": "power", "cumulative_sum": "cumsum", "permute_dims": "transpose", "concat": "concatenate"}
+"""Ops that jax.numpy has under another name; the others have their own."""
+_DTYPES = {"complex": "C", "float": "F", "int": "np.int64", "bool": "bool"}
+
+
+class JaxEmitter(Emitter):
+    """Programs with `jax.numpy`. `F` is the working precision, a NumPy scalar type, whose constants are never weakly typed; `C` is the complex one."""
+
+    reserved = RESERVED | {"C", "F", "along", "arguments", "derivative", "f", "jax", "jnp", "lax", "weighted"}
+
+    def __init__(self, precision: Precision) -> None:
+        super().__init__(precision, bare=precision != "bfloat16")  # to NumPy, a bfloat16 with a plain number is a float32
+
+    def constant(self, value: float | complex) -> str:
+        return f"{'C' if isinstance(value, complex) else 'F'}({number_text(value)})"
+
+    def array(self, array: ArrayConst) -> str:
+        dtype = _DTYPES[array.dtype]
+        return f"jnp.array({self.entries(array)}, {dtype})" if array.values else f"jnp.zeros({array.shape}, {dtype})"
+
+    def to_float(self, piece: Piece) -> str:
+        return f"jnp.asarray({piece.text}, F)"
+
+    def to_complex(self, piece: Piece) -> str:
+        return f"jnp.asarray({piece.text}, C)"
+
+    def strong(self, piece: Piece) -> Piece:
+        """`piece` as a value with a dtype of its own, as carries and branches need it."""
+        if piece.literal is not None and piece.type.dtype == "int":
+            return Piece(f"np.int64({piece.text})", piece.type)
+        return self.value(piece)
+
+    def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+        x, texts = args[0], [a.text for a in args]
+        match op:
+            case _ if is_tensor_op(op):
+                return Piece(jax_tensors_source.write(op, texts, self.shapes(args), params), result)
+            case _ if is_linalg(op):
+                return self.linalg(write, op, args, params, result)
+            case "complex":
+                return Piece(f"lax.complex({', '.join(self.spread(a, result) for a in args)})", result)
+            case "integer_pow":
+                return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
+            case "astype" if x.type.dtype == result.dtype:
+                return x
+            case "astype":
+                return Piece(f"jnp.asarray({x.text}, {_DTYPES[result.dtype]})", result)
+            case "index" if not x.type.shape:
+                return x
+            case "index":
+                return Piece(f"{x.at(ATOM)}[{', '.join(self.places(params['pattern'], texts[1:]))}]", result)
+            case "index_update" if not x.type.shape:
+                return args[1]
+            case "index_update":
+                place = ", ".join(self.places(params["pattern"], texts[2:]))
+                return Piece(f"{x.at(ATOM)}.at[{place}].set({texts[1]})", result)
+            case "concat" | "stack":
+                texts = [f"[{', '.join(texts)}]"]
+        options = [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
+        return Piece(f"jnp.{_OTHER_NAME.get(op, op)}({', '.join([*texts, *options])})", result)
+
+    @staticmethod
+    def spread(piece: Piece, result: Type) -> str:
+        """`piece` in the shape of the result, where the function broadcasts nothing."""
+        return piece.text if piece.type.shape == result.shape else f"jnp.broadcast_to({piece.text}, {result.shape})"

@@ -1,0 +1,97 @@
+"""How each op of linear algebra is written in JAX. Nothing here imports JAX.
+
+Every op is JAX's own function, as its gradient is what is on trial; where that function takes no batch axes (`kron`, `lstsq`,
+`lu`), it is mapped over them by `jnp.vectorize`. `eig` is asked for the derivatives of eigenvectors, which JAX gives to those who say that
+they want them. `cholesky`, `eigh` and `eigvalsh` symmetrize by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradfuzz.oracles.emit.linalg_source import Params, Shape
+from gradfuzz.programs.language.syntax import ParamValue
+
+_NAMES = {
+    "cholesky": "jnp.linalg.cholesky",
+    "det": "jnp.linalg.det",
+    "eigh": "jnp.linalg.eigh",
+    "eigvals": "jnp.linalg.eigvals",
+    "eigvalsh": "jnp.linalg.eigvalsh",
+    "expm": "jax.scipy.linalg.expm",
+    "inv": "jnp.linalg.inv",
+    "outer": "jnp.outer",
+    "pinv": "jnp.linalg.pinv",
+    "qr": "jnp.linalg.qr",
+    "slogdet": "jnp.linalg.slogdet",
+    "solve": "jnp.linalg.solve",
+    "svd": "jnp.linalg.svd",
+    "svdvals": "jnp.linalg.svdvals",
+}
+"""Ops that JAX has as such, perhaps with options."""
+
+
+def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
+    """The expression for an op; see `linalg_source.Write`."""
+    x, operands = texts[0], ", ".join(texts)
+    plain = all(len(s) <= 2 for s in shapes)
+    match op:
+        case "cholesky" if params["upper"]:
+            return f"jnp.linalg.cholesky({x}, upper=True)"
+        case "qr" if params["mode"] != "reduced":
+            return f'jnp.linalg.qr({x}, mode="{params["mode"]}")'
+        case "svd":
+            return f"jnp.linalg.svd({x}, full_matrices={params['full_matrices']})"
+        case "eig":
+            return f"lax.linalg.eig({x}, compute_left_eigenvectors=False, enable_eigvec_derivs=True)"
+        case "lu" if plain:
+            return f"jax.scipy.linalg.lu({x})"
+        case "lu":
+            return f'jnp.vectorize(jax.scipy.linalg.lu, signature="(m,n)->(m,m),(m,k),(k,n)")({x})'
+        case "kron" if plain:
+            return f"jnp.kron({operands})"
+        case "kron":
+            return f'jnp.vectorize(jnp.kron, signature="(m,n),(p,q)->(r,s)")({operands})'
+        case "lstsq" if plain:
+            return f"jnp.linalg.lstsq({operands})[0]"
+        case "lstsq":
+            signature = "(m,n),(m)->(n)" if len(shapes[1]) == 1 else "(m,n),(m,k)->(n,k)"
+            return f'jnp.vectorize(lambda a, b: jnp.linalg.lstsq(a, b)[0], signature="{signature}")({operands})'
+        case "triangular_solve":
+            return _triangular_solve(texts, shapes, params)
+        case "matrix_norm":
+            return f"jnp.linalg.matrix_norm({x}, ord={_order(params['ord'])}{_keepdims(params)})"
+        case "vector_norm":
+            axis = "" if params["axis"] is None else f", axis={params['axis']}"
+            return f"jnp.linalg.vector_norm({x}, ord={_order(params['ord'])}{axis}{_keepdims(params)})"
+        case "matrix_power":
+            return f"jnp.linalg.matrix_power({x}, {params['n']})"
+        case "einsum":
+            return f'jnp.einsum("{params["subscripts"]}", {operands})'
+        case "trace" | "diagonal":
+            return f"jnp.{op}({x}, {params['offset']}, -2, -1)"
+        case "tril" | "triu":
+            return f"jnp.{op}({x}{f', {k}' if (k := params['k']) else ''})"
+    return f"{_NAMES[op]}({operands})"
+
+
+def _order(order: ParamValue) -> str:
+    """A norm's order; an infinity is a string in the language."""
+    return {"inf": "jnp.inf", "-inf": "-jnp.inf", "fro": '"fro"', "nuc": '"nuc"'}.get(str(order), str(order))
+
+
+def _keepdims(params: Params) -> str:
+    return ", keepdims=True" if params["keepdims"] else ""
+
+
+def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
+    """Of JAX's two functions, the one that solves from the right too. It broadcasts no batch axes."""
+    batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
+    wanted = [(*batch, *s[-2:]) for s in shapes]
+    a, b = (t if s == w else f"jnp.broadcast_to({t}, {w})" for t, s, w in zip(texts, shapes, wanted, strict=True))
+    options = f"left_side={params['left']}, lower={params['lower']}"
+    options += ", transpose_a=True" if params["transposed"] else ""
+    options += ", unit_diagonal=True" if params["unit_diagonal"] else ""
+    return f"lax.linalg.triangular_solve({a}, {b}, {options})"

@@ -1,0 +1,300 @@
+"""Programs with JAX's own loops: the ways "jax:scan", "jax:fori_loop" and "jax:while_loop", each also without jit, and "jax:jacobian", which has
+the loops of the first and takes whole Jacobians.
+
+Compiled, the points of a question run as one batch (`jit(vmap(...))`), and the questions of `answer_all` share compiles. Under `vmap` a
+`lax.cond` on batched data computes both sides and selects, so an infinity on the side not taken makes a NaN of a gradient (the "double where"
+trap). That says nothing about the loop rules, so a gradient that is not finite is asked for again, for that point alone. A question about one
+point is never batched.
+
+Not compiled (":nojit"), the derivative is traced once, without `vmap`, and run step by step at each point (`jax_eval`). `answer` on a
+question about one point is a plain call outside of `jit`, in which JAX compiles the loops itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.extend import core
+
+from gradfuzz.errors import EvaluationError, TripLimitError
+from gradfuzz.oracles.base import Answer, Oracle, Question
+from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.oracles.jax import answers as jax_answers
+from gradfuzz.oracles.jax.answers import Ask, asking
+from gradfuzz.oracles.jax.compile import quick_jit
+from gradfuzz.oracles.jax.derivatives import Derivative
+from gradfuzz.oracles.jax.evaluate import StepByStep
+from gradfuzz.oracles.jax.loops import Style, loop_source
+from gradfuzz.oracles.jax.trips import known_trips
+from gradfuzz.programs.arithmetic.half_numpy import refused_op
+from gradfuzz.programs.graphs.graph import Branch, Graph, Loop
+from gradfuzz.programs.graphs.lower import lower
+from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.programs.language.syntax import Program
+
+_PER_COMPILE = 8
+"""How many questions share a compile: the time per question falls until about here."""
+
+_STRIDES: dict[tuple[Style, bool], int] = {("scan", False): 2, ("fori_loop", False): 4, ("while_loop", False): 4}
+"""How seldom a sweep asks, by style and jit. Compiled, a question takes three to five times as long as not; what a style adds to scan is small."""
+_COMPILED_STRIDE = 16
+
+_RECENT = 64
+"""How many compiled questions are kept, for asking again at other points."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is known of a program before it runs."""
+
+    graph: Graph
+    trips: dict[Loop, int]
+    loops: tuple[Loop, ...]
+    error: str = ""
+
+    @property
+    def counted(self) -> bool:
+        """Some loop is one that `lax.fori_loop` is for."""
+        return any(loop in self.trips or loop.form == "for" for loop in self.loops)
+
+    @property
+    def open_ended(self) -> bool:
+        """Some loop's trip count is known only at run time."""
+        return any(loop not in self.trips for loop in self.loops)
+
+    @property
+    def selects(self) -> bool:
+        """Batched, something is computed that is not taken."""
+        return self.open_ended or any(isinstance(node, Branch) for node in self.graph.walk())
+
+
+@functools.lru_cache(maxsize=256)
+def plan_of(program: Program) -> Plan:
+    graph = lower(program)
+    loops = tuple(node for node in graph.walk() if isinstance(node, Loop) and node.carries)
+    try:
+        return Plan(graph, known_trips(graph), loops)
+    except TripLimitError as error:
+        return Plan(graph, {}, loops, str(error))
+
+
+def program_source(program: Program, precision: Precision, style: Style, bound: int) -> str:
+    """The program as JAX source, a function `f`. `bound`: as for `loop_source`."""
+    plan = plan_of(program)
+    return loop_source(plan.graph, precision, style, plan.trips, bound)
+
+
+@functools.lru_cache(maxsize=256)
+def function_of(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
+    """The program as a function of all parameters that returns a tuple."""
+    dtypes = {"F": np.dtype(precision).type, "C": FORMATS[precision].complex_dtype}
+    names: dict[str, Any] = {**dtypes, "jax": jax, "jnp": jnp, "lax": lax, "np": np}
+    exec(program_source(program, precision, style, bound), names)  # noqa: S102 - our own text, made from a typed program
+    f = names["f"]
+    return f if len(program.result.values) > 1 else lambda *arguments: (f(*arguments),)
+
+
+@dataclass(eq=False)
+class _Job:
+    """A question on its way: the points still to ask, how to ask about them, and the answers."""
+
+    question: Question
+    answers: list[Answer | None]
+    live: list[int] = field(default_factory=list)
+    bound: int = 0
+    by: Derivative | None = None
+
+    def key(self, style: Style, batched: bool) -> tuple[Any, ...]:
+        q = self.question
+        return q.program, q.precision, q.wrt, q.modes, style, self.bound, batched
+
+    def ask(self, style: Style) -> Ask:
+        q = self.question
+        return asking(function_of(q.program, q.precision, style, self.bound), q, self.by)
+
+    def arguments(self, index: int) -> tuple[Any, Any, Any]:
+        q = self.question
+        return jax_answers.inputs(q, index), jax_answers.weights(q), jax_answers.directions(q)
+
+    def together(self, style: Style) -> tuple[Ask, tuple[Any, Any, Any]]:
+        """How to ask about all live points at once, and the arguments; the answer is stacked where there are several."""
+        if len(self.live) == 1:
+            return self.ask(style), self.arguments(self.live[0])
+        columns = zip(*(jax_answers.inputs(self.question, k) for k in self.live), strict=True)
+        stacked = tuple(np.stack(c) for c in columns)
+        return jax.vmap(self.ask(style), in_axes=(0, None, None)), (stacked, *self.arguments(self.live[0])[1:])
+
+
+class _Recent:
+    """The functions made last, by key."""
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[tuple[Any, ...], Callable[..., Any]] = OrderedDict()
+
+    def get(self, key: tuple[Any, ...], make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+        if key not in self._entries:
+            self._entries[key] = make()
+            if len(self._entries) > _RECENT:
+                self._entries.popitem(last=False)
+        self._entries.move_to_end(key)
+        return self._entries[key]
+
+
+class Structured(Oracle):
+    """One of JAX's loop constructs, with or without jit. `name` and `by` are those of another way into its derivatives."""
+
+    by_shape = True
+    bulk = True
+
+    def __init__(self, style: Style, jit: bool = True, name: str = "", by: Derivative | None = None) -> None:
+        self.name = f"jax:{name or style}" if jit else f"jax:{name or style}:nojit"
+        self.version = jax.__version__
+        self.stride = _STRIDES.get((style, jit), _COMPILED_STRIDE) * (1 if by is None else 2)
+        self.variant = not jit
+        self.style = style
+        self.jit = jit
+        self.by = by
+        self._recent = _Recent()
+
+    def supports(self, question: Question) -> str | None:
+        plan = plan_of(question.program)
+        if question.modes and not question.wrt:
+            return "there is no input to differentiate"
+        if self.style == "fori_loop" and not plan.counted:
+            return "no loop of the program is counted; lax.fori_loop is for counted loops"
+        if self.style == "while_loop" and not plan.loops:
+            return "the program has no loop"
+        if "rev" in question.modes and self.style == "while_loop":
+            return "JAX has no reverse mode for lax.while_loop"
+        if "rev" in question.modes and self.style == "fori_loop" and plan.open_ended:
+            return "JAX has no reverse mode for lax.fori_loop or lax.while_loop with a trip count known only at run time"
+        if self.by is not None and question.too_many_slopes is not None:
+            return question.too_many_slopes
+        return missing_op(question.program) or refused_op(question.program, question.precision)
+
+    def answer(self, question: Question) -> list[Answer]:
+        (answers,) = self._answers([question], alone=len(question.points) == 1)
+        return answers
+
+    def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
+        return self._answers(questions, alone=False)
+
+    def _answers(self, questions: Sequence[Question], *, alone: bool) -> list[list[Answer]]:
+        """`alone`: nothing is shared between points or questions."""
+        with np.errstate(all="ignore"):
+            jobs = [self._job(q) for q in questions]
+            if self.jit and not alone:
+                self._run_batches([job for job in jobs if job.live])
+            for job in jobs:
+                self._run_points(job, plain=alone)
+        return [[a for a in job.answers if a is not None] for job in jobs]
+
+    def _job(self, question: Question) -> _Job:
+        """The job, with the points answered that JAX need not be asked about."""
+        n = len(question.points)
+        reason = self.supports(question)
+        if reason is not None:
+            return _Job(question, [Answer("unsupported", message=reason)] * n)
+        plan = plan_of(question.program)
+        if plan.error:
+            return _Job(question, [Answer("error", message=f"TripLimitError: {plan.error}")] * n)
+        job = _Job(question, [None] * n, by=self.by)
+        for k in range(n):
+            try:
+                if plan.open_ended:
+                    job.bound = max(job.bound, 1, *jax_answers.trip_counts(question, k))
+                job.live.append(k)
+            except EvaluationError as error:
+                job.answers[k] = jax_answers.failure(error)
+        if self.style != "scan":
+            job.bound = 0
+        return job
+
+    # Compiled ----------------------------------------------------------------------------------------------------------
+
+    def _run_batches(self, jobs: list[_Job]) -> None:
+        """Asks about all points of each job at once. What fails is left for `_run_points`."""
+        groups = [jobs[k : k + _PER_COMPILE] for k in range(0, len(jobs), _PER_COMPILE)]
+        with ThreadPoolExecutor(2) as pool:
+            running = [(group, self._start(group, pool)) for group in groups]
+            for group, started in running:
+                self._finish(group, started)
+
+    def _start(self, group: list[_Job], pool: ThreadPoolExecutor) -> Future[Any] | None:
+        """Traces here and compiles in the pool, so that the next group is traced meanwhile."""
+        try:
+            asks, arguments = zip(*(job.together(self.style) for job in group), strict=True)
+            lowered = quick_jit(lambda *each: [ask(*a) for ask, a in zip(asks, each, strict=True)]).lower(*arguments)
+        except Exception:  # noqa: BLE001 - whatever JAX raises is the answer of one of the questions
+            return None
+        return pool.submit(lambda: lowered.compile()(*arguments))
+
+    def _finish(self, group: list[_Job], started: Future[Any] | None) -> None:
+        try:
+            results = jax.device_get(started.result()) if started is not None else None
+        except Exception:  # noqa: BLE001 - see above
+            results = None
+        if results is None:
+            for job in group if len(group) > 1 else ():
+                self._run_batches([job])
+            return
+        for job, result in zip(group, results, strict=True):
+            selects = len(job.live) > 1 and plan_of(job.question.program).selects
+            for place, k in enumerate(job.live):
+                outputs, gradient = result if len(job.live) == 1 else jax.tree.map(operator.itemgetter(place), result)
+                answer = jax_answers.answer(job.question, outputs, gradient)
+                if not (selects and _finite(answer.values) and not _finite(answer.gradient.values())):
+                    job.answers[k] = answer
+
+    # Point by point ----------------------------------------------------------------------------------------------------
+
+    def _run_points(self, job: _Job, *, plain: bool) -> None:
+        """Asks about each point that has no answer yet, alone."""
+        for k in job.live:
+            if job.answers[k] is None:
+                try:
+                    outputs, gradient = self._alone(job, plain)(*job.arguments(k))
+                    job.answers[k] = jax_answers.answer(job.question, outputs, gradient)
+                except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
+                    job.answers[k] = jax_answers.failure(error)
+
+    def _alone(self, job: _Job, plain: bool) -> Callable[..., Any]:
+        if self.jit:
+            compiled = jax.jit if plain else quick_jit
+            return self._recent.get((plain, *job.key(self.style, False)), lambda: compiled(job.ask(self.style)))
+        if plain:
+            return job.ask(self.style)
+        return self._recent.get(job.key(self.style, True), lambda: _step_by_step(job, self.style))
+
+
+def _step_by_step(job: _Job, style: Style) -> Callable[..., Any]:
+    """The job's question, traced once and then run without compiling it."""
+    q, arguments = job.question, job.arguments(job.live[0])
+    ask = asking(_traced(q.program, q.precision, style, job.bound), q, job.by)
+    closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
+    run, structure = StepByStep(closed), jax.tree.structure(shapes)
+    return lambda *each: jax.tree.unflatten(structure, run(*jax.tree.leaves(each)))
+
+
+@functools.lru_cache(maxsize=64)
+def _traced(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
+    """`function_of`, traced: differentiating it again and again need not trace the loop bodies again."""
+    f = function_of(program, precision, style, bound)
+    dtypes = {"float": np.dtype(precision), "int": np.dtype("int64"), "bool": np.dtype("bool")}
+    inputs = [jax.ShapeDtypeStruct(p.type.shape, dtypes[p.type.dtype]) for p in program.params]
+    traced: Callable[..., Sequence[Any]] = core.jaxpr_as_fun(jax.make_jaxpr(lambda *arguments: tuple(f(*arguments)))(*inputs))
+    return traced
+
+
+def _finite(arrays: Any) -> bool:
+    return all(bool(np.all(np.isfinite(a))) for a in arrays)

@@ -1,0 +1,45 @@
+"""How each tensor op is written in JAX: by JAX's own function, as its gradient is what is on trial. Nothing here imports JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradfuzz.oracles.emit.linalg_source import Params, Shape
+from gradfuzz.programs.language.windows import padding_of, strides_of
+
+_NAMES = {
+    "amax": "jnp.max",
+    "amin": "jnp.min",
+    "cumulative_max": "lax.cummax",
+    "cumulative_prod": "jnp.cumprod",
+    "log_softmax": "jax.nn.log_softmax",
+    "logsumexp": "jax.nn.logsumexp",
+    "softmax": "jax.nn.softmax",
+}
+"""Ops that are not functions of `jax.numpy` with the same name."""
+
+
+def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
+    """The expression for an op; see `linalg_source.Write`."""
+    rank = len(shapes[0])
+    match op:
+        case "window_sum":
+            strides, padding = strides_of(params["strides"], rank), padding_of(params["padding"], rank)
+            return f"lax.reduce_window({texts[0]}, 0.0, lax.add, {params['window']}, {strides}, {padding})"
+        case "conv":
+            strides, padding = strides_of(params["strides"], rank - 2), padding_of(params["padding"], rank - 2)
+            return f"lax.conv_general_dilated({', '.join(texts)}, {strides}, {padding})"
+        case "scatter_add":
+            x, indices, updates = texts
+            before = ":, " * (_axis(params) % rank)
+            return f"{x if x.isidentifier() else f'({x})'}.at[{before}{indices}].add({updates})"
+        case "cumulative_max":
+            return f"lax.cummax({texts[0]}, axis={_axis(params) % rank})"
+    options = [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
+    return f"{_NAMES.get(op, f'jnp.{op}')}({', '.join([*texts, *options])})"
+
+
+def _axis(params: Params) -> int:
+    axis = params["axis"]
+    assert isinstance(axis, int), "the type checker lets no other axis through"
+    return axis

@@ -1,0 +1,94 @@
+"""Programs whose loops Python runs: "jax:unrolled". JAX sees straight-line arithmetic, operation by operation, without jit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from gradfuzz.errors import EvaluationError
+from gradfuzz.oracles.base import Answer, Oracle, Question
+from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.oracles.jax import answers as jax_answers
+from gradfuzz.oracles.jax.namespace import JaxNamespace
+from gradfuzz.programs.arithmetic.half_numpy import refused_op
+from gradfuzz.programs.evaluation.interpret import interpret
+
+_MOST_TRIPS = 300
+"""Trips of all loops together. An operation with its derivative takes about half a millisecond this way."""
+
+
+class Unrolled(Oracle):
+    """All modes. Points run as one batch where Python's decisions cannot differ between them, otherwise one by one."""
+
+    name = "jax:unrolled"
+    version = jax.__version__
+    by_shape = True
+    variant = True
+    stride = 16
+
+    def supports(self, question: Question) -> str | None:
+        if question.modes and not question.wrt:
+            return "there is no input to differentiate"
+        return missing_op(question.program) or refused_op(question.program, question.precision)
+
+    def answer(self, question: Question) -> list[Answer]:
+        reason = self.supports(question)
+        if reason is not None:
+            return [Answer("unsupported", message=reason)] * len(question.points)
+        with np.errstate(all="ignore"):
+            refused = [self._refusal(question, k) for k in range(len(question.points))]
+            batch = None if any(refused) else self._batch(question)
+            return batch or [answer or self._alone(question, k) for k, answer in enumerate(refused)]
+
+    def _refusal(self, question: Question, index: int) -> Answer | None:
+        """The answer at a point where JAX is not asked."""
+        try:
+            trips = sum(jax_answers.trip_counts(question, index))
+        except EvaluationError as error:
+            return jax_answers.failure(error)
+        if trips <= _MOST_TRIPS:
+            return None
+        return Answer("unsupported", message=f"{trips} trips take too long one operation at a time; the limit is {_MOST_TRIPS}")
+
+    def _batch(self, question: Question) -> list[Answer] | None:
+        """All points at once; None where they must be asked about one by one."""
+        points = range(len(question.points))
+        params = question.program.params
+        if len(points) < 2 or any(p.type.dtype != "float" for p in params):
+            return None
+        columns = tuple(np.stack(c) for c in zip(*(jax_answers.inputs(question, k) for k in points), strict=True))
+        ask = jax.vmap(jax_answers.asking(_function(question, {}), question), in_axes=(0, None, None))
+        try:
+            results = jax.device_get(ask(columns, jax_answers.weights(question), jax_answers.directions(question)))
+        except Exception:  # noqa: BLE001 - a decision on a batch, or an answer that the points will give one by one
+            return None
+        outputs, gradient = results
+        return [jax_answers.answer(question, [y[k] for y in outputs], [g[k] for g in gradient]) for k in points]
+
+    def _alone(self, question: Question, index: int) -> Answer:
+        arrays = jax_answers.inputs(question, index)
+        static = {
+            p.name: x.item()
+            for p, x in zip(question.program.params, arrays, strict=True)
+            if p.type.dtype != "float" and not p.type.shape
+        }
+        ask = jax_answers.asking(_function(question, static), question)
+        try:
+            return jax_answers.answer(question, *ask(arrays, jax_answers.weights(question), jax_answers.directions(question)))
+        except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
+            return jax_answers.failure(error)
+
+
+def _function(question: Question, static: dict[str, int | bool]) -> Callable[..., Sequence[Any]]:
+    """The program as a function of all parameters; those in `static` are Python's ints and bools."""
+    names = [p.name for p in question.program.params]
+
+    def f(*arguments: Any) -> tuple[Any, ...]:
+        inputs = dict(zip(names, arguments, strict=True)) | static
+        namespace = JaxNamespace(question.precision)  # of this run alone: it remembers decompositions, which may be traced
+        return interpret(question.program, inputs, namespace)
+
+    return f

@@ -1,0 +1,158 @@
+"""JAX on all points of a question in one call: "jax:vmap", also without jit, and "jax:grad_of_vmap".
+
+An input that is the same at all points is shared (`in_axes` None), the others are mapped; points on a grid of two axes are two nested
+`jax.vmap`. Each instance ends its loops when it wants.
+
+Under `vmap` a `lax.cond` on batched data computes both sides and selects, so an infinity on the side not taken makes a NaN of a gradient.
+JAX's documentation says so; such an answer is inconclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import jax
+import numpy as np
+
+from gradfuzz.errors import EvaluationError
+from gradfuzz.oracles.base import Answer, Array, Oracle, Question
+from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.oracles.engine.summed import of_a_sum
+from gradfuzz.oracles.jax import answers as jax_answers
+from gradfuzz.oracles.jax.answers import Ask, asking
+from gradfuzz.oracles.jax.compile import quick_jit
+from gradfuzz.oracles.jax.evaluate import StepByStep
+from gradfuzz.oracles.jax.loops import Style
+from gradfuzz.oracles.jax.structured import function_of, plan_of
+from gradfuzz.programs.evaluation.layout import Layout, layout_of
+
+Kind = Literal["vmap", "grad_of_vmap"]
+Compiling = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_SELECTED = "vmap computes both sides of a branch and selects, and the gradient of the side that is not taken is infinite there"
+
+
+def style_of(question: Question) -> Style:
+    """How the loops of a question are written: as `lax.while_loop` where that has the modes and tells something."""
+    return "while_loop" if "rev" not in question.modes and plan_of(question.program).open_ended else "scan"
+
+
+class Vmap(Oracle):
+    """`kind` says whether the derivative is mapped, or what is mapped differentiated."""
+
+    version = jax.__version__
+    by_shape = True
+    bulk = True
+    together = True
+
+    def __init__(self, kind: Kind, *, jit: bool = False) -> None:
+        self.name = f"jax:{kind}" if jit or kind == "grad_of_vmap" else f"jax:{kind}:nojit"
+        self.stride = 32 if jit else 4
+        self.variant = self.name.endswith(":nojit")
+        self.kind = kind
+        self.jit = jit
+
+    def supports(self, question: Question) -> str | None:
+        if question.modes and not question.wrt:
+            return "there is no input to differentiate"
+        return missing_op(question.program)
+
+    def answer(self, question: Question) -> list[Answer]:
+        return self._answered(question, jax.jit)
+
+    def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
+        return [self._answered(question, quick_jit) for question in questions]
+
+    def _answered(self, question: Question, compiling: Compiling) -> list[Answer]:
+        reason = self.supports(question)
+        if reason is not None:
+            return [Answer("unsupported", message=reason) for _ in question.points]
+        plan = plan_of(question.program)
+        if plan.error:
+            return [Answer("error", message=f"TripLimitError: {plan.error}") for _ in question.points]
+        bound, live, answers = 1, [], [Answer("ok")] * len(question.points)
+        for k in range(len(question.points)):
+            try:
+                bound = max([bound, *jax_answers.trip_counts(question, k)]) if plan.open_ended else 0
+                live.append(k)
+            except EvaluationError as error:
+                answers[k] = jax_answers.failure(error)
+        together = (
+            self._together(replace(question, points=tuple(question.points[k] for k in live)), bound, compiling) if live else []
+        )
+        for k, answer in zip(live, together, strict=True):
+            answers[k] = _checked(answer) if plan.selects else answer
+        return answers
+
+    def _together(self, question: Question, bound: int, compiling: Compiling) -> list[Answer]:
+        """The answers at points where the program can be run; loops that are not counted take at most `bound` trips."""
+        points = range(len(question.points))
+        try:
+            with np.errstate(all="ignore"):
+                outputs, gradient = self._whole(question, bound, compiling)
+        except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
+            return [jax_answers.failure(error) for _ in points]
+        places = [_layout(question).instance(k) for k in points]
+        answers = [jax_answers.answer(question, [y[at] for y in outputs], [g[at] for g in gradient]) for at in places]
+        return answers if self.kind == "vmap" else of_a_sum(answers)
+
+    def _whole(self, question: Question, bound: int, compiling: Compiling) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """The outputs and the gradient with all axes in front."""
+        style = style_of(question)
+        f = function_of(question.program, question.precision, style, bound if style == "scan" else 0)
+        layout = _layout(question)
+        ask, arguments = _mapped(f, question, layout) if self.kind == "vmap" else _of_mapped(f, question, layout)
+        if self.jit:
+            results = jax.device_get(compiling(ask)(*arguments))
+        else:
+            closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
+            results = jax.tree.unflatten(jax.tree.structure(shapes), StepByStep(closed)(*jax.tree.leaves(arguments)))
+        outputs, gradient = results
+        return tuple(np.asarray(y) for y in outputs), tuple(np.asarray(g) for g in gradient)
+
+
+def _layout(question: Question) -> Layout:
+    return layout_of([point.inputs for point in question.points])
+
+
+def _columns(question: Question, layout: Layout) -> tuple[Array, ...]:
+    names = [p.name for p in question.program.params]
+    points = [dict(zip(names, jax_answers.inputs(question, k), strict=True)) for k in range(len(question.points))]
+    return tuple(layout.column(points, name) for name in names)
+
+
+def _mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[Ask, tuple[Any, Any, Any]]:
+    """The derivative of one instance, mapped, and its arguments."""
+    ask = asking(f, question)
+    for axis in reversed(layout.sizes):
+        ask = jax.vmap(ask, in_axes=(_in_axes(question, layout, axis), None, None))
+    return ask, (_columns(question, layout), jax_answers.weights(question), jax_answers.directions(question))
+
+
+def _of_mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[Ask, tuple[Any, Any, Any]]:
+    """The derivative of the mapped function, and its arguments: those that are differentiated have all axes."""
+    whole = {**layout.axes, **dict.fromkeys(question.wrt, tuple(layout.sizes))}
+    aligned = Layout(layout.sizes, whole)
+    mapped: Callable[..., Any] = f
+    for axis in reversed(layout.sizes):
+        mapped = jax.vmap(mapped, in_axes=_in_axes(question, aligned, axis))
+
+    def spread(array: Array | None) -> Array | None:
+        return None if array is None else np.broadcast_to(array, (*layout.shape, *array.shape))
+
+    weights = tuple(spread(w) for w in jax_answers.weights(question))
+    directions = tuple(spread(v) for v in jax_answers.directions(question))
+    return asking(mapped, question), (_columns(question, aligned), weights, directions)
+
+
+def _in_axes(question: Question, layout: Layout, axis: str) -> tuple[int | None, ...]:
+    return tuple(0 if axis in layout.axes[p.name] else None for p in question.program.params)
+
+
+def _checked(answer: Answer) -> Answer:
+    finite = all(np.all(np.isfinite(y)) for y in answer.values)
+    if finite and not all(np.all(np.isfinite(g)) for g in answer.gradient.values()):
+        return Answer("inconclusive", message=_SELECTED)
+    return answer

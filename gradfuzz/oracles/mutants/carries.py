@@ -1,0 +1,149 @@
+"""Planted bugs in what a loop carries and keeps: components of a vector, shared buffers, scalars next to arrays, unused results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradfuzz.engine import Rules
+from gradfuzz.engine.modes.reverse import Cotangent, Pullback, ReverseMode, Tape
+from gradfuzz.engine.rules.value import Value
+from gradfuzz.oracles.mutants.flow import InLoops
+from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.programs.graphs.builder import GraphBuilder, constant
+from gradfuzz.programs.graphs.graph import Atom, Equation, Graph, Loop, Var
+from gradfuzz.programs.language.types import INT
+
+
+class MixedComponents(InLoops):
+    """M9. A vector carry rebuilt from its own components is swept as if they had been assigned one after the other, in place."""
+
+    def forward(self, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]) -> Tape:
+        kind = _InPlace if self.around and graph is self.around[-1].body else Tape
+        return kind(self, graph, inputs, active)
+
+
+class _InPlace(Tape):
+    """The body of a loop whose rebuilt vectors are swept component by component, the last one first."""
+
+    def backward(self, gs: Sequence[Cotangent]) -> list[Cotangent]:
+        assert isinstance(self.mode, InLoops), "who makes this tape"
+        node = self.mode.around[-1]
+        nc = len(node.constants)
+        made = {n.output: n for n in self.graph.nodes if isinstance(n, Equation) and n.op == "stack"}
+        rebuilt = [k for k, v in enumerate(self.graph.outputs[: len(node.initial)]) if v in made and v.type.rank == 1]
+        parts = super().backward([None if k in rebuilt else g for k, g in enumerate(gs)])
+        for k in rebuilt:
+            bar = gs[k]
+            for component in reversed(range(self.graph.outputs[k].type.sizes[0])):
+                if bar is None:
+                    break
+                unit = np.eye(bar.shape[0])[component]
+                pulled = super().backward([bar * unit if j == k else None for j in range(len(gs))])
+                bar, pulled[nc + k] = self._sum(bar * (1.0 - unit), pulled[nc + k]), None
+                parts = [self._sum(p, q) for p, q in zip(parts, pulled, strict=True)]
+            parts[nc + k] = self._sum(parts[nc + k], bar)
+        return parts
+
+    def _sum(self, a: Cotangent, b: Cotangent) -> Cotangent:
+        return b if a is None else a if b is None else self.mode.add(a, b)
+
+
+class SharedBuffer(ReverseMode):
+    """M17. A loop that goes on with the carry of an earlier one works in its buffer: the first state that the earlier one saved is overwritten."""
+
+    def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        for k, carry in enumerate(node.carries):
+            later = next((n for n in tape.graph.nodes if isinstance(n, Loop) and carry in n.initial), None)
+            if later is not None and carry.type.is_inexact:
+                final = tape.read(later.carries[later.initial.index(carry)])
+                tape.saved[node][k] = self._overwritten(tape.saved[node][k], final)
+        return super().loop(node, gs, tape)
+
+    def _overwritten(self, stack: Atom, value: Atom) -> Atom:
+        """A stack with `value` in the place of its first entry."""
+        assert isinstance(stack, Var), "a saved stack is a value"
+        body = GraphBuilder()
+        other, entry, index = body.input(value.type, "other"), body.input(value.type, "entry"), body.input(INT, "k")
+        chosen = body.emit("where", body.emit("equal", index, constant(0)), other, entry)
+        (result,) = self.builder.loop(
+            "for", constants=[value], initial=[], stacks=[stack], body=body.finish([other, entry, index], [chosen], "overwrite")
+        )
+        return result
+
+
+class WideScalar(ReverseMode):
+    """M18. The adjoint of a scalar carry next to an array is held at the array's width. Dr.Jit stops with an error there; summed over the width, it
+    counts once for every entry.
+    """
+
+    def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        widths = [math.prod(v.type.sizes) for v in node.carries if v.type.is_inexact and v.type.shape]
+        if widths and not _is_a_way_back(node):
+            gs = [
+                _times(g, widths[0]) if k < len(node.initial) and node.carries[k].type.rank == 0 else g for k, g in enumerate(gs)
+            ]
+        return super().loop(node, gs, tape)
+
+
+class UnusedOutput(ReverseMode):
+    """M21. A carry of the program that nobody reads after the loop has no adjoint inside it either."""
+
+    def pullback(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> Pullback:
+        read = {a for n in tape.graph.nodes for a in n.inputs} | set(tape.graph.outputs)
+        unused = {k for k, v in enumerate(node.carries) if v not in read and not v.name.endswith("_dot")}
+        if not unused or _is_a_way_back(node):
+            return super().pullback(node, gs, tape)
+        moving = {k for k in range(len(node.initial)) if gs[k] is not None}
+        while True:
+            pull = Pullback(self.nested(), node, gs, tape, sorted(moving))
+            if pull.reached - unused <= moving:
+                return pull
+            moving |= pull.reached - unused
+
+
+def _is_a_way_back(node: Loop) -> bool:
+    """Whether a loop is not the program's own (or its tangents') but one that reverse mode has made."""
+    return node.body.name == "pullback"
+
+
+def _times(g: Cotangent, n: int) -> Cotangent:
+    if g is None:
+        return None
+    scaled = g * float(n)
+    assert isinstance(scaled, Value), "a product of a value is a value"
+    return scaled
+
+
+CARRY_MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "M9",
+        "vector-components",
+        "components of a rebuilt vector swept as if assigned one after the other",
+        "Quadrants #797",
+        Rules(reverse=MixedComponents),
+    ),
+    Mutant(
+        "M17",
+        "shared-buffer",
+        "the first saved state of a loop overwritten by the loop that goes on with its carry",
+        "torch #153679",
+        Rules(reverse=SharedBuffer),
+    ),
+    Mutant(
+        "M18",
+        "wide-scalar",
+        "adjoint of a scalar carry counted once per entry of the array carry next to it",
+        "drjit #536",
+        Rules(reverse=WideScalar),
+    ),
+    Mutant(
+        "M21",
+        "unused-output",
+        "a carry that is not read after the loop has no adjoint inside it",
+        "torch #172568",
+        Rules(reverse=UnusedOutput),
+    ),
+)

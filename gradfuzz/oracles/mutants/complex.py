@@ -1,0 +1,54 @@
+"""Planted bugs in the rules of complex numbers: right on real ones, wrong in a conjugate."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from gradfuzz.engine import Rules, conj
+from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.rules.value import Value
+from gradfuzz.programs.graphs.graph import Equation
+
+
+class _Unconjugated(ReverseMode):
+    """One op pulls back by its other operand itself, not by the conjugate."""
+
+    op: ClassVar[str]
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        if node.op != self.op or not g.type.is_complex:
+            return super().equation(node, g, tape)
+        # The rule multiplies by a conjugate, so between two more it multiplies by what was conjugated.
+        return [None if p is None else _conj(p) for p in super().equation(node, _conj(g), tape)]
+
+
+class _Products(_Unconjugated):
+    op = "multiply"
+
+
+class _MatrixProducts(_Unconjugated):
+    op = "matmul"
+
+
+class _Modulus(ReverseMode):
+    """The modulus grows along conj(z) / |z|, which is right for real z."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        (part, *rest) = super().equation(node, g, tape)
+        if node.op != "abs" or part is None or not part.type.is_complex:
+            return [part, *rest]
+        return [_conj(part)]
+
+
+def _conj(z: Value) -> Value:
+    result = conj(z)
+    assert isinstance(result, Value), "made of a value"
+    return result
+
+
+COMPLEX_MUTANTS: tuple[tuple[str, str, str, str, Rules], ...] = (
+    ("C1", "conjugate-forgotten", "products pull back by the factor, not its conjugate", "common", Rules(reverse=_Products)),
+    ("C2", "adjoint-transposed", "matrix products pull back by the transpose", "common", Rules(reverse=_MatrixProducts)),
+    ("C3", "modulus-conjugate", "the gradient of the modulus conjugated", "common", Rules(reverse=_Modulus)),
+)
+"""Id, alias, what is wrong, the report it comes from, rules."""

@@ -1,0 +1,134 @@
+"""Planted bugs in how a derivative follows the control flow: nested loops, early exits, loops that are never entered, branches, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gradfuzz.engine import Rules
+from gradfuzz.engine.modes.reverse import Cotangent, Pullback, ReverseMode, Tape
+from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.programs.graphs.builder import constant
+from gradfuzz.programs.graphs.graph import Atom, Branch, Graph, Loop, Var
+from gradfuzz.programs.graphs.lower import LIVE
+
+
+class InLoops(ReverseMode):
+    """Reverse mode that knows which loops it is inside of."""
+
+    around: tuple[Loop, ...] = ()
+    """The loops in whose bodies the graph stands, the innermost last."""
+    _below: tuple[Loop, ...] | None = None
+
+    def nested(self) -> ReverseMode:
+        mode = super().nested()
+        assert isinstance(mode, InLoops), "nested keeps the class"
+        mode.around = self.around if self._below is None else self._below
+        return mode
+
+    def pullback(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> Pullback:
+        self._below = (*self.around, node)
+        pull = super().pullback(node, gs, tape)
+        self._below = None
+        return pull
+
+
+class CountedTwice(InLoops):
+    """M7. What an inner loop reads of the loop around it gets the inner loop's share of its adjoint twice."""
+
+    def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        parts = super().loop(node, gs, tape)
+        if not self.around:
+            return parts
+        return [p if p is None or k >= len(node.constants) else self.add(p, p) for k, p in enumerate(parts)]
+
+
+class SweptToTheEnd(ReverseMode):
+    """M8. A trip that `break` or `continue` leaves is swept as if it had run to its end; a break at the top of the body is one trip too many."""
+
+    def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        if isinstance(node.predicate, Var) and node.predicate.name == LIVE:
+            node = replace(node, predicate=constant(True))
+        return super().branch(node, gs, tape)
+
+
+class NeverEntered(ReverseMode):
+    """M10. Reverse over forward sweeps a loop that was never entered once. Popping its empty tape finds the initial state."""
+
+    def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
+        outputs, saved = super().saving_loop(node, arguments)
+        pushforward = any(v.name.endswith("_dot") for v in node.body.inputs)
+        if not pushforward or node.stacks or node.form == "repeat":
+            return outputs, saved
+        if node.form == "while":
+            return outputs, super().saving_loop(replace(node, form="repeat"), arguments)[1]
+        count = self.builder.emit("maximum", arguments[-1], constant(1))
+        return outputs, super().saving_loop(node, [*arguments[:-1], count])[1]
+
+
+class FalseBranch(ReverseMode):
+    """M12. Only the true side of a branch is differentiated; what the false side computes has no gradient."""
+
+    ignored: Graph | None = None
+
+    def nested(self) -> ReverseMode:
+        mode = super().nested()
+        assert isinstance(mode, FalseBranch), "nested keeps the class"
+        mode.ignored = self.ignored
+        return mode
+
+    def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        self.ignored = node.otherwise
+        parts = super().branch(node, gs, tape)
+        self.ignored = None
+        return parts
+
+    def forward(self, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]) -> Tape:
+        kind = _Ignored if graph is self.ignored else Tape
+        return kind(self, graph, inputs, active)
+
+
+class _Ignored(Tape):
+    """A graph that hands on what goes through it unchanged, and no more."""
+
+    def backward(self, gs: Sequence[Cotangent]) -> list[Cotangent]:
+        self.mode.cotangents = {}
+        for atom, g in zip(self.graph.outputs, gs, strict=True):
+            if isinstance(atom, Var) and self.is_active(atom):
+                self.mode.accumulate(atom, g)
+        return [self.mode.cotangents.get(v) for v in self.graph.inputs]
+
+
+class OnlySteers(ReverseMode):
+    """M22. What a loop's condition reads is taken to steer the loop only: its use in the body is lost."""
+
+    def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        parts = super().loop(node, gs, tape)
+        if node.condition is None:
+            return parts
+        tested = {a for n in node.condition.nodes for a in n.inputs}
+        steering = {k for k, v in enumerate(node.condition.inputs[: len(node.constants)]) if v in tested}
+        return [None if k in steering else p for k, p in enumerate(parts)]
+
+
+FLOW_MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "M7",
+        "nested-twice",
+        "an inner loop's share of an outer value's adjoint counted twice",
+        "Warp #1293",
+        Rules(reverse=CountedTwice),
+    ),
+    Mutant(
+        "M8", "early-exit", "a trip that break or continue leaves swept to its end", "Warp #1552", Rules(reverse=SweptToTheEnd)
+    ),
+    Mutant("M10", "never-entered", "a loop that is never entered swept once", "clad #1958", Rules(reverse=NeverEntered)),
+    Mutant("M12", "false-branch", "the false side of a branch not differentiated", "clad e4f1925b", Rules(reverse=FalseBranch)),
+    Mutant(
+        "M22",
+        "condition-read",
+        "a value that the loop's condition reads loses its use in the body",
+        "clad #746",
+        Rules(reverse=OnlySteers),
+    ),
+)

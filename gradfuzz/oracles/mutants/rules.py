@@ -1,0 +1,62 @@
+"""Planted bugs in the rules that all ops of a kind share."""
+
+from __future__ import annotations
+
+import math
+
+from gradfuzz.engine import Rules
+from gradfuzz.engine.modes.forward import ForwardMode, Tangent
+from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.rules.value import Value
+from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.programs.graphs.graph import Atom, Equation
+from gradfuzz.programs.language.ops import OPS
+
+
+class DroppedTangent(ForwardMode):
+    """M14. What selects one of its operands has a value and no tangent."""
+
+    def equation(self, node: Equation, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
+        values, slopes = super().equation(node, arguments, tangents)
+        return values, [None] * len(slopes) if OPS[node.op].kind == "selection" else slopes
+
+
+class BroadcastMean(ReverseMode):
+    """The cotangent of an operand that was broadcast is the mean over the axes that grew, where it is the sum."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        parts = super().equation(node, g, tape)
+        if OPS[node.op].kind != "arithmetic":
+            return parts
+        return [self._mean(part, g) for part in parts]
+
+    def _mean(self, part: Cotangent, g: Value) -> Cotangent:
+        if part is None or part.shape == g.shape or not math.prod(g.shape):
+            return part
+        averaged = part * (math.prod(part.shape) / math.prod(g.shape))
+        assert isinstance(averaged, Value), "a product of a value is a value"
+        return averaged
+
+
+class BuiltFromScalars(ReverseMode):
+    """M15. An array that was built from scalars, and then read as a whole, hands nothing back to them. (Arrays that a loop builds do.)"""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        if node.op == "stack" and self.level == 0 and node.inputs[0].type.rank == 0:
+            readers = [n for n in tape.graph.nodes if node.output in n.inputs]
+            if node.output in tape.graph.outputs or any(not isinstance(n, Equation) or n.op != "index" for n in readers):
+                return [None] * len(node.inputs)
+        return super().equation(node, g, tape)
+
+
+RULE_MUTANTS: tuple[Mutant, ...] = (
+    Mutant("M14", "dropped-tangent", "selections drop the tangent", "eshkol #443", Rules(forward=DroppedTangent)),
+    Mutant(
+        "M15",
+        "built-from-scalars",
+        "no gradient for an array built from scalars",
+        "eshkol ESH-0235",
+        Rules(reverse=BuiltFromScalars),
+    ),
+    Mutant("B1", "broadcast-mean", "broadcasting undone by a mean", "common", Rules(reverse=BroadcastMean)),
+)

@@ -1,0 +1,306 @@
+"""One planted bug per rule of the engine, operand and kind of mistake: `vjp.multiply.0.sign`, `jvp.qr.r.half`, `vjp.solve.1.batch-summed`.
+
+The third part says of which operand the rule is; of ops with several results it may name a result, whose cotangent or tangent is wrong.
+`_ON` says which mistakes make sense on which ops: those that could not change a gradient are not there. What is left
+and still cannot be seen is in `equivalent_mutants`, with a proof. Nothing is made before it is asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from gradfuzz.engine import Rules, conj
+from gradfuzz.engine.modes.forward import ForwardMode, Tangent
+from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.rules.jvp import JVP
+from gradfuzz.engine.rules.value import Value
+from gradfuzz.engine.rules.vjp import VJP, VJP_SEVERAL
+from gradfuzz.oracles.base import Mode
+from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
+from gradfuzz.oracles.mutants.mutant import Mutant
+from gradfuzz.oracles.mutants.mutations import MUTATIONS, Applied, after
+from gradfuzz.programs.graphs.graph import Equation
+from gradfuzz.programs.language.ops import OPS
+
+_MODES: Mapping[str, Mode] = {"vjp": "rev", "jvp": "fwd"}
+
+_EVERYWHERE = ("dropped", "sign", "double", "half")
+
+_UNDIFFERENTIATED = {"where": (0,), "take": (1,), "take_along_axis": (1,), "scatter_add": (1,)}
+"""Operands that are no floats."""
+
+_OPERANDS = {"concat": 2, "stack": 2, "einsum": 2, "cofactor": 2}
+"""Of ops that take any number of operands, so many are told apart; a further one is differentiated as the last of these."""
+
+_RESULTS = {
+    "qr": ("q", "r"),
+    "lu": ("l", "u"),
+    "svd": ("u", "s", "vh"),
+    "eigh": ("w", "v"),
+    "eig": ("w", "v"),
+    "slogdet": ("sign", "logabsdet"),
+}
+"""The results that have a derivative."""
+
+_BINARY = ("add", "subtract", "multiply", "divide", "pow", "maximum", "minimum", "clip", "where", "complex")
+_SLOPES = ("integer_pow", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1")
+_NORMALIZING = ("softmax", "log_softmax")
+_SCANS = ("cumulative_sum", "cumulative_prod", "cumulative_max")
+_REDUCTIONS = ("mean", "prod", "amax", "amin", "logsumexp")
+_TWO_MATRICES = ("matmul", "kron", "solve", "triangular_solve", "lstsq")
+_OF_MATRIX = (
+    "inv",
+    "det",
+    "slogdet",
+    "qr",
+    "lu",
+    "svd",
+    "svdvals",
+    "eig",
+    "eigvals",
+    "pinv",
+    "matrix_norm",
+    "matrix_power",
+    "expm",
+)
+_OF_HERMITIAN = ("cholesky", "eigh", "eigvalsh")
+_ENTRIES = ("trace", "diagonal", "tril", "triu")
+_MATRIX = (*_TWO_MATRICES, *_OF_MATRIX, *_OF_HERMITIAN, *_ENTRIES)
+_HOLOMORPHIC = (
+    *("multiply", "divide", "pow", "integer_pow", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "prod", "cumulative_prod"),
+    *(
+        "matmul",
+        "kron",
+        "solve",
+        "triangular_solve",
+        "lstsq",
+        "inv",
+        "det",
+        "slogdet",
+        "qr",
+        "lu",
+        "svd",
+        "eig",
+        "eigvals",
+        "pinv",
+    ),
+    *("matrix_power", "expm", "cholesky", "eigh", "eigvalsh", "svdvals", "matrix_norm", "vector_norm"),
+)
+
+_ON: Mapping[str, Mapping[str, Collection[str]]] = {
+    "vjp": {
+        "unscaled": (
+            *("multiply", "divide", "pow", "maximum", "minimum", "clip", "where", "abs", "conj", "flip", "sort", "tril", "triu"),
+            *(*_SLOPES, *_NORMALIZING, *_SCANS, *_REDUCTIONS),
+        ),
+        "swapped": (
+            *("multiply", "divide", "pow", "maximum", "minimum", "clip"),
+            *("matmul", "outer", "kron", "einsum", "solve", "triangular_solve"),
+        ),
+        "exchanged": (
+            *("divide", "pow", "clip", "where", "complex", "concat", "stack"),
+            *("matmul", "outer", "kron", "einsum", "solve", "triangular_solve"),
+        ),
+        "at-result": ("integer_pow", "sin", "cos", "log", "log1p", "expm1", "abs", "cumulative_prod", "matrix_power", "expm"),
+        "at-operand": (
+            *("divide", "tan", "tanh", "exp", "sqrt", *_NORMALIZING, "inv", "cholesky", "cumulative_max"),
+            *("solve", "triangular_solve"),
+        ),
+        "conjugated": (*_HOLOMORPHIC, "imag"),
+        "first": (*_BINARY, "matmul", "broadcast_to", "take_along_axis"),
+        "mean": (*_BINARY, *_TWO_MATRICES, "broadcast_to", "take_along_axis"),
+        "uninverted": ("permute_dims",),
+        "transposed": (
+            *("matmul", "kron", "solve", "triangular_solve", "lstsq", *_OF_MATRIX, *_ENTRIES, "permute_dims"),
+            *("sum", *_REDUCTIONS, *_SCANS, *_NORMALIZING, "flip", "sort", "broadcast_to"),
+        ),
+        "batch-summed": _MATRIX,
+        "batch-reversed": _MATRIX,
+    },
+    "jvp": {
+        "unscaled": (
+            *("multiply", "divide", "pow", "maximum", "minimum", "clip", "where", "abs", "conj", "flip", "sort", "tril", "triu"),
+            *(*_SLOPES, *_NORMALIZING, *_SCANS, *_REDUCTIONS),
+        ),
+        "swapped": (
+            *("multiply", "divide", "pow", "maximum", "minimum", "clip"),
+            *("matmul", "outer", "kron", "einsum", "solve", "triangular_solve"),
+        ),
+        "exchanged": (
+            *("divide", "pow", "clip", "where", "complex", "concat", "stack"),
+            *("matmul", "outer", "kron", "einsum", "solve", "triangular_solve"),
+        ),
+        "at-result": ("integer_pow", "sin", "cos", "log", "log1p", "expm1", "abs", "cumulative_prod", "matrix_power", "expm"),
+        "at-operand": (
+            "tan",
+            "tanh",
+            "exp",
+            "sqrt",
+            *_NORMALIZING,
+            "inv",
+            "cholesky",
+            "cumulative_max",
+            *("solve", "triangular_solve"),
+        ),
+        "conjugated": (*_HOLOMORPHIC, "abs", "imag"),
+        "uninverted": ("permute_dims",),
+        "transposed": (
+            *("matmul", "kron", "solve", "triangular_solve", "lstsq", "inv", "pinv", "matrix_power", "expm", "cholesky"),
+            *("qr", "lu", "svd", "eigh", "eig", "tril", "triu", "permute_dims", *_SCANS, *_NORMALIZING, "flip", "sort"),
+        ),
+        "batch-summed": _MATRIX,
+        "batch-reversed": _MATRIX,
+    },
+}
+"""By mode and mistake: the ops on whose rules it makes a difference."""
+
+_ONLY: Mapping[tuple[str, str, str], Collection[str]] = {
+    ("vjp", "divide", "at-operand"): ("1",),
+    ("vjp", "solve", "at-operand"): ("0",),
+    ("vjp", "triangular_solve", "at-operand"): ("0",),
+    ("jvp", "solve", "at-operand"): ("0",),
+    ("jvp", "triangular_solve", "at-operand"): ("0",),
+    ("vjp", "take_along_axis", "first"): ("0",),
+}
+"""Where a mistake makes sense for some operands only."""
+
+
+# Names -----------------------------------------------------------------------------------------------------------------
+
+
+def systematic(ops: Collection[str] | None = None) -> Iterator[Mutant]:
+    """All of them, or those of the rules of `ops`, equivalent ones left out; each is made when it is its turn."""
+    for name in systematic_names():
+        if ops is None or name.split(".")[1] in ops:
+            yield _row(name)
+
+
+def find(name: str) -> Mutant | None:
+    """The mutant of a name; None where there is none."""
+    return _row(name) if name in systematic_names() else None
+
+
+@functools.cache
+def systematic_names() -> tuple[str, ...]:
+    """The names of all, equivalent ones left out. Makes none of them."""
+    return tuple(name for name in _all_names() if name not in EQUIVALENT)
+
+
+def _all_names() -> Iterator[str]:
+    for kind, tables in (("vjp", {**VJP, **VJP_SEVERAL}), ("jvp", JVP)):
+        for op in tables:
+            for place in (*_operands(op), *_RESULTS.get(op, ())):
+                for mistake in _mistakes(kind, op, place):
+                    yield f"{kind}.{op}.{place}.{mistake}"
+
+
+def _operands(op: str) -> tuple[str, ...]:
+    least, most = OPS[op].arity
+    count = _OPERANDS.get(op, 1 if op == "index" else 2 if op == "index_update" else most or least)
+    return tuple(str(k) for k in range(count) if k not in _UNDIFFERENTIATED.get(op, ()))
+
+
+def _mistakes(kind: str, op: str, place: str) -> Iterator[str]:
+    """A whole matrix is transposed, mixed or conjugated by operand; the rest of a rule of several results is wrong by result."""
+    several, result = op in _RESULTS, not place.isdigit()
+    for mistake in MUTATIONS:
+        if mistake in _EVERYWHERE:
+            if not several or result:
+                yield mistake
+        elif op in _ON[kind].get(mistake, ()) and not result and place in _ONLY.get((kind, op, mistake), (place,)):
+            yield mistake
+
+
+@functools.cache
+def _row(name: str) -> Mutant:
+    kind, op, place, mistake = name.split(".")
+    where = f"operand {place}" if place.isdigit() else f"result {place}"
+    summary = f"{kind} of {op}, {where}: {MUTATIONS[mistake].words}"
+    mode = _MODES[kind]
+    if op in _RESULTS:
+        base: Any = _SeveralBack if mode == "rev" else _SeveralForth
+    else:
+        base = _Back if mode == "rev" else _Forth
+    rules = type(base.__name__, (base,), {"op": op, "place": place, "mistake": mistake})
+    return Mutant(
+        name,
+        name,
+        summary,
+        "systematic",
+        Rules(reverse=rules) if mode == "rev" else Rules(forward=rules),
+        ops=frozenset({op}),
+        needs=MUTATIONS[mistake].needs,
+    )
+
+
+# Rules -----------------------------------------------------------------------------------------------------------------
+
+
+class _Planted:
+    op: ClassVar[str]
+    place: ClassVar[str]
+    mistake: ClassVar[str]
+
+    def at(self, op: str, k: int) -> bool:
+        """Whether this is the rule that is wrong."""
+        if op != self.op:
+            return False
+        return min(k, _OPERANDS[op] - 1) == int(self.place) if op in _OPERANDS else k == int(self.place)
+
+
+class _Back(_Planted, ReverseMode):
+    def rule(self, node: Equation, k: int, g: Value, ans: Value, args: Sequence[Value]) -> Cotangent:
+        if not self.at(node.op, k):
+            return super().rule(node, k, g, ans, args)
+        return MUTATIONS[self.mistake].wrong(Applied("rev", node, k, g, ans, tuple(args)))
+
+
+class _Forth(_Planted, ForwardMode):
+    def rule(self, node: Equation, k: int, t: Tangent, ans: Value, args: Sequence[Value]) -> Tangent:
+        if t is None or not self.at(node.op, k):
+            return super().rule(node, k, t, ans, args)
+        return MUTATIONS[self.mistake].wrong(Applied("fwd", node, k, t, ans, tuple(args)))
+
+
+_FACTORS = {"dropped": 0.0, "sign": -1.0, "double": 2.0, "half": 0.5}
+
+
+class _SeveralBack(_Planted, ReverseMode):
+    """Of several results: what comes from one of them, or the whole cotangent of the operand."""
+
+    def equation_of_several(self, node: Equation, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        if node.op != self.op:
+            return super().equation_of_several(node, gs, tape)
+        if not self.place.isdigit():
+            k = OPS[node.op].parts.index(self.place)
+            gs = [_times(g, _FACTORS[self.mistake]) if j == k else g for j, g in enumerate(gs)]
+            return super().equation_of_several(node, gs, tape) if any(g is not None for g in gs) else [None]
+        if self.mistake == "conjugated":
+            turned = [None if g is None else _conj(g) for g in gs]
+            return [None if p is None else _conj(p) for p in super().equation_of_several(node, turned, tape)]
+        args = [self.value(tape.read(a)) for a in node.inputs]
+        return [after(self.mistake, p, args, like_argument=True) for p in super().equation_of_several(node, gs, tape)]
+
+
+class _SeveralForth(_Planted, ForwardMode):
+    def rule(self, node: Equation, k: int, t: Tangent, ans: Value, args: Sequence[Value]) -> Tangent:
+        part = OPS[node.op].parts[int(dict(node.params)["part"])] if node.op == self.op else ""  # type: ignore[arg-type]
+        if t is None or not part or (not self.place.isdigit() and part != self.place):
+            return super().rule(node, k, t, ans, args)
+        return MUTATIONS[self.mistake].wrong(Applied("fwd", node, k, t, ans, tuple(args)))
+
+
+def _times(g: Cotangent, factor: float) -> Cotangent:
+    if g is None or factor == 0.0:
+        return None
+    product = g * factor
+    assert isinstance(product, Value), "a product of a value is a value"
+    return product
+
+
+def _conj(z: Value) -> Value:
+    result = conj(z)
+    assert isinstance(result, Value), "made of a value"
+    return result

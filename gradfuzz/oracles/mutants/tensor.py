@@ -1,0 +1,110 @@
+"""Planted bugs in the rules of tensor ops: each right in the plainest case and wrong where indices repeat, axes are equally long, or two
+forward modes are nested.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.engine import Rules, any, where
+from gradfuzz.engine import sum as total
+from gradfuzz.engine.modes.forward import ForwardMode, Tangent
+from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
+from gradfuzz.engine.rules.functions import cumulative_sum, reshape
+from gradfuzz.engine.rules.jvp import JVP
+from gradfuzz.engine.rules.value import Value
+from gradfuzz.engine.rules.vjp import VJP
+from gradfuzz.programs.graphs.graph import Atom, Equation
+from gradfuzz.programs.language.ops import OPS
+
+
+class _Overwriting(ReverseMode):
+    """Going back through `take`, cotangents of one entry overwrite each other: only the last of equal indices counts."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        if node.op != "take" or 0 in g.shape:
+            return super().equation(node, g, tape)
+        x, indices = (self.value(tape.read(a)) for a in node.inputs)
+        shape, count = indices.shape, int(np.prod(indices.shape, dtype=int))
+        again = reshape(indices, (count, 1)) == reshape(indices, (1, count))
+        later = any(again & np.triu(np.ones((count, count), bool), 1), axis=1)
+        after = x.ndim - 1 - int(dict(node.params)["axis"]) % x.ndim  # type: ignore[arg-type]
+        kept = reshape(where(later, 0.0, 1.0), (*shape, *[1] * after))
+        return super().equation(node, _value(g * kept), tape)
+
+
+class _Unflipped(ReverseMode):
+    """The cotangent of a cumulative sum is summed from the front, where it is summed from the back."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        if node.op != "cumulative_sum":
+            return super().equation(node, g, tape)
+        return [_value(cumulative_sum(g, axis=dict(node.params)["axis"]))]  # type: ignore[arg-type]
+
+
+class _WrongAxes(ReverseMode):
+    """The axes that a broadcast operand lacks are taken for the last ones where the sizes allow it; they are the first."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        parts = super().equation(node, g, tape)
+        rules = VJP[node.op] if OPS[node.op].kind == "arithmetic" else ()
+        if not rules or not isinstance(rules, tuple):
+            return parts
+        ans, args = self.value(tape.read(node.output)), [self.value(tape.read(a)) for a in node.inputs]
+        for k, part in enumerate(parts):
+            if part is None or part.ndim in (0, g.ndim) or g.shape[: part.ndim] != part.shape:
+                continue
+            whole = rules[k](g, ans, *args, **dict(node.params))
+            if whole.shape == g.shape:
+                parts[k] = _value(total(whole, axis=tuple(range(part.ndim, g.ndim))))
+        return parts
+
+
+class _Squared(ReverseMode):
+    """The rule of `clip` masks the cotangent and multiplies by it once more."""
+
+    def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
+        return super().equation(node, _value(g * g) if node.op == "clip" else g, tape)
+
+
+class _SavedByForward(ForwardMode):
+    """What forward mode saves of the value is a constant when forward mode differentiates it again."""
+
+    def equation(self, node: Equation, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
+        values, slopes = super().equation(node, arguments, tangents)
+        if node.output.name.endswith(_SAVED):
+            return values, [None]
+        if node.op not in _SAVING or slopes[0] is None:
+            return values, slopes
+        ans = self.value(values[0])
+        saved = self.value(self.builder.emit_as(f"{node.output.name}{_SAVED}", "broadcast_to", ans.atom, shape=ans.shape))
+        rule: Any = JVP[node.op]
+        return values, [rule[0](tangents[0], saved, *map(self.value, arguments), **dict(node.params))]
+
+
+_SAVED = "_saved"
+_SAVING = ("exp", "tanh", "softmax", "logsumexp")
+"""Ops whose forward rule reads the value."""
+
+
+def _value(x: Any) -> Value:
+    assert isinstance(x, Value), "made of values"
+    return x
+
+
+TENSOR_MUTANTS: tuple[tuple[str, str, str, str, Rules], ...] = (
+    ("M11", "clip-squared", "the cotangent of clip applied twice", "Nx #1779", Rules(reverse=_Squared)),
+    (
+        "M20",
+        "forward-over-forward",
+        "what forward mode saves is constant to forward mode",
+        "torch #196698",
+        Rules(forward=_SavedByForward),
+    ),
+    ("T1", "take-overwrites", "cotangents of repeated indices overwrite each other", "common", Rules(reverse=_Overwriting)),
+    ("T2", "cumulative-unflipped", "gradient of cumulative_sum summed from the front", "Nx #1731", Rules(reverse=_Unflipped)),
+    ("T3", "unbroadcast-axes", "broadcasting undone along the wrong axes, where they fit", "Nx #1731", Rules(reverse=_WrongAxes)),
+)
+"""Id, alias, what is wrong, the report it comes from, rules."""

@@ -1,0 +1,166 @@
+"""Derivatives of any order from derivatives along straight lines: what both references measure.
+
+A question of order k asks for the gradient g of D^{k-1}F[v, ..., v], so for each coordinate i it wants the mixed derivative
+g_i = D^kF[e_i, v, ..., v]. A reference that knows only p(d) = (d/dt)^k F(x + t d) at t = 0, the derivative along one
+line, has it by polarisation. With the symmetric multilinear form D^kF,
+
+    p(v + s e_i) = sum over j of binom(k, j) s^j D^kF[e_i (j times), v (k - j times)]
+
+is a polynomial in s, and k g_i is its coefficient of s. Its odd part is known at s = 1, ..., m, m = ceil(k/2), and Lagrange
+interpolation in s^2, read at 0, gives the coefficient:
+
+    g_i = 1/(2k) sum over s of w_s (p(v + s e_i) - p(v - s e_i)),    w_s = 1/s prod over r != s of r^2 / (r^2 - s^2).
+
+For k = 2 this is (p(v + e_i) - p(v - e_i)) / 4. For k = 1 it is p(e_i), and for a single scalar input v^{k-1} p(1).
+(Griewank, Utke, Walther, "Evaluating higher derivative tensors by forward propagation of univariate Taylor series", 2000.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.errors import DomainError, EvaluationError, TripLimitError
+from gradfuzz.oracles.base import Array, Point, Question, Truth
+from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
+
+
+class UnsettledError(EvaluationError):
+    """Measurements that should agree do not: the derivative is too large or too rough for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """One entry of one differentiated input, and the direction's entry there."""
+
+    name: str
+    entry: int
+    direction: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The line x + t d with d = `multiple` e_i, plus v where `along_direction`, and its share in g_i."""
+
+    coordinate: int
+    multiple: int
+    along_direction: bool
+    weight: Fraction
+
+
+def lines(order: int, among: list[Coordinate]) -> Iterator[list[Line]]:
+    """For each coordinate the lines whose order-k derivatives, each times its weight, add up to g_i."""
+    nodes = range(1, (order + 1) // 2 + 1)
+    for i, coordinate in enumerate(among):
+        if order == 1 or len(among) == 1:
+            yield [Line(i, 1, False, Fraction(coordinate.direction) ** (order - 1))]
+            continue
+        result = []
+        for s in nodes:
+            lagrange = math.prod(Fraction(r * r, r * r - s * s) for r in nodes if r != s)
+            weight = Fraction(lagrange) / (2 * order * s)
+            result += [Line(i, s, True, weight), Line(i, -s, True, -weight)]
+        yield result
+
+
+class Setting:
+    """A question at one point, taken apart once: a reference runs the program many times there.
+
+    Raises `DomainError` for an input that is not finite.
+    """
+
+    def __init__(self, question: Question, point: Point) -> None:
+        self.question = question
+        self.among: list[Coordinate] = []
+        """The entries of the inputs in `wrt`, in order; none where the value alone is asked for."""
+        self.sizes: list[float] = []
+        """The absolute values of all float inputs' entries that are not 0."""
+        self._fixed: dict[str, Any] = {}
+        self._floats: list[tuple[str, tuple[int, ...], list[float]]] = []
+        self._shapes: list[tuple[str, tuple[int, ...]]] = []
+        self._weights = [None if w is None else np.asarray(w, np.float64).ravel().tolist() for w in question.weights]
+        for param in question.program.params:
+            value = np.asarray(point.inputs[param.name])
+            if param.type.dtype == "float":
+                self._add_floats(param.name, value.shape, value.astype(np.float64).ravel().tolist())
+            else:
+                self._fixed[param.name] = value if value.shape else value.item()
+        for name in question.wrt if question.order else ():
+            shape = np.shape(point.inputs[name])
+            self._shapes.append((name, shape))
+            size = math.prod(shape)
+            v = np.asarray(question.directions[name], np.float64).ravel().tolist() if question.order > 1 else [0.0] * size
+            self.among += [Coordinate(name, k, v[k]) for k in range(size)]
+
+    def _add_floats(self, name: str, shape: tuple[int, ...], entries: list[float]) -> None:
+        for x in entries:
+            if not math.isfinite(x):
+                raise DomainError(f"the input {name} is {x}; a derivative needs finite inputs")
+        self._floats.append((name, shape, entries))
+        self.sizes += [abs(x) for x in entries if x]
+
+    def inputs(
+        self, line: Line | None, number: Callable[[float], Any], on_line: Callable[[float, float, int], Any]
+    ) -> dict[str, Any]:
+        """The program's inputs on a line (None: at the point).
+
+        `number(x)` makes a constant and `on_line(x, v, s)` the number x + t (v + s), both from exact floats; a coordinate that
+        the line leaves alone is a constant.
+        """
+        moves: dict[tuple[str, int], tuple[float, int]] = {}
+        if line is not None:
+            for i, c in enumerate(self.among):
+                move = (c.direction if line.along_direction else 0.0, line.multiple if i == line.coordinate else 0)
+                if move != (0.0, 0):
+                    moves[c.name, c.entry] = move
+        inputs = dict(self._fixed)
+        for name, shape, floats in self._floats:
+            entries = [on_line(x, *moves[name, k]) if (name, k) in moves else number(x) for k, x in enumerate(floats)]
+            if shape:
+                array = np.empty(len(entries), object)
+                for k, entry in enumerate(entries):
+                    array[k] = entry
+                inputs[name] = array.reshape(shape)
+            else:
+                (inputs[name],) = entries
+        return inputs
+
+    def total(self, outputs: tuple[Any, ...], number: Callable[[float], Any]) -> Any:
+        """F: the sum of the float outputs' entries, each times its weight."""
+        total = number(0.0)
+        for output, weights in zip(outputs, self._weights, strict=True):
+            if weights is not None:
+                entries = output.ravel() if isinstance(output, np.ndarray) else [output]
+                for weight, y in zip(weights, entries, strict=True):
+                    if weight:
+                        total = total + (y if weight == 1.0 else number(weight) * y)
+        return total
+
+    def gradient(self, entries: list[float]) -> Mapping[str, Array]:
+        """One float per coordinate as one float64 array per differentiated input."""
+        result: dict[str, Array] = {}
+        rest = iter(entries)
+        for name, shape in self._shapes:
+            result[name] = np.array([next(rest) for _ in range(math.prod(shape))], np.float64).reshape(shape)
+        return result
+
+
+def inconclusive(error: EvaluationError, trace: Sequence[int] = ()) -> Truth:
+    """The truth that cannot be told, and why: the message starts with "kink", "domain", "range", "wide" or "trip limit"."""
+    tie = isinstance(error, UndecidedError) and error.tie
+    if tie:
+        reason = "kink"
+    elif isinstance(error, TripLimitError):
+        reason = "trip limit"
+    elif isinstance(error, OutOfRangeError):
+        reason = "range"
+    elif isinstance(error, UnsettledError):
+        reason = "wide"
+    else:
+        reason = "domain"
+    return Truth("inconclusive", kink=tie, trace=tuple(trace), message=f"{reason}: {error}")

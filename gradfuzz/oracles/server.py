@@ -1,0 +1,298 @@
+"""Serves oracles of this installation by the protocol: `python -m gradfuzz.oracles.server jax`, or `engine`, `mutant:nx-1747`, `torch:scan`.
+
+So a target that is written in Python as an oracle can run in a supervised process like any other.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import select
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, cast
+
+import numpy as np
+
+from gradfuzz.errors import GradfuzzError, ProtocolError, UsageError
+from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
+from gradfuzz.oracles.foreign import protocol
+from gradfuzz.oracles.foreign.patience import Patience
+from gradfuzz.oracles.foreign.protocol import (
+    Asked,
+    Bye,
+    ByeOk,
+    Define,
+    DefineOk,
+    Emit,
+    Eval,
+    EvalOk,
+    Failure,
+    Hello,
+    HelloOk,
+    PointReply,
+    Reached,
+    Request,
+    Result,
+    Several,
+    SeveralOk,
+    Supports,
+    SupportsOk,
+    Tensor,
+    Way,
+)
+from gradfuzz.oracles.foreign.tensors import from_tensor, to_tensor
+from gradfuzz.oracles.foreign.wire import from_wire
+from gradfuzz.oracles.libraries import LIBRARIES
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.target_name import TargetName
+from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
+from gradfuzz.programs.language.ops import OPS
+from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.programs.language.syntax import Program
+
+_CHUNK = 1 << 18
+"""Bytes that are read at once."""
+
+
+class Server:
+    """Replies to requests. Its hello promises everything: what an oracle cannot answer, it says when it is asked whether it supports it."""
+
+    def __init__(self, oracles: Sequence[Oracle], target: str) -> None:
+        self._oracles = {_way_name(o.name, target): o for o in oracles}
+        self._target = target
+        self._programs: OrderedDict[str, Program] = OrderedDict()
+
+    def hello(self) -> HelloOk:
+        first = next(iter(self._oracles.values()))
+        return HelloOk(
+            protocol.VERSION,
+            self._target,
+            first.version,
+            f"Python {sys.version.split()[0]}",
+            [_way(name, oracle) for name, oracle in self._oracles.items()],
+            ["base64", "several", "supports"],
+        )
+
+    def reply(self, line: bytes | bytearray) -> tuple[bytes, bool]:
+        """The reply to a line, and whether the conversation goes on."""
+        number = 0
+        try:
+            request = protocol.decode_request(line)
+            number = request.id
+            return _ok(number, self._ok(request)), not isinstance(request, Bye)
+        except NotImplementedError as error:
+            return _line(number, unsupported=str(error)), True
+        except Exception as error:
+            return _line(number, error=_failure(error)), True
+
+    def _ok(self, request: Request) -> object:
+        match request:
+            case Eval():
+                return self._eval(request)
+            case Hello():
+                return self.hello()
+            case Define():
+                for name in request.forget:
+                    self._programs.pop(name, None)
+                if request.trip_limit != TRIP_LIMIT:
+                    raise ProtocolError(f"the trip limit here is {TRIP_LIMIT}, not {request.trip_limit}")
+                self._programs[request.program] = from_wire(request.form)
+                return DefineOk()
+            case Several():
+                return SeveralOk(self._several(request.evals))
+            case Supports():
+                return SupportsOk(self._refusals(request))
+            case Emit():
+                raise NotImplementedError("reproducers are written by gradfuzz itself")
+            case Bye():
+                return ByeOk()
+
+    def _eval(self, request: Asked) -> EvalOk:
+        oracle = self._oracles[request.way]
+        question = _question(request, self._programs[request.program])
+        return _replied(oracle.answer(question))
+
+    def _several(self, requests: Sequence[Asked]) -> list[Reached]:
+        """Those about one way are asked together."""
+        by_way: dict[str, list[int]] = {}
+        for k, request in enumerate(requests):
+            by_way.setdefault(request.way, []).append(k)
+        replies: dict[int, Reached] = {}
+        for way, places in by_way.items():
+            try:
+                questions = [_question(requests[k], self._programs[requests[k].program]) for k in places]
+                given = self._oracles[way].answer_all(questions)
+                replies.update((k, Reached(ok=_replied(answers))) for k, answers in zip(places, given, strict=True))
+            except Exception as error:
+                replies.update((k, Reached(error=_failure(error))) for k in places)
+        return [replies[k] for k in range(len(requests))]
+
+    def _refusals(self, request: Supports) -> dict[str, str]:
+        program = self._programs[request.program]
+        float_, zeros = FORMATS[request.dtype].dtype, {}
+        for param in program.params:
+            zeros[param.name] = np.zeros(param.type.sizes, float_ if param.type.is_float else param.type.dtype)
+        wrt, modes = tuple(request.wrt), cast("tuple[Mode, ...]", tuple(request.modes))
+        question = Question(program, (Point(zeros),), request.dtype, wrt, modes, (), {})
+        found = {name: oracle.supports(question) for name, oracle in self._oracles.items()}
+        return {name: reason for name, reason in found.items() if reason is not None}
+
+
+def _failure(error: Exception) -> Failure:
+    if isinstance(error, MemoryError):
+        return Failure("out_of_memory", str(error) or "MemoryError")
+    kind: Literal["bad_request", "exception"] = "bad_request" if isinstance(error, (GradfuzzError, KeyError)) else "exception"
+    return Failure(kind, f"{type(error).__name__}: {error}")
+
+
+def _replied(answers: Sequence[Answer]) -> EvalOk:
+    stacked = _stacked(answers)
+    return stacked if stacked is not None else EvalOk(results=[_point(a) for a in answers])
+
+
+def _question(request: Asked, program: Program) -> Question:
+    columns = [(p.name, _led(p.name, request.inputs[p.name], request.count)) for p in program.params]
+    return Question(
+        program,
+        tuple([Point({name: column[k, ...] for name, column in columns}) for k in range(request.count)]),
+        request.dtype,
+        tuple(request.wrt),
+        tuple(request.modes),
+        tuple([None if w is None else _float64(w) for w in request.weights]),
+        {name: _float64(t) for name, t in request.directions.items()},
+    )
+
+
+def _float64(tensor: Tensor) -> Array:
+    return from_tensor(tensor).astype(np.float64, copy=False)
+
+
+def _led(name: str, tensor: Tensor, count: int) -> Array:
+    if not tensor.shape or tensor.shape[0] != count:
+        raise ProtocolError(f"the input {name} has the shape {tensor.shape}: its first axis is that of the {count} points")
+    return from_tensor(tensor)
+
+
+def _stacked(answers: Sequence[Answer]) -> EvalOk | None:
+    """All answers at once, where every one is ok and they are alike."""
+    if len(answers) < 2 or any(a.status != "ok" for a in answers):
+        return None
+    first = answers[0]
+    try:
+        values = [_joined([a.values[k] for a in answers]) for k in range(len(first.values))]
+        gradient = {name: _joined([a.gradient[name] for a in answers]) for name in first.gradient}
+    except (ValueError, KeyError, IndexError):
+        return None
+    if any(len(a.values) != len(values) or len(a.gradient) != len(gradient) for a in answers):
+        return None
+    return EvalOk(stacked=_result(values, gradient))
+
+
+def _joined(arrays: Sequence[Array]) -> Array:
+    first = np.asarray(arrays[0]).dtype
+    if any(a.dtype is not first for a in arrays):
+        raise ValueError("not alike")
+    return np.array(arrays)
+
+
+def _result(values: Sequence[Array], gradient: Mapping[str, Array]) -> Result:
+    return Result([to_tensor(v, binary=True) for v in values], {n: to_tensor(g, binary=True) for n, g in gradient.items()})
+
+
+def _point(answer: Answer) -> PointReply:
+    if answer.status == "ok":
+        return PointReply(ok=_result(answer.values, answer.gradient))
+    if answer.status == "error":
+        return PointReply(error=Failure("exception", answer.message))
+    return PointReply(unsupported=answer.message)
+
+
+def _way_name(oracle: str, target: str) -> str:
+    """The way alone, "scan" of jax:scan; "" where the oracle is what was asked for."""
+    return "" if oracle == target else oracle.removeprefix(f"{target}:")
+
+
+def _way(name: str, oracle: Oracle) -> Way:
+    return Way(
+        name,
+        list(OPS),
+        list(FORMATS),
+        ["rev", "fwd"],
+        [0, 1, 2, 3],
+        ["for", "while", "repeat"],
+        ["branches", "break", "continue", "nested", "runtime_trips"],
+        oracle.stride,
+        oracle.by_shape,
+        oracle.variant,
+        oracle.together,
+        oracle.bulk,
+    )
+
+
+def _ok(number: int, found: object) -> bytes:
+    return protocol.encode({"id": number, "ok": found})
+
+
+def _line(number: int, **arm: str | Failure) -> bytes:
+    return protocol.encode({"id": number, **arm})
+
+
+def _private_pipes() -> tuple[Iterator[bytearray], Callable[[bytes], object]]:
+    """stdin and stdout for the protocol alone: what a library prints goes to stderr, and nobody else reads what is sent."""
+    reader, writer = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+
+    def write(line: bytes) -> None:
+        rest = memoryview(line)
+        while rest:
+            rest = rest[os.write(writer, rest) :]
+
+    return _lines(reader), write
+
+
+def _lines(reader: int) -> Iterator[bytearray]:
+    """The lines that come, without their ends."""
+    poll = select.poll()
+    poll.register(reader, select.POLLIN)
+    patience = Patience(poll)
+    begun = bytearray()
+    while True:
+        patience.wait(None)
+        data = os.read(reader, _CHUNK)
+        if not data:
+            return
+        begun += data
+        if b"\n" in data:
+            *lines, begun = begun.split(b"\n")
+            yield from lines
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serves until bye, or until nobody is there any more."""
+    if len(arguments) != 1:
+        raise SystemExit("usage: python -m gradfuzz.oracles.server TARGET")
+    reader, write = _private_pipes()
+    (target,) = arguments
+    library = TargetName.of(target).library
+    if library in LIBRARIES:
+        try:
+            importlib.import_module(LIBRARIES[library]).settle()
+        except UsageError as error:
+            raise SystemExit(str(error)) from None
+    try:
+        server = Server(resolve(target), target)
+    except GradfuzzError as error:
+        raise SystemExit(str(error)) from None
+    for line in reader:
+        reply, goes_on = server.reply(line)
+        write(reply)
+        if not goes_on:
+            return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,133 @@
+"""The ways into torch's derivatives. The source of these functions is also what the reproducers show.
+
+All differentiate the sum of weight * output of `f`, a function of the tensors `xs` that returns a tuple; an output whose weight is
+None takes no part. `modes` goes from the innermost derivative to the outermost; all but the last are taken along `directions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+Tensors = Sequence[torch.Tensor]
+Weights = Sequence[torch.Tensor | None]
+Function = Callable[..., Sequence[Any]]
+
+
+def reverse(terms: Iterable[tuple[Any, Any]], xs: Tensors, more: bool) -> Tensors:
+    """The gradient of the sum of weight * y over `terms`, by torch.autograd.grad; `more` says that it is differentiated again."""
+    active = [(y, w) for y, w in terms if w is not None and y.requires_grad]
+    if not active:
+        return [torch.zeros_like(x) for x in xs]
+    ys, ws = zip(*active, strict=True)
+    return torch.autograd.grad(ys, xs, ws, create_graph=more, allow_unused=True, materialize_grads=True)
+
+
+def by_reverse(f: Function, xs: Tensors, weights: Weights, directions: Tensors, order: int) -> tuple[Sequence[Any], Tensors]:
+    """The outputs of `f` and the gradient, in reverse mode `order` times."""
+    xs = [x.detach().requires_grad_() for x in xs]
+    outputs = f(*xs)
+    gradient = reverse(zip(outputs, weights, strict=True), xs, order > 1)
+    for step in range(1, order):
+        gradient = reverse(zip(gradient, directions, strict=True), xs, step + 1 < order)
+    return outputs, gradient
+
+
+def by_autograd(
+    f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]
+) -> tuple[Sequence[Any], Tensors]:
+    """The outputs of `f` and the gradient, by torch.autograd.grad ("rev") and torch.autograd.forward_ad ("fwd", once)."""
+
+    def derivative(tangents: Tensors) -> tuple[Sequence[Any], Tensors]:
+        leaves = [x.detach().requires_grad_("rev" in modes) for x in xs]
+        duals = f(*[forward_ad.make_dual(x, t) for x, t in zip(leaves, tangents, strict=True)])
+        outputs = [y if w is None else forward_ad.unpack_dual(y).primal for y, w in zip(duals, weights, strict=True)]
+        terms = [(y, w) for y, w in zip(duals, weights, strict=True) if w is not None]
+        gradient: Tensors = []
+        for step, mode in enumerate(modes):
+            if mode == "rev":
+                gradient = reverse(terms, leaves, step + 1 < len(modes))
+                terms = list(zip(gradient, directions, strict=True))
+            else:
+                slopes = [(forward_ad.unpack_dual(y).tangent, w) for y, w in terms]
+                terms = [(slope, w) for slope, w in slopes if slope is not None]
+                gradient = [sum([(slope * w).sum() for slope, w in terms], torch.zeros(()))]
+        return outputs, gradient
+
+    with forward_ad.dual_level():
+        return each_direction(derivative, xs) if modes[-1] == "fwd" else derivative(directions)
+
+
+def each_direction(derivative: Callable[[Tensors], tuple[Sequence[Any], Tensors]], xs: Tensors) -> tuple[Sequence[Any], Tensors]:
+    """A gradient from the derivatives along all unit directions."""
+    outputs: Sequence[Any] = []
+    gradient = [torch.zeros_like(x) for x in xs]
+    for k, x in enumerate(xs):
+        for entry in range(x.numel()):
+            tangents = [torch.zeros_like(y) for y in xs]
+            tangents[k].view(-1)[entry] = 1.0
+            outputs, (slope,) = derivative(tangents)
+            gradient[k].view(-1)[entry] = slope.detach()
+    if all(x.numel() == 0 for x in xs):
+        outputs, _ = derivative(gradient)
+    return outputs, gradient
+
+
+def by_func(f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]) -> Tensors:
+    """The gradient, by torch.func: vjp, grad, jvp and jacfwd."""
+    kept = [k for k, w in enumerate(weights) if w is not None]
+    cotangents = tuple(weights[k] for k in kept)
+    every = tuple(range(len(xs)))
+
+    def outputs(*xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ys = f(*xs)
+        return tuple(ys[k] for k in kept)
+
+    def objective(*xs: torch.Tensor) -> torch.Tensor:
+        return sum([(w * y).sum() for w, y in zip(cotangents, outputs(*xs), strict=True)], torch.zeros((), dtype=xs[0].dtype))
+
+    def along(g: Callable[..., torch.Tensor], mode: str) -> Callable[..., torch.Tensor]:
+        def forward(*xs: torch.Tensor) -> torch.Tensor:
+            return torch.func.jvp(g, xs, tuple(directions))[1]
+
+        def reverse(*xs: torch.Tensor) -> torch.Tensor:
+            return sum([(s * v).sum() for s, v in zip(torch.func.grad(g, every)(*xs), directions, strict=True)])
+
+        return forward if mode == "fwd" else reverse
+
+    if list(modes) == ["rev"]:
+        return torch.func.vjp(outputs, *xs)[1](cotangents)
+    g = objective
+    for mode in modes[:-1]:
+        g = along(g, mode)
+    return torch.func.jacfwd(g, every)(*xs) if modes[-1] == "fwd" else torch.func.grad(g, every)(*xs)
+
+
+def by_jacobians(f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]) -> Tensors:
+    """The gradient, by torch.func.jacrev and jacfwd: whole Jacobians, each multiplied by the weights or directions when it is there."""
+    every = tuple(range(len(xs)))
+
+    def outputs(*xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return tuple(y for y, w in zip(f(*xs), weights, strict=True) if w is not None)
+
+    def times(g: Callable[..., Any], factors: Tensors, mode: str) -> Callable[..., Any]:
+        jacobian = torch.func.jacrev(g, every) if mode == "rev" else torch.func.jacfwd(g, every)
+
+        def product(*xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            rows = jacobian(*xs)
+            return tuple(
+                sum([torch.tensordot(w, row[k], w.ndim) for w, row in zip(factors, rows, strict=True)], torch.zeros_like(xs[k]))
+                for k in every
+            )
+
+        return product
+
+    g: Callable[..., Any] = outputs
+    factors: Tensors = [w for w in weights if w is not None]
+    for mode in modes:
+        g, factors = times(g, factors, mode), directions
+    gradient: Tensors = g(*xs)
+    return gradient

@@ -1,0 +1,115 @@
+"""How each op of linear algebra is written in torch. Nothing here imports torch.
+
+Every op is torch's own function, as its gradient is what is on trial. Only what torch does not have is put together: `symmetric`,
+for torch reads one triangle where the language means (x + x^H) / 2; a Kronecker product of stacks; batch axes that broadcast, in
+`lstsq`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradfuzz.oracles.emit.linalg_source import Params, Shape
+from gradfuzz.programs.language.syntax import ParamValue
+
+_NAMES = {
+    "cholesky": "torch.linalg.cholesky",
+    "det": "torch.linalg.det",
+    "eig": "torch.linalg.eig",
+    "eigh": "torch.linalg.eigh",
+    "eigvals": "torch.linalg.eigvals",
+    "eigvalsh": "torch.linalg.eigvalsh",
+    "expm": "torch.linalg.matrix_exp",
+    "inv": "torch.linalg.inv",
+    "lu": "torch.linalg.lu",
+    "outer": "torch.outer",
+    "pinv": "torch.linalg.pinv",
+    "qr": "torch.linalg.qr",
+    "slogdet": "torch.linalg.slogdet",
+    "svd": "torch.linalg.svd",
+    "svdvals": "torch.linalg.svdvals",
+}
+"""Ops of one operand that torch has as such, perhaps with options."""
+
+
+def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
+    """The expression for an op; see `linalg_source.Write`."""
+    x, shape = texts[0], shapes[0]
+    match op:
+        case "cholesky" | "eigh" | "eigvalsh":
+            return f"{_NAMES[op]}(symmetric({x}){', upper=True' if params.get('upper') else ''})"
+        case "qr":
+            option = ', mode="complete"' if params["mode"] == "complete" else ""
+            return f"torch.linalg.qr({x}{option})"
+        case "svd":
+            return f"torch.linalg.svd({x}, full_matrices={params['full_matrices']})"
+        case "solve":
+            return _solve(texts, shapes)
+        case "triangular_solve":
+            return _triangular_solve(texts, params)
+        case "lstsq":
+            return _lstsq(texts, shapes)
+        case "matrix_norm":
+            return f"torch.linalg.matrix_norm({x}, {_order(params['ord'])}{_keepdim(params)})"
+        case "vector_norm":
+            axis = "" if params["axis"] is None else f", dim={params['axis']}"
+            return f"torch.linalg.vector_norm({x}, {_order(params['ord'])}{axis}{_keepdim(params)})"
+        case "matrix_power":
+            return f"torch.linalg.matrix_power({x}, {params['n']})"
+        case "kron":
+            return f"{'torch.kron' if len(shape) == len(shapes[1]) == 2 else 'kron_of_stacks'}({', '.join(texts)})"
+        case "einsum":
+            return f'torch.einsum("{params["subscripts"]}", {", ".join(texts)})'
+        case "trace" if len(shape) == 2 and not params["offset"]:
+            return f"torch.trace({x})"
+        case "trace":
+            return f"torch.diagonal({x}, {params['offset']}, -2, -1).sum(-1)"
+        case "diagonal":
+            return f"torch.diagonal({x}, {params['offset']}, -2, -1)"
+        case "tril" | "triu":
+            return f"torch.{op}({x}{f', {k}' if (k := params['k']) else ''})"
+    return f"{_NAMES[op]}({', '.join(texts)})"
+
+
+def _order(order: ParamValue) -> str:
+    """A norm's order; an infinity is a string in the language."""
+    return {"inf": 'float("inf")', "-inf": '-float("inf")', "fro": '"fro"', "nuc": '"nuc"'}.get(str(order), str(order))
+
+
+def _keepdim(params: Params) -> str:
+    return ", keepdim=True" if params["keepdims"] else ""
+
+
+def _expanded(text: str, shape: Shape, wanted: Shape) -> str:
+    return text if shape == wanted else f"torch.broadcast_to({text}, {wanted})"
+
+
+def _solve(texts: Sequence[str], shapes: Sequence[Shape]) -> str:
+    """Torch takes a right side that fits a stack of vectors for one; here only a right side of one axis is a vector."""
+    (a, b), (rows, right) = texts, shapes
+    if len(right) > 1 and right == rows[:-1]:
+        b = _expanded(b, right, (*rows[:-2], *right[-2:]))
+    return f"torch.linalg.solve({a}, {b})"
+
+
+def _triangular_solve(texts: Sequence[str], params: Params) -> str:
+    a, b = texts
+    upper = bool(params["transposed"]) == bool(params["lower"])
+    options = "" if params["left"] else ", left=False"
+    options += ", unitriangular=True" if params["unit_diagonal"] else ""
+    matrix = f"torch.transpose({a}, -2, -1)" if params["transposed"] else a
+    return f"torch.linalg.solve_triangular({matrix}, {b}, upper={upper}{options})"
+
+
+def _lstsq(texts: Sequence[str], shapes: Sequence[Shape]) -> str:
+    """Torch broadcasts no batch axes here."""
+    (a, b), (rows, right) = texts, shapes
+    if len(right) == 1 and len(rows) > 2:
+        column = _expanded(f"torch.unsqueeze({b}, -1)", (*right, 1), (*rows[:-1], 1))
+        return f"torch.linalg.lstsq({a}, {column}).solution.squeeze(-1)"
+    if len(right) > 1:
+        batch = np.broadcast_shapes(rows[:-2], right[:-2])
+        a, b = _expanded(a, rows, (*batch, *rows[-2:])), _expanded(b, right, (*batch, *right[-2:]))
+    return f"torch.linalg.lstsq({a}, {b}).solution"

@@ -1,0 +1,151 @@
+"""Reproducers for torch: what the oracle asked, as a script without gradfuzz."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradfuzz.oracles.base import Array, Question
+from gradfuzz.oracles.emit.plain_source import plain_source_in
+from gradfuzz.oracles.emit.script import heading, inputs_source
+from gradfuzz.oracles.emit.script_verdict import Across, truth_source
+from gradfuzz.oracles.emit.vmap_source import BATCHED, SPREAD, columns_source, gradient_source
+from gradfuzz.oracles.torch.emit import HELPERS, TorchEmitter
+from gradfuzz.oracles.torch.loops import loop_source
+from gradfuzz.programs.graphs.lower import lower
+
+COMPILED = "compile:"
+"""How the names of ways by torch.compile begin."""
+
+_UNROLLED = ("torch:eager", "torch:func", "torch:jacobian", *(f"torch:{way}" for way in BATCHED))
+
+
+def source(
+    question: Question,
+    point_index: int,
+    oracle_name: str,
+    expected: Mapping[str, Array],
+    allowed: Mapping[str, Array] | None,
+    across: Across | None = None,
+    title: str = "",
+    *,
+    dtypes: bool = False,
+) -> str:
+    """The whole script; see `gradfuzz.oracles.torch.ways.script`. Torch itself is not imported."""
+    way = oracle_name.removeprefix("torch:")
+    backend = way.removeprefix(COMPILED) if way.startswith(COMPILED) else None
+    floats = "float32" if _is_widened(question) else None
+    if backend is not None:
+        imports, function = "", TorchEmitter(question.precision, bare=False).function(question.program, "f")
+    elif oracle_name in _UNROLLED:
+        # Torch's forward mode makes float64 of a float32 scalar that meets a plain number; the oracle has tensors only.
+        bare = question.precision == "float64" or "fwd" not in question.modes
+        imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
+    else:
+        imports, function = loop_source(lower(question.program), question.precision, way)
+    helpers = [text for name, text in HELPERS.items() if f"{name}(" in function]
+    batched = way in BATCHED
+    gradient, used = _batched(question, oracle_name) if batched else _gradient(question, oracle_name)
+    if any("forward_ad" in text for text in used):
+        imports += "from torch.autograd import forward_ad\n"
+    imports = f"import torch\n{imports}"
+    title = title or f"The derivative of this function by torch ({way}) is not the true one."
+    parts = [
+        f"{heading(question, title, 'torch', imports)}dtype = torch.{question.precision}\n{inputs_source(question, point_index, floats)}",
+        *([columns_source(question, point_index, way, floats)] if batched else []),
+        *helpers,
+        f'{function}\n\nf = torch.compile(f, backend="{backend}")\n' if backend else function,
+        *used,
+        gradient,
+        truth_source(question, point_index, expected, allowed, across, dtypes=dtypes and floats is None),
+    ]
+    return "\n\n".join(parts)
+
+
+def _helper(name: str) -> str:
+    """The source of a function of `torch_derivatives`."""
+    return plain_source_in("gradfuzz.oracles.torch.derivatives", name)[name]
+
+
+def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
+    """The call that differentiates, and the sources of the functions that it needs."""
+    modes = ", ".join(f'"{mode}"' for mode in question.modes)
+    vs = "vs" if question.order > 1 else "[]"
+    if oracle_name in ("torch:func", "torch:vmap"):
+        return f"by_func(of_wrt, xs, ws, {vs}, [{modes}])", [_helper("by_func")]
+    if oracle_name == "torch:jacobian":
+        return f"by_jacobians(of_wrt, xs, ws, {vs}, [{modes}])", [_helper("by_jacobians")]
+    reverse = [_helper("reverse")] if "rev" in question.modes else []
+    if "fwd" in question.modes:
+        functions = [*reverse, _helper("each_direction"), _helper("by_autograd")]
+        return f"by_autograd(of_wrt, xs, ws, {vs}, [{modes}])[1]", functions
+    return f"by_reverse(of_wrt, xs, ws, {vs}, {question.order})[1]", [*reverse, _helper("by_reverse")]
+
+
+def _is_widened(question: Question) -> bool:
+    """Whether NumPy without gradfuzz has no such dtype: its arrays are float32 then, with the same numbers."""
+    return question.precision == "bfloat16"
+
+
+def _batched(question: Question, oracle_name: str) -> tuple[str, list[str]]:
+    """The same for all instances in one call."""
+    way = oracle_name.removeprefix("torch:")
+    outside = way == "grad_of_vmap"
+    call, used = _derivative(question, oracle_name) if question.modes else ("", [])
+    widened = _is_widened(question)
+    own = ", dtype=dtype" if widened else ""
+    ws = f"[None if w is None else torch.tensor({'spread(w)' if outside else 'w'}{own}) for w in weights]"
+    vs = f"[torch.tensor({'spread(directions[name])' if outside else 'directions[name]'}{own}) for name in wrt]"
+    text = gradient_source(
+        question,
+        way,
+        vmap="torch.func.vmap",
+        option="in_dims",
+        array=lambda column, p: (
+            f"torch.tensor({column}{own if p.type.is_float else ''})" if p.type.is_float or p.type.shape else f"{column}.item()"
+        ),
+        derivative=f"tuple({call.replace(' ws,', f' {ws},').replace(' vs', f' {vs}')})",
+        to_numpy="{}.double().clone().numpy(force=True)" if widened else "{}.clone().numpy(force=True)",
+    )
+    return text, [*used, *([SPREAD] if outside and question.modes else [])]
+
+
+def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
+    """The function `gradient()` of the script, and the sources of the functions that it needs."""
+    program, plain = question.program, oracle_name in _UNROLLED or oracle_name.startswith(f"torch:{COMPILED}")
+    single = len(program.result.values) == 1
+    widened = _is_widened(question)
+    own = ", dtype=dtype" if widened else ""
+    lines = ["def gradient():", "    point = {"]
+    for p in program.params:
+        scalar = plain and not p.type.is_float and not p.type.shape
+        lines += [
+            f'        "{p.name}": '
+            + (f'inputs["{p.name}"].item(),' if scalar else f'torch.tensor(inputs["{p.name}"]{own if p.type.is_float else ""}),')
+        ]
+    lines += ["    }"]
+    used: list[str] = []
+    if not question.modes:
+        lines += [f"    outputs = {'[f(*point.values())]' if single else 'f(*point.values())'}"]
+        value = "torch.as_tensor(output).double().numpy(force=True)" if widened else "np.asarray(output)"
+        lines += [f'    return {{f"output {{k}}": {value} for k, output in enumerate(outputs)}}']
+        return "\n".join(lines) + "\n", used
+    if question.modes == ("rev",) and oracle_name not in ("torch:func", "torch:jacobian"):
+        lines += ["    xs = [point[name].requires_grad_() for name in wrt]"]
+        lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
+        call, used = (
+            f"reverse(zip({'[f(*point.values())]' if single else 'f(*point.values())'}, ws), xs, False)",
+            [_helper("reverse")],
+        )
+    else:
+        call, used = _derivative(question, oracle_name)
+        result = "f(*{**point, **dict(zip(wrt, xs))}.values())"
+        lines += ["", "    def of_wrt(*xs):", f"        return {f'({result},)' if single else result}", ""]
+        lines += ["    xs = [point[name] for name in wrt]"]
+        lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
+        lines += [f"    vs = [torch.tensor(directions[name]{own}) for name in wrt]"] if question.order > 1 else []
+    slope = "slope.double()" if widened else "slope"
+    lines += [
+        f"    slopes = {call}",
+        f"    return {{name: {slope}.clone().numpy(force=True) for name, slope in zip(wrt, slopes)}}",
+    ]
+    return "\n".join(lines) + "\n", used

@@ -1,0 +1,197 @@
+"""Torch on structured loops: the program's functional form, with `while_loop` or `scan`, through torch.autograd.
+
+What runs is the source that `torch_loops` writes, and a reproducer shows the same. The constructs are prototypes: much of what they
+cannot do shows as a failed assertion or a refusal to trace, and that is "unsupported". Whether torch can differentiate through a
+construct in a given mode at all is tried once, on a loop of one multiplication.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import logging
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import torch
+from torch._dynamo import config as dynamo_config
+from torch._dynamo.exc import TorchDynamoException
+from torch.autograd import forward_ad
+
+from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
+from gradfuzz.oracles.torch.derivatives import Function, Tensors, by_autograd, by_reverse
+from gradfuzz.oracles.torch.emit import HELPERS
+from gradfuzz.oracles.torch.loops import IMPORTS, loop_source
+from gradfuzz.oracles.torch.namespace import dtype_of
+from gradfuzz.oracles.torch.unrolled import TorchOracle, argument, summary, tensor, unrolled
+from gradfuzz.programs.graphs.graph import Graph, Loop, Var
+from gradfuzz.programs.graphs.lower import lower
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.text.parse import parse
+
+Style = Literal["while_loop", "scan"]
+
+
+class Structured(TorchOracle):
+    """One construct, through torch.autograd."""
+
+    limits = (NotImplementedError, AssertionError, TorchDynamoException)
+    refusals = re.compile(TorchOracle.refusals.pattern + "|scan dimension > 0", re.IGNORECASE)
+    """The last is scan's word for no trips at all."""
+
+    stride = 32
+    """A second and more for each question: torch compiles the loop anew."""
+
+    def __init__(self, style: Style) -> None:
+        self.name = f"torch:{style}"
+        self.style = style
+
+    def supports(self, question: Question) -> str | None:
+        """The first question of some modes takes about a second: whether torch has them at all is found by trying."""
+        missing = super().supports(question)
+        if missing is not None:
+            return missing
+        graph = lower(question.program)
+        loops = [node for node in graph.walk() if isinstance(node, Loop)]
+        if not loops:
+            return "the program has no loop"
+        if self.style == "scan":
+            if any(loop.form != "for" for loop in loops):
+                return "torch's scan runs a number of trips known before it starts; this program has a loop that a condition ends"
+            if any(isinstance(loop.count, Var) for loop in loops if loop not in graph.nodes):
+                return "torch's scan inside a loop needs a constant number of trips"
+        return _missing(self.style, question.modes)
+
+    def answers(self, question: Question) -> list[Answer]:
+        with undisturbed():
+            return self._answers(question)
+
+    def _answers(self, question: Question) -> list[Answer]:
+        run = _compiled(lower(question.program), question.precision, self.style)
+        torch.compiler.reset()  # what was traced for other programs must not matter
+        last: list[int] | None = None
+
+        def make(question: Question, point: Point) -> Function:
+            nonlocal last
+            trace = _trace(question, point)
+            if self.style == "scan" and last is not None and trace != last:
+                torch.compiler.reset()  # nor what was traced for another length
+            last = trace
+            return _function(run, question, point)
+
+        return [self.attempt(question, point, make) for point in question.points]
+
+    def differentiate(
+        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+    ) -> tuple[Sequence[Any], Tensors]:
+        if "fwd" in modes:
+            return by_autograd(f, xs, weights, directions, modes)
+        return by_reverse(f, xs, weights, directions, len(modes))
+
+
+def structured_ways() -> list[Oracle]:
+    """The ways whose construct the installed version has."""
+    styles: tuple[Style, ...] = ("while_loop", "scan")
+    return [Structured(style) for style in styles if _constructs(style) is not None]
+
+
+@functools.cache
+def _constructs(style: str) -> Mapping[str, Any] | None:
+    """The construct and `cond`, by name; None where torch lacks one of them."""
+    names: dict[str, Any] = {}
+    try:
+        for name in (style, "cond"):
+            module, _, attribute = IMPORTS[name].removeprefix("from ").partition(" import ")
+            names[name] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError):
+        return None
+    return names
+
+
+def _compiled(graph: Graph, precision: Precision, style: str) -> Callable[..., Any]:
+    """`graph` as a Python function of tensors."""
+    _, source = loop_source(graph, precision, style)
+    names = {"torch": torch, "dtype": dtype_of(precision), **(_constructs(style) or {})}
+    exec("\n".join(HELPERS.values()), names)  # noqa: S102 - a constant of ours
+    exec(compile(source, f"<torch:{style}>", "exec"), names)  # noqa: S102 - our own text, of a program that has been checked
+    function: Callable[..., Any] = names["f"]
+    return function
+
+
+def _trace(question: Question, point: Point) -> list[int]:
+    """The decisions and trip counts at a point.
+
+    Raises `TripLimitError` where a loop would not end: torch has no limit of its own, so the interpreter runs first.
+    """
+    trace: list[int] = []
+    with torch.no_grad():
+        unrolled(question, point, trace)(*[tensor(point.inputs[name], question.precision) for name in question.wrt])
+    return trace
+
+
+def _function(run: Callable[..., Any], question: Question, point: Point) -> Function:
+    """`run` as a function of the tensors in `question.wrt`, the other inputs being constant tensors."""
+    constants = {
+        p.name: torch.as_tensor(argument(point.inputs[p.name], p.type, question.precision)) for p in question.program.params
+    }
+
+    def f(*xs: torch.Tensor) -> Sequence[Any]:
+        outputs = run(**{**constants, **dict(zip(question.wrt, xs, strict=True))})
+        return outputs if isinstance(outputs, tuple) else (outputs,)
+
+    return f
+
+
+_PROBE = "def f(x):\n    acc = x * 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n"
+
+
+@functools.cache
+def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
+    """Why torch has no derivative of these modes through the construct at all; None where it has.
+
+    Found by asking for one. A forward step through a construct that has no rule for it does not fail: the tangent is lost.
+    """
+    run = _compiled(lower(parse(_PROBE)), "float64", style)
+    x, one = torch.tensor(0.5, dtype=torch.float64), torch.ones((), dtype=torch.float64)
+    with undisturbed():
+        torch.compiler.reset()
+        try:
+            if "fwd" in modes:
+                with forward_ad.dual_level():
+                    if forward_ad.unpack_dual(run(forward_ad.make_dual(x, one))).tangent is None:
+                        return f"torch's {style} has no forward mode: it returns no tangent"
+                by_autograd(lambda x: (run(x),), [x], [one], [one], modes)
+            else:
+                by_reverse(lambda x: (run(x),), [x], [one], [one], len(modes))
+        except Exception as error:  # noqa: BLE001 - any failure on a loop of one multiplication means that torch has no such derivative
+            return f"torch's {style} has no derivative of modes {', '.join(modes)}: {summary(error)}"
+    return None
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """No warnings, no log lines, and no limit on how often the constructs may be traced."""
+    handlers = [
+        h for name in tuple(logging.root.manager.loggerDict) if name.startswith("torch") for h in logging.getLogger(name).handlers
+    ]
+    limits = {name: 1 << 20 for name in _TRACE_LIMITS if hasattr(dynamo_config, name)}
+    for handler in handlers:
+        handler.addFilter(_silent)
+    try:
+        with warnings.catch_warnings(), dynamo_config.patch(limits):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(_silent)
+
+
+_TRACE_LIMITS = ("recompile_limit", "accumulated_recompile_limit", "cache_size_limit", "accumulated_cache_size_limit")
+"""Dynamo's limits, in its newer and older names. Beyond them it changes how it runs, silently or with an error."""
+
+
+def _silent(record: logging.LogRecord) -> bool:
+    return False

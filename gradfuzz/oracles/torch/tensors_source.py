@@ -1,0 +1,106 @@
+"""How each tensor op is written in torch. Nothing here imports torch.
+
+Every op is torch's own function, as its gradient is what is on trial. Torch has no sum over windows of all axes: it is a sum of what
+`unfold` shows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gradfuzz.oracles.emit.linalg_source import Params, Shape
+from gradfuzz.programs.language.axes import normalize_axes
+from gradfuzz.programs.language.windows import padding_of, strides_of
+
+_ALONG = {
+    "argsort": "torch.argsort({}, dim={}, stable=True)",
+    "cumulative_max": "torch.cummax({}, dim={}).values",
+    "cumulative_prod": "torch.cumprod({}, dim={})",
+    "log_softmax": "torch.log_softmax({}, dim={})",
+    "softmax": "torch.softmax({}, dim={})",
+    "sort": "torch.sort({}, dim={}, stable=True).values",
+}
+"""Ops along one axis."""
+
+
+def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
+    """The expression for an op; see `linalg_source.Write`."""
+    x, shape, axis = texts[0], shapes[0], params.get("axis")
+    match op:
+        case "log1p" | "expm1":
+            return f"torch.{op}({x})"
+        case "clip":
+            return f"torch.clamp({', '.join(texts)})"
+        case "amax" | "amin" | "logsumexp" | "all" | "any":
+            return _reduction(op, x, shape, params)
+        case "argmax" | "argmin" if axis is None:
+            ones = f".reshape({(1,) * len(shape)})" if params["keepdims"] else ""
+            return f"torch.{op}({x}){ones}"
+        case "argmax" | "argmin":
+            return f"torch.{op}({x}, dim={axis}{', keepdim=True' if params['keepdims'] else ''})"
+        case "take_along_axis":
+            return f"torch.take_along_dim({x}, {texts[1]}, dim={axis})"
+        case "take" | "scatter_add":
+            return _gathering(op, texts, shapes, axis)
+        case "window_sum":
+            return _window_sum(x, shape, params)
+        case "conv":
+            return _conv(texts, shapes, params)
+    return _ALONG[op].format(x, axis)
+
+
+def _reduction(op: str, x: str, shape: Shape, params: Params) -> str:
+    """Torch reads an empty list of axes as all axes."""
+    axes = normalize_axes(params["axis"], len(shape), op)
+    if not axes:
+        return f"torch.clone({x})"
+    return f"torch.{op}({x}, dim={axes}{', keepdim=True' if params['keepdims'] else ''})"
+
+
+def _gathering(op: str, texts: Sequence[str], shapes: Sequence[Shape], axis: Any) -> str:
+    """Torch's functions want the indices as one row."""
+    (x, indices, *updates), (shape, places) = texts, shapes[:2]
+    axis %= len(shape)
+    row = indices if len(places) == 1 else f"torch.reshape({indices}, (-1,))"
+    before, after = shape[:axis], shape[axis + 1 :]
+    if op == "scatter_add":
+        added = updates[0] if len(places) == 1 else f"torch.reshape({updates[0]}, {(*before, math.prod(places), *after)})"
+        return f"torch.index_add({x}, {axis}, {row}, {added})"
+    taken = f"torch.index_select({x}, {axis}, {row})"
+    return taken if len(places) == 1 else f"torch.reshape({taken}, {(*before, *places, *after)})"
+
+
+def _padded(x: str, padding: Sequence[tuple[int, int]]) -> str:
+    """Torch names the padding of the last axis first."""
+    if not any(map(any, padding)):
+        return x
+    return f"torch.nn.functional.pad({x}, {tuple(n for pair in reversed(padding) for n in pair)})"
+
+
+def _window_sum(x: str, shape: Shape, params: Params) -> str:
+    rank = len(shape)
+    window, strides, padding = params["window"], strides_of(params["strides"], rank), padding_of(params["padding"], rank)
+    assert isinstance(window, tuple), "the type checker lets no other window through"
+    sizes = [before + n + after for n, (before, after) in zip(shape, padding, strict=True)]
+    if 0 in sizes:  # no place for a window: unfold would refuse
+        places = [(n - w) // s + 1 if n else 0 for n, w, s in zip(sizes, window, strides, strict=True)]  # type: ignore[operator]
+        return f"torch.reshape({x}, {tuple(places)})"
+    text = _padded(x, padding)
+    text = text if text.isidentifier() or text is not x else f"({text})"
+    for axis, (w, s) in enumerate(zip(window, strides, strict=True)):
+        text += f".unfold({axis}, {w}, {s})"
+    return f"{text}.sum({tuple(range(rank, 2 * rank))})"
+
+
+def _conv(texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
+    """Padding that is the same at both ends is left to torch's function, as its derivative is on trial, too."""
+    (x, kernel), count = texts, len(shapes[0]) - 2
+    strides, padding = strides_of(params["strides"], count), padding_of(params["padding"], count)
+    options = "" if params["strides"] is None else f", stride={strides}"
+    if all(before == after for before, after in padding):
+        options += f", padding={tuple(before for before, _ in padding)}" if any(map(any, padding)) else ""
+    else:
+        x = _padded(x, padding)
+    return f"torch.nn.functional.conv{count}d({x}, {kernel}{options})"

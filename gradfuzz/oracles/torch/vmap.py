@@ -1,0 +1,139 @@
+"""Torch on all points of a question in one call: "torch:vmap" and "torch:grad_of_vmap".
+
+An input that is the same at all points is shared (`in_dims` None), the others are mapped; points on a grid of two axes are two nested
+`torch.func.vmap`. The interpreter runs the program's loops, so a decision or a trip count that differs between instances is more than
+vmap can do, and "unsupported".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from gradfuzz.oracles.base import Answer, Point, Question
+from gradfuzz.oracles.engine.summed import of_a_sum
+from gradfuzz.oracles.torch.derivatives import Function, Tensors, by_autograd, by_func, by_reverse
+from gradfuzz.oracles.torch.namespace import TorchNamespace
+from gradfuzz.oracles.torch.unrolled import TorchOracle, argument, nested_forward
+from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.evaluation.layout import Layout, layout_of
+
+
+class _Batched(TorchOracle):
+    """What both share: one call, and its results taken apart."""
+
+    together = True
+    stride = 4
+    refusals = re.compile(
+        TorchOracle.refusals.pattern
+        + r"|data-dependent control flow|vmap: .*(\.item\(\)|in-?place)|Batching rule not implemented",
+        re.IGNORECASE,
+    )
+    """What else vmap says that it cannot do."""
+
+    def answers(self, question: Question) -> list[Answer]:
+        layout = layout_of([point.inputs for point in question.points])
+        differing = [p.name for p in question.program.params if not p.type.shape and not p.type.is_float and layout.axes[p.name]]
+        if differing:
+            message = f"torch.func.vmap cannot decide or count by what differs between instances: {', '.join(differing)}"
+            return [Answer("unsupported", message=message) for _ in question.points]
+        points = [point.inputs for point in question.points]
+        whole = Point({p.name: layout.column(points, p.name) for p in question.program.params})
+        answer = self.attempt(question, whole, lambda question, point: _Mapped(question, point, layout))
+        if answer.status != "ok":
+            return [answer for _ in question.points]
+        places = [layout.instance(k) for k in range(len(question.points))]
+        return [
+            Answer("ok", tuple(y[at] for y in answer.values), {name: g[at] for name, g in answer.gradient.items()})
+            for at in places
+        ]
+
+
+class _Mapped:
+    """A program under vmap, as a function of the columns of `wrt`; the other columns are constants."""
+
+    def __init__(self, question: Question, columns: Point, layout: Layout) -> None:
+        self.question = question
+        self.layout = layout
+        self.names = [p.name for p in question.program.params]
+        self.columns = {p.name: argument(columns.inputs[p.name], p.type, question.precision) for p in question.program.params}
+
+    def one(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
+        """The program at one instance of all its parameters."""
+        namespace = TorchNamespace(
+            self.question.precision
+        )  # of this run alone: it remembers decompositions, and they their graph
+        outputs = interpret(self.question.program, dict(zip(self.names, arguments, strict=True)), namespace)
+        return tuple(torch.as_tensor(y) for y in outputs)
+
+    def with_inputs(self, arguments: Sequence[Any], xs: Tensors) -> list[Any]:
+        """All arguments, those in `wrt` replaced by `xs`."""
+        return list({**dict(zip(self.names, arguments, strict=True)), **dict(zip(self.question.wrt, xs, strict=True))}.values())
+
+    def mapped(self, g: Callable[..., Any], aligned: Sequence[str] = ()) -> Callable[..., Any]:
+        """`g`, a function of one instance of all parameters, under vmap; those named `aligned` have all axes."""
+        for axis in reversed(self.layout.sizes):
+            g = torch.func.vmap(g, tuple(0 if n in aligned or axis in self.layout.axes[n] else None for n in self.names))
+        return g
+
+    def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        outputs: tuple[torch.Tensor, ...] = self.mapped(self.one)(*self.with_inputs(list(self.columns.values()), xs))
+        return outputs
+
+    def spread(self, x: torch.Tensor, own: Sequence[str]) -> torch.Tensor:
+        """`x`, which has the axes `own` in front, with all axes."""
+        at = tuple(slice(None) if axis in own else None for axis in self.layout.sizes)
+        return x[at].expand(*self.layout.shape, *x.shape[len(own) :]).clone()
+
+
+class Vmap(_Batched):
+    """The derivative, mapped."""
+
+    name = "torch:vmap"
+
+    def differentiate(
+        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+    ) -> tuple[Sequence[Any], Tensors]:
+        assert isinstance(f, _Mapped), "answers makes no other"
+
+        def derivative(*arguments: Any) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
+            def of_wrt(*xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+                return f.one(*f.with_inputs(arguments, xs))
+
+            at = [arguments[f.names.index(name)] for name in f.question.wrt]
+            return of_wrt(*at), tuple(by_func(of_wrt, at, weights, directions, modes))
+
+        outputs, gradient = f.mapped(derivative)(*f.with_inputs(list(f.columns.values()), xs))
+        return outputs, gradient
+
+
+class GradOfVmap(_Batched):
+    """What is mapped, differentiated: inputs that are differentiated have all axes, so their gradients are those of the instances."""
+
+    name = "torch:grad_of_vmap"
+
+    def answers(self, question: Question) -> list[Answer]:
+        return of_a_sum(super().answers(question))
+
+    def supports(self, question: Question) -> str | None:
+        return nested_forward(question) or super().supports(question)
+
+    def differentiate(
+        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+    ) -> tuple[Sequence[Any], Tensors]:
+        assert isinstance(f, _Mapped), "answers makes no other"
+        wrt, mapped = f.question.wrt, f.mapped(f.one, f.question.wrt)
+
+        def whole(*xs: torch.Tensor) -> Sequence[Any]:
+            outputs: Sequence[Any] = mapped(*f.with_inputs(list(f.columns.values()), xs))
+            return outputs
+
+        aligned = [f.spread(x, f.layout.axes[name]) for name, x in zip(wrt, xs, strict=True)]
+        factors = [None if w is None else f.spread(w, ()) for w in weights]
+        along = [f.spread(v, ()) for v in directions]
+        if "fwd" in modes:
+            return by_autograd(whole, aligned, factors, along, modes)
+        return by_reverse(whole, aligned, factors, along, len(modes))

@@ -1,0 +1,87 @@
+"""bfloat16 and float16 where NumPy has no kernel of its own for them, or rounds to another dtype.
+
+Matrix products and contractions of bfloat16 are accumulated in float32 and rounded once, as the hardware does it that has such products. LAPACK knows
+neither dtype: what it computes is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.errors import PrecisionError
+from gradfuzz.programs.language.precision import FORMATS, HALF, Precision
+from gradfuzz.programs.language.syntax import Call, Program, walk
+
+_LAPACK = frozenset(
+    {
+        "qr",
+        "lu",
+        "svd",
+        "svdvals",
+        "eig",
+        "eigvals",
+        "eigh",
+        "eigvalsh",
+        "cholesky",
+        "solve",
+        "triangular_solve",
+        "inv",
+        "pinv",
+        "lstsq",
+        "det",
+    }
+    | {"slogdet", "expm", "cofactor", "divide_by_gaps"}
+)
+_SPECTRAL = frozenset({2, -2, "nuc"})
+"""Matrix norms that are made of singular values."""
+
+
+def _refusal(op: str, params: Mapping[str, Any], precision: Precision) -> str | None:
+    spectral = op == "matrix_norm" and params.get("ord") in _SPECTRAL
+    if op in _LAPACK or spectral or (op == "matrix_power" and params.get("n", 0) < 0):
+        return f"there is no {op} in {precision}: LAPACK computes in float32 and float64"
+    if op == "complex" or params.get("dtype") == "complex":
+        return f"there are no complex numbers in {precision}"
+    return None
+
+
+def refused_op(program: Program, precision: Precision) -> str | None:
+    """Why NumPy cannot run `program` in `precision`: an op that it has no kernel for; None where it has all."""
+    if precision not in HALF:
+        return None
+    calls: Iterable[Call] = (node for node in walk(program) if isinstance(node, Call))
+    return next((text for c in calls if (text := _refusal(c.op, dict(c.params), precision)) is not None), None)
+
+
+def half_kernels(precision: Precision, whole: Any) -> dict[str, Callable[..., Any]]:
+    """The methods of a namespace that differ in `precision`, by op. `whole` is the namespace, whose other methods stand."""
+    dtype = FORMATS[precision].dtype
+
+    def narrow(function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function` of float32 arrays, its result rounded."""
+        return lambda *arrays, **params: np.asarray(function(*[np.asarray(a, np.float32) for a in arrays], **params)).astype(
+            dtype
+        )[()]
+
+    def refuse(op: str) -> Callable[..., Any]:
+        def method(*_: Any, **params: Any) -> Any:
+            raise PrecisionError(_refusal(op, params, precision) or op)
+
+        return method
+
+    def unless_refused(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def method(*arrays: Any, **params: Any) -> Any:
+            reason = _refusal(op, params, precision)
+            if reason is not None:
+                raise PrecisionError(reason)
+            return function(*arrays, **params)
+
+        return method
+
+    kernels = {op: refuse(op) for op in _LAPACK}
+    kernels |= {op: unless_refused(op, narrow(getattr(whole, op))) for op in ("matrix_norm", "matrix_power")}
+    kernels |= {op: narrow(getattr(whole, op)) for op in ("matmul", "einsum", "vector_norm")}
+    return kernels

@@ -1,0 +1,143 @@
+"""Stacks of matrices of Python numbers: one matrix at a time, and beside it LAPACK's answer for it, which settles signs and phases."""
+
+from __future__ import annotations
+
+import abc
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
+from gradfuzz.programs.arithmetic.product_objects import ProductObjects
+from gradfuzz.programs.language.precision import Precision
+
+Array = Any
+"""An object array of numbers; a single number where a result has no axes."""
+
+_MODELS = 64
+"""How many decompositions by LAPACK are remembered."""
+
+_SAME = 2.0**-45
+"""Two matrices are one matrix rounded twice where they differ by less than this share of their greatest entry."""
+
+_NUMPY = LinalgNumpy()
+
+
+class MatrixObjects(ProductObjects):
+    """What all linear algebra on object arrays is made with."""
+
+    def __init__(self, precision: Precision = "float64", trace: list[int] | None = None) -> None:
+        super().__init__(precision, trace)
+        self._models: deque[tuple[str, dict[str, Any], Any, Any]] = deque(maxlen=_MODELS)
+
+    @abc.abstractmethod
+    def nearest(self, x: Any) -> float:
+        """The float64 next to a real scalar, or one of two that are nearly as near."""
+
+    # Batches
+
+    def _over(self, op: str, one: Callable[..., Any], *arrays: Array, **params: Any) -> Any:
+        """`one` on every matrix of the batch; a tuple of arrays where it gives a tuple. NumPy says what `op` is of empty arrays."""
+        if any(a.size == 0 for a in arrays):
+            return self._empty(op, arrays, params)
+        batch = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
+        spread = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in arrays]
+        results = [one(*(a[place] for a in spread)) for place in np.ndindex(*batch)]
+        if isinstance(results[0], tuple):
+            return tuple(_stacked(part, batch) for part in zip(*results, strict=True))
+        return _stacked(results, batch)
+
+    def _empty(self, op: str, arrays: Sequence[Array], params: dict[str, Any]) -> Any:
+        values = getattr(_NUMPY, op)(*(np.zeros(a.shape) for a in arrays), **params)
+        return tuple(map(self._numbers, values)) if isinstance(values, tuple) else self._numbers(values)
+
+    def _numbers(self, values: Any) -> Array:
+        """Floats or complex floats as this arithmetic's own numbers, exactly."""
+        array = np.asarray(values)
+        one = self.from_complex if array.dtype.kind == "c" else lambda x: self.scalar(float(x))
+        return np.frompyfunc(one, 1, 1)(array)
+
+    def _eye(self, m: int, n: int | None = None) -> Array:
+        return self._numbers(np.eye(m, n))
+
+    def has_complex(self, *arrays: Array) -> bool:
+        return any(self.is_complex(x) for a in arrays for x in a.ravel().tolist())
+
+    def adjoint(self, a: Array) -> Array:
+        """The conjugate transpose; the transpose of a real matrix."""
+        transposed = np.swapaxes(a, -1, -2)
+        return self.conj(transposed) if self.has_complex(a) else transposed
+
+    # LAPACK's answer
+
+    def _floats(self, a: Array) -> Any:
+        if not self.has_complex(a):
+            return np.array([self.nearest(x) for x in a.ravel().tolist()], np.float64).reshape(a.shape)
+        parts = [self.parts(self.promoted(x)) for x in a.ravel().tolist()]
+        return np.array([complex(self.nearest(re), self.nearest(im)) for re, im in parts], np.complex128).reshape(a.shape)
+
+    def _model(self, op: str, a: Array, **params: Any) -> Any:
+        """What LAPACK gives for `a` rounded to float64; the same for a matrix that differs from an earlier one by that rounding."""
+        here = self._floats(a)
+        for known, options, matrix, result in self._models:
+            if (known, options, matrix.shape, matrix.dtype) == (op, params, here.shape, here.dtype) and _close(matrix, here):
+                return result
+        with np.errstate(all="ignore"):
+            result = getattr(_NUMPY, op)(here, **params)
+        self._models.append((op, params, here, result))
+        return result
+
+    def _opposed(self, columns: Array, model: Any) -> Any:
+        """Which columns point away from the model's."""
+        with np.errstate(all="ignore"):
+            opposed: Any = (self._floats(columns) * np.conj(model)).sum(axis=0).real < 0
+        return opposed
+
+    def _turns(self, columns: Array, model: Any) -> Array:
+        """How each of `columns` is turned to point where the model's points: real ones by a sign, complex ones by a phase."""
+        if not self.has_complex(columns):
+            return self._opposed(columns, model)
+        return _vector(self.phase(column, self._numbers(one)) for column, one in zip(columns.T, np.transpose(model), strict=True))
+
+    def phase(self, column: Array, model: Array) -> Any:
+        """The p of modulus 1 for which the inner product of p `column` and `model` is positive."""
+        product = self.promoted(self.sum(self.multiply(self.conj(column), model), axis=None, keepdims=False))
+        if not self.nonzero(product):
+            return self.scalar(1)
+        return self.quotient(product, self.function("sqrt", self.squared_modulus(product)))
+
+    def _turned(self, columns: Array, turns: Array) -> Array:
+        return self.multiply(columns, turns) if turns.dtype == object else signed(columns, turns)
+
+
+def signed(columns: Array, opposed: Any) -> Array:
+    """The columns, those that are `opposed` negated."""
+    result = columns.copy()
+    result[:, opposed] = -columns[:, opposed]
+    return result
+
+
+def _stacked(entries: Sequence[Any], batch: tuple[int, ...]) -> Array:
+    """Results of single matrices as one array."""
+    if isinstance(entries[0], np.ndarray):
+        return np.stack(entries).reshape(*batch, *entries[0].shape)
+    result = np.empty(len(entries), object)
+    for k, entry in enumerate(entries):
+        result[k] = entry
+    return result.reshape(batch)[()]
+
+
+def _vector(numbers: Iterable[Any]) -> Array:
+    entries = list(numbers)
+    result = np.empty(len(entries), object)
+    for k, x in enumerate(entries):
+        result[k] = x
+    return result
+
+
+def _close(a: Any, b: Any) -> bool:
+    largest = np.abs(a).max(initial=0.0)
+    with np.errstate(invalid="ignore"):  # an infinity is close to nothing
+        return bool(np.all(np.abs(a - b) <= _SAME * largest))

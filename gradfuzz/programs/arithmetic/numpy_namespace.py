@@ -1,0 +1,170 @@
+"""Floats as a machine has them: float32, float64, bfloat16 or float16 with IEEE semantics, scalars and arrays, by NumPy.
+
+Nothing is checked and nothing is raised: a division by zero is inf, log(-1) is NaN, and no warning is printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.errors import DomainError
+from gradfuzz.programs.arithmetic.half_numpy import half_kernels
+from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
+from gradfuzz.programs.arithmetic.namespace import Namespace
+from gradfuzz.programs.arithmetic.tensor_numpy import TensorArrays, TensorNumpy
+from gradfuzz.programs.language.precision import FORMATS, HALF, Precision
+from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
+
+_DTYPES: dict[ParamValue, Any] = {"int": np.int64, "bool": np.bool_}
+
+
+def index_key(pattern: ParamValue, indices: Sequence[int]) -> tuple[int | slice, ...]:
+    """What stands between the brackets for an index pattern of `programs.ops`."""
+    assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
+    rest = iter(indices)
+    return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)  # type: ignore[index]
+
+
+class ArrayNamespace(TensorArrays, Namespace):
+    """The ops that only move entries, on NumPy arrays of any dtype. A scalar result is a scalar, never a 0-d array."""
+
+    def as_array(self, value: Any) -> Any:
+        """`value` as an array whose entries are what they were."""
+        return np.asarray(value)
+
+    def array(self, value: ArrayConst) -> Any:
+        if value.dtype in ("float", "complex"):
+            entries = self.as_array(self.constant(0.0 if value.dtype == "float" else 0j))
+            result = np.empty(len(value.values), entries.dtype)
+            for k, entry in enumerate(value.values):
+                result[k] = self.constant(entry.value)
+        else:
+            result = np.array([entry.value for entry in value.values], _DTYPES[value.dtype])
+        return result.reshape(value.shape)
+
+    def reshape(self, x: Any, *, shape: Any) -> Any:
+        return self.as_array(x).reshape(shape)[()]
+
+    def broadcast_to(self, x: Any, *, shape: Any) -> Any:
+        return np.broadcast_to(self.as_array(x), shape)[()]
+
+    def permute_dims(self, x: Any, *, axes: Any) -> Any:
+        return np.transpose(self.as_array(x), axes)[()]
+
+    def flip(self, x: Any, *, axis: Any) -> Any:
+        return np.flip(self.as_array(x), axis)
+
+    def concat(self, *arrays: Any, axis: Any) -> Any:
+        return np.concatenate([self.as_array(a) for a in arrays], axis)
+
+    def stack(self, *arrays: Any, axis: Any) -> Any:
+        return np.stack([self.as_array(a) for a in arrays], axis)
+
+    def index(self, x: Any, *indices: int, pattern: Any) -> Any:
+        return self.as_array(x)[index_key(pattern, indices)]
+
+    def index_update(self, x: Any, value: Any, *indices: int, pattern: Any) -> Any:
+        result = self.as_array(x).copy()
+        result[index_key(pattern, indices)] = value  # as it is: an object in a 0-d array would be stored with its array
+        return result[()]
+
+    def remainder(self, a: Any, b: Any) -> Any:
+        if not np.all(b):
+            raise DomainError(f"remainder by {b}; the divisor must not be 0")
+        return np.remainder(a, b)
+
+    def logical_and(self, a: Any, b: Any) -> Any:
+        return np.logical_and(a, b)
+
+    def logical_or(self, a: Any, b: Any) -> Any:
+        return np.logical_or(a, b)
+
+    def logical_not(self, a: Any) -> Any:
+        return np.logical_not(a)
+
+
+class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
+    """A working precision by NumPy's own functions; where it has none for two bytes, see `half_numpy`."""
+
+    add = staticmethod(np.add)
+    subtract = staticmethod(np.subtract)
+    multiply = staticmethod(np.multiply)
+    divide = staticmethod(np.divide)
+    negative = staticmethod(np.negative)
+    pow = staticmethod(np.power)
+    sin = staticmethod(np.sin)
+    cos = staticmethod(np.cos)
+    tan = staticmethod(np.tan)
+    tanh = staticmethod(np.tanh)
+    exp = staticmethod(np.exp)
+    log = staticmethod(np.log)
+    sqrt = staticmethod(np.sqrt)
+    abs = staticmethod(np.absolute)
+    sign = staticmethod(np.sign)
+    conj = staticmethod(np.conj)
+    real = staticmethod(np.real)
+    imag = staticmethod(np.imag)
+    maximum = staticmethod(np.maximum)
+    minimum = staticmethod(np.minimum)
+    less = staticmethod(np.less)
+    less_equal = staticmethod(np.less_equal)
+    greater = staticmethod(np.greater)
+    greater_equal = staticmethod(np.greater_equal)
+    equal = staticmethod(np.equal)
+    not_equal = staticmethod(np.not_equal)
+    matmul = staticmethod(np.matmul)
+
+    def __init__(self, precision: Precision = "float64") -> None:
+        self.precision = precision
+        self.dtype: Any = FORMATS[precision].dtype.type
+        self.complex_dtype: Any = FORMATS[precision].complex_dtype
+        self._most = FORMATS[precision].largest
+        if precision in HALF:
+            vars(self).update(half_kernels(precision, self))
+
+    def context(self) -> contextlib.AbstractContextManager[None]:
+        """Entered around a whole evaluation: IEEE results without warnings."""
+        return np.errstate(all="ignore")
+
+    def constant(self, value: float | int | complex) -> Any:
+        if isinstance(value, complex):
+            with np.errstate(over="ignore"):
+                return self.complex_dtype(value)
+        if -self._most < value < self._most:
+            return self.dtype(value)
+        with np.errstate(over="ignore"):
+            return self.dtype(value)
+
+    def decide(self, predicate: Any) -> bool:
+        return bool(predicate)
+
+    def integer_pow(self, x: Any, *, n: int) -> Any:
+        return np.power(x, self.dtype(n))
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        return np.where(condition, a, b)[()]
+
+    def sum(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
+        return np.sum(x, axis=axis, keepdims=keepdims)
+
+    def mean(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
+        return np.mean(x, axis=axis, keepdims=keepdims)
+
+    def prod(self, x: Any, *, axis: Any, keepdims: Any) -> Any:
+        return np.prod(x, axis=axis, keepdims=keepdims)
+
+    def cumulative_sum(self, x: Any, *, axis: Any) -> Any:
+        return np.cumsum(x, axis=axis)
+
+    def astype(self, x: Any, *, dtype: ParamValue) -> Any:
+        wanted = self.complex_dtype if dtype == "complex" else _DTYPES.get(dtype, self.dtype)
+        return np.asarray(x).astype(wanted)[()]
+
+    def complex(self, re: Any, im: Any) -> Any:
+        result = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), self.complex_dtype)
+        result.real, result.imag = re, im
+        return result[()]

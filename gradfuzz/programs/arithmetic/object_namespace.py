@@ -1,0 +1,297 @@
+"""A base for multi-precision arithmetic: Python objects with + - * are the scalars, NumPy object arrays of them the arrays.
+
+A subclass says how a number is made, what the functions of one number are, and how two numbers compare; this base does the
+arrays. Sums and products are folds of the scalar operations. Selections (abs, maximum, minimum, where) choose one operand
+by a comparison, and every choice is appended to `choices`, a trace: two runs with equal traces computed the same smooth function.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.errors import DomainError, EvaluationError
+from gradfuzz.programs.arithmetic.complex_objects import ComplexObjects
+from gradfuzz.programs.arithmetic.numpy_namespace import ArrayNamespace
+from gradfuzz.programs.arithmetic.tensor_objects import TensorObjects
+from gradfuzz.programs.language.axes import normalize_axes
+from gradfuzz.programs.language.precision import Precision, rounded
+from gradfuzz.programs.language.syntax import ParamValue
+
+Array = np.ndarray[Any, Any]
+Compare = Callable[[int], bool]
+
+
+class UndecidedError(EvaluationError):
+    """A comparison that this arithmetic cannot decide. `tie`: the two sides may be equal here without being equal nearby."""
+
+    def __init__(self, message: str, *, tie: bool = False) -> None:
+        super().__init__(message)
+        self.tie = tie
+
+
+class OutOfRangeError(EvaluationError):
+    """A number beyond all floats, which would take this arithmetic for ever to follow."""
+
+
+def _box(value: Any) -> Array:
+    """A 0-d object array: NumPy would take a number that has a length for a sequence."""
+    box = np.empty((), object)
+    box[()] = value
+    return box
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
+    """Floats and complex numbers are Python objects; int arrays are int64 arrays and bool arrays bool arrays, as everywhere."""
+
+    def __init__(self, precision: Precision = "float64", trace: list[int] | None = None) -> None:
+        self.precision = precision
+        self.choices: list[int] = [] if trace is None else trace
+
+    # What a subclass gives
+
+    @abc.abstractmethod
+    def scalar(self, value: float | int) -> Any:
+        """`value` exactly; `DomainError` where it is not finite."""
+
+    @abc.abstractmethod
+    def compare(self, a: Any, b: Any) -> int:
+        """-1, 0 or 1: the sign of a - b for scalars, or `UndecidedError`."""
+
+    @abc.abstractmethod
+    def quotient(self, a: Any, b: Any) -> Any:
+        """A / b for scalars."""
+
+    @abc.abstractmethod
+    def power(self, a: Any, b: Any) -> Any:
+        """A ** b for scalars, a > 0 or complex and off the negative real axis."""
+
+    @abc.abstractmethod
+    def function(self, name: str, x: Any) -> Any:
+        """sin, cos, tan, tanh, exp, log or sqrt of a scalar.
+
+        `UndecidedError` for log and sqrt of a complex number on the negative real axis, where their principal branches jump: on which
+        side it stands is told by the sign of a zero, which this arithmetic has not.
+        """
+
+    # What a subclass may change
+
+    plus: Callable[[Any, Any], Any] = staticmethod(operator.add)
+    minus: Callable[[Any, Any], Any] = staticmethod(operator.sub)
+    times: Callable[[Any, Any], Any] = staticmethod(operator.mul)
+
+    def choose(self, a: Any, b: Any) -> int:
+        """`compare` for abs, maximum and minimum, whose result is the same on both sides of a tie."""
+        return self.compare(a, b)
+
+    # Constants
+
+    def constant(self, value: float | int | complex) -> Any:
+        if isinstance(value, complex):
+            return self.pair(self.constant(value.real), self.constant(value.imag))
+        given, value = value, rounded(value, self.precision)
+        if not math.isfinite(value):
+            if math.isfinite(given):
+                raise OutOfRangeError(f"the constant {given:g} is beyond the largest {self.precision}")
+            raise DomainError(f"the constant {value} is not a number that can be computed with exactly")
+        return self.scalar(value)
+
+    def decide(self, predicate: Any) -> bool:
+        return bool(predicate)
+
+    def as_array(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return value
+        return np.asarray(value) if isinstance(value, (int, np.generic)) else _box(value)
+
+    # Entry by entry
+
+    def _each(self, scalar: Callable[..., Any], ints: Callable[..., Any], *arguments: Any) -> Any:
+        """`scalar` on every entry of float arguments, `ints` on whole int arrays."""
+        for a in arguments:
+            if _is_array(a):
+                if a.dtype != object:
+                    return ints(*arguments)
+                boxed = [self.as_array(b) for b in arguments]
+                return np.frompyfunc(scalar, len(boxed), 1)(*boxed)
+        return scalar(*arguments)
+
+    def add(self, a: Any, b: Any) -> Any:
+        return self._each(self.plus, np.add, a, b)
+
+    def subtract(self, a: Any, b: Any) -> Any:
+        return self._each(self.minus, np.subtract, a, b)
+
+    def multiply(self, a: Any, b: Any) -> Any:
+        return self._each(self.times, np.multiply, a, b)
+
+    def negative(self, a: Any) -> Any:
+        return self._each(operator.neg, np.negative, a)
+
+    def divide(self, a: Any, b: Any) -> Any:
+        return self._each(self.quotient, np.divide, a, b)
+
+    def pow(self, a: Any, b: Any) -> Any:
+        return self._each(self.power, np.power, a, b)
+
+    def integer_pow(self, x: Any, *, n: int) -> Any:
+        return self._each(lambda y: self._integer_power(y, n), np.power, x)
+
+    def _integer_power(self, x: Any, n: int) -> Any:
+        """Repeated squaring; exactly 1 for n = 0, also at 0."""
+        if n < 0:
+            return self.quotient(self.scalar(1), self._integer_power(x, -n))
+        if n == 0:
+            return self.scalar(1)
+        half = self._integer_power(x, n // 2) if n > 1 else None
+        if half is None:
+            return x
+        return half * half * x if n % 2 else half * half
+
+    def sin(self, x: Any) -> Any:
+        return self._function("sin", x)
+
+    def cos(self, x: Any) -> Any:
+        return self._function("cos", x)
+
+    def tan(self, x: Any) -> Any:
+        return self._function("tan", x)
+
+    def tanh(self, x: Any) -> Any:
+        return self._function("tanh", x)
+
+    def exp(self, x: Any) -> Any:
+        return self._function("exp", x)
+
+    def log(self, x: Any) -> Any:
+        return self._function("log", x)
+
+    def sqrt(self, x: Any) -> Any:
+        return self._function("sqrt", x)
+
+    def _function(self, name: str, x: Any) -> Any:
+        if _is_array(x):
+            return np.frompyfunc(functools.partial(self.function, name), 1, 1)(x)
+        return self.function(name, x)
+
+    # Choices
+
+    def _choice(self, a: Any, b: Any) -> int:
+        """`choose`, kept in the trace."""
+        sign = self.choose(a, b)
+        self.choices.append(sign)
+        return sign
+
+    def _sign(self, x: Any) -> Any:
+        sign = self.compare(x, self.scalar(0))
+        self.choices.append(sign)
+        return self.scalar(sign)
+
+    def abs(self, x: Any) -> Any:
+        return self._each(self._absolute, np.absolute, x)
+
+    def _absolute(self, x: Any) -> Any:
+        if self.is_complex(x):
+            return self.modulus(x)
+        return -x if self._choice(x, self.scalar(0)) < 0 else x
+
+    def sign(self, x: Any) -> Any:
+        return self._each(self._sign, np.sign, x)
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        return self._each(lambda p, q: p if self._choice(p, q) >= 0 else q, np.maximum, a, b)
+
+    def minimum(self, a: Any, b: Any) -> Any:
+        return self._each(lambda p, q: p if self._choice(p, q) <= 0 else q, np.minimum, a, b)
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        decisions = np.asarray(condition)
+        self.choices.extend(int(d) for d in decisions.flat)
+        if not (_is_array(a) or _is_array(b) or decisions.shape):
+            return a if condition else b
+        return np.where(decisions, self.as_array(a), self.as_array(b))
+
+    def _compared(self, holds: Compare, ints: Callable[..., Any], a: Any, b: Any) -> Any:
+        return self._tested(lambda p, q: holds(self.compare(p, q)), ints, a, b)
+
+    def _tested(self, test: Callable[[Any, Any], bool], ints: Callable[..., Any], a: Any, b: Any) -> Any:
+        result = self._each(test, ints, a, b)
+        return result.astype(np.bool_) if _is_array(result) else result
+
+    def less(self, a: Any, b: Any) -> Any:
+        return self._compared(lambda sign: sign < 0, np.less, a, b)
+
+    def less_equal(self, a: Any, b: Any) -> Any:
+        return self._compared(lambda sign: sign <= 0, np.less_equal, a, b)
+
+    def greater(self, a: Any, b: Any) -> Any:
+        return self._compared(lambda sign: sign > 0, np.greater, a, b)
+
+    def greater_equal(self, a: Any, b: Any) -> Any:
+        return self._compared(lambda sign: sign >= 0, np.greater_equal, a, b)
+
+    def equal(self, a: Any, b: Any) -> Any:
+        return self._tested(self.same, np.equal, a, b)
+
+    def not_equal(self, a: Any, b: Any) -> Any:
+        return self._tested(lambda p, q: not self.same(p, q), np.not_equal, a, b)
+
+    # Folds
+
+    def _fold(self, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: ParamValue, keepdims: bool) -> Any:
+        return self.over(lambda row: functools.reduce(combine, row) if row else self.scalar(start), x, axis, keepdims)
+
+    def sum(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
+        if _is_array(x) and x.dtype != object:
+            return np.sum(x, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
+        return self._fold(self.plus, 0, x, axis, keepdims)
+
+    def prod(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
+        if _is_array(x) and x.dtype != object:
+            return np.prod(x, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
+        return self._fold(self.times, 1, x, axis, keepdims)
+
+    def mean(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
+        array = self.as_array(x)
+        count = math.prod(array.shape[a] for a in normalize_axes(axis, array.ndim, "mean"))
+        return self.divide(self._fold(self.plus, 0, x, axis, keepdims), self.scalar(count))
+
+    def cumulative_sum(self, x: Any, *, axis: int) -> Any:
+        if x.dtype != object:
+            return np.cumsum(x, axis=axis)
+        result = x.copy()
+        along = np.moveaxis(result, axis, 0)
+        for k in range(1, len(along)):
+            along[k, ...] = self.as_array(self.add(along[k - 1], along[k]))
+        return result
+
+    def matmul(self, a: Any, b: Any) -> Any:
+        left = a[np.newaxis, :] if a.ndim == 1 else a
+        right = b[:, np.newaxis] if b.ndim == 1 else b
+        products = self.multiply(left[..., :, :, np.newaxis], right[..., np.newaxis, :, :])
+        result = self.as_array(self.sum(products, axis=products.ndim - 2, keepdims=False))
+        if b.ndim == 1:
+            result = result[..., 0]
+        if a.ndim == 1:
+            result = result[..., 0] if b.ndim == 1 else result[..., 0, :]
+        return result[()] if _is_array(result) else result
+
+    def astype(self, x: Any, *, dtype: ParamValue) -> Any:
+        if dtype == "complex":
+            numbers = self.astype(x, dtype="float") if isinstance(x, (int, np.generic, np.ndarray)) else x
+            return self.over_entries(self.promoted, numbers)
+        if dtype == "float":
+            if not _is_array(x):
+                return self.scalar(int(x))
+            return x if x.dtype == object else np.frompyfunc(lambda n: self.scalar(int(n)), 1, 1)(x)
+        return np.asarray(x).astype({"int": np.int64, "bool": np.bool_}[str(dtype)])[()]

@@ -1,0 +1,431 @@
+"""The interpreter: runs a program, or its functional form, in any arithmetic.
+
+`interpret` walks the statements and `evaluate` walks a graph; neither knows the other, so that a mistake in the
+lowering from one to the other shows as a disagreement. Both make closures of what they run (see `calls`) and keep
+them for the next run.
+
+A trace records what was decided on the way: 0 or 1 for every `if` and, when a loop ends, its trip count (`Trips`). A namespace that
+is given the same list adds what its own selections decide.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradfuzz.errors import TripLimitError
+from gradfuzz.programs.arithmetic.namespace import Namespace
+from gradfuzz.programs.evaluation.calls import DECIDE, LIMIT, TRACE, Environment, Frame, Operand, Read, call, convert
+from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
+from gradfuzz.programs.graphs.rematerialize import columns, materialized, replay, trip_by_trip
+from gradfuzz.programs.language.ops import result_type
+from gradfuzz.programs.language.recent import Recent
+from gradfuzz.programs.language.syntax import (
+    ArrayConst,
+    Assign,
+    Block,
+    Break,
+    Call,
+    Const,
+    Continue,
+    Expr,
+    For,
+    If,
+    Name,
+    Program,
+    Repeat,
+    Stmt,
+    While,
+)
+from gradfuzz.programs.language.typecheck import typecheck
+
+TRIP_LIMIT = 10_000
+"""How many trips a loop may take where nothing else is said: more than a generated program needs, and quick to reach."""
+
+
+class Trips(int):
+    """How many trips a loop took, as it stands in a trace among decisions."""
+
+
+_NORMAL, _BREAK, _CONTINUE = range(3)
+Run = Callable[[Environment], int | None]
+"""A statement; what it returns says how it ended (None: normally)."""
+
+
+def interpret(
+    program: Program,
+    inputs: Mapping[str, Any],
+    namespace: Namespace,
+    *,
+    trip_limit: int = TRIP_LIMIT,
+    trace: list[int] | None = None,
+) -> tuple[Any, ...]:
+    """The outputs of `program` at `inputs`, computed by `namespace`.
+
+    Float inputs are the namespace's own values, int scalars Python ints, bool scalars Python bools. Decisions and trip
+    counts are appended to `trace`.
+
+    Raises `TripLimitError` where one run of a loop takes more than `trip_limit` trips, `DomainError` for an index outside its
+    array, and what the namespace raises.
+    """
+    compiled = _programs.get(program)
+    return compiled.run([inputs[p.name] for p in program.params], namespace, trip_limit, trace)
+
+
+def evaluate(graph: Graph, inputs: Sequence[Any], namespace: Namespace, *, trip_limit: int = TRIP_LIMIT) -> tuple[Any, ...]:
+    """The outputs of `graph` at `inputs`, computed by `namespace`. A stack is a Python list with one entry per trip."""
+    return _graphs.get(graph).run(inputs, namespace, trip_limit, None)
+
+
+class _Compiled:
+    """Closures, and the layout of the environment they run in."""
+
+    def __init__(self, frame: Frame, inputs: Sequence[int], body: Run, outputs: Sequence[Read]) -> None:
+        self._frame = frame
+        self._inputs = inputs
+        self._body = body
+        self._outputs = outputs
+
+    def run(self, inputs: Sequence[Any], namespace: Namespace, trip_limit: int, trace: list[int] | None) -> tuple[Any, ...]:
+        with namespace.context() if hasattr(namespace, "context") else contextlib.nullcontext():
+            environment = self._frame.bind(namespace)
+            environment[TRACE] = [] if trace is None else trace
+            environment[LIMIT] = trip_limit
+            for place, value in zip(self._inputs, inputs, strict=True):
+                environment[place] = value
+            self._body(environment)
+            return tuple([materialized(read(environment)) for read in self._outputs])
+
+
+# Statements ------------------------------------------------------------------------------------------------------------
+
+
+class _Statements:
+    """Makes closures of a program's statements."""
+
+    def __init__(self, program: Program) -> None:
+        self.frame = Frame()
+        self._types = typecheck(program).variables
+        self._places: dict[str, int] = {}
+
+    def compile(self, program: Program) -> _Compiled:
+        inputs = [self._place(p.name) for p in program.params]
+        run = [self.statement(s) for s in program.body[:-1]]
+        outputs = [self.expression(e).read for e in program.result.values]
+        return _Compiled(self.frame, inputs, _sequence(run), outputs)
+
+    def _place(self, name: str) -> int:
+        if name not in self._places:
+            self._places[name] = self.frame.place()
+        return self._places[name]
+
+    def _store(self, name: str, value: Operand) -> Run:
+        read = convert(self.frame, value, self._types[name].dtype).read
+        target = self._place(name)
+
+        def run(environment: Environment) -> None:
+            environment[target] = read(environment)
+
+        return run
+
+    def expression(self, expr: Expr) -> Operand:
+        if isinstance(expr, Name):
+            return Operand.at(self._places[expr.id], self._types[expr.id])
+        if isinstance(expr, (Const, ArrayConst)):
+            return Operand.of(self.frame, expr)
+        assert isinstance(expr, Call)
+        operands = [self.expression(a) for a in expr.args]
+        params = dict(expr.params)
+        return call(self.frame, expr.op, operands, params, result_type(expr.op, tuple(o.type for o in operands), params))
+
+    def block(self, block: Block) -> Run:
+        return _sequence([self.statement(s) for s in block])
+
+    def statement(self, statement: Stmt) -> Run:
+        match statement:
+            case Assign(target, value):
+                return self._store(target, self.expression(value))
+            case While(condition, body, line):
+                return _while(self.expression(condition).read, self.block(body), line)
+            case Repeat(body, condition, line):
+                run = self.block(body)
+                return _repeat(run, self.expression(condition).read, line)
+            case For():
+                return self._for(statement)
+            case If(condition, body, orelse):
+                return _if(self.expression(condition).read, self.block(body), self.block(orelse))
+            case Break():
+                return lambda _: _BREAK
+            case Continue():
+                return lambda _: _CONTINUE
+        raise AssertionError(f"{statement} inside a block; the parser lets `return` stand last only")
+
+    def _for(self, loop: For) -> Run:
+        count = self.expression(loop.count).read
+        target = self._place(loop.target)
+        body = self.block(loop.body)
+        return _for(target, count, body, loop.line)
+
+
+def _sequence(run: Sequence[Run]) -> Run:
+    if len(run) == 1:
+        return run[0]
+    if len(run) == 2:
+        first, second = run
+        return lambda environment: first(environment) or second(environment)
+
+    def sequence(environment: Environment) -> int | None:
+        for statement in run:
+            ended = statement(environment)
+            if ended:
+                return ended
+        return None
+
+    return sequence
+
+
+def _if(condition: Read, body: Run, orelse: Run) -> Run:
+    def run(environment: Environment) -> int | None:
+        if _holds(condition, environment):
+            environment[TRACE].append(1)
+            return body(environment)
+        environment[TRACE].append(0)
+        return orelse(environment)
+
+    return run
+
+
+def _holds(condition: Read, environment: Environment) -> bool:
+    value = condition(environment)
+    if value is True or value is False:
+        return value
+    decided: bool = environment[DECIDE](value)
+    return decided
+
+
+def _while(condition: Read, body: Run, line: int) -> Run:
+    def run(environment: Environment) -> None:
+        trips, limit = 0, environment[LIMIT]
+        while _holds(condition, environment):
+            if trips == limit:
+                raise _too_long(limit, line)
+            trips += 1
+            if body(environment) == _BREAK:
+                break
+        environment[TRACE].append(Trips(trips))
+
+    return run
+
+
+def _repeat(body: Run, condition: Read, line: int) -> Run:
+    def run(environment: Environment) -> None:
+        trips, limit = 0, environment[LIMIT]
+        while True:
+            if trips == limit:
+                raise _too_long(limit, line)
+            trips += 1
+            if body(environment) == _BREAK or not _holds(condition, environment):
+                break
+        environment[TRACE].append(Trips(trips))
+
+    return run
+
+
+def _for(target: int, count: Read, body: Run, line: int) -> Run:
+    def run(environment: Environment) -> None:
+        trips, limit = 0, environment[LIMIT]
+        for index in range(count(environment)):
+            if trips == limit:
+                raise _too_long(limit, line)
+            trips += 1
+            environment[target] = index
+            if body(environment) == _BREAK:
+                break
+        environment[TRACE].append(Trips(trips))
+
+    return run
+
+
+def _too_long(limit: int, line: int = 0) -> TripLimitError:
+    return TripLimitError(
+        f"a loop is still running after {limit} trips, the trip limit; it may never end at these inputs: "
+        "choose others, or raise the limit",
+        line=line,
+    )
+
+
+# The functional form ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A graph inside an environment: where it wants its inputs, how it runs, how its outputs are read."""
+
+    inputs: Sequence[int]
+    run: Run
+    outputs: Sequence[Read]
+
+    def call(self, environment: Environment, arguments: Sequence[Any]) -> list[Any]:
+        for place, value in zip(self.inputs, arguments, strict=True):
+            environment[place] = value
+        self.run(environment)
+        return [read(environment) for read in self.outputs]
+
+
+class _Equations:
+    """Makes closures of a graph and of the graphs inside it. Values have places of their own, and no graph is inside itself."""
+
+    def __init__(self) -> None:
+        self.frame = Frame()
+        self._places: dict[Var, int] = {}
+
+    def function(self, graph: Graph) -> _Function:
+        inputs = [self._place(v) for v in graph.inputs]
+        run = _sequence([self._node(n) for n in graph.nodes])
+        return _Function(inputs, run, [self._operand(a).read for a in graph.outputs])
+
+    def _place(self, var: Var) -> int:
+        if var not in self._places:
+            self._places[var] = self.frame.place()
+        return self._places[var]
+
+    def _operand(self, atom: Atom) -> Operand:
+        if isinstance(atom, Var):
+            return Operand.at(self._places[atom], atom.type)
+        return Operand.of(self.frame, atom.value)
+
+    def _node(self, node: Equation | Loop | Branch) -> Run:
+        match node:
+            case Equation(op, inputs, params, output):
+                read = call(self.frame, op, [self._operand(a) for a in inputs], dict(params), output.type).read
+                target = self._place(output)
+
+                def run(environment: Environment) -> None:
+                    environment[target] = read(environment)
+
+                return run
+            case Loop():
+                return self._loop(node)
+            case Branch():
+                return self._branch(node)
+
+    def _reads(self, atoms: Sequence[Atom]) -> list[Read]:
+        return [self._operand(a).read for a in atoms]
+
+    def _entries(self, stack: Var) -> Read:
+        """What a loop reads entry by entry. Those of an array of ints or bools are Python's own."""
+        read = self._operand(stack).read
+        if stack.type.is_stack or stack.type.is_float or len(stack.type.shape) > 1:
+            return read
+        return lambda environment: read(environment).tolist()
+
+    def _branch(self, node: Branch) -> Run:
+        predicate, operands = self._operand(node.predicate).read, self._reads(node.operands)
+        then, otherwise = self.function(node.then), self.function(node.otherwise)
+        targets = [self._place(v) for v in node.outputs]
+
+        def run(environment: Environment) -> None:
+            chosen = then if _holds(predicate, environment) else otherwise
+            for place, value in zip(targets, chosen.call(environment, [r(environment) for r in operands]), strict=True):
+                environment[place] = value
+
+        return run
+
+    def _loop(self, node: Loop) -> Run:
+        constants, initial = self._reads(node.constants), self._reads(node.initial)
+        stacks = [self._entries(s) for s in node.stacks]
+        arrays = [k for k, n in enumerate(node.lengths, len(node.initial)) if n is not None]
+        joined = self.frame.method("stack", {"axis": 0}) if arrays else 0
+        count = None if node.count is None else self._operand(node.count).read
+        body = self.function(node.body)
+        condition = None if node.condition is None else self.function(node.condition)
+        targets = [self._place(v) for v in node.outputs]
+        carried, counted = len(initial), node.form == "for"
+        replayed = node.checkpoint != "none" and len(targets) > carried
+
+        def join(environment: Environment) -> None:
+            for k in arrays:
+                environment[targets[k]] = environment[joined](*environment[targets[k]])
+
+        def run_replayed(environment: Environment) -> None:
+            shared, own = [r(environment) for r in constants], environment.copy()
+
+            def advanced(*arguments: Any) -> list[Any]:
+                return body.call(own, [*shared, *arguments])
+
+            def goes_on(carries: Sequence[Any]) -> bool:
+                assert condition is not None, f"a {node.form} loop has a condition"
+                (value,) = condition.call(own, [*shared, *carries])
+                return _holds(lambda _: value, own)
+
+            final, written = replay(
+                node.form,
+                node.checkpoint,
+                trip_by_trip(advanced, None if condition is None else goes_on, carried, len(targets) - carried),
+                tuple([r(environment) for r in initial]),
+                stacks=[r(environment) for r in stacks],
+                count=None if count is None else count(environment),
+                reverse=node.reverse,
+                written=len(targets) - carried,
+                trip_limit=environment[LIMIT],
+            )
+            for place, value in zip(targets, [*final, *written], strict=True):
+                environment[place] = value
+            join(environment)
+
+        def run(environment: Environment) -> None:
+            shared = [r(environment) for r in constants]
+            carries = [r(environment) for r in initial]
+            read = [r(environment) for r in stacks]
+            written: list[list[Any]] = [[] for _ in range(len(targets) - carried)]
+            limit = environment[LIMIT]
+
+            def trip(index: int, *entries: Any) -> None:
+                results = body.call(environment, [*shared, *carries, *entries, *([index] if counted else [])])
+                carries[:] = results[:carried]
+                for stack, entry in zip(written, results[carried:], strict=True):
+                    stack.append(entry)
+
+            def goes_on() -> bool:
+                assert condition is not None, f"a {node.form} loop has a condition"
+                (value,) = condition.call(environment, [*shared, *carries])
+                return _holds(lambda _: value, environment)
+
+            if counted:
+                trips = len(read[0]) if count is None else max(0, count(environment))
+                if trips > limit:
+                    raise _too_long(limit)
+                indices = range(trips)[::-1] if node.reverse else range(trips)
+                for at in zip(indices, *columns(read, indices), strict=False):
+                    trip(*at)
+            else:
+                trips = 0
+                while (node.form == "repeat" and trips == 0) or goes_on():
+                    if trips == limit:
+                        raise _too_long(limit)
+                    trip(trips)
+                    trips += 1
+            if node.reverse:
+                for stack in written:
+                    stack.reverse()
+            for place, value in zip(targets, [*carries, *written], strict=True):
+                environment[place] = value
+            join(environment)
+
+        return run_replayed if replayed else run
+
+
+def _compile_program(program: Program) -> _Compiled:
+    return _Statements(program).compile(program)
+
+
+def _compile_graph(graph: Graph) -> _Compiled:
+    equations = _Equations()
+    function = equations.function(graph)
+    return _Compiled(equations.frame, function.inputs, function.run, function.outputs)
+
+
+_programs = Recent(_compile_program, 1024)
+_graphs = Recent(_compile_graph, 1024)

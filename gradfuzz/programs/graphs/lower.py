@@ -1,0 +1,244 @@
+"""From statements to the functional form: names become values, loops and branches become equations.
+
+`break` and `continue` become bools: `run` says that the loop goes on, `live` that this trip does. What follows a branch that may
+leave the trip is put under `live`. Everything else keeps its shape, so that a loop of the program is a loop of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gradfuzz.programs.graphs.builder import GraphBuilder, constant
+from gradfuzz.programs.graphs.graph import Atom, Constant, Graph, Var
+from gradfuzz.programs.language.recent import Recent
+from gradfuzz.programs.language.syntax import (
+    ArrayConst,
+    Assign,
+    Block,
+    Break,
+    Const,
+    Continue,
+    Expr,
+    For,
+    If,
+    Name,
+    Program,
+    Repeat,
+    Return,
+    Stmt,
+    While,
+)
+from gradfuzz.programs.language.typecheck import typecheck
+from gradfuzz.programs.language.types import INT, Type
+
+_RUN, LIVE, _COUNTER = "run?", "live?", "trip?"
+"""Names that no program can have."""
+
+Environment = dict[str, Atom]
+
+
+def lower(program: Program) -> Graph:
+    """The functional form of `program`: one input per parameter, one output per returned value, in order.
+
+    Raises `ProgramTypeError` where the program does not type-check.
+    """
+    return _recent.get(program)
+
+
+def _lowered(program: Program) -> Graph:
+    typed = typecheck(program)
+    builder = GraphBuilder()
+    environment: Environment = {p.name: builder.input(p.type, p.name) for p in program.params}
+    inputs = [a for a in environment.values() if isinstance(a, Var)]
+    lowering = _Lowering(typed.variables)
+    lowering.block(program.body[:-1], builder, environment)
+    outputs = [lowering.expression(e, builder, environment) for e in program.result.values]
+    return builder.finish(inputs, outputs, program.name)
+
+
+_recent = Recent(_lowered, 1024)
+
+
+def _leaves(body: Block, kinds: type | tuple[type, ...]) -> bool:
+    """Whether `body` has a break or continue (as `kinds` says) of the loop it stands in."""
+    return any(isinstance(s, kinds) or (isinstance(s, If) and (_leaves(s.body, kinds) or _leaves(s.orelse, kinds))) for s in body)
+
+
+def _assigned(body: Block) -> dict[str, None]:
+    """The names assigned in `body`, in the order of the text."""
+    names: dict[str, None] = {}
+    for stmt in body:
+        if isinstance(stmt, Assign):
+            names[stmt.target] = None
+        elif isinstance(stmt, If):
+            names |= _assigned(stmt.body) | _assigned(stmt.orelse)
+        elif isinstance(stmt, (While, Repeat, For)):
+            names |= _assigned(stmt.body)
+    return names
+
+
+class _Lowering:
+    def __init__(self, types: dict[str, Type]) -> None:
+        self.types = types
+
+    # Expressions -------------------------------------------------------------------------------------------------------
+
+    def expression(self, expr: Expr, builder: GraphBuilder, environment: Environment, name: str = "t") -> Atom:
+        if isinstance(expr, Name):
+            return environment[expr.id]
+        if isinstance(expr, (Const, ArrayConst)):
+            return Constant(expr)
+        atoms = [self.expression(a, builder, environment) for a in expr.args]
+        return builder.emit_as(name, expr.op, *atoms, **dict(expr.params))
+
+    def assign(self, target: str, value: Expr, builder: GraphBuilder, environment: Environment) -> None:
+        atom = self.expression(value, builder, environment, target)
+        if self.types[target].is_inexact:
+            atom = builder.to(atom, self.types[target].dtype)
+        environment[target] = atom
+
+    # Statements --------------------------------------------------------------------------------------------------------
+
+    def block(self, body: Block, builder: GraphBuilder, environment: Environment) -> None:
+        for k, stmt in enumerate(body):
+            self.statement(stmt, builder, environment)
+            rest = body[k + 1 :]
+            if rest and isinstance(stmt, If) and _leaves((stmt,), (Break, Continue)):
+                self.choose(environment[LIVE], rest, (), builder, environment, leaving=True)
+                return
+
+    def statement(self, stmt: Stmt, builder: GraphBuilder, environment: Environment) -> None:
+        match stmt:
+            case Assign(target, value):
+                self.assign(target, value, builder, environment)
+            case If(condition, body, orelse):
+                self.choose(self.expression(condition, builder, environment), body, orelse, builder, environment)
+            case While() | Repeat() | For():
+                self.loop(stmt, builder, environment)
+            case Break():
+                environment[_RUN] = environment[LIVE] = constant(False)
+            case Continue():
+                environment[LIVE] = constant(False)
+            case Return():
+                raise AssertionError("the type checker lets return stand only at the end")
+
+    def choose(
+        self,
+        predicate: Atom,
+        body: Block,
+        orelse: Block,
+        builder: GraphBuilder,
+        environment: Environment,
+        *,
+        leaving: bool = False,
+    ) -> None:
+        """A branch. A name that only one side assigns is known afterwards where it was known before, or a side leaves the trip."""
+        sides = []
+        for block in (body, orelse):
+            inner, local = GraphBuilder(), dict(environment)
+            self.block(block, inner, local)
+            sides.append((inner, local))
+        leaving = leaving or _leaves((*body, *orelse), (Break, Continue))
+        names = [n for n in _assigned((*body, *orelse)) if leaving or all(n in local for _, local in sides)]
+        names += [n for n in (_RUN, LIVE) if any(local.get(n) != environment.get(n) for _, local in sides)]
+        outputs = [[local[n] if n in local else inner.zeros(self.types[n]) for n in names] for inner, local in sides]
+        if names:
+            results = join_branch(builder, predicate, sides[0][0], outputs[0], sides[1][0], outputs[1], names)
+            environment.update(zip(names, results, strict=True))
+
+    def loop(self, stmt: While | Repeat | For, builder: GraphBuilder, environment: Environment) -> None:
+        breaks = _leaves(stmt.body, Break)
+        before = dict(environment)
+        names = [n for n in _assigned(stmt.body) if n in environment or isinstance(stmt, Repeat)]
+        for n in names:
+            if n not in before:
+                before[n] = builder.zeros(self.types[n])  # made in a body-first loop and known after it
+        if breaks:
+            names.append(_RUN)
+            before[_RUN] = constant(True)
+        counted = isinstance(stmt, For)
+        count = self.expression(stmt.count, builder, environment) if isinstance(stmt, For) else None
+        if counted and breaks:
+            names.append(_COUNTER)
+            before[_COUNTER] = constant(0)
+
+        body, local = GraphBuilder(), dict(before)
+        carries = [body.input(before[n].type, n) for n in names]
+        local.update(zip(names, carries, strict=True))
+        local[LIVE] = constant(True)
+        counter = body.input(INT, stmt.target) if isinstance(stmt, For) and not breaks else None
+        if isinstance(stmt, For):
+            local[stmt.target] = local[_COUNTER] if counter is None else counter
+        self.block(stmt.body, body, local)
+        if counted and breaks:
+            local[_COUNTER] = body.emit_as("i", "add", carries[-1], constant(1))
+        outputs = [local[n] for n in names]
+
+        condition, seen = GraphBuilder(), dict(before)
+        tested = [condition.input(before[n].type, n) for n in names]
+        seen.update(zip(names, tested, strict=True))
+        test: Callable[[GraphBuilder], Atom]
+        if isinstance(stmt, For):
+            assert count is not None
+            limit = count
+            test = lambda b: b.emit("less", seen[_COUNTER], limit)  # noqa: E731 - three tests, one place that uses them
+        else:
+            wanted = stmt.condition
+            test = lambda b: self.expression(wanted, b, seen)  # noqa: E731
+        needs_condition = breaks or not counted
+        verdict: Atom = constant(True)
+        if breaks:
+            inner = GraphBuilder()
+            (verdict,) = join_branch(condition, seen[_RUN], inner, [test(inner)], GraphBuilder(), [constant(False)], ["go"])
+        elif not counted:
+            verdict = test(condition)
+
+        body_captured, outputs = _settle(body, outputs)
+        condition_captured, (verdict,) = _settle(condition, [verdict]) if needs_condition else ({}, [verdict])
+        constants = list(dict.fromkeys([*body_captured, *condition_captured]))
+        results = builder.loop(
+            "while" if counted and breaks else {While: "while", Repeat: "repeat", For: "for"}[type(stmt)],  # type: ignore[arg-type]
+            constants=constants,
+            initial=[before[n] for n in names],
+            body=body.finish([*_inputs(body, constants), *carries, *([counter] if counter else [])], outputs, "body"),
+            condition=condition.finish([*_inputs(condition, constants), *tested], [verdict], "condition")
+            if needs_condition
+            else None,
+            count=None if needs_condition else count,
+        )
+        for n, result in zip(names, results, strict=True):
+            if n not in (_RUN, _COUNTER):
+                environment[n] = result
+
+
+def _settle(builder: GraphBuilder, outputs: Sequence[Atom]) -> tuple[dict[Var, Var], list[Atom]]:
+    """What `builder` has captured once the outputs are seen from inside."""
+    inside = [builder.use(a) for a in outputs]
+    return builder.captured, inside
+
+
+def _inputs(builder: GraphBuilder, operands: Sequence[Var]) -> list[Var]:
+    """One input per operand: the one that stands for it, or one that is not read."""
+    return [builder.captured.get(a) or builder.input(a.type, a.name) for a in operands]
+
+
+def join_branch(
+    builder: GraphBuilder,
+    predicate: Atom,
+    then: GraphBuilder,
+    then_outputs: Sequence[Atom],
+    otherwise: GraphBuilder,
+    otherwise_outputs: Sequence[Atom],
+    names: Sequence[str],
+) -> tuple[Var, ...]:
+    """A branch of `builder` between what was built in `then` and in `otherwise`."""
+    then_captured, then_outputs = _settle(then, then_outputs)
+    other_captured, otherwise_outputs = _settle(otherwise, otherwise_outputs)
+    operands = list(dict.fromkeys([*then_captured, *other_captured]))
+    return builder.branch(
+        predicate,
+        operands,
+        then.finish(_inputs(then, operands), then_outputs, "then"),
+        otherwise.finish(_inputs(otherwise, operands), otherwise_outputs, "otherwise"),
+        names,
+    )

@@ -1,0 +1,250 @@
+"""The program language: what strategies draw, oracles run, the engine differentiates and reports show.
+
+A program is data. Its text form is plain Python that a person would write (see `parse` and `to_text`):
+
+    program   ::= def NAME(param, ...): statement+          the last statement is the only `return`
+    param     ::= NAME | NAME: "type"                       no annotation means a float scalar
+    type      ::= ("float" | "complex" | "int" | "bool") [ "[" n, ... "]" ]
+    statement ::= NAME = expr                               Assign
+                | NAME[index] = expr                        Assign of index_update(NAME, expr, ...)
+                | while expr: statement+                    While: test first
+                | while True: statement+; if not expr: break    Repeat: body first, no `continue`
+                | for NAME in range(expr): statement+       For
+                | if expr: statement+ [else: statement+]    If
+                | break | continue | pass
+                | return expr, ...                          Return
+    expr      ::= NAME | constant | array([...])
+                | op(expr, ..., param=value)  and Python's operators, subscripts and comparisons for them
+
+Statements assign; nothing else has an effect. A name has one dtype and shape throughout (an int that meets a
+float becomes a float, a float that meets a complex number becomes complex); a name assigned on one way only may not be read after the ways meet.
+Nodes are frozen and hashable, so programs can be compared, deduplicated and used as keys. `line` is where the
+node stood in the text it was parsed from (0: nowhere) and takes no part in comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradfuzz.programs.language.types import DType, Type
+
+ParamValue = int | bool | str | None | tuple["ParamValue", ...]
+"""A static parameter of an op: an axis, a shape, an index pattern. Hashable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A variable."""
+
+    id: str
+    line: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A scalar constant. A complex one stands only in graphs; a program writes complex(re, im).
+
+    Two constants are equal when they are the same bit for bit (so NaN equals NaN, 0.0 is not -0.0).
+    """
+
+    value: float | int | bool | complex
+    line: int = field(default=0, compare=False, repr=False)
+
+    @property
+    def dtype(self) -> DType:
+        if isinstance(self.value, bool):
+            return "bool"
+        if isinstance(self.value, int):
+            return "int"
+        return "complex" if isinstance(self.value, complex) else "float"
+
+    @property
+    def number(self) -> float | int | bool:
+        """The value of a constant that is not complex."""
+        assert not isinstance(self.value, complex), "programs have no complex constants"
+        return self.value
+
+    def _key(self) -> tuple[str, ...]:
+        if isinstance(self.value, complex):
+            return self.dtype, self.value.real.hex(), self.value.imag.hex()
+        return self.dtype, self.value.hex() if isinstance(self.value, float) else str(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self.value) if self.value == self.value else 0  # NaN has a hash by identity
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayConst:
+    """A constant array: row-major entries and a shape."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    values: tuple[Const, ...]
+    line: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An op of `programs.ops` on expressions. `params` are its static parameters, sorted by name."""
+
+    op: str
+    args: tuple[Expr, ...]
+    params: tuple[tuple[str, ParamValue], ...] = ()
+    line: int = field(default=0, compare=False, repr=False)
+
+    def param(self, name: str) -> ParamValue:
+        """The static parameter `name`; KeyError where the call has none of that name."""
+        return dict(self.params)[name]
+
+
+Expr = Name | Const | ArrayConst | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`target = value`."""
+
+    target: str
+    value: Expr
+    line: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """Test first: zero trips are possible."""
+
+    condition: Expr
+    body: Block
+    line: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Body first, then `condition` decides whether to go round again; it may read what the body assigned.
+
+    The body has no `continue` of its own: in the text form, which is Python, it would skip the condition.
+    """
+
+    body: Block
+    condition: Expr
+    line: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for target in range(count)`. `count` is an int expression, evaluated once, before the first trip.
+
+    `target` is an int, local to the loop: assigning it in the body, or reading it after the loop, is an error.
+    """
+
+    target: str
+    count: Expr
+    body: Block
+    line: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """A branch on a bool scalar."""
+
+    condition: Expr
+    body: Block
+    orelse: Block = ()
+    line: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Leave the innermost loop."""
+
+    line: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Go on with the next trip of the innermost loop."""
+
+    line: int = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """The outputs, in order; at least one."""
+
+    values: tuple[Expr, ...]
+    line: int = field(default=0, compare=False, repr=False)
+
+
+Stmt = Assign | While | Repeat | For | If | Break | Continue | Return
+Block = tuple[Stmt, ...]
+Node = Stmt | Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """An input of a program."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A small typed function. `body` ends with its only `Return`."""
+
+    name: str
+    params: tuple[Param, ...]
+    body: Block
+
+    @property
+    def result(self) -> Return:
+        """The closing `return`."""
+        last = self.body[-1]
+        assert isinstance(last, Return), "a program ends with return"
+        return last
+
+    def __str__(self) -> str:
+        from gradfuzz.programs.language.printer import to_text
+
+        return to_text(self)
+
+    def __repr__(self) -> str:
+        """The call that makes it, on one line."""
+        return f"parse({str(self)!r})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """As Hypothesis and IPython show it: the same call, a statement on each line."""
+        printer.text('parse("""\n' + str(self) + '""")')
+
+
+def walk(node: Node | Block | Program) -> Iterator[Node]:
+    """All statements and expressions inside `node`, outermost first, in the order of the text."""
+    if isinstance(node, Program):
+        node = node.body
+    stack: list[Node] = list(reversed(node)) if isinstance(node, tuple) else [node]
+    while stack:
+        here = stack.pop()
+        yield here
+        for name in reversed(_INNER.get(type(here), ())):
+            inner = getattr(here, name)
+            if isinstance(inner, tuple):
+                stack.extend(reversed(inner))
+            else:
+                stack.append(inner)
+
+
+_INNER: dict[type, tuple[str, ...]] = {
+    Call: ("args",),
+    Assign: ("value",),
+    While: ("condition", "body"),
+    Repeat: ("body", "condition"),
+    For: ("count", "body"),
+    If: ("condition", "body", "orelse"),
+    Return: ("values",),
+}
+"""The fields that hold other nodes, in the order of the text."""

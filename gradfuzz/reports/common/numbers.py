@@ -1,0 +1,82 @@
+"""Numbers as people read them: with enough digits to see a difference, and no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from gradfuzz.oracles.base import Array
+
+_DIGITS = 7  # what a float32 holds; more only where two numbers would read the same
+_MOST = 17  # tells any two float64 apart
+
+
+def number(value: float, digits: int = _DIGITS) -> str:
+    """`value` with `digits` significant digits, trailing zeros dropped."""
+    return f"{float(value):.{digits}g}"
+
+
+def pair(expected: float, got: float, *, agree: bool = False) -> tuple[str, str]:
+    """Two numbers with equally many digits: as many as it takes to see that they differ, if they do by more than rounding."""
+    digits = _DIGITS
+    while not agree and digits < _MOST and expected != got and number(expected, digits) == number(got, digits):
+        digits += 1
+    return number(expected, digits), number(got, digits)
+
+
+def ratio(value: float | None) -> str:
+    """A quotient: thousands separated from 100 on, four digits below, more where it would read as 1; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    if abs(value) >= 1e15:
+        return f"{value:.3e}"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    digits = 4
+    while digits < _MOST and value != 1.0 and float(number(value, digits)) == 1.0:
+        digits += 1
+    return number(value, digits)
+
+
+def times(value: float | None, *, agree: bool = False) -> str:
+    """A ratio with its sign of multiplication, as in "333,334×"; where two numbers agree, without the digits of their rounding."""
+    text = ratio(float(number(value, 4)) if agree and value is not None else value)
+    return text if text == "-" or text.endswith("infinite") else f"{text}×"
+
+
+def factor(value: float) -> str:
+    """How many times over, when the order of magnitude is what matters: "12", "1,234", "6e+14"."""
+    return f"{value:.0e}" if 1e6 <= value < math.inf else ratio(float(f"{value:.3g}"))
+
+
+def bound(value: float) -> str:
+    """An error bound to one digit."""
+    return "exact" if value == 0 else f"± {value:.0e}"
+
+
+def count(value: int, noun: str) -> str:
+    """How many, in words: "1 finding", "2 findings", "12,000 checks"."""
+    plural = noun if value == 1 else f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{value:,} {plural}"
+
+
+def inputs(values: Mapping[str, Array]) -> str:
+    """The inputs of a point: "x = 0.5, v = [1, 2, 3]"; every digit that the dtype holds."""
+    return ", ".join(f"{name} = {array(value)}" for name, value in values.items()) or "no inputs"
+
+
+def array(value: Array) -> str:
+    """A scalar or array, each entry with the fewest digits that give it back in its own dtype."""
+    value = np.asarray(value)
+    if value.ndim:
+        return f"[{', '.join(array(row) for row in value)}]"
+    return str(value[()]).removesuffix(".0")
+
+
+def where(name: str, index: tuple[int, ...]) -> str:
+    """The name of an entry: "x", "v[2]", "A[0, 1]"."""
+    return f"{name}[{', '.join(map(str, index))}]" if index else name

@@ -1,0 +1,57 @@
+"""What terminal pages are made of. Text reaches a page as it stands: no markup, no emoji, no control characters."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text
+
+UNSIZED = 110
+"""The width of text that goes to a file or a pipe, where nobody says how wide a line may be."""
+
+STYLES: dict[str, str] = {
+    "disagree": "bold red",
+    "differs": "bold red",
+    "agree": "green",
+    "agrees": "green",
+    "agrees by coincidence": "yellow",
+    "crashed": "magenta",
+    "wrong": "bold red",
+    "error": "magenta",
+    "ok": "green",
+    "inconclusive": "yellow",
+    "vacuous": "dim",
+    "unsupported": "dim",
+}
+"""Colours of verdicts and labels; the word itself is always there."""
+
+
+def console(file: IO[str], *, width: int | None = None) -> Console:
+    """A console on `file`; NO_COLOR, TERM and COLUMNS are obeyed by rich."""
+    result = Console(file=file, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if width is None and not result.is_terminal and "COLUMNS" not in result._environ:  # noqa: SLF001 - what rich itself has read
+        result = Console(file=file, width=UNSIZED, highlight=False, markup=False, emoji=False)
+    return result
+
+
+def show(to: Console, what: RenderableType) -> None:
+    """Print `what`; where nobody looks at the page as a page, without the blanks that fill its lines."""
+    if to.is_terminal:
+        to.print(what)
+        return
+    with to.capture() as captured:
+        to.print(what)
+    to.file.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def program(text: str) -> RenderableType:
+    """A program, or a script, highlighted where colours are shown; the background stays the terminal's."""
+    return Padding(Syntax(text.rstrip(), "python", theme="ansi_dark", background_color="default", word_wrap=True), (0, 2))
+
+
+def paragraph(text: str, style: str = "") -> RenderableType:
+    """Words, a little to the right."""
+    return Padding(Text(text, style=style, overflow="fold"), (0, 2))

@@ -1,0 +1,136 @@
+r"""Text of others made inert: names, messages of exceptions and scripts may hold anything.
+
+A character that cannot be seen (a control or escape character, NUL, a mark that turns the direction of writing, a surrogate that stands alone)
+is written as its Python escape, as in `\x1b` or `\u202e`; a line that nobody would read is cut, and says by how much. What is left is printable,
+can be encoded, and is legal in XML; each format still escapes what is special in it: Markdown here, the others by their libraries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+import re
+from collections.abc import Mapping
+from enum import Enum
+from typing import TypeVar, cast
+
+from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.language.syntax import Program
+
+_LONGEST_LINE = 2_000
+"""Characters of one line of words."""
+
+_LONGEST_BLOCK_LINE, _LONGEST_BLOCK = 20_000, 400_000
+"""Characters of a line of code, which may hold a matrix, and of a whole script."""
+
+_BLOCKS = frozenset({"script", "ports", "latest_program"})
+"""Fields that hold code, whose lines stay lines; any other text becomes one line."""
+
+_BREAK = re.compile(r" *(?:\r?\n|\t)[ \t\r\n]*")
+
+T = TypeVar("T")
+
+
+def line(text: str, longest: int = _LONGEST_LINE) -> str:
+    """One line: breaks and tabs become blanks, what cannot be seen its escape, and the end is cut off where it is longer than `longest`."""
+    seen, more = text[:longest], len(text) - longest
+    if not seen.isprintable():
+        seen = "".join(map(_visible, _BREAK.sub(" ", seen)))
+    return f"{seen}{_left_out(more)}" if more > 0 else seen
+
+
+def block(text: str) -> str:
+    """Lines of code: breaks stay, tabs become blanks, what cannot be seen its escape; what is too long is cut."""
+    whole, more = text[:_LONGEST_BLOCK], len(text) - _LONGEST_BLOCK
+    lines = [line(row, _LONGEST_BLOCK_LINE) for row in whole.expandtabs(4).replace("\r\n", "\n").split("\n")]
+    return "\n".join([*lines, _left_out(more)] if more > 0 else lines)
+
+
+def program(of: Program) -> str:
+    """The text of a program, inert."""
+    params = tuple(dataclasses.replace(param, name=line(param.name)) for param in of.params)
+    return block(to_text(dataclasses.replace(of, name=line(of.name), params=params)))
+
+
+def inert(value: T) -> T:
+    """An event, a finding, a review or any other data of a report, with every text in it inert.
+
+    Programs stay what they are: `program` prints them.
+    """
+    return cast(T, _inert(value, blocks=False))
+
+
+def _inert(value: object, *, blocks: bool) -> object:
+    if isinstance(value, str):
+        return block(value) if blocks else line(value)
+    if value is None or isinstance(value, (float, int, Enum, Program)):
+        return value
+    if isinstance(value, (tuple, list)):
+        items = [_inert(item, blocks=blocks) for item in value]
+        return value if all(map(operator.is_, items, value)) else type(value)(items)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changes: dict[str, object] = {}
+        for name in _field_names(type(value)):
+            before = getattr(value, name)
+            after = _inert(before, blocks=name in _BLOCKS)
+            if after is not before:
+                changes[name] = after
+        return dataclasses.replace(value, **changes) if changes else value
+    if isinstance(value, Mapping):
+        return {_inert(key, blocks=False): _inert(item, blocks=blocks) for key, item in value.items()}
+    return value
+
+
+@functools.cache
+def _field_names(of: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(of))
+
+
+def _visible(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+
+
+def _left_out(more: int) -> str:
+    return f" ... ({more:,} more characters)"
+
+
+# Markdown, as GitHub reads it ------------------------------------------------------------------------------------------
+
+
+_SPECIAL = re.compile(
+    r"[\\`*_\[\]<>&|~$]"  # code, emphasis, links, HTML and entities, tables, mathematics
+    r"|(?<=\w):(?=//)|(?<=www)\."  # addresses that become links
+    r"|^(?:[-+=:#>]|\d{1,9}(?=[.)]))"  # lists, headings, rules, quotations
+)
+_PING = re.compile(r"[@#](?=\w)|(?<=\b[gG][hH])-(?=\d)")
+
+
+def markdown(text: str) -> str:
+    """One line of words in Markdown that shows as it stands: no markup, no HTML, no links, and nobody is mentioned."""
+    escaped = _SPECIAL.sub(lambda m: f"{m[0]}\\" if m[0].isdigit() else f"\\{m[0]}", line(text).strip())
+    return _PING.sub(lambda m: f"{m[0]}&#8203;", escaped)
+
+
+def code(text: str) -> str:
+    """One line as code in Markdown, between more backticks than stand anywhere inside."""
+    text = line(text)
+    ticks = "`" * (_longest_run("`", text) + 1)
+    pad = " " if not text.strip() or text[0] in "` " or text[-1] in "` " else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def code_cell(text: str) -> str:
+    """`code` in a table, where a bar parts columns even in code."""
+    return code(text).replace("|", "\\|")
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Lines of code in Markdown, between longer fences than any inside."""
+    text = block(text).strip("\n")
+    fence = "`" * max(3, _longest_run("`", text) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _longest_run(character: str, text: str) -> int:
+    return max((len(run) for run in re.findall(re.escape(character) + "+", text)), default=0)

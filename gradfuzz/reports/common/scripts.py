@@ -1,0 +1,65 @@
+"""The standalone scripts of findings and of report cards as files, so that they can be run and sent on."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.report_card import ProbeCell, ProbeReport
+
+FOLDER = Path(".gradfuzz") / "scripts"
+"""Where they go, below the current directory."""
+
+
+def write_scripts(findings: Iterable[Finding], folder: Path = FOLDER) -> dict[str, Path]:
+    """`folder`/GF-....py for each finding that has a script; the paths by finding id. A file of that name is replaced."""
+    paths: dict[str, Path] = {}
+    for finding in findings:
+        if finding.script:
+            folder.mkdir(parents=True, exist_ok=True)
+            paths[finding.id] = folder / f"{finding.id}.py"
+            paths[finding.id].write_text(finding.script, encoding="utf-8")
+    return paths
+
+
+def check_folder(folder: Path) -> None:
+    """`UsageError` where files cannot be written to `folder`, which need not exist yet: known before hours of work, not after."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError(f"scripts cannot be written to {str(folder)!r}: {str(there)!r} is no folder that one may write to")
+
+
+def write_probe_scripts(report: ProbeReport, folder: Path) -> dict[int, Path]:
+    """A file for each cell that has a script; the paths by the cell's number. A file of that name is replaced."""
+    paths: dict[int, Path] = {}
+    for number, cell in enumerate(report.cells, 1):
+        if cell.script:
+            path = folder / _file_name(report.suite, number, cell)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                path.write_text(cell.script, encoding="utf-8")
+            except OSError as error:
+                raise UsageError(f"scripts cannot be written to {str(folder)!r}: {error}") from error
+            paths[number] = path
+    return paths
+
+
+def _file_name(suite: str, number: int, cell: ProbeCell) -> str:
+    """linalg-03-det-torch-eager-second-order.py"""
+    parts = f"{suite} {number:02d} {cell.op} {cell.ways[0]} {cell.column}"
+    return re.sub(r"[^\w.]+", "-", parts) + ".py"
+
+
+def script_of(report: ProbeReport, number: int) -> str:
+    """The script of the cell with this number. `UsageError` where there is none."""
+    if not 1 <= number <= len(report.cells):
+        there = f"the numbers go from 1 to {len(report.cells)}" if report.cells else "no cell is wrong or an error"
+        raise UsageError(f"there is no script {number}: {there}")
+    script = report.cells[number - 1].script
+    if not script:
+        raise UsageError(f"there is no script {number}: for {report.target} none can be written")
+    return script

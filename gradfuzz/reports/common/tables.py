@@ -1,0 +1,204 @@
+"""A finding's tables: its three points, and what changes the answer and what does not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Sample, Variant
+from gradfuzz.fuzzer.results.finding import Finding, FindingPoint
+from gradfuzz.fuzzer.results.report_card import Label
+from gradfuzz.reports.common import numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A word, a sign before it that nobody has to see, and the name of its style."""
+
+    word: str
+    sign: str
+    style: str
+
+
+MARKS: dict[Label, Mark] = {
+    Label.DIFFERS: Mark(Label.DIFFERS.value, "✕", "differs"),
+    Label.AGREES: Mark(Label.AGREES.value, "✓", "agrees"),
+    Label.COINCIDENCE: Mark(Label.COINCIDENCE.value, "≈", "coincidence"),
+    Label.VACUOUS: Mark(Label.VACUOUS.value, "○", "vacuous"),
+    Label.INCONCLUSIVE: Mark(Label.INCONCLUSIVE.value, "?", "vacuous"),
+    Label.UNSUPPORTED: Mark(Label.UNSUPPORTED.value, "–", "vacuous"),
+    Label.CRASHED: Mark(Label.CRASHED.value, "!", "differs"),
+}
+
+
+_MEANINGS: dict[Label, str] = {
+    Label.DIFFERS: "the answer is wrong by more than rounding allows",
+    Label.AGREES: "the answer is right",
+    Label.COINCIDENCE: "right here, wrong at neighbouring points of the same program",
+    Label.VACUOUS: "right, but the true derivative is zero here and around: it tests nothing",
+    Label.INCONCLUSIVE: "the references cannot tell",
+    Label.UNSUPPORTED: "the target cannot be asked this",
+    Label.CRASHED: "the target raised an error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PointRow:
+    """A row of the points' table."""
+
+    names: str
+    inputs: str
+    by: str
+    expected: str
+    bound: str
+    got: str
+    ratio: str
+    times_allowed: str
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRow:
+    """A row of a table of variants. `group` is the aspect where the table has several."""
+
+    group: str
+    name: str
+    at: str
+    expected: str
+    bound: str
+    got: str
+    ratio: str
+    mark: Mark
+    flipped: bool
+    """Whether the answer has the wrong sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of one kind. `first` heads the column of names; `at` says whether any row is not at the smallest point."""
+
+    title: str
+    caption: str
+    first: str
+    rows: tuple[VariantRow, ...]
+    at: bool
+    grouped: bool
+
+
+def points(finding: Finding) -> tuple[PointRow, ...]:
+    """The three points; those with equal rows in one."""
+    merged: dict[tuple[str, ...], list[str]] = {}
+    for kind, point in (("smallest", finding.smallest), ("clearest", finding.clearest), ("worst", finding.worst)):
+        merged.setdefault(_point(point), []).append(kind)
+    return tuple(PointRow("all three" if len(names) == 3 else " and ".join(names), *row) for row, names in merged.items())
+
+
+def _point(point: FindingPoint) -> tuple[str, ...]:
+    name, index = point.entry
+    expected, got = numbers.pair(point.entry_expected, point.entry_got)
+    if math.isnan(point.entry_got) and not point.got:
+        got = "nothing"
+    bound = numbers.bound(float(point.bound[name][index])) if name in point.bound else ""
+    times = "" if math.isinf(point.error_over_allowed) else f"{numbers.factor(point.error_over_allowed)}×"
+    ratio = numbers.times(point.ratio)
+    return numbers.inputs(point.inputs), numbers.where(name, index), expected, bound, got, ratio, times
+
+
+_BODIES = "The same loop with other bodies. In each row the derivative by the varied input is compared."
+_SIGNS = "Bodies whose true derivative is negative, or whose answer is."
+_PROPERTIES = "The same question with one thing changed; at the smallest point where no other is named."
+_ASPECTS: tuple[tuple[tuple[Aspect, ...], str, str, str], ...] = (
+    ((Aspect.BODY,), "Loop bodies", _BODIES, "body"),
+    ((Aspect.SIGN,), "Signs", _SIGNS, "body"),
+    ((Aspect.DTYPE, Aspect.LOOP, Aspect.MODE, Aspect.ORDER, Aspect.BATCH, Aspect.WAY), "Properties", _PROPERTIES, "changed to"),
+)
+
+
+def tables(variants: Sequence[Variant]) -> tuple[Table, ...]:
+    """Bodies, signs, and all other properties in one."""
+    made = []
+    for aspects, title, caption, first in _ASPECTS:
+        rows = tuple(_variant(v) for aspect in aspects for v in variants if v.aspect is aspect)
+        if rows:
+            made.append(Table(title, caption, first, rows, any(row.at for row in rows), len(aspects) > 1))
+    return tuple(made)
+
+
+def _variant(variant: Variant) -> VariantRow:
+    agree = variant.label is not Label.DIFFERS
+    expected, got = variant.expected, variant.got
+    left, right = "" if expected is None else numbers.number(expected), "" if got is None else numbers.number(got)
+    if expected is not None and got is not None:
+        left, right = numbers.pair(expected, got, agree=agree)
+    return VariantRow(
+        variant.aspect.value,
+        variant.name,
+        variant.at,
+        left,
+        "" if variant.bound is None else numbers.bound(variant.bound),
+        right,
+        "" if expected is None or got is None else numbers.times(variant.ratio, agree=agree),
+        MARKS[variant.label],
+        variant.label is Label.DIFFERS and (variant.ratio or 0.0) < 0,
+    )
+
+
+def labels(variants: Iterable[Variant | Sample]) -> tuple[tuple[Mark, str], ...]:
+    """What the labels that occur mean, in their own order."""
+    there = {variant.label for variant in variants}
+    return tuple((MARKS[label], _MEANINGS[label]) for label in Label if label in there)
+
+
+# Curves, differences, adjoints -----------------------------------------------------------------------------------------
+
+_TYPICAL = (-2.0, -0.5, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 10.0)
+"""Of a curve the samples nearest to these are told in a table."""
+
+
+def along(curve: Curve) -> Table | None:
+    """A few samples of a curve, as in the table "near zero" of a report; None where fewer than two were judged."""
+    judged = [sample for sample in curve.samples if math.isfinite(sample.expected)]
+    chosen = {_nearest(judged, x) for x in _TYPICAL} if judged else set()
+    if len(chosen) < 2:
+        return None
+    name, index = curve.varied
+    varied, entry = numbers.where(name, index), numbers.where(*curve.entry)
+    rows = tuple(_sample(sample) for sample in judged if sample in chosen)
+    return Table(
+        f"Where {varied} varies", f"The derivative by {entry}; all else as at the smallest point.", varied, rows, False, False
+    )
+
+
+def _nearest(samples: Sequence[Sample], x: float) -> Sample:
+    def distance(sample: Sample) -> tuple[bool, float]:
+        ratio = sample.x / x
+        return ratio <= 0, abs(math.log(ratio)) if ratio > 0 else 0.0
+
+    return min(samples, key=distance)
+
+
+def _sample(sample: Sample) -> VariantRow:
+    ratio = sample.got / sample.expected if sample.expected and math.isfinite(sample.got) else None
+    row = Variant(Aspect.BODY, numbers.number(sample.x), "", sample.expected, sample.bound, sample.got, ratio, sample.label)
+    return _variant(row)
+
+
+def differences(of: Differences) -> str:
+    """What central differences say, in a sentence."""
+    best = min(of.steps, key=lambda step: step.error if math.isfinite(step.error) else math.inf, default=None)
+    if best is None or not math.isfinite(best.error):
+        return ""
+    expected, got = numbers.pair(of.expected, of.got)
+    return (
+        f"No error of a step size: central differences of the program in float64 come as near as {best.error:.0e} to {expected} "
+        f"(with h = {best.h:.0e}); the target, with {got}, is {of.target_error:.3g} away."
+    )
+
+
+def adjoints(of: Adjoints) -> tuple[tuple[str, str, str, str], ...]:
+    """(trip, expected, got, ratio) for each trip of the loop, from 0."""
+    rows = []
+    for trip, (true, returned) in enumerate(zip(of.expected, of.got, strict=False)):
+        expected, got = numbers.pair(true, returned)
+        rows.append((str(trip), expected, got, numbers.times(returned / true if true else None)))
+    return tuple(rows)

@@ -1,0 +1,141 @@
+"""Verdicts in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gradfuzz.fuzzer.results.finding import Case, Cause, Class, Finding, FindingPoint, Likelihood
+from gradfuzz.oracles.base import Array
+from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, ratio, where
+
+_KINDS: dict[Class, str] = {
+    Class.SIGN_FLIP: "the derivative has the wrong sign",
+    Class.RATIO_BLOWUP: "the derivative is far too large",
+    Class.MISSING: "the derivative is returned as zero, and is not",
+    Class.SPURIOUS: "the derivative is zero, and something else is returned",
+    Class.WRONG_VALUE: "the derivative is wrong",
+    Class.NON_FINITE: "the derivative is finite, and NaN or infinity is returned",
+    Class.WRONG_PRIMAL: "the value itself is wrong",
+    Class.WRONG_SHAPE: "the derivative comes back with the wrong shape",
+    Class.WRONG_DTYPE: "the derivative comes back with the wrong dtype",
+    Class.ERROR: "the library raises an error",
+}
+
+
+MALFORMED = frozenset({Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR})
+"""Classes in which there are no two numbers to compare."""
+
+
+def title(finding: Finding) -> str:
+    """As in "GF-7c1e  wrong_value  torch:eager 2.13.0  vjp float64"."""
+    return f"{finding.id}  {finding.kind.value}  {finding.target} {finding.version}  {finding.check} {finding.precision}"
+
+
+def summary(finding: Finding) -> str:
+    """The clearest point in a few words, as in "at x = 0.5 expected 1, got -1"."""
+    point = finding.clearest
+    at = f"at {_short(point.inputs)}"
+    if finding.kind in MALFORMED:
+        return f"{at} {explanation(finding.kind)}"
+    expected, got = pair(point.entry_expected, point.entry_got)
+    name, index = point.entry
+    by = f" by {where(name, index)}" if finding.kind is not Class.WRONG_PRIMAL and (len(point.expected) > 1 or index) else ""
+    return f"{at} expected {expected}{by}, got {got}"
+
+
+def _short(values: Mapping[str, Array]) -> str:
+    """The inputs of a point, of large arrays only the shape."""
+    texts = {name: inputs({name: value}) for name, value in values.items()}
+    told = [text if len(text) <= _SHORT else f"{name} of shape {np.shape(values[name])}" for name, text in texts.items()]
+    return ", ".join(told) or inputs(values)
+
+
+_SHORT = 60
+"""Characters of an input that one line shows whole."""
+
+
+def explanation(kind: Class) -> str:
+    """A class of disagreement as a sentence without its full stop."""
+    return _KINDS[kind]
+
+
+def verdict(finding: Finding) -> str:
+    """What is wrong, at the clearest point, in one or two sentences."""
+    point = finding.clearest
+    if finding.kind in MALFORMED:
+        return _sentence(explanation(finding.kind))
+    expected, got = pair(point.entry_expected, point.entry_got)
+    name = where(*point.entry)
+    what = "value" if finding.kind is Class.WRONG_PRIMAL else f"derivative by {name}"
+    size = ""
+    if point.ratio is not None and finding.kind in (Class.RATIO_BLOWUP, Class.WRONG_VALUE):
+        size = f"; that is {ratio(point.ratio)} times as much"
+    return (
+        f"{_sentence(explanation(finding.kind))} At the clearest point {finding.target} returns {got} for the {what}; "
+        f"it is {expected} ({bound(_bound(point))}){size}."
+    )
+
+
+def flaky(finding: Finding) -> bool:
+    """Whether the wrong answer does not come each time."""
+    again, asked = finding.reproduced
+    return again < asked
+
+
+def judged(finding: Finding) -> str:
+    """By whom, how clearly, how repeatably."""
+    again, asked = finding.reproduced
+    clear = ""
+    if finding.kind not in MALFORMED:
+        clear = f"The error is {factor(finding.clearest.error_over_allowed)} times what rounding allows. "
+    by = f"Judged by {' and '.join(finding.references)}" if finding.references else "Judged without a reference"
+    repeated = "Flaky: repeated" if flaky(finding) else "Repeated"
+    return f"{by}. {clear}{repeated} {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in this sweep."
+
+
+def cause(finding: Finding) -> str:
+    """The planted bug that the finding behaves like, how sure that is, and where such a bug was reported."""
+    found = finding.cause
+    if found is None:
+        return "Probable cause: none of the planted bugs behaves like this."
+    source = "a rule changed on purpose" if found.reported == "systematic" else f"as in {found.reported}"
+    return f"{_CAUSES[found.likelihood]}: {found.summary} (mutant:{found.mutant}, {source}). {_why(found)}"
+
+
+_CAUSES: dict[Likelihood, str] = {
+    Likelihood.CERTAIN: "Behaves exactly like this bug",
+    Likelihood.LIKELY: "Probable cause",
+    Likelihood.POSSIBLE: "Possible cause",
+}
+
+
+def _why(cause: Cause) -> str:
+    others = ", ".join(cause.also[:_MOST_OTHERS]) + (", ..." if len(cause.also) > _MOST_OTHERS else "")
+    match cause.likelihood:
+        case Likelihood.CERTAIN:
+            return "No other planted bug gives the same answers, here and on the program as it was drawn."
+        case Likelihood.LIKELY:
+            return f"It gives the same answers; so do {others}." if others else "It alone gives the same answers."
+        case Likelihood.POSSIBLE:
+            told = "It gives the same wrong answers here, but not all the others"
+            return f"{told}; so do {others}." if others else f"{told}."
+
+
+_MOST_OTHERS = 3
+
+
+def check_name(case: Case) -> str:
+    """How a derivative was asked for: "value", "vjp", "jvp", "rev, fwd"."""
+    modes = case.question.modes
+    return {(): "value", ("rev",): "vjp", ("fwd",): "jvp"}.get(modes, ", ".join(modes))
+
+
+def _bound(point: FindingPoint) -> float:
+    name, index = point.entry
+    return float(point.bound[name][index]) if name in point.bound else 0.0
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,0 +1,373 @@
+"""The JSON documents: stable contracts, fields may be added and are never renamed.
+
+    check   {program, points: [{inputs, truth, answers}]}
+    sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested, conventions, environment, review}
+    probe   {target, suite, tables: [{title, columns, rows}], cells: [{number, word, ways, op, use, column, by, text, references, script}]}
+    targets {targets: [{name, version, installed, ...}]}
+    targets conventions {conventions: [{name, ops, why, nan, source, examples: [{expression, at, slopes, answers, forward}]}]}
+
+A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity", "-0.0"; an array
+is nested lists; what belongs to inputs is an object with their names. A ratio is null where the expected entry is zero. A finding has its `record`
+beside (`fuzzer.records`), from which it can be replayed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
+from gradfuzz.fuzzer.results.evidence import Adjoints, Curve, Differences, Evidence, Variant
+from gradfuzz.fuzzer.results.finding import Case, Cause, Finding, FindingPoint
+from gradfuzz.fuzzer.results.records import to_document
+from gradfuzz.fuzzer.results.report_card import ProbeReport
+from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.oracles.base import Array, Truth
+from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.language.printer import to_text
+from gradfuzz.programs.text.json_form import encode_float
+from gradfuzz.reports.common.summary import group
+
+Json = Any
+"""What `json.dumps` takes."""
+
+
+def dumps(document: Mapping[str, Json]) -> str:
+    """One document as text. Strict JSON: a float that JSON cannot carry must have been encoded before. What cannot be seen, or encoded, is escaped."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return "\n".join(line if line.isprintable() else "".join(map(_visible, line)) for line in text.split("\n"))
+
+
+def _visible(character: str) -> str:
+    """In a string of JSON; outside of strings there is nothing but ASCII."""
+    return character if character.isprintable() else json.dumps(character)[1:-1]
+
+
+def check_document(program: str, cases: Sequence[tuple[str, Case]], versions: Mapping[str, str]) -> dict[str, Json]:
+    """The answers to one program. `cases` are pairs (loop form or "", case) in any order; `versions` those of the oracles."""
+    points: dict[Any, list[tuple[str, Case]]] = {}
+    for loop, case in cases:
+        key = tuple((name, value.dtype.str, value.shape, value.tobytes()) for name, value in sorted(case.point.inputs.items()))
+        points.setdefault(key, []).append((loop, case))
+    return {"program": program, "points": [_checked_point(at, versions) for at in points.values()]}
+
+
+def render(finished: SweepFinished, review: Review | None) -> str:
+    """The result of a sweep as text."""
+    return dumps(sweep_document(finished, review)) + "\n"
+
+
+def sweep_document(finished: SweepFinished, review: Review | None = None) -> dict[str, Json]:
+    """The result of a sweep, also of one that was cut short."""
+    return {
+        "seed": finished.seed,
+        "programs": finished.programs,
+        "checks": finished.checks,
+        "seconds": round(finished.seconds, 3),
+        "rerun": finished.rerun,
+        "complete": finished.complete,
+        "interrupted": finished.interrupted,
+        "targets": [
+            {"name": name, **_counts(ways), "ways": [{"name": way.name, "family": way.family, **_counts([way])} for way in ways]}
+            for name, ways in group(finished.summaries).items()
+        ],
+        "findings": [_finding(finding) for finding in finished.findings],
+        "clusters": [{"label": cluster.label, "findings": list(cluster.findings)} for cluster in finished.clusters],
+        "coverage": dict(finished.coverage),
+        "tested": {kind: dict(counts) for kind, counts in finished.tested.items()},
+        "conventions": dict(finished.conventions),
+        "environment": dict(finished.environment),
+        "review": None if review is None else _review(review),
+    }
+
+
+def probe_document(report: ProbeReport) -> dict[str, Json]:
+    """A report card."""
+    return {
+        "target": report.target,
+        "version": report.version,
+        "suite": report.suite,
+        "summary": list(report.summary),
+        "tables": [
+            {
+                "title": table.title,
+                "columns": list(table.columns),
+                "rows": [[encode_float(cell) if isinstance(cell, float) else cell for cell in row] for row in table.rows],
+                "notes": list(table.notes),
+            }
+            for table in report.tables
+        ],
+        "cells": [{"number": number, **asdict(cell)} for number, cell in enumerate(report.cells, 1)],
+        "rerun": report.rerun,
+    }
+
+
+def targets_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
+    """What can be asked here; one object per oracle."""
+    return {"targets": [dict(row) for row in rows]}
+
+
+def conventions_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
+    """The ledger of conventions; one object per row. An answer that is an error is the string "raises"."""
+    return {"conventions": [_encoded(row) for row in rows]}
+
+
+def baseline_document(entries: Iterable[BaselineEntry]) -> dict[str, Json]:
+    """What is accepted; one object per entry."""
+    return {"baseline": [_accepted(entry) for entry in entries]}
+
+
+def _encoded(value: Json) -> Json:
+    """Data of mappings, sequences and floats as JSON."""
+    if isinstance(value, Mapping):
+        return {key: _encoded(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_encoded(item) for item in value]
+    return encode_float(value) if isinstance(value, float) else value
+
+
+# Pieces ----------------------------------------------------------------------------------------------------------------
+
+
+def _array(value: Array) -> Json:
+    value = np.asarray(value)
+    if value.ndim:
+        return [_array(row) for row in value]
+    return encode_float(float(value)) if is_float(value.dtype) else value.item()
+
+
+def _arrays(values: Mapping[str, Array]) -> dict[str, Json]:
+    return {name: _array(value) for name, value in values.items()}
+
+
+def _outputs(values: Sequence[Array]) -> Json:
+    """One output as itself, several as a list; null where there are none."""
+    encoded = [_array(value) for value in values]
+    return encoded[0] if len(encoded) == 1 else encoded or None
+
+
+def _ratio(got: Array, expected: Array) -> Json:
+    """The quotients, entry by entry; None where there is none."""
+    if got.shape != expected.shape:
+        return None
+    if got.ndim:
+        return [_ratio(g, e) for g, e in zip(got, expected, strict=True)]
+    return encode_float(float(got) / float(expected)) if expected != 0 and np.isrealobj(got) else None
+
+
+def _ratios(got: Mapping[str, Array], expected: Mapping[str, Array]) -> dict[str, Json]:
+    return {name: _ratio(np.asarray(got[name]), np.asarray(expected[name])) for name in got if name in expected}
+
+
+def _truth(truth: Truth | None, references: Sequence[str]) -> Json:
+    if truth is None:
+        return None
+    return {
+        "value": _outputs(truth.values),
+        "gradient": _arrays(truth.gradient),
+        "bound": _arrays(truth.bounds),
+        "references": list(references),
+        "status": truth.status,
+        "reason": truth.message or None,
+    }
+
+
+def _checked_point(at: Sequence[tuple[str, Case]], versions: Mapping[str, str]) -> dict[str, Json]:
+    case = next((case for _, case in at if case.truth is not None and case.truth.status == "ok"), at[0][1])
+    return {
+        "inputs": _arrays(case.point.inputs),
+        "truth": _truth(case.truth, case.references),
+        "answers": [_answer(loop, case, versions[case.oracle]) for loop, case in at],
+    }
+
+
+def _answer(loop: str, case: Case, version: str) -> dict[str, Json]:
+    truth = case.truth
+    reason = case.message or (case.reason.value if case.reason else "") or case.answer.message
+    return {
+        "oracle": case.oracle,
+        "version": version,
+        "loop": loop or None,
+        "modes": list(case.question.modes),
+        "value": _outputs(case.answer.values),
+        "gradient": _arrays(case.answer.gradient),
+        "verdict": case.verdict.value,
+        "class": case.kind.value if case.kind else None,
+        "ratio": _ratios(case.answer.gradient, truth.gradient) if truth else {},
+        "allowed": _arrays(case.allowed),
+        "reason": reason or None,
+        "conventions": list(case.conventions),
+    }
+
+
+def _counts(ways: Sequence[TargetSummary]) -> dict[str, Json]:
+    reasons: dict[str, int] = {}
+    for way in ways:
+        for reason, n in way.inconclusive.items():
+            reasons[reason.value] = reasons.get(reason.value, 0) + n
+    return {
+        "version": ways[0].version,
+        "checks": sum(way.checks for way in ways),
+        "agree": sum(way.agree for way in ways),
+        "disagree": sum(way.disagree for way in ways),
+        "convention": sum(way.convention for way in ways),
+        "inconclusive": reasons,
+        "unsupported": sum(way.unsupported for way in ways),
+        "crashed": sum(way.crashed for way in ways),
+        "worst_agreeing": encode_float(float(max(way.worst_agreeing for way in ways))),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Json]:
+    return {
+        "id": finding.id,
+        "signature": finding.signature or None,
+        "target": finding.target,
+        "version": finding.version,
+        "check": finding.check,
+        "class": finding.kind.value,
+        "family": finding.family,
+        "precision": finding.precision,
+        "modes": list(finding.modes),
+        "wrt": list(finding.wrt),
+        "seen": finding.seen,
+        "program": to_text(finding.program),
+        "original": to_text(finding.original),
+        "weights": [None if w is None else _array(w) for w in finding.weights],
+        "directions": _arrays(finding.directions),
+        "smallest": _finding_point(finding.smallest),
+        "clearest": _finding_point(finding.clearest),
+        "worst": _finding_point(finding.worst),
+        "references": list(finding.references),
+        "reproduced": list(finding.reproduced),
+        "note": finding.note,
+        "cause": _cause(finding.cause),
+        "script": finding.script,
+        "ports": dict(finding.ports),
+        "evidence": _evidence(finding.evidence),
+        "record": to_document(replace(finding, script="", ports={}, evidence=None)),
+    }
+
+
+def _review(review: Review) -> dict[str, Json]:
+    return {
+        "known": [_accepted(entry) for entry in review.known],
+        "expired": [_accepted(entry) for entry in review.expired],
+        "stale": [_accepted(entry) for entry in review.stale],
+        "fixed": [{"id": finding.id, "target": finding.target, "version": finding.version} for finding in review.fixed],
+        "first_seen": dict(review.first_seen),
+    }
+
+
+def _accepted(entry: BaselineEntry) -> dict[str, Json]:
+    expires = None if entry.expires is None else entry.expires.isoformat()
+    return {"id": entry.id, "target": entry.target, "reason": entry.reason, "link": entry.link or None, "expires": expires}
+
+
+def _cause(cause: Cause | None) -> Json:
+    if cause is None:
+        return None
+    return {
+        "mutant": cause.mutant,
+        "likelihood": cause.likelihood.value,
+        "summary": cause.summary,
+        "reported": cause.reported,
+        "also": list(cause.also),
+    }
+
+
+def _evidence(evidence: Evidence | None) -> Json:
+    if evidence is None:
+        return None
+    return {
+        "curve": _curve(evidence.curve),
+        "variants": [_variant(variant) for variant in evidence.variants],
+        "differences": _differences(evidence.differences),
+        "adjoints": _adjoints(evidence.adjoints),
+    }
+
+
+def _curve(curve: Curve | None) -> Json:
+    if curve is None:
+        return None
+    return {
+        "varied": _entry(*curve.varied),
+        "entry": _entry(*curve.entry),
+        "samples": [
+            {
+                "x": encode_float(s.x),
+                "expected": encode_float(s.expected),
+                "bound": encode_float(s.bound),
+                "got": encode_float(s.got),
+                "allowed": encode_float(s.allowed),
+                "label": s.label.value,
+            }
+            for s in curve.samples
+        ],
+    }
+
+
+def _variant(variant: Variant) -> dict[str, Json]:
+    return {
+        "aspect": variant.aspect.value,
+        "name": variant.name,
+        "at": variant.at,
+        "expected": _number(variant.expected),
+        "bound": _number(variant.bound),
+        "got": _number(variant.got),
+        "ratio": _number(variant.ratio),
+        "label": variant.label.value,
+    }
+
+
+def _differences(differences: Differences | None) -> Json:
+    if differences is None:
+        return None
+    return {
+        "entry": _entry(*differences.entry),
+        "expected": encode_float(differences.expected),
+        "got": encode_float(differences.got),
+        "target_error": encode_float(differences.target_error),
+        "steps": [{"h": encode_float(step.h), "error": encode_float(step.error)} for step in differences.steps],
+    }
+
+
+def _adjoints(adjoints: Adjoints | None) -> Json:
+    if adjoints is None:
+        return None
+    return {
+        "carry": adjoints.carry,
+        "expected": [encode_float(value) for value in adjoints.expected],
+        "got": [encode_float(value) for value in adjoints.got],
+    }
+
+
+def _entry(name: str, index: tuple[int, ...]) -> dict[str, Json]:
+    return {"input": name, "index": list(index)}
+
+
+def _number(value: float | None) -> Json:
+    return None if value is None else encode_float(value)
+
+
+def _finding_point(point: FindingPoint) -> dict[str, Json]:
+    name, index = point.entry
+    return {
+        "inputs": _arrays(point.inputs),
+        "expected": _arrays(point.expected),
+        "got": _arrays(point.got),
+        "ratio": _ratios(point.got, point.expected),
+        "bound": _arrays(point.bound),
+        "entry": {
+            "input": name,
+            "index": list(index),
+            "expected": encode_float(point.entry_expected),
+            "got": encode_float(point.entry_got),
+            "ratio": None if point.ratio is None else encode_float(point.ratio),
+            "error_over_allowed": encode_float(point.error_over_allowed),
+        },
+    }

@@ -1,0 +1,148 @@
+"""A sweep in the XML that continuous integration reads: a suite for each way into a target and each family.
+
+A finding is a case that fails; one that the baseline accepts, what is unsupported and what could not be judged are skipped, with the reason; what agreed is a case
+that passes. The names of cases are the same in every run, so that a history can be kept. There is no published standard; this keeps to what the
+common consumers share: suites of properties and cases, a case with at most one of failure and skipped, and system-out.
+"""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as Xml
+
+from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.reports.common import account, plain, tables, words
+from gradfuzz.reports.common.headline import headline, work
+from gradfuzz.reports.common.numbers import count
+from gradfuzz.reports.common.standing import Standing, Standings
+
+
+def render(finished: SweepFinished, review: Review | None) -> str:
+    """The document, with its declaration. Text in it is inert, so every XML parser takes it."""
+    finished, review = plain.inert(finished), plain.inert(review)
+    standings = Standings(review)
+    root = Xml.Element("testsuites", name="gradfuzz", time=f"{finished.seconds:.3f}")
+    for summary in finished.summaries:
+        found = [f for f in finished.findings if f.target == summary.name and f.family == summary.family]
+        root.append(_suite(finished, summary, found, standings))
+    ways = {(summary.name, summary.family) for summary in finished.summaries}
+    others = [f for f in finished.findings if (f.target, f.family) not in ways]
+    if others:
+        root.append(_suite(finished, None, others, standings))
+    if (kept := _baseline(finished, review)) is not None:
+        root.append(kept)
+    for key in ("tests", "failures", "errors", "skipped"):
+        root.set(key, str(sum(int(suite.get(key, "0")) for suite in root)))
+    Xml.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{Xml.tostring(root, encoding="unicode")}\n'
+
+
+def _suite(finished: SweepFinished, summary: TargetSummary | None, found: list[Finding], standings: Standings) -> Xml.Element:
+    """The suite of one way and family; without a summary that of findings of ways that are not counted."""
+    name = f"{summary.name} {summary.family}" if summary else "others"
+    suite = Xml.Element("testsuite", name=name)
+    _properties(
+        suite, finished, {"version": summary.version, "worst agreeing": f"{summary.worst_agreeing:.3g}"} if summary else {}
+    )
+    for finding in found:
+        _finding(suite, finding, standings.of(finding))
+    if summary is not None:
+        _counts(suite, summary)
+    return _counted(suite)
+
+
+def _properties(suite: Xml.Element, finished: SweepFinished, more: dict[str, str]) -> None:
+    properties = Xml.SubElement(suite, "properties")
+    values = {"seed": str(finished.seed), "rerun": finished.rerun, "result": f"{headline(finished)} {work(finished)}"}
+    for name, value in {**values, **more, **finished.environment}.items():
+        Xml.SubElement(properties, "property", name=name, value=value)
+
+
+def _case(suite: Xml.Element, group: str, name: str) -> Xml.Element:
+    return Xml.SubElement(suite, "testcase", classname=group, name=name, time="0")
+
+
+def _finding(suite: Xml.Element, finding: Finding, standing: Standing) -> None:
+    case = _case(
+        suite, f"{finding.target}.{finding.family}", f"{finding.id} {finding.kind.value} {finding.check} {finding.precision}"
+    )
+    text = _text(finding)
+    if standing.word == "known":
+        _skipped(case, f"known: {standing.reason}{f' ({standing.link})' if standing.link else ''}")
+        Xml.SubElement(case, "system-out").text = text
+    else:
+        Xml.SubElement(case, "failure", type=finding.kind.value, message=words.summary(finding)).text = text
+
+
+def _text(finding: Finding) -> str:
+    """The finding in lines, with its script."""
+    lines = [plain.program(finding.program)]
+    for row in tables.points(finding):
+        by = f" by {row.by}" if row.by else ""
+        lines.append(f"{row.names}: at {row.inputs} expected {row.expected} ({row.bound}){by}, got {row.got}, ratio {row.ratio}")
+    lines += [words.verdict(finding), words.cause(finding), words.judged(finding)]
+    if finding.note:
+        lines.append(f"Where it shows: {finding.note}")
+    for table in tables.tables(finding.evidence.variants if finding.evidence else ()):
+        lines.append(f"{table.title}:")
+        for r in table.rows:
+            numbers = f"expected {r.expected}, got {r.got}: " if r.expected and r.got else ""
+            lines.append(f"  {', '.join(filter(None, [r.group if table.grouped else '', r.name, r.at]))}: {numbers}{r.mark.word}")
+    if finding.script:
+        lines += ["A script that shows it without gradfuzz:", "", finding.script.rstrip()]
+    return "\n".join(lines) + "\n"
+
+
+def _counts(suite: Xml.Element, summary: TargetSummary) -> None:
+    """What agreed, and what was not judged."""
+    group = f"{summary.name}.{summary.family}"
+    agree = _case(suite, group, "checks that agree")
+    total = f"{summary.agree:,} of {count(summary.checks, 'check')} agree"
+    if summary.agree:
+        Xml.SubElement(
+            agree, "system-out"
+        ).text = f"{total}; the largest error is {summary.worst_agreeing:.3g} of what was allowed."
+    else:
+        _skipped(agree, total)
+    if summary.unsupported:
+        _skipped(_case(suite, group, "unsupported"), f"{count(summary.unsupported, 'check')}: the target cannot be asked this")
+    if summary.convention:
+        _skipped(
+            _case(suite, group, "convention"),
+            f"{count(summary.convention, 'check')}: there is no derivative, any slope between is right",
+        )
+    for reason, n in summary.inconclusive.items():
+        _skipped(_case(suite, group, f"inconclusive: {reason.value}"), count(n, "check"))
+
+
+def _baseline(finished: SweepFinished, review: Review | None) -> Xml.Element | None:
+    """Findings that are fixed and entries of the baseline that can go; None where there are none."""
+    if review is None or not (review.fixed or review.stale):
+        return None
+    suite = Xml.Element("testsuite", name="fixed")
+    _properties(suite, finished, {})
+    for finding in review.fixed:
+        case = _case(
+            suite, f"{finding.target}.{finding.family}", f"{finding.id} {finding.kind.value} {finding.check} {finding.precision}"
+        )
+        Xml.SubElement(case, "system-out").text = "Fixed since it was recorded."
+    for heading, lines in account.remembered(Review(stale=review.stale)):
+        for entry, line in zip(review.stale, lines, strict=True):
+            Xml.SubElement(_case(suite, "baseline", entry.id), "system-out").text = f"{heading}: {line}"
+    return _counted(suite)
+
+
+def _skipped(case: Xml.Element, message: str) -> None:
+    Xml.SubElement(case, "skipped", message=message)
+
+
+def _counted(suite: Xml.Element) -> Xml.Element:
+    """The suite with its counts as attributes."""
+    cases = suite.findall("testcase")
+    suite.set("tests", str(len(cases)))
+    suite.set("failures", str(sum(case.find("failure") is not None for case in cases)))
+    suite.set("errors", "0")
+    suite.set("skipped", str(sum(case.find("skipped") is not None for case in cases)))
+    suite.set("time", "0")
+    return suite

@@ -1,0 +1,179 @@
+"""A sweep as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code scanning and other collectors of results.
+
+A rule is a class of disagreement, a result a finding. What is tested is no file, so a result's location is logical: the way into the target and what was asked.
+`partialFingerprints` hold the finding's signature, which is the same in every run; with a review each result has its baseline state (section 3.27.24):
+"new", "unchanged" where it was recorded before or the baseline names it, "absent" where it is fixed. What the baseline accepts is suppressed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.finding import Class, Finding
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.reports.common import account, plain, words
+from gradfuzz.reports.common.headline import headline, work
+from gradfuzz.reports.common.standing import Standing, Standings
+from gradfuzz.reports.common.summary import group
+from gradfuzz.reports.machine.json import sweep_document
+from gradfuzz.version import __version__
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+Json = Any
+
+_FINGERPRINT = "gradfuzzSignature/v1"
+
+_LONG = frozenset({"evidence", "ports"})
+"""What the properties of a result lack: collectors take a few megabytes in all."""
+
+_HELP: dict[Class, str] = {
+    Class.SIGN_FLIP: "Whoever follows this derivative goes away from the optimum.",
+    Class.RATIO_BLOWUP: "Steps along this derivative are far too long; near points where the true one vanishes they go in a direction that means nothing.",
+    Class.MISSING: "A contribution is lost: nothing is learnt from this input.",
+    Class.SPURIOUS: "A contribution is made up: something is learnt from an input that has no influence.",
+    Class.WRONG_VALUE: "The derivative has the right sign and order of magnitude, and is wrong by more than rounding allows.",
+    Class.NON_FINITE: "One such answer makes every parameter NaN at the next step.",
+    Class.WRONG_PRIMAL: "The value is wrong before anything is differentiated.",
+    Class.WRONG_SHAPE: "A derivative has the shape of the input that it belongs to, or of the output in forward mode.",
+    Class.WRONG_DTYPE: "A derivative has the dtype of the input that it belongs to, or of the output in forward mode.",
+    Class.ERROR: "The program is in the supported language, its derivative exists, and asking for it raises.",
+}
+_JUDGED = (
+    "The expected derivative is known to a bound, at inputs that are exact in the target's dtype, and the error is beyond what rounding can explain. "
+    "The result's properties hold the program, the points, and a script that shows it without gradfuzz and exits with 1 while the bug is there."
+)
+
+
+def render(finished: SweepFinished, review: Review | None) -> str:
+    """The log as text: ASCII, and without blanks, which would be most of it."""
+    return json.dumps(sarif_document(finished, review), separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def sarif_document(finished: SweepFinished, review: Review | None) -> dict[str, Json]:
+    """The log: one run."""
+    finished, review = plain.inert(finished), plain.inert(review)
+    standings = Standings(review)
+    results = [_result(finding, standings.of(finding), reviewed=review is not None) for finding in finished.findings]
+    results += [_absent(finding) for finding in review.fixed] if review else []
+    targets = "+".join(group(finished.summaries)) or "nothing"
+    run = {
+        "tool": {"driver": {"name": "gradfuzz", "version": __version__, "semanticVersion": __version__, "rules": _rules()}},
+        "automationDetails": {"id": f"gradfuzz/{targets}/seed-{finished.seed}", "description": _message(headline(finished))},
+        "invocations": [_invocation(finished, review)],
+        "results": results,
+        "columnKind": "unicodeCodePoints",
+        "properties": {
+            key: value for key, value in sweep_document(finished).items() if key not in ("findings", "clusters", "review")
+        },
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rules() -> list[Json]:
+    """All classes, so that a rule has the same index in every run."""
+    return [
+        {
+            "id": kind.value,
+            "name": "".join(part.capitalize() for part in kind.value.split("_")),
+            "shortDescription": {"text": _sentence(words.explanation(kind))},
+            "fullDescription": {"text": f"{_sentence(words.explanation(kind))} {_HELP[kind]}"},
+            "help": {"text": f"{_HELP[kind]} {_JUDGED}", "markdown": f"{_HELP[kind]}\n\n{_JUDGED}"},
+            "defaultConfiguration": {"level": "error"},
+            "properties": {"tags": ["correctness", "automatic differentiation"]},
+        }
+        for kind in Class
+    ]
+
+
+def _invocation(finished: SweepFinished, review: Review | None) -> Json:
+    """How it ran. Entries of the baseline that are to be looked at are notifications of its configuration."""
+    asked = Review(expired=review.expired, stale=review.stale) if review else None
+    about = [_warning(f"{heading}: {line}") for heading, lines in account.remembered(asked) for line in lines]
+    ended = [] if finished.complete else [_warning(work(finished))]
+    invocation: dict[str, Json] = {
+        "executionSuccessful": finished.complete and not finished.interrupted,
+        "commandLine": finished.rerun,
+        "toolExecutionNotifications": ended,
+        "toolConfigurationNotifications": about,
+        "properties": {"seconds": round(finished.seconds, 3), "environment": dict(finished.environment)},
+    }
+    started = _instant(finished.environment.get("started", ""))
+    if started is not None:
+        end = started + datetime.timedelta(seconds=finished.seconds)
+        invocation |= {"startTimeUtc": _utc(started), "endTimeUtc": _utc(end)}
+    return invocation
+
+
+def _warning(text: str) -> Json:
+    return {"level": "warning", "message": _message(text)}
+
+
+def _message(text: str) -> Json:
+    """A message that is read as it stands: braces are doubled (section 3.11.5), and what looks like a link (3.11.6) is parted."""
+    return {"text": text.replace("{", "{{").replace("}", "}}").replace("](", "] (")}
+
+
+def _instant(text: str) -> datetime.datetime | None:
+    try:
+        instant = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return instant.astimezone(datetime.UTC) if instant.tzinfo else instant.replace(tzinfo=datetime.UTC)
+
+
+def _utc(instant: datetime.datetime) -> str:
+    return instant.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _result(finding: Finding, standing: Standing, *, reviewed: bool) -> dict[str, Json]:
+    result: dict[str, Json] = {
+        "ruleId": finding.kind.value,
+        "ruleIndex": finding.kind.severity,
+        "kind": "fail",
+        "level": "warning" if words.flaky(finding) else "error",
+        "message": _message(_told(finding)),
+        "locations": [{"logicalLocations": [_place(finding)]}],
+        "partialFingerprints": {_FINGERPRINT: finding.signature or finding.id},
+        "occurrenceCount": finding.seen,
+        "properties": _properties(finding),
+    }
+    if reviewed:
+        result["baselineState"] = "new" if standing.word == "new" else "unchanged"
+        accepted = {"kind": "external", "status": "accepted", "justification": standing.reason}
+        result["suppressions"] = [accepted] if standing.word == "known" else []
+        if standing.link:
+            result["workItemUris"] = [standing.link]
+    return result
+
+
+def _told(finding: Finding) -> str:
+    title = " ".join(words.title(finding).split())
+    return f"{title}: {words.summary(finding)}. {words.verdict(finding)} {words.cause(finding)}"
+
+
+def _absent(finding: Finding) -> dict[str, Json]:
+    """A finding of an earlier sweep that is fixed."""
+    return {**_result(finding, Standing(), reviewed=False), "baselineState": "absent", "suppressions": []}
+
+
+def _place(finding: Finding) -> Json:
+    """The way into the target and what it was asked, as in torch:eager/vjp/float64."""
+    parts: Sequence[str] = (finding.target, finding.check, finding.precision)
+    return {"name": finding.target, "fullyQualifiedName": "/".join(parts), "kind": "function"}
+
+
+def _properties(finding: Finding) -> Mapping[str, Json]:
+    """What the JSON document says of it, but for what is long and only for people."""
+    document = sweep_document(SweepFinished(0, 0.0, 0, 0, (), (finding,), complete=True, interrupted=False, rerun=""))
+    (found,) = document["findings"]
+    found |= {"program": plain.program(finding.program), "original": plain.program(finding.original)}
+    return {key: value for key, value in found.items() if key not in _LONG and value not in (None, "", [], {})}
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

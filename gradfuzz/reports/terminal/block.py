@@ -1,0 +1,87 @@
+"""One finding on a terminal: program, points, what changes the answer and what does not, verdict, cause, script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from gradfuzz.fuzzer.results.evidence import Evidence
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.reports.common import plain, tables, words
+from gradfuzz.reports.common.pieces import STYLES, paragraph, program
+from gradfuzz.reports.common.standing import Standing
+from gradfuzz.reports.terminal.sheet import Sheet
+
+_MARGIN = (0, 0, 0, 1)
+
+
+def finding(
+    item: Finding, script: Path | None = None, *, show_script: bool = False, standing: Standing | None = None
+) -> RenderableType:
+    """One finding; `script` is the file that its script was written to."""
+    item = plain.inert(item)
+    parts: list[RenderableType] = [_title(item, standing), program(plain.program(item.program)), _points(item)]
+    parts += [paragraph(words.verdict(item)), paragraph(words.cause(item)), paragraph(words.judged(item), style="dim")]
+    if item.note:
+        parts.append(paragraph(f"Where it shows: {item.note}"))
+    if item.evidence is not None:
+        parts += _evidence(item.evidence)
+    if show_script and item.script:
+        parts += [paragraph("A script that shows it without gradfuzz:"), program(item.script)]
+    elif script is not None:
+        parts.append(paragraph(f"Script: {script}"))
+    return Group(*parts)
+
+
+def _title(item: Finding, standing: Standing | None) -> Text:
+    title = Text(words.title(item), style="bold", overflow="fold")
+    if standing is not None and standing.word:
+        since = f" since {standing.since}" if standing.since else ""
+        title.append(f"  {standing.word}{since}")
+    return title
+
+
+def _points(item: Finding) -> RenderableType:
+    table = Sheet("point", "input", "expected", "", "got", "ratio", numeric={"expected", "got", "ratio"})
+    by = any(len(p.expected) > 1 or p.entry[1] for p in (item.smallest, item.clearest, item.worst))
+    for row in tables.points(item):
+        table.add_row(row.names, f"{row.inputs}  by {row.by}" if by else row.inputs, row.expected, row.bound, row.got, row.ratio)
+    return Padding(table, _MARGIN)
+
+
+def _evidence(evidence: Evidence) -> list[RenderableType]:
+    """The tables of variants, and what differences and adjoints say, in a sentence each."""
+    parts: list[RenderableType] = []
+    for table in tables.tables(evidence.variants):
+        parts += [Text(""), Padding(_variants(table), _MARGIN)]
+    parts += [Text("")] if parts else []
+    if evidence.differences is not None and (told := tables.differences(evidence.differences)):
+        parts.append(paragraph(told))
+    if evidence.adjoints is not None and (rows := tables.adjoints(evidence.adjoints)):
+        expected, got = (", ".join(row[k] for row in rows) for k in (1, 2))
+        parts.append(
+            paragraph(f"Derivative by {evidence.adjoints.carry} as it enters each trip: expected {expected}; got {got}.")
+        )
+    return parts
+
+
+def _variants(table: tables.Table) -> Sheet:
+    columns = [
+        *(["what"] if table.grouped else []),
+        table.first,
+        *(["at"] if table.at else []),
+        "expected",
+        "got",
+        "ratio",
+        "label",
+    ]
+    sheet = Sheet(*columns, numeric={"expected", "got", "ratio"}, title=table.title)
+    above = ""
+    for row in table.rows:
+        head = [*(["" if row.group == above else row.group] if table.grouped else []), row.name, *([row.at] if table.at else [])]
+        sheet.add_row(*head, row.expected, row.got, row.ratio, Text(row.mark.word, style=STYLES.get(row.mark.word, "")))
+        above = row.group
+    return sheet

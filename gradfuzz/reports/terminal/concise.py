@@ -1,0 +1,29 @@
+"""One line for each finding and one for the sweep, for logs and for other programs' eyes."""
+
+from __future__ import annotations
+
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.reports.common import plain, words
+from gradfuzz.reports.common.headline import headline, work
+from gradfuzz.reports.common.standing import Standings
+
+
+def render(finished: SweepFinished, review: Review | None) -> str:
+    """As in "GF-7c1e sign_flip torch:eager 2.13.0 vjp float64: at x = 0.5 expected 1, got -1"; a finding's standing stands in brackets."""
+    finished, review = plain.inert(finished), plain.inert(review)
+    standings = Standings(review)
+    lines = []
+    for finding in finished.findings:
+        standing = standings.of(finding)
+        marks = [standing.word, *(["flaky"] if standing.flaky else [])]
+        told = ", ".join(filter(None, marks))
+        lines.append(line(finding) + (f" ({told})" if told else ""))
+    lines.append(f"{headline(finished)} {work(finished)} Seed {finished.seed}. Again: {finished.rerun}")
+    return "".join(f"{text}\n" for text in lines)
+
+
+def line(finding: Finding) -> str:
+    """One finding."""
+    return f"{' '.join(words.title(finding).split())}: {words.summary(finding)}"

@@ -1,0 +1,164 @@
+"""What is said while a sweep runs: a display that is redrawn on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live as RichLive
+from rich.table import Table
+from rich.text import Text
+
+from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.reports.common import numbers, plain, words
+from gradfuzz.reports.common.pieces import program
+from gradfuzz.reports.common.summary import group
+
+_PAUSE, _SILENCE = 5.0, 30.0
+"""Seconds between two heartbeat lines where there is news, and where there is none: a log of a long run stays short."""
+
+_PROGRAMS = 2
+"""Programs that a log shows, so that a reader sees what is drawn."""
+
+_SHOWN = 8
+"""Findings on the live display; the rest is counted."""
+
+
+class Listener(Protocol):
+    """Hears the events of a sweep, in order."""
+
+    def handle(self, event: Event) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+
+
+def listener(console: Console) -> Listener:
+    """The one that suits where `console` writes."""
+    return Live(console) if console.is_terminal and not console.is_dumb_terminal else Heartbeat(console)
+
+
+class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
+    """One line when it starts, the first programs drawn, a line for each finding, and the counts every few seconds."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last = float("-inf")
+        self._said: tuple[object, ...] = ()
+        self._shown: list[str] = []
+        self._found: dict[str, int] = {}
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        return None
+
+    def handle(self, event: Event) -> None:
+        event = plain.inert(event)
+        if isinstance(event, SweepStarted):
+            self._line(_started(event))
+        elif isinstance(event, FindingFound):
+            if event.finding.id not in self._found:
+                self._line(f"found {_one_line(event.finding)}")
+                self._block(plain.program(event.finding.program))
+            self._found[event.finding.id] = event.finding.seen
+        elif isinstance(event, Progress):
+            if event.latest_program and event.latest_program not in self._shown and len(self._shown) < _PROGRAMS:
+                self._shown.append(event.latest_program)
+                self._line(f"{event.seconds:4.0f} s  a program it drew:")
+                self._block(event.latest_program)
+            news = event.programs, event.checks, event.doing
+            if event.seconds >= self._last + (_PAUSE if news != self._said else _SILENCE):
+                self._last, self._said = event.seconds, news
+                self._line(_progress(event, len(self._found)))
+
+    def _line(self, text: str) -> None:
+        self._console.print(Text(text), soft_wrap=True)
+
+    def _block(self, text: str) -> None:
+        for line in text.rstrip().splitlines():
+            self._line(f"    {line}")
+
+
+class Live:
+    """Redrawn in place: targets and counts, what is being done, the latest program, the findings so far. Gone when the sweep ends."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = RichLive(console=console, refresh_per_second=4, transient=True)
+        self._progress: Progress | None = None
+        self._program = ""
+        self._findings: dict[str, Finding] = {}
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._live.stop()
+
+    def handle(self, event: Event) -> None:
+        event = plain.inert(event)
+        if isinstance(event, SweepStarted):
+            self._live.console.print(Text(_started(event)))
+        elif isinstance(event, Progress):
+            self._progress = event
+            self._program = event.latest_program or self._program
+        elif isinstance(event, FindingFound):
+            self._findings[event.finding.id] = event.finding
+        if isinstance(event, SweepFinished):
+            self._live.update(Text(""), refresh=True)
+        else:
+            self._live.update(self._display())
+
+    def _display(self) -> RenderableType:
+        parts: list[RenderableType] = []
+        progress = self._progress
+        if progress is not None:
+            parts += [
+                _counts(progress.summaries, self._findings),
+                Text(_progress(progress, len(self._findings)), overflow="fold"),
+            ]
+            if self._program:
+                parts += [Text("latest program", style="dim"), program(self._program)]
+        found = sorted(self._findings.values(), key=lambda f: f.kind.severity)
+        parts += [Text(_one_line(f), overflow="fold") for f in found[:_SHOWN]]
+        if len(found) > _SHOWN:
+            parts.append(Text(f"and {len(found) - _SHOWN} more"))
+        return Group(*parts)
+
+
+def _started(event: SweepStarted) -> str:
+    targets = ", ".join(f"{name} {version}" for name, version in event.targets)
+    limit = f", at most {event.max_time:g} s" if event.max_time is not None else ""
+    return (
+        f"Sweep of {targets}; {', '.join(event.families)}; up to {numbers.count(event.max_examples, 'program')}{limit}; "
+        f"seed {event.seed}. Ctrl-C stops it and keeps what was found."
+    )
+
+
+def _progress(event: Progress, found: int) -> str:
+    done = (
+        f"{numbers.count(event.programs, 'program')}, {numbers.count(event.checks, 'check')}, {numbers.count(found, 'finding')}"
+    )
+    return f"{event.seconds:4.0f} s  {done}  {event.doing}".rstrip()
+
+
+def _one_line(finding: Finding) -> str:
+    return f"{words.title(finding)}: {words.summary(finding)}"
+
+
+def _counts(summaries: tuple[TargetSummary, ...], findings: dict[str, Finding]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("target", "checks", "agree", "findings", "inconclusive", "unsupported"):
+        table.add_column(column, justify="left" if column == "target" else "right", overflow="fold")
+    for name, ways in group(summaries).items():
+        found = sum(f.target in {way.name for way in ways} for f in findings.values())
+        table.add_row(
+            Text(name),
+            f"{sum(way.checks for way in ways):,}",
+            f"{sum(way.agree for way in ways):,}",
+            Text(f"{found:,}", style="bold red" if found else ""),
+            f"{sum(sum(way.inconclusive.values()) for way in ways):,}",
+            f"{sum(way.unsupported for way in ways):,}",
+        )
+    return table

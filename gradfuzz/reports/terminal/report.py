@@ -1,0 +1,314 @@
+"""What people read on a terminal: findings, the summary of a sweep, answers to one program, report cards, targets.
+
+Each function returns something that rich can print. Nothing is said by colour alone: every mark is a word.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.rule import Rule
+from rich.text import Text
+
+from gradfuzz.fuzzer.results.events import SweepFinished
+from gradfuzz.fuzzer.results.finding import Case, Class, Cluster, Verdict
+from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
+from gradfuzz.fuzzer.results.review import Review
+from gradfuzz.oracles.base import Array
+from gradfuzz.reports.common import account, numbers, plain, words
+from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, show
+from gradfuzz.reports.common.standing import Standings
+from gradfuzz.reports.common.systems import system, systems
+from gradfuzz.reports.terminal.block import finding
+from gradfuzz.reports.terminal.sheet import Sheet
+
+# Sweep -----------------------------------------------------------------------------------------------------------------
+
+
+def render(finished: SweepFinished, review: Review | None) -> str:
+    """The end of a sweep as text without colours, for files."""
+    file = io.StringIO()
+    show(Console(file=file, width=UNSIZED, highlight=False, color_system=None), sweep(finished, {}, review=review))
+    return file.getvalue()
+
+
+def sweep(
+    finished: SweepFinished, scripts: Mapping[str, Path], *, show_scripts: bool = False, review: Review | None = None
+) -> RenderableType:
+    """The end of a sweep: findings, summary matrix, reasons, what was tested, what is remembered, seed and rerun command."""
+    files = [scripts.get(item.id) for item in finished.findings]
+    finished, review = plain.inert(finished), plain.inert(review)
+    standings = Standings(review)
+    parts: list[RenderableType] = []
+    for item, file in zip(finished.findings, files, strict=True):
+        parts += [finding(item, file, show_script=show_scripts, standing=standings.of(item)), Rule(style="dim")]
+    if len(finished.findings) > 1:
+        parts.append(_clusters(finished.clusters))
+    if finished.summaries:
+        parts.append(_matrix(finished))
+    parts += _reasons(finished)
+    parts += _tested(finished)
+    for heading, lines in account.remembered(review):
+        parts += [Text(f"{heading}:"), *(Text(f"  {line}", overflow="fold") for line in lines)]
+    parts.append(Text(account.outcome(finished), style="bold"))
+    parts.append(Text(f"Seed {finished.seed}. Again: {finished.rerun}", overflow="fold"))
+    return Group(*parts)
+
+
+def _clusters(clusters: Sequence[Cluster]) -> RenderableType:
+    """The findings by root cause, as far as can be told."""
+    lines = [Text("Findings by cause, as far as can be told:")]
+    lines += [Text(f"  {c.label}: {', '.join(c.findings)}", overflow="fold") for c in clusters]
+    return Group(*lines, Text(""))
+
+
+_MOST_ROWS = 32
+"""Of so many rows and more, one for each way and family, those of a system are added up."""
+
+_TOGETHER = "; the ways into a system are added up, --report json tells them apart"
+
+
+def _matrix(finished: SweepFinished) -> Sheet:
+    optional = [c for c in ("convention", "crashed") if any(getattr(s, c) for s in finished.summaries)]
+    numeric = ["checks", "agree", "disagree", "findings", "inconclusive", "unsupported", *optional, "worst"]
+    families = list(dict.fromkeys(s.family for s in finished.summaries))
+    apart = len(finished.summaries) <= _MOST_ROWS
+    shown = ["target", *(["family"] if len(families) > 1 else []), *numeric]
+    table = Sheet(
+        *shown,
+        numeric=numeric,
+        title=f"Targets by family: {', '.join(families)}",
+        caption=f"worst: the largest error of an agreeing check, 1 is what was allowed{'' if apart else _TOGETHER}",
+    )
+    for s in finished.summaries if apart else [one.summary for one in systems(finished.summaries)]:
+        found = sum(
+            s.name in (f.target, system(f.target)) and (s.version, s.family) == (f.version, f.family) for f in finished.findings
+        )
+        cells: dict[str, str | Text] = {
+            "target": f"{s.name} {s.version}",
+            "family": s.family,
+            "checks": f"{s.checks:,}",
+            "agree": f"{s.agree:,}",
+            "disagree": _marked(s.disagree, "disagree"),
+            "findings": _marked(found, "disagree"),
+            "convention": f"{s.convention:,}",
+            "inconclusive": f"{sum(s.inconclusive.values()):,}",
+            "unsupported": f"{s.unsupported:,}",
+            "crashed": _marked(s.crashed, "crashed"),
+            "worst": numbers.number(s.worst_agreeing, 2),
+        }
+        table.add_row(*(cells[column] for column in shown))
+    return table
+
+
+def _reasons(finished: SweepFinished) -> list[RenderableType]:
+    reasons = account.inconclusive(finished)
+    if not reasons:
+        return []
+    lines = [f"{n:>8,}  {reason.value}" for n, reason in reasons]
+    return [Text("Inconclusive, and why:"), *(Text(line, overflow="fold") for line in lines), Text("")]
+
+
+def _tested(finished: SweepFinished) -> list[RenderableType]:
+    told = [("Coverage", account.coverage(finished)), *((f"Tested by {what}", tally) for what, tally in account.tested(finished))]
+    told += [("Conventions met", account.met(finished)), ("Ran on", account.environment(finished))]
+    return [Text(f"{what}: {text}", overflow="fold") for what, text in told if text]
+
+
+# Check -----------------------------------------------------------------------------------------------------------------
+
+
+def check(text: str, cases: Sequence[tuple[str, Case]]) -> RenderableType:
+    """The answers to one program: per point the truth and a row per oracle and loop form. Arrays take a row per entry."""
+    cases = plain.inert(cases)
+    parts: list[RenderableType] = [program(plain.block(text)), Text("")]
+    for at in _by_point(cases):
+        parts += _checked_point(at)
+    return Group(*parts)
+
+
+def _by_point(cases: Sequence[tuple[str, Case]]) -> list[list[tuple[str, Case]]]:
+    points: dict[str, list[tuple[str, Case]]] = {}
+    for loop, case in cases:
+        points.setdefault(numbers.inputs(case.point.inputs), []).append((loop, case))
+    return list(points.values())
+
+
+def _checked_point(at: Sequence[tuple[str, Case]]) -> list[RenderableType]:
+    first = next((case for _, case in at if case.truth is not None and case.truth.status == "ok"), at[0][1])
+    parts: list[RenderableType] = [Text(f"At {numbers.inputs(first.point.inputs)}", style="bold")]
+    if first.truth is not None and first.truth.status == "ok":
+        by = f", {_say(first.references)}" if first.references else ""
+        values = ", ".join(numbers.array(value) for value in first.truth.values)
+        parts.append(paragraph(f"The value is {values}{by}."))
+    forms = any(loop for loop, _ in at)
+    columns = ["oracle", *(["loop"] if forms else []), "asked", "by", "expected", "", "got", "ratio", "verdict"]
+    table = Sheet(*columns, numeric={"expected", "got", "ratio"})
+    remarks: dict[str, None] = {}
+    for loop, case in at:
+        head = [case.oracle, *([loop] if forms else []), words.check_name(case)]
+        verdict = Text(case.verdict.value, style=STYLES.get(case.verdict.value, ""))
+        if case.kind is not None:
+            verdict.append(f" {case.kind.value}")
+        for k, row in enumerate(_entries(case)):
+            table.add_row(*(head if k == 0 else [""] * len(head)), *row, verdict if k == 0 else "")
+        remark = case.message or case.answer.message or (case.reason.value if case.reason else "")
+        if remark and case.verdict is not Verdict.AGREE:
+            known = f" (see `gradfuzz targets conventions`: {', '.join(case.conventions)})" if case.conventions else ""
+            remarks.setdefault(f"{case.oracle}: {remark}{known}")
+    parts.append(table)
+    parts += [paragraph(remark, style="dim") for remark in remarks]
+    return [*parts, Text("")]
+
+
+def _say(references: Sequence[str]) -> str:
+    return f"{'says' if len(references) == 1 else 'say'} {' and '.join(references)}"
+
+
+_Entry = tuple[str, str, str, str, str]
+
+
+def _entries(case: Case) -> list[_Entry]:
+    """(input, expected, bound, got, ratio), one row per entry of the gradient, or of the outputs where it is the value that is judged."""
+    truth, answer = case.truth, case.answer
+    if truth is None or truth.status != "ok":
+        return [("", "", "", "", "")]
+    agree = case.verdict is Verdict.AGREE
+    rows: list[_Entry] = []
+    if case.question.order == 0 or case.kind is Class.WRONG_PRIMAL:
+        for k, (expected, bound) in enumerate(zip(truth.values, truth.value_bounds, strict=True)):
+            rows += _array_entries(f"output {k}", expected, bound, answer.values[k] if k < len(answer.values) else None, agree)
+    else:
+        for name, expected in truth.gradient.items():
+            rows += _array_entries(name, expected, truth.bounds[name], answer.gradient.get(name), agree)
+    return rows or [("", "", "", "", "")]
+
+
+def _array_entries(name: str, expected: Array, bound: Array, got: Array | None, agree: bool) -> list[_Entry]:
+    answer = None if got is None else np.asarray(got)
+    rows: list[_Entry] = []
+    for index in np.ndindex(expected.shape):
+        true, off = float(expected[index]), numbers.bound(float(bound[index]))
+        if answer is None or answer.shape != expected.shape:
+            told = "" if answer is None else f"shape {answer.shape}"
+            rows.append((numbers.where(name, index), numbers.number(true), off, told, ""))
+        else:
+            left, right = numbers.pair(true, float(answer[index]), agree=agree)
+            size = numbers.times(float(answer[index]) / true if true else None, agree=agree)
+            rows.append((numbers.where(name, index), left, off, right, size))
+    return rows
+
+
+# Probe -----------------------------------------------------------------------------------------------------------------
+
+
+def probe(report: ProbeReport, folder: Path | None = None) -> RenderableType:
+    """A report card: its tables, the summary, and where the scripts are: in `folder`, or how to get them."""
+    report = plain.inert(report)
+    parts: list[RenderableType] = [Text(f"{report.target} {report.version}: {report.suite}", style="bold"), Text("")]
+    for table in report.tables:
+        parts.append(_probe_table(table))
+        parts += [paragraph(note) for note in table.notes]
+        parts.append(Text(""))
+    parts += [paragraph(sentence, style="bold") for sentence in report.summary]
+    if report.cells and folder is not None:
+        parts.append(paragraph(f"The scripts of the numbered cells are in {folder}; each exits with 1 while the cell is wrong."))
+    elif report.cells:
+        parts.append(paragraph(f"A script for each number: {report.rerun} --scripts FOLDER, or --script N to print one."))
+    return Group(*parts)
+
+
+def _probe_table(source: ProbeTable) -> Sheet:
+    if source.heads:
+        return _status_table(source)
+    numeric = {column for k, column in enumerate(source.columns) if any(isinstance(row[k], (int, float)) for row in source.rows)}
+    table = Sheet(*source.columns, numeric=numeric, title=source.title)
+    place = {column: k for k, column in enumerate(source.columns)}
+    for row in source.rows:
+        agree = row[-1] != Label.DIFFERS.value
+        cells = [_cell(value) for value in row]
+        if "ratio" in place:
+            expected, got, ratio = (row[place[name]] for name in ("expected", "got", "ratio"))
+            if isinstance(expected, float) and isinstance(got, float):
+                cells[place["expected"]], cells[place["got"]] = numbers.pair(expected, got, agree=agree)
+            cells[place["ratio"]] = numbers.times(ratio if isinstance(ratio, float) else None, agree=agree)
+        table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in cells))
+    return table
+
+
+def _status_table(source: ProbeTable) -> Sheet:
+    """A word per cell; the label would only repeat the worst of them."""
+    table = Sheet(*source.columns[:-1], title=source.title, heads=source.heads)
+    for row in source.rows:
+        table.add_row(*(Text(str(cell), style=STYLES.get(str(cell), "")) for cell in row[:-1]))
+    return table
+
+
+def _cell(value: str | float | int | None) -> str:
+    if value is None:
+        return "-"
+    return numbers.number(value) if isinstance(value, float) else str(value)
+
+
+# Targets ---------------------------------------------------------------------------------------------------------------
+
+
+def targets(rows: Sequence[Mapping[str, object]]) -> RenderableType:
+    """What can be asked here. The columns are those of the first row."""
+    if not rows:
+        return Text("No oracles.")
+    rows = plain.inert(rows)
+    table = Sheet(*rows[0])
+    for row in rows:
+        table.add_row(*map(_told, row.values()))
+    return table
+
+
+def _told(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "-"
+    return "-" if value is None else str(value)
+
+
+def conventions(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """The ledger of conventions: per row why there is no derivative, and what each system answers to the examples.
+
+    Where forward mode says otherwise an example has a second line.
+    """
+    parts: list[RenderableType] = []
+    for row in plain.inert(rows):
+        systems = list(dict.fromkeys(name for example in row["examples"] for name in example["answers"]))
+        table = Sheet("example", "at", "left", "right", *systems)
+        for example in row["examples"]:
+            at = ", ".join(f"{name} = {_entries_of(value)}" for name, value in example["at"].items())
+            slopes = [_entries_of(side) for side in example["slopes"] or ("-", "-")]
+            table.add_row(*map(Text, (example["expression"], at, *slopes, *_told_by(systems, example["answers"]))))
+            if example["forward"]:
+                others = _told_by(systems, {**example["answers"], **example["forward"]})
+                table.add_row(*map(Text, ("  in forward mode", "", "", "", *others)))
+        source = f" ({row['source']})" if row["source"] else ""
+        parts += [Text(f"{row['name']}: {', '.join(row['ops'])}", style="bold"), paragraph(f"{row['why']}.{source}")]
+        parts += [table, Text("")]
+    return Group(*parts)
+
+
+def _told_by(systems: Sequence[str], answers: Mapping[str, Any]) -> list[str]:
+    return [_entries_of(answers[system]) if system in answers else "-" for system in systems]
+
+
+def _entries_of(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_entries_of, value))}]"
+    return numbers.number(value, 3) if isinstance(value, float) else str(value)
+
+
+# Pieces ----------------------------------------------------------------------------------------------------------------
+
+
+def _marked(n: int, style: str) -> Text:
+    return Text(f"{n:,}", style=STYLES[style] if n else "")

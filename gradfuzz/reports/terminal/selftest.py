@@ -1,0 +1,152 @@
+"""The score of a self-test, on a terminal and as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group as Parts
+from rich.console import RenderableType
+from rich.text import Text
+
+from gradfuzz.fuzzer.results.score import Group, MutantScore, OracleScore, Score, SelftestProgress
+from gradfuzz.reports.common import numbers, plain
+from gradfuzz.reports.terminal.sheet import Sheet
+
+_HARDEST = 8
+"""Mutants that are shown as the hardest to kill."""
+
+
+def heartbeat(progress: SelftestProgress) -> str:
+    """One line while it runs."""
+    return f"{progress.seconds:4.0f} s  {progress.killed:,} of {progress.total:,} killed  {plain.line(progress.doing)}"
+
+
+def selftest(score: Score) -> RenderableType:
+    """Kill rates by group, the hardest mutants, the survivors with the reason, the correct oracles, the outcome."""
+    score = plain.inert(score)
+    parts: list[RenderableType] = [_groups(score.groups), Text("")]
+    for table in (_hardest(score.mutants), _survivors(score.survivors), _correct(score.correct)):
+        if table.rows:
+            parts += [table, Text("")]
+    parts += [Text(f"  {alarm}", overflow="fold") for oracle in score.correct for alarm in oracle.alarms]
+    parts.append(Text(_outcome(score), style="bold"))
+    seeds = f"Seed {score.seeds[0]}" if len(score.seeds) == 1 else f"Seeds {', '.join(map(str, score.seeds))}"
+    parts.append(Text(f"{seeds}. Again: {score.rerun}", overflow="fold"))
+    return Parts(*parts)
+
+
+def selftest_document(score: Score) -> dict[str, Any]:
+    """{mutants: [{name, killed, programs_to_kill, ...}], killed, total, correct: [{oracle, checks, false_alarms, ...}], ...}."""
+    return {
+        "profile": score.profile,
+        "seeds": list(score.seeds),
+        "max_examples": score.max_examples,
+        "seconds": round(score.seconds, 3),
+        "mutants": [
+            {
+                "name": m.name,
+                "killed": m.killed,
+                "programs_to_kill": m.programs_to_kill,
+                "group": m.group,
+                "summary": m.summary,
+                "by_seed": {str(seed): n for seed, n in m.programs.items()},
+                "reason": m.reason or None,
+            }
+            for m in score.mutants
+        ],
+        "killed": score.killed,
+        "total": len(score.mutants),
+        "groups": [
+            {"name": g.name, "killed": g.killed, "total": g.total, "median": g.median, "worst": g.worst} for g in score.groups
+        ],
+        "correct": [
+            {
+                "oracle": o.oracle,
+                "version": o.version,
+                "checks": o.checks,
+                "inconclusive": o.inconclusive,
+                "findings": o.findings,
+                "false_alarms": o.false_alarms,
+                "alarms": list(o.alarms),
+            }
+            for o in score.correct
+        ],
+        "equivalent": [{"name": name, "proof": proof} for name, proof in score.equivalent.items()],
+        "complete": score.complete,
+        "interrupted": score.interrupted,
+        "passed": score.passed,
+        "rerun": score.rerun,
+    }
+
+
+# Pieces ----------------------------------------------------------------------------------------------------------------
+
+
+def _groups(groups: Sequence[Group]) -> Sheet:
+    numeric = ("killed", "of", "share", "median", "worst")
+    table = Sheet(
+        "planted bugs",
+        *numeric,
+        numeric=numeric,
+        title="Planted bugs that were found",
+        caption="median and worst: programs of one family until it is found",
+    )
+    for g in groups:
+        table.add_row(g.name, f"{g.killed:,}", f"{g.total:,}", _share(g.killed, g.total), *map(_number, (g.median, g.worst)))
+    return table
+
+
+def _share(part: int, whole: int) -> str:
+    """Per cent, rounded down: 100 % is all of them."""
+    return f"{1000 * part // whole / 10:g} %" if whole else "-"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,g}"
+
+
+def _short(m: MutantScore) -> str:
+    return m.name.removeprefix("mutant:")
+
+
+def _hardest(mutants: Sequence[MutantScore]) -> Sheet:
+    table = Sheet("found last", "programs", "what is wrong", numeric=("programs",))
+    found = [(n, m) for m in mutants if (n := m.programs_to_kill) is not None]
+    for n, m in sorted(found, key=lambda pair: -pair[0])[:_HARDEST]:
+        table.add_row(_short(m), f"{n:,}", m.summary)
+    return table
+
+
+def _survivors(mutants: Sequence[MutantScore]) -> Sheet:
+    table = Sheet("not found", "what is wrong", "why")
+    for m in mutants:
+        seeds = [str(seed) for seed, n in m.programs.items() if n is None]
+        which = f" (seeds {', '.join(seeds)})" if len(m.programs) > 1 else ""
+        table.add_row(_short(m), m.summary, f"{m.reason}{which}")
+    return table
+
+
+def _correct(oracles: Sequence[OracleScore]) -> Sheet:
+    numeric = ("checks", "inconclusive", "findings", "false alarms")
+    table = Sheet(
+        "correct oracle",
+        "version",
+        *numeric,
+        numeric=numeric,
+        title="What should be right",
+        caption="findings: those that a second reference and a script of their own bear out",
+    )
+    for o in oracles:
+        alarms = Text(f"{o.false_alarms:,}", style="bold red" if o.false_alarms else "")
+        table.add_row(o.oracle, o.version, f"{o.checks:,}", f"{o.inconclusive:,}", f"{o.findings:,}", alarms)
+    return table
+
+
+def _outcome(score: Score) -> str:
+    total = len(score.mutants)
+    parts = [f"{score.killed:,} of {numbers.count(total, 'planted bug')} found ({_share(score.killed, total)})"]
+    if score.correct:
+        parts.append(f"{numbers.count(score.false_alarms, 'false alarm')} in {sum(o.checks for o in score.correct):,} checks")
+    verdict = "Incomplete: it ended before all was asked." if not score.complete else "Passed." if score.passed else "Failed."
+    return f"{', '.join(parts)}, {score.seconds:.0f} s. {verdict}"

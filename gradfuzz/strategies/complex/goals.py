@@ -1,0 +1,114 @@
+"""What complex programs must reach: every op, shapes, structures of matrices, operands that broadcast, and questions.
+
+A goal is read off the program, the points and the question. What the matrices are is measured at the first point.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from gradfuzz.programs import Call, For, walk
+from gradfuzz.strategies.complex.program import OPS
+from gradfuzz.strategies.loop.case import Case
+
+_EXACT = 1e-12
+_NEAR = 1e-1
+
+
+class _View:
+    """A case, and its first complex parameter as a stack of matrices where it is one that an op of linear algebra takes."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.nodes = list(walk(case.program))
+        self.ops = frozenset(n.op for n in self.nodes if isinstance(n, Call))
+        self.inputs = case.points[0]
+        self.shapes = {p.name: p.type.sizes for p in case.program.params}
+
+    @functools.cached_property
+    def matrices(self) -> npt.NDArray[np.complex128]:
+        """Of shape (..., m, n)."""
+        if not {"a_re", "a_im"} <= set(self.inputs) or len(self.shapes["a_re"]) < 2:
+            return np.zeros((0, 1, 2), np.complex128)
+        a = self.inputs
+        return np.asarray(a["a_re"].astype(np.float64) + 1j * a["a_im"].astype(np.float64), np.complex128)
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        return self.matrices.shape[:-2]
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        return self.matrices.shape[-2:]
+
+    @functools.cached_property
+    def hermitian(self) -> npt.NDArray[np.complex128]:
+        """Those matrices of two rows or more that are Hermitian, not real."""
+        m, n = self.size
+        a = self.matrices.reshape(-1, m, n)
+        if m != n or m < 2:
+            return np.zeros((0, 2, 2), np.complex128)
+        same = (a == np.conj(np.swapaxes(a, -1, -2))).all((-2, -1)) & (a.imag != 0).any((-2, -1))
+        return np.asarray(a[same], np.complex128)
+
+    def near(self, least: float, most: float) -> bool:
+        """Whether two eigenvalues of a Hermitian matrix are so near to each other, relative to the largest."""
+        w = np.linalg.eigvalsh(self.hermitian)
+        gaps = np.diff(w, axis=-1) / np.maximum(np.abs(w).max(-1, keepdims=True, initial=0.0), 1e-300)
+        return bool(np.any((gaps >= least) & (gaps < most)))
+
+    def others(self, test: Callable[[tuple[int, ...], tuple[int, ...]], bool]) -> bool:
+        """Whether the second parameter is a stack of matrices with other batch axes, which pass."""
+        a, b = (next((self.shapes[n] for n in (f"{x}_re", x) if n in self.shapes), ()) for x in "ab")
+        return len(a) > 1 and len(b) > 1 and a[:-2] != b[:-2] and test(a[:-2], b[:-2])
+
+
+def _unitary(v: _View) -> bool:
+    m, n = v.size
+    product = v.matrices @ np.conj(np.swapaxes(v.matrices, -1, -2))
+    return m == n > 1 and bool(np.any((product == np.eye(m)).all((-2, -1)) & (v.matrices.imag != 0).any((-2, -1))))
+
+
+def _singular(v: _View) -> bool:
+    a = v.matrices
+    return v.size[0] == v.size[1] > 1 and bool(np.any((np.linalg.matrix_rank(a) < v.size[0]) & (a.imag != 0).any((-2, -1))))
+
+
+COMPLEX_GOALS: dict[str, Callable[[_View], bool]] = {
+    **{op: lambda v, op=op: op in v.ops for op in OPS},  # type: ignore[misc]
+    "of a real matrix": lambda v: bool({"eig", "eigvals"} & v.ops) and "complex" not in v.ops,
+    "in a loop": lambda v: any(isinstance(n, For) for n in v.nodes),
+    "an array": lambda v: any(v.shapes.values()),
+    "a batch": lambda v: any(len(s) > 2 for s in v.shapes.values()),
+    "two batch axes": lambda v: len(v.batch) == 2,
+    "no entries": lambda v: any(0 in s for s in v.shapes.values()),
+    "as many rows as instances": lambda v: bool(v.batch) and v.batch[-1] == v.size[0] > 1,
+    "tall": lambda v: v.size[0] > v.size[1],
+    "wide": lambda v: 0 not in v.batch and v.size[0] < v.size[1],
+    "operand with fewer batch axes": lambda v: v.others(lambda a, b: len(b) < len(a)),
+    "operand with more batch axes": lambda v: v.others(lambda a, b: len(b) > len(a)),
+    "operand with batch axes of 1": lambda v: v.others(lambda a, b: len(b) == len(a)),
+    "Hermitian": lambda v: len(v.hermitian) > 0,
+    "repeated eigenvalues": lambda v: v.near(0.0, _EXACT),
+    "nearly repeated eigenvalues": lambda v: v.near(_EXACT, _NEAR),
+    "unitary": _unitary,
+    "singular": _singular,
+    "imaginary part zero": lambda v: any(
+        x.size and not np.any(x) for point in v.case.points for name, x in point.items() if name.endswith("_im")
+    ),
+    "several outputs": lambda v: len(v.case.program.result.values) > 2,
+    "one operand constant": lambda v: len(v.case.wrt) < len(v.shapes),
+    "second order": lambda v: len(v.case.modes) == 2,
+    "float32": lambda v: v.case.precision == "float32",
+}
+"""The situations by name."""
+
+
+def complex_triggers(case: Case) -> frozenset[str]:
+    """The names of the goals that `case` reaches."""
+    view = _View(case)
+    return frozenset(name for name, test in COMPLEX_GOALS.items() if test(view))

@@ -1,0 +1,198 @@
+"""The strategy for complex programs: complex numbers inside, float parameters and float results.
+
+A complex array is made of two float parameters, its real and its imaginary part, and leaves the program as two outputs. So a gradient
+means the same to every library, whatever sign it gives the imaginary part of a complex one.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from gradfuzz.programs import Program, parse
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.strategies.complex.recipes import COMPLEX_RECIPES, ComplexRecipe
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.shape import Shape, draw_batch, draw_other_batch, draw_size
+from gradfuzz.strategies.drawing.validation import check_choices, check_int
+from gradfuzz.strategies.inputs.complex_matrix import ComplexStructure, draw_complex_matrix
+from gradfuzz.strategies.inputs.matrix import draw_matrix
+from gradfuzz.strategies.inputs.point import Inputs
+from gradfuzz.strategies.linalg.program import NORMS, ORDERS, POWERS
+from gradfuzz.strategies.loop.case import MODES, Case, check_asked
+
+_SHAPES: Table[Shape] = Table((50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,)))
+"""Of arrays that are used entry by entry."""
+_TOUCHING = 3
+"""The largest matrices with repeated values only: their derivatives are known by differences, which cost the more the more entries there are."""
+_LARGE = 20
+"""Programs with larger inputs are asked at one point only."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexProgram:
+    """A complex program, the shapes of its float parameters, and the structure that the matrix a has to have."""
+
+    program: Program
+    recipe: ComplexRecipe
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    structure: ComplexStructure = "general"
+
+
+def compose_complex(dice: Dice, recipe: ComplexRecipe, batch: Shape, size: tuple[int, int] | None) -> ComplexProgram:
+    """The program of a recipe for stacks of matrices of `size`, or (None) for arrays of the shape `batch`."""
+    shape = batch if size is None else (*batch, *size)
+    structure = recipe.structure
+    fitting = [h for h in recipe.hostile if h == "singular" or size is None or size[0] == size[1]]
+    if fitting and dice.chance(30):
+        structure = dice.pick(fitting)
+    arrays = {"a": shape}
+    if recipe.second:
+        arrays["b"] = _second(dice, recipe, batch, shape)
+    shapes: dict[str, Shape] = {}
+    lines: list[str] = []
+    for name, own in arrays.items():
+        if recipe.real and name == "a":
+            shapes[name] = own
+        else:
+            shapes |= {f"{name}_re": own, f"{name}_im": own}
+            lines.append(f"{name} = complex({name}_re, {name}_im)")
+    lines += _filled(recipe.lines, dice, shape).splitlines()
+    outputs = [_filled(text, dice, shape) for text in recipe.reals]
+    for k, text in enumerate(recipe.outputs):
+        written = _filled(text, dice, shape)
+        if not written.isidentifier():
+            lines.append(f"out{k} = {written}")
+            written = f"out{k}"
+        outputs += [f"real({written})", f"imag({written})"]
+    kept = [text for k, text in enumerate(outputs) if k == 0 or not dice.chance(30)]
+    header = ", ".join(f'{name}: "float{list(own)}"' if own else name for name, own in shapes.items())
+    body = "".join(f"    {line}\n" for line in [*lines, f"return {', '.join(kept)}"])
+    return ComplexProgram(parse(f"def f({header}):\n{body}"), recipe, shapes, structure)
+
+
+def _second(dice: Dice, recipe: ComplexRecipe, batch: Shape, shape: Shape) -> Shape:
+    columns = 1 + (dice.below(3) + 1) % 3
+    match recipe.second:
+        case "same":
+            return shape
+        case "vector":
+            return shape[-2:-1]
+        case "broadcast":
+            return (*draw_other_batch(dice, batch), shape[-2], columns)
+        case "any":
+            return (*batch, shape[-1], columns)
+    return (*batch, shape[-2], columns)
+
+
+def _filled(text: str, dice: Dice, shape: Shape) -> str:
+    """What a recipe leaves open, decided and written out."""
+    choices: dict[str, Callable[[], str]] = {
+        "{norm}": lambda: dice.pick(NORMS),
+        "{order}": lambda: dice.pick(ORDERS[: 3 if 0 in shape else None]),
+        "{n}": lambda: str(dice.pick(POWERS)),
+        "{trips}": lambda: str(dice.pick((1, 2, 0, 3))),
+        "{d}": lambda: f"array({[(-1) ** dice.below(2) * (4 + dice.below(3) + 3 * k) / 8 for k in range(min(shape[-2:]))]})",
+        "{eye}": lambda: str(np.eye(shape[-2]).tolist()),
+    }
+    for name, choose in choices.items():
+        if name in text:
+            text = text.replace(name, choose())
+    axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
+    text = re.sub(r"\{H:(\w+)\}", lambda found: f"conj(permute_dims({found[1]}, axes={axes}))", text)
+    return re.sub(r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})", text)
+
+
+def complex_point(dice: Dice, program: ComplexProgram, precision: Precision) -> Inputs:
+    """Matrices of the structure that the program wants, or with a heavy diagonal or a given condition number.
+
+    Entries that are used one by one are multiples of 1/8, neighbours apart where everything else is as simple as can be.
+    """
+    inputs: dict[str, npt.NDArray[Any]] = {}
+    apart = itertools.cycle((0, 3, 1, 4, 2))
+    for name, shape in program.shapes.items():
+        if name in inputs:
+            continue
+        if len(shape) > 1 and program.recipe.aspects and name == "a":
+            inputs[name] = draw_matrix(dice, shape, "general", precision)
+        elif len(shape) > 1 and program.recipe.aspects:
+            structure = program.structure if name == "a_re" else "general"
+            inputs[name], inputs[f"{name[0]}_im"] = draw_complex_matrix(dice, shape, structure, precision)
+        else:
+            entries = [(1 + dice.below(16) + next(apart)) * (-1) ** dice.below(2) / 8 for _ in range(math.prod(shape))]
+            inputs[name] = np.array(entries, precision).reshape(shape)
+    return inputs
+
+
+def _drawn(dice: Dice, recipes: tuple[ComplexRecipe, ...], max_side: int) -> ComplexProgram:
+    recipe = dice.pick(recipes)
+    if not recipe.aspects:
+        return compose_complex(dice, recipe, dice.weighted(_SHAPES), None)
+    batch = draw_batch(dice)
+    if recipe.structure != "general":
+        batch, max_side = batch[-1:], min(max_side, _TOUCHING)
+    return compose_complex(dice, recipe, batch, draw_size(dice, dice.pick(recipe.aspects), max_side, batch))
+
+
+OPS = tuple(dict.fromkeys(recipe.op for recipe in COMPLEX_RECIPES))
+"""The ops that the programs are about."""
+
+
+def _checked(ops: tuple[str, ...] | None, max_side: int) -> tuple[ComplexRecipe, ...]:
+    if ops is not None:
+        check_choices("ops", ops, OPS)
+    check_int("max_side", max_side, 2)
+    return _recipes(ops)
+
+
+@functools.cache
+def _recipes(ops: tuple[str, ...] | None) -> tuple[ComplexRecipe, ...]:
+    return tuple(r for r in COMPLEX_RECIPES if ops is None or r.op in ops)
+
+
+@st.composite
+def complex_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, max_side: int = 4) -> Program:
+    """Programs with complex numbers inside, of float parameters and float results: entrywise ops in loops, reductions, linear algebra.
+
+    `ops`: those that the programs are to be about (None: all). Shrinks towards a product of two complex scalars.
+    """
+    return _drawn(Dice(draw), _checked(ops, max_side), max_side).program
+
+
+@st.composite
+def complex_cases(
+    draw: Draw,
+    *,
+    ops: tuple[str, ...] | None = None,
+    precisions: tuple[Precision, ...] = ("float64", "float32"),
+    max_side: int = 4,
+    max_order: int = 2,
+) -> Case:
+    """Cases over `complex_programs`, on matrices with sides up to `max_side`.
+
+    `ops`: those that the programs are to be about (None: all). A "float32" program computes with pairs of float32. Shrinks towards a
+    product of two complex scalars.
+    """
+    recipes = _checked(ops, max_side)
+    if not precisions or any(p not in ("float32", "float64") for p in precisions):
+        raise InvalidArgument(f"precisions={precisions!r}: give 'float64', 'float32' or both; complex numbers are pairs of these")
+    check_asked(precisions, max_order)
+    dice = Dice(draw)
+    program = _drawn(dice, recipes, max_side)
+    precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
+    names = tuple(program.shapes)
+    wrt = names if not dice.chance(30) else tuple(n for n in names if n.startswith(dice.pick(names)[0]))
+    modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
+    count = 1 if sum(map(math.prod, program.shapes.values())) > _LARGE or not dice.chance(60) else 3
+    points = tuple(complex_point(dice, program, precision) for _ in range(count))
+    return Case(program.program, points, wrt, precision, modes)

@@ -1,0 +1,119 @@
+"""A repeatable stream of draws: the k-th example of a seed is the same on every machine and in every run.
+
+Hypothesis's own generator learns from what it has seen, and mixes in constants it finds in the modules that happen to be
+loaded. A sweep must not depend on that, so the choices come from a provider of ours (Hypothesis's documented seam for this) that
+knows nothing but the seed and the number of the example. Nor is a stream a test: it goes around Hypothesis's runner, whose statistics, caches
+and seeding of global generators cost as much as the draws. Shrinking is Hypothesis's own and works on the same strategies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import random
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.control import BuildContext
+from hypothesis.errors import InvalidArgument, StopTest, UnsatisfiedAssumption
+from hypothesis.internal.conjecture.choice import ChoiceTemplate
+from hypothesis.internal.conjecture.data import ConjectureData
+from hypothesis.internal.conjecture.providers import PrimitiveProvider
+
+if TYPE_CHECKING:
+    from hypothesis.internal.intervalsets import IntervalSet
+
+
+T = TypeVar("T")
+
+_SIMPLEST = (ChoiceTemplate("simplest", count=None),)
+_UNBOUNDED = 1000
+"""The range of a draw that a strategy leaves without a bound; the strategies of this package have none."""
+_PATIENCE = 1000
+"""A strategy that throws away so many draws in a row has no further ones."""
+
+
+class SeededProvider(PrimitiveProvider):
+    """Uniform choices from `random.Random`."""
+
+    def __init__(self, seed: str) -> None:
+        super().__init__(None)
+        self._random = random.Random(seed)  # noqa: S311 - repeatable on purpose
+
+    def draw_boolean(self, p: float = 0.5) -> bool:
+        return self._random.random() < p
+
+    def draw_integer(
+        self,
+        min_value: int | None = None,
+        max_value: int | None = None,
+        *,
+        weights: dict[int, float] | None = None,
+        shrink_towards: int = 0,
+    ) -> int:
+        if min_value is None:
+            min_value = -_UNBOUNDED if max_value is None else max_value - _UNBOUNDED
+        if max_value is None:
+            max_value = min_value + _UNBOUNDED
+        return self._random.randint(min_value, max_value)
+
+    def draw_float(
+        self,
+        *,
+        min_value: float = -math.inf,
+        max_value: float = math.inf,
+        allow_nan: bool = True,
+        smallest_nonzero_magnitude: float,
+    ) -> float:
+        low, high = max(min_value, -float(_UNBOUNDED)), min(max_value, float(_UNBOUNDED))
+        value = low if low >= high else self._random.uniform(low, high)
+        value = min(max(value, min_value), max_value)
+        if abs(value) >= smallest_nonzero_magnitude or min_value > 0 or max_value < 0:
+            return value
+        return 0.0
+
+    def draw_string(self, intervals: IntervalSet, *, min_size: int = 0, max_size: int = 10**10) -> str:
+        size = self._random.randint(min_size, min(max_size, min_size + 8))
+        return "".join(chr(intervals[self._random.randrange(len(intervals))]) for _ in range(size))
+
+    def draw_bytes(self, min_size: int = 0, max_size: int = 10**10) -> bytes:
+        return self._random.randbytes(self._random.randint(min_size, min(max_size, min_size + 8)))
+
+
+class _Stream(ConjectureData):
+    """Choices that are made and forgotten: what is drawn here is never shrunk."""
+
+    def draw(self, strategy: st.SearchStrategy[T], label: int | None = None, observe_as: str | None = None) -> T:
+        strategy.validate()
+        if strategy.is_empty:
+            self.mark_invalid()
+        return strategy.do_draw(self)
+
+    def draw_integer(
+        self, min_value: int | None = None, max_value: int | None = None, *, forced: int | None = None, **options: Any
+    ) -> int:
+        return self.provider.draw_integer(min_value, max_value) if forced is None else forced
+
+
+def draw_many(strategy: st.SearchStrategy[T], count: int, seed: int | str) -> list[T]:
+    """`count` draws from `strategy`: the simplest first, then at random.
+
+    The same seed gives the same draws whatever else runs, and a shorter list is the beginning of a longer one. The list is
+    shorter than `count` only where `strategy` throws nearly all draws away (`assume`, `filter`).
+    """
+    if count < 0:
+        raise InvalidArgument(f"count={count!r}: at least 0")
+    drawn: list[T] = []
+    number = last = 0
+    while len(drawn) < count and number - last < _PATIENCE:
+        provider = SeededProvider(f"{seed}/{number}")
+        data = (
+            _Stream(random=None, provider=provider)
+            if number
+            else ConjectureData(random=None, provider=provider, prefix=_SIMPLEST)
+        )
+        with BuildContext(data, wrapped_test=draw_many), contextlib.suppress(StopTest, UnsatisfiedAssumption):
+            drawn.append(data.draw(strategy))
+            last = number
+        number += 1
+    return drawn

@@ -1,0 +1,52 @@
+"""The ops of loop programs, and what can be written with some of them alone."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, TypeVar
+
+from gradfuzz.programs import Call, Expr, Name, walk
+from gradfuzz.strategies.drawing.dice import Dice, Table
+
+T = TypeVar("T")
+
+JOINS = ("multiply", "add", "subtract", "maximum", "minimum", "divide")
+"""Ops that join any two floats."""
+SCALARS = ("sum", "index", "mean", "prod")
+"""Ops that make a scalar of an array."""
+ORDERS = ("greater", "less", "greater_equal", "less_equal")
+COMPARISONS = (*ORDERS, "equal", "not_equal")
+LOOP_OPS = (
+    *JOINS,
+    *("negative", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "integer_pow", "pow", "abs", "sign", "where", "astype"),
+    *(*COMPARISONS, "logical_and", "logical_or", "logical_not", "remainder"),
+    *(*SCALARS, "index_update", "stack", "concat", "reshape", "broadcast_to", "permute_dims", "flip", "cumulative_sum", "matmul"),
+)
+"""All ops that loop programs consist of."""
+
+
+def ops_of(option: Any) -> frozenset[str]:
+    """The ops of an option of a table: an expression, a function that makes one of others, an object that has it as `build`, or None."""
+    if option is None:
+        return frozenset()
+    build = getattr(option, "build", option)
+    expr: Expr = build(*map(Name, inspect.signature(build).parameters)) if callable(build) else build
+    return frozenset(node.op for node in walk(expr) if isinstance(node, Call))
+
+
+@functools.lru_cache(maxsize=1024)
+def within(table: Table[T], ops: frozenset[str]) -> Table[T]:
+    """The options of `table` that need no other op; it may be empty."""
+    return table.where(lambda option: ops_of(option) <= ops)
+
+
+def chosen(dice: Dice, table: Table[T]) -> T:
+    """One option of `table`, of those that the ops of `dice` suffice for."""
+    fitting: Table[T] = table if dice.ops is None else within(table, dice.ops)
+    return dice.weighted(fitting)
+
+
+def offers(dice: Dice, table: Table[T]) -> bool:
+    """Whether `chosen` has an option."""
+    return dice.ops is None or bool(within(table, dice.ops).rows)

@@ -1,0 +1,3 @@
+"""Strategies for inputs: arrays, matrices, points of a program, cotangents."""
+
+from __future__ import annotations

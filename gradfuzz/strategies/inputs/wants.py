@@ -1,0 +1,116 @@
+"""What a program asks of its inputs: domains, structures, and how large its ints may be."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from gradfuzz.programs import OPS, Assign, Call, Name, Program, typecheck, walk
+from gradfuzz.programs.language.syntax import Expr
+from gradfuzz.programs.language.typecheck import expression_type
+from gradfuzz.strategies.inputs.array import Domain
+from gradfuzz.strategies.inputs.matrix import Structure
+
+_STRONGEST: tuple[Structure, ...] = ("spd", "lower", "upper", "symmetric", "general")
+"""A matrix that is read by several ops has the first of what they want: it does for the others, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """Of each parameter by name. One that is not there may be anything."""
+
+    domains: Mapping[str, Domain]
+    """Float scalars that are divided by, or given to log, sqrt and pow, as they are."""
+    structures: Mapping[str, Structure]
+    """Matrices, or stacks of them, that linear algebra is done on, as they are or after something else."""
+    below: Mapping[str, int]
+    """Ints that are indices, and the length of what they point into."""
+    most_trips: int | None
+    """The largest trip count that stays inside the arrays indexed by counters."""
+
+
+@functools.lru_cache(maxsize=64)
+def wants_of(program: Program) -> Wants:
+    """Read off the statements, without running them."""
+    assigned = {s.target for s in walk(program) if isinstance(s, Assign)}
+    free = {p.name for p in program.params if p.type.is_float and not p.type.shape} - assigned
+    domains: dict[str, Domain] = {}
+    for node in walk(program):
+        if not isinstance(node, Call):
+            continue
+        if node.op in ("log", "sqrt", "pow"):
+            _restrict(domains, node.args[0], free, "positive")
+        elif node.op == "divide":
+            _restrict(domains, node.args[1], free, "nonzero")
+        elif node.op == "integer_pow" and cast("int", node.param("n")) < 0:
+            _restrict(domains, node.args[0], free, "nonzero")
+    below, most = _ints(program)
+    return Wants(domains, _structures(program), below, most)
+
+
+def _restrict(domains: dict[str, Domain], argument: object, free: set[str], domain: Domain) -> None:
+    if isinstance(argument, Name) and argument.id in free and domains.get(argument.id) != "positive":
+        domains[argument.id] = domain
+
+
+def _ints(program: Program) -> tuple[dict[str, int], int | None]:
+    """What the int parameters that are indices are below, and the most trips where other names are."""
+    ints = {p.name for p in program.params if p.type.dtype == "int"}
+    places = [place for node in walk(program) if isinstance(node, Call) for place in _places(node)]
+    if not ints or not places:
+        return {}, None
+    types = typecheck(program).variables
+    below: dict[str, int] = {}
+    most: int | None = None
+    for array, axis, name in places:
+        length = expression_type(array, types).sizes[axis]
+        if name in ints:
+            below[name] = min(below.get(name, length), length)
+        else:
+            most = length if most is None else min(most, length)
+    return below, most
+
+
+def _places(node: Call) -> list[tuple[Expr, int, str]]:
+    """The arrays that a call indexes by a name, with the axis."""
+    if node.op in ("index", "index_update"):
+        indices = iter(node.args[1 if node.op == "index" else 2 :])
+        pattern = cast("tuple[object, ...]", node.param("pattern"))
+        found = [(node.args[0], axis, next(indices)) for axis, entry in enumerate(pattern) if entry == "at"]
+    else:
+        found = [(node.args[0], cast("int", node.param("axis")), node.args[k]) for k in OPS[node.op].indices]
+    return [(array, axis, index.id) for array, axis, index in found if isinstance(index, Name)]
+
+
+def _structures(program: Program) -> dict[str, Structure]:
+    """By following each matrix through the assignments."""
+    calls = [n for n in walk(program) if isinstance(n, Call) and OPS[n.op].kind == "linalg" and n.op != "vector_norm"]
+    if not calls:
+        return {}
+    origins = {p.name: {p.name} for p in program.params if p.type.is_float and p.type.rank > 1}
+    square = {p.name: p.type.shape[-1] == p.type.shape[-2] for p in program.params if p.name in origins}
+    statements = [s for s in walk(program) if isinstance(s, Assign)]
+    for _ in statements:  # as often as names can hand a matrix on
+        for s in statements:
+            origins.setdefault(s.target, set()).update(*(origins.get(name, ()) for name in _names(s.value)))
+    found: dict[str, Structure] = {}
+    for call in calls:
+        structure = _wanted(call)
+        for name in {origin for read in _names(call.args[0]) for origin in origins.get(read, ())}:
+            fits = structure if square[name] else "general"
+            found[name] = min(fits, found.get(name, fits), key=_STRONGEST.index)
+    return found
+
+
+def _names(expr: Expr) -> list[str]:
+    return [node.id for node in walk(expr) if isinstance(node, Name)]
+
+
+def _wanted(call: Call) -> Structure:
+    if OPS[call.op].domain == "positive definite":
+        return "spd"
+    if call.op == "triangular_solve":
+        return "lower" if dict(call.params).get("lower", True) else "upper"
+    return "symmetric" if call.op in ("eigh", "eigvalsh") else "general"

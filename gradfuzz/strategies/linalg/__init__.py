@@ -1,0 +1,3 @@
+"""Strategies for programs of linear algebra."""
+
+from __future__ import annotations

@@ -1,0 +1,218 @@
+"""The strategy for matrix programs: a recipe, a shape, what is done before and after, and points of the structure it wants."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+from gradfuzz.programs import Program, parse
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.shape import Shape, draw_batch, draw_other_batch, draw_size
+from gradfuzz.strategies.drawing.validation import check_choices, check_int
+from gradfuzz.strategies.inputs.matrix import RECTANGULAR, Structure, draw_matrix
+from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs
+from gradfuzz.strategies.linalg.recipes import RECIPES, WEIGHTS, Recipe
+from gradfuzz.strategies.loop.case import MODES, Case, check_asked
+
+NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
+ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
+POWERS = (2, 3, 1, 0, -1, -2)
+"""What recipes leave open: orders of `matrix_norm` and of `vector_norm`, exponents of `matrix_power`."""
+_BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
+_TOTAL = 12
+"""How many of a hundred programs return the plain sum of all results."""
+SUM_OF_ALL = "sum_of_all"
+"""The name of that sum in a program's text."""
+_AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (12, "tanh({})"), (10, "sum({})"))
+
+
+@dataclass(frozen=True, slots=True)
+class LinalgProgram:
+    """A matrix program, and the shape and structure that a point has to have, by parameter."""
+
+    program: Program
+    recipe: Recipe
+    arguments: Mapping[str, tuple[Shape, Structure]] = field(default_factory=dict)
+
+
+@functools.cache
+def _recipes(ops: tuple[str, ...]) -> Table[tuple[Recipe, ...]]:
+    """The recipes of each of `ops`."""
+    return Table(*((WEIGHTS[op], tuple(r for r in RECIPES if r.op == op)) for op in ops))
+
+
+def _program(dice: Dice, ops: tuple[str, ...], max_side: int, empty: bool) -> LinalgProgram:
+    rows: tuple[Recipe, ...] = dice.weighted(_recipes(ops))
+    recipe = dice.pick(rows)
+    batch = () if recipe.second == "vectors" else draw_batch(dice, empty=empty, least=recipe.second == "broadcast")
+    size = draw_size(dice, dice.pick(recipe.aspects), max_side, batch, least=recipe.least)
+    return compose(dice, recipe, batch, size, total=dice.chance(_TOTAL))
+
+
+def compose(
+    dice: Dice, recipe: Recipe, batch: Shape, size: tuple[int, int], *, second: Shape | None = None, total: bool = False
+) -> LinalgProgram:
+    """The program of a recipe for stacks of matrices of `size`. What the recipe leaves open, `dice` decides.
+
+    `second`: the batch axes of b, where the recipe is not to decide on them. `total`: the plain sum of all results.
+    """
+    shapes: dict[str, Shape] = {"a": size[:1] if recipe.second == "vectors" else (*batch, *size)}
+    if recipe.second:
+        shapes["b"] = _second(dice, recipe, batch, *size)
+        if second is not None:
+            shapes["b"] = (*second, *_second(dice, recipe, (), *size)[-2:])
+    structure = recipe.structure
+    fitting = [h for h in recipe.hostile if h in RECTANGULAR or size[0] == size[1]]
+    if fitting and not total and dice.chance(30):
+        structure = dice.pick(fitting)
+    text = statements(dice, recipe, shapes["a"])
+    header = ", ".join(f'{name}: "float{list(shape)}"' for name, shape in shapes.items())
+    before = dice.weighted(_BEFORE) if structure == "general" and recipe.second != "vectors" else "{}"
+    lines = [] if before == "{}" else [f"a = {before.format('a', 'a')}"]
+    lines += text.splitlines()
+    if total:
+        lines += _filled(recipe.aligned, dice, shapes["a"]).splitlines()
+        summands = recipe.results or recipe.outputs
+        sums = [f"sum({_filled(y, dice, shapes['a'])})" for y in summands]
+        lines.append(f"{SUM_OF_ALL} = {' + '.join(sums)}")
+        outputs = SUM_OF_ALL
+    else:
+        outputs = ", ".join(_outputs(dice, recipe, shapes["a"]))
+    body = "".join(f"    {line}\n" for line in [*lines, f"return {outputs}"])
+    structures: dict[str, Structure] = {"a": structure, "b": "general"}
+    return LinalgProgram(parse(f"def f({header}):\n{body}"), recipe, {k: (s, structures[k]) for k, s in shapes.items()})
+
+
+def _outputs(dice: Dice, recipe: Recipe, shape: Shape) -> list[str]:
+    """The recipe's outputs, or some of them, but for those that are constant."""
+    after = dice.weighted(_AFTER)
+    moving = [o for o in recipe.outputs if not _is_constant(recipe, o, shape, after)]
+    kept = [o for k, o in enumerate(moving) if k == 0 or not dice.chance(40)]
+    return [after.format(*[_filled(o, dice, shape)] * 2) for o in kept]
+
+
+def _is_constant(recipe: Recipe, output: str, shape: Shape, after: str) -> bool:
+    """Whether an output does not move with the matrix: the squares of an orthonormal factor where they are added up or stand alone, and all that
+    factors of one entry make.
+    """
+    if recipe.op == "lu" and shape[-2] == 1:
+        return not re.search(r"\bu\b", output)
+    read = [factor for factor in recipe.factors if re.search(rf"\b{factor}\b", output)]
+    if shape[-2:] == (1, 1):
+        return bool(read) and not re.search(r"\b[rsw]\b", output)
+    if not read or output != f"{read[0]} * {read[0]}":
+        return False
+    return after.startswith("sum(") or shape[-1 if read[0] == "vh" else -2] == 1
+
+
+def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
+    columns = 1 + (dice.below(3) + 1) % 3
+    match recipe.second:
+        case "vectors":
+            return (m if dice.chance(40) else columns,)
+        case "vector":
+            return (m,)
+        case "broadcast":
+            return (*draw_other_batch(dice, batch), m, columns)
+        case "left":
+            return (*batch, columns, n)
+        case "any":
+            return (*batch, *draw_size(dice, "tall", 3, batch))
+    return (*batch, m, columns)
+
+
+def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
+    """The recipe's statements for a first parameter of `shape`, with what they leave open decided."""
+    text = recipe.lines
+    for name, options in (("{norm}", NORMS), ("{order}", ORDERS[: 3 if 0 in shape else None]), ("{axis}", ("None", "-1", "0"))):
+        if name in text:
+            text = text.replace(name, dice.pick(options))
+    if "{n}" in text:
+        text = text.replace("{n}", str(dice.pick(POWERS)))
+    if "{p}" in text:
+        text = text.replace("{p}", str(dice.pick(POWERS[:4])))
+    if "{k}" in text:
+        text = text.replace("{k}", str(dice.pick((0, 1, -1))))
+    if "{trips}" in text:
+        text = text.replace("{trips}", str(dice.pick((1, 2, 0, 3))))
+    return _filled(text, dice, shape)
+
+
+def _filled(text: str, dice: Dice, shape: Shape) -> str:
+    """`{d}`, `{T:name}`, `{row:values}` and `{head:name}` written out."""
+    if "{d}" in text:
+        weights = [(-1) ** dice.below(2) * (4 + dice.below(3) + 3 * k) / 8 for k in range(min(shape[-2:]))]
+        text = text.replace("{d}", f"array({weights})")
+    axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
+    text = re.sub(r"\{T:(\w+)\}", lambda found: f"permute_dims({found[1]}, axes={axes})", text)
+    text = re.sub(r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})", text)
+    first = ", ".join([*(f"0:{n}" for n in shape[:-2]), "0:1", f"0:{min(shape[-2:])}"])
+    return re.sub(r"\{head:(\w+)\}", lambda found: f"{found[1]}[{first}]", text)
+
+
+def point_of(dice: Dice, program: LinalgProgram, precision: Precision) -> Inputs:
+    """Matrices of the shapes and structures that the program wants."""
+    inputs = {}
+    for name, (shape, structure) in program.arguments.items():
+        if len(shape) > 1:
+            inputs[name] = draw_matrix(dice, shape, structure, precision)
+        else:
+            inputs[name] = draw_matrix(dice, (*shape, 1), "general", precision).reshape(shape)
+    return inputs
+
+
+OPS = tuple(dict.fromkeys(recipe.op for recipe in RECIPES))
+"""The ops that the programs are about."""
+
+
+def _checked(ops: tuple[str, ...] | None, max_side: int) -> tuple[str, ...]:
+    if ops is not None:
+        check_choices("ops", ops, OPS)
+    check_int("max_side", max_side, 2)
+    return OPS if ops is None else ops
+
+
+@st.composite
+def linalg_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, max_side: int = 6, empty: bool = True) -> Program:
+    """Matrix programs: one op or a few, on stacks of matrices with sides up to `max_side`, with outputs that no sign freedom touches.
+
+    `ops`: those that the programs are to be about (None: all). `empty`: batches of none, too. Shrinks towards `inv` of a 2 x 2 matrix.
+    """
+    return _program(Dice(draw), _checked(ops, max_side), max_side, empty).program
+
+
+@st.composite
+def linalg_cases(
+    draw: Draw,
+    *,
+    ops: tuple[str, ...] | None = None,
+    precisions: tuple[Precision, ...] = PRECISIONS,
+    max_side: int = 6,
+    max_order: int = 2,
+    empty: bool = True,
+    points: int | None = None,
+) -> Case:
+    """Cases over `linalg_programs`, with points of the structure that the program is defined for.
+
+    `points`: how many (None: one, or two now and then). Shrinks towards the gradient of `inv` of a 2 x 2 matrix in the first of `precisions`.
+    """
+    check_asked(precisions, max_order)
+    dice = Dice(draw)
+    program = _program(dice, _checked(ops, max_side), max_side, empty)
+    precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
+    names = tuple(program.arguments)
+    wrt = names if len(names) == 1 or not dice.chance(40) else (dice.pick(names),)
+    modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
+    count = points or (1 if math.prod(program.arguments["a"][0]) > _LARGE or not dice.chance(40) else 2)
+    drawn = tuple(point_of(dice, program, precision) for _ in range(count))
+    return Case(program.program, drawn, wrt, precision, modes)
+
+
+_LARGE = 20
+"""Programs with larger inputs are asked at one point only."""

@@ -1,0 +1,114 @@
+"""Cases: a program with points and a question about them, as a sweep asks them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from gradfuzz.programs import Program
+from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.drawing.shown import inputs_text
+from gradfuzz.strategies.drawing.validation import check_choices
+from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs, draw_point
+from gradfuzz.strategies.loop.program import loops
+
+Modes = tuple[str, ...]
+
+MODES: Table[Modes] = Table(
+    (40, ("rev",)),
+    (24, ("fwd",)),
+    (8, ("rev", "fwd")),
+    (7, ("fwd", "rev")),
+    (7, ("rev", "rev")),
+    (6, ("fwd", "fwd")),
+    (2, ("rev", "fwd", "fwd")),
+    (2, ("rev", "fwd", "rev")),
+    (2, ("rev", "rev", "rev")),
+    (2, ("fwd", "fwd", "fwd")),
+)
+"""The differentiations of a question, innermost first: both modes, all pairs of them, and third orders."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A program, points in `precision`, the inputs to differentiate, and the differentiations, the innermost first."""
+
+    program: Program
+    points: tuple[Inputs, ...]
+    wrt: tuple[str, ...]
+    precision: Precision
+    modes: Modes = ("rev",)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """As Hypothesis shows it: the call that makes it, with all digits."""
+        points = "".join(inputs_text(point) + ", " for point in self.points)
+        with printer.group(5, "Case(", ")"):
+            printer.text("program=")
+            printer.pretty(self.program)
+            for text in (
+                f"points=({points.rstrip()})",
+                f"wrt={self.wrt}",
+                f"precision={self.precision!r}",
+                f"modes={self.modes}",
+            ):
+                printer.text(",")
+                printer.breakable()
+                printer.text(text)
+
+
+@st.composite
+def cases(
+    draw: Draw,
+    *,
+    programs: st.SearchStrategy[Program] | None = None,
+    precisions: tuple[Precision, ...] = PRECISIONS,
+    min_points: int = 1,
+    max_points: int = 4,
+    max_order: int = 3,
+    extremes: bool = True,
+) -> Case:
+    """Cases over `programs` (None: `loops()`) with `min_points` to `max_points` points each.
+
+    The inputs to differentiate are all float inputs together, one alone with the others constant, or another choice of them.
+    Shrinks towards the simplest program, one point, reverse mode, in the first of `precisions`.
+    """
+    if not 1 <= min_points <= max_points:
+        raise InvalidArgument(f"min_points={min_points!r}, max_points={max_points!r}: 1 <= min_points <= max_points must hold")
+    check_asked(precisions, max_order)
+    if programs is not None and not isinstance(programs, st.SearchStrategy):
+        raise InvalidArgument(f"programs={programs!r}: a strategy for programs; st.just(program) draws one program")
+    program: Program = draw(_LOOPS if programs is None else programs)
+    dice = Dice(draw)
+    precision = precisions[0] if len(precisions) == 1 or not dice.chance(40) else dice.pick(precisions[1:])
+    modes = dice.weighted(MODES.where(lambda m: len(m) <= max_order))
+    wrt = _inputs(dice, tuple(p.name for p in program.params if p.type.is_float))
+    points = [draw_point(dice, program, precision, extremes=extremes) for _ in range(min_points)]
+    while len(points) < max_points and dice.chance(65):
+        points.append(draw_point(dice, program, precision, extremes=extremes))
+    return Case(program, tuple(points), wrt, precision, modes)
+
+
+_LOOPS = loops()
+
+st.register_type_strategy(Case, cases())
+
+
+def check_asked(precisions: tuple[Precision, ...], max_order: int) -> None:
+    """`InvalidArgument` where a case cannot be asked in such precisions or orders."""
+    check_choices("precisions", precisions, FORMATS)
+    if not 1 <= max_order <= 3:
+        raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")
+
+
+def _inputs(dice: Dice, names: tuple[str, ...]) -> tuple[str, ...]:
+    """All of `names`, one of them, or all but one."""
+    if len(names) < 2 or not dice.chance(55):
+        return names
+    k = dice.below(len(names))
+    if len(names) > 2 and dice.chance(25):
+        return names[:k] + names[k + 1 :]
+    return (names[k],)

@@ -1,0 +1,269 @@
+"""Expressions: small, well-typed, and defined almost everywhere.
+
+Where an op has a domain, its argument is in it by construction: a divisor is `2.0 + sin(e)` or `1.0 + e*e`, a logarithm is
+of `1.0 + e*e`. The exceptions are float scalar parameters (`Scope.raw`), which are also divided by, and given to log, sqrt
+and pow, as they are: `points` draws them from the domain.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from gradfuzz.programs import FLOAT, INT, ArrayConst, Expr, Name, Type, call
+from gradfuzz.programs.language.typecheck import expression_type
+from gradfuzz.strategies.drawing.algebra import at, compare, cut, integer, multiply, number, remainder, total
+from gradfuzz.strategies.drawing.dice import Dice, Draw
+from gradfuzz.strategies.drawing.op_set import ORDERS, chosen, offers
+from gradfuzz.strategies.drawing.validation import check_int, check_shape, check_types
+from gradfuzz.strategies.loop.patterns import (
+    CARRIED,
+    JOINED,
+    MATRICES,
+    NUMBERS,
+    POSITIVE,
+    REDUCTIONS,
+    VECTORS,
+    check_ops,
+    terms,
+    updates,
+)
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What an expression may read.
+
+    `counter` is the innermost loop's counter, if it has one; where `limit` is given, the counter is below it, so that arrays at
+    least that long can be indexed by the counter itself. `raw` names the float scalars whose domain the points respect. `first`
+    are names to prefer, `sequence` is a vector to read by the counter.
+    """
+
+    types: Mapping[str, Type]
+    counter: str | None = None
+    limit: int | None = None
+    raw: frozenset[str] = field(default_factory=frozenset)
+    first: tuple[str, ...] = ()
+    sequence: str | None = None
+
+    def names(self, shape: Shape) -> list[str]:
+        """The float names of one shape; those to prefer three times."""
+        found = [n for n, t in self.types.items() if t.is_float and t.shape == shape]
+        return [n for n in self.first if n in found] * 3 + found
+
+    def vectors(self) -> list[tuple[str, int]]:
+        """The float vectors with at least one entry, and their lengths."""
+        return [(n, t.shape[0]) for n, t in self.types.items() if t.is_float and t.rank == 1 and t.shape[0]]
+
+    def arrays(self) -> list[str]:
+        return [n for n, t in self.types.items() if t.is_float and t.rank]
+
+    def having(self, name: str, type_: Type, *, first: bool = False) -> Scope:
+        """The scope with one more name."""
+        return dataclasses.replace(self, types={**self.types, name: type_}, first=(name, *self.first) if first else self.first)
+
+    def without(self, name: str) -> Scope:
+        """The scope without `name`."""
+        types = {n: t for n, t in self.types.items() if n != name}
+        return dataclasses.replace(self, types=types, raw=self.raw - {name}, first=tuple(n for n in self.first if n != name))
+
+
+# Leaves ----------------------------------------------------------------------------------------------------------------
+
+_NAMES, _ENTRIES, _COUNTERS = 62, 74, 84
+"""Of a hundred operands so many are names, names or entries, names or entries or the counter; the rest are constants."""
+_NAMES_BESIDE_SEQUENCE = 40
+"""The same where there is a sequence: the other names give way to its entry at the counter."""
+
+
+def operand(dice: Dice, scope: Scope, *, numbers: bool = False) -> Expr:
+    """A scalar: a name, an entry or the sum of an array, the loop counter or (only with `numbers`) a constant.
+
+    A name costs one draw, and everything else at least one, so that shrinking prefers names.
+    """
+    names, place = scope.names(()), dice.below(100)
+    arrays = _readable(dice, scope)
+    if scope.sequence is not None and scope.counter is not None and (place >= _NAMES_BESIDE_SEQUENCE or not names):
+        return _by_counter(dice, scope, scope.sequence, scope.counter)
+    if place >= _COUNTERS:
+        if numbers:
+            return dice.weighted(NUMBERS)
+    elif place >= _ENTRIES:
+        if scope.counter is not None and dice.has("astype"):  # an int among floats is converted
+            return Name(scope.counter)
+    elif place >= _NAMES and arrays:
+        return _entry(dice, scope, arrays)
+    if names:
+        return Name(names[place * len(names) // _NAMES if place < _NAMES else place % len(names)])
+    return _entry(dice, scope, arrays) if arrays else dice.weighted(NUMBERS)
+
+
+def _readable(dice: Dice, scope: Scope) -> list[str]:
+    """The arrays that the ops can make a scalar of."""
+    return [name for name in scope.arrays() if makes_scalar(dice, scope.types[name])]
+
+
+def makes_scalar(dice: Dice, type_: Type) -> bool:
+    """Whether the ops can make a scalar of a float of that type."""
+    return not type_.shape or offers(dice, REDUCTIONS) or (dice.has("index") and all(type_.sizes))
+
+
+def _entry(dice: Dice, scope: Scope, arrays: list[str]) -> Expr:
+    """A scalar made from one of `arrays`: an entry, often the one the counter names, or a reduction."""
+    name = dice.pick(arrays)
+    shape = scope.types[name].sizes
+    if not dice.has("index"):
+        return reduced(dice, Name(name))
+    if not offers(dice, REDUCTIONS):
+        if len(shape) == 1 and scope.counter is not None and dice.chance(50):
+            return _by_counter(dice, scope, name, scope.counter)
+        return at(name, *(integer(dice.below(n)) for n in shape))
+    if len(shape) == 1 and shape[0]:
+        length = shape[0]
+        choice = dice.below(10)
+        if choice < 4 and scope.counter is not None:
+            return _by_counter(dice, scope, name, scope.counter)
+        if choice < 7:
+            return at(name, integer(dice.below(length)))
+        if choice > 7 and length > 1 and dice.has("sum", "multiply"):  # overlapping slices of one array
+            return total(multiply(cut(name, 0, length - 1), cut(name, 1, length)))
+    elif shape and all(shape) and dice.chance(30):
+        return at(name, *(integer(dice.below(n or 1)) for n in shape))
+    return reduced(dice, Name(name))
+
+
+def _by_counter(dice: Dice, scope: Scope, name: str, counter: str) -> Expr:
+    """The entry of a vector at the loop counter, taken modulo the length where the counter may be larger; without `remainder` the last."""
+    length = scope.types[name].shape[0] or 0
+    inside = scope.limit is not None and scope.limit <= length
+    if inside or dice.has("remainder"):
+        return at(name, Name(counter) if inside else remainder(Name(counter), integer(length)))
+    return at(name, integer(length - 1))
+
+
+def reduced(dice: Dice, array: Expr) -> Expr:
+    """A scalar that all entries of `array` are in; shrinks towards the sum."""
+    return chosen(dice, REDUCTIONS)(array)
+
+
+def in_domain(dice: Dice, scope: Scope) -> Expr:
+    """A positive scalar: a parameter whose points are drawn to be so, or an expression that is positive everywhere."""
+    raw = [n for n in scope.names(()) if n in scope.raw]
+    made = offers(dice, POSITIVE)
+    if raw and (dice.below(4) < 3 or not made):
+        return Name(dice.pick(raw))
+    return chosen(dice, POSITIVE)(operand(dice, scope)) if made else number(2.0)
+
+
+def comparison(dice: Dice, scope: Scope, a: Expr, *, exclude: str = "") -> Expr:
+    """`a`, a scalar, compared with a constant or a name."""
+    names = [n for n in scope.names(()) if n != exclude]
+    b = Name(dice.pick(names)) if names and dice.chance(30) else dice.weighted(NUMBERS)
+    return compare(dice.pick(dice.having(ORDERS)), a, b)
+
+
+# Terms -----------------------------------------------------------------------------------------------------------------
+
+
+def term(dice: Dice, scope: Scope, shape: Shape, depth: int) -> Expr:
+    """An expression of exactly `shape`, at most `depth` forms deep; shrinks towards the first name."""
+    form = dice.weighted(terms(dice.ops, not shape)) if depth else None
+    if form is None:
+        return _leaf(dice, scope, shape)
+    if shape and dice.chance(20):
+        inner = term(dice, scope, shape, depth - 1)
+        table = VECTORS if len(shape) == 1 else MATRICES
+        return chosen(dice, table)(inner) if _plain(shape) and offers(dice, table) else inner
+    arguments = [] if form.arity == form.positive else [term(dice, scope, shape, depth - 1)]
+    for k in range(len(arguments), form.arity):
+        if k >= form.arity - form.positive:
+            arguments.append(in_domain(dice, scope))
+        else:
+            arguments.append(term(dice, scope, shape if shape and dice.chance(50) else (), depth - 1))
+    return form.build(*arguments)
+
+
+def _plain(shape: Shape) -> bool:
+    """Whether the vector or matrix forms fit: a vector that is not empty, or a square matrix."""
+    return (len(shape) == 1 and shape[0] > 0) or (len(shape) == 2 and shape[0] == shape[1] > 0)
+
+
+def _leaf(dice: Dice, scope: Scope, shape: Shape) -> Expr:
+    if not shape:
+        return operand(dice, scope, numbers=True)
+    names = scope.names(shape)
+    if names:
+        return Name(dice.pick(names))
+    if not dice.has("broadcast_to"):
+        return ArrayConst("float", shape, (dice.weighted(NUMBERS),) * math.prod(shape))
+    return call("broadcast_to", operand(dice, scope, numbers=True), shape=shape)
+
+
+# Updates ---------------------------------------------------------------------------------------------------------------
+
+
+def update(dice: Dice, scope: Scope, carry: Expr, shape: Shape, *, depth: int = 2) -> Expr:
+    """The next value of `carry`, of `shape`: it reads the carry, and usually something else; shrinks towards `carry * x`."""
+    form = dice.weighted(updates(dice.ops))
+    if form is None:
+        grown = term(dice, scope, shape if shape and dice.chance(50) else (), depth)
+        return chosen(dice, JOINED)(chosen(dice, CARRIED)(carry), grown)
+    if isinstance(carry, Name):
+        scope = scope.without(carry.id)
+    arguments: list[Expr] = []
+    for k in range(form.arity):
+        if k >= form.arity - form.positive:
+            arguments.append(in_domain(dice, scope))
+        elif shape and scope.names(shape) and dice.chance(40):
+            arguments.append(Name(dice.pick(scope.names(shape))))
+        else:
+            arguments.append(operand(dice, scope))
+    return form.build(carry, *arguments)
+
+
+# Strategies ------------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def expressions(
+    draw: Draw,
+    *,
+    names: Mapping[str, Type] | None = None,
+    shape: Shape = (),
+    max_depth: int = 3,
+    raw: tuple[str, ...] = (),
+    ops: tuple[str, ...] | None = None,
+) -> Expr:
+    """Float expressions of `shape` over `names` (by default the scalars x and y), at most `max_depth` forms deep.
+
+    Each is well-typed, and finite wherever its names are moderate. An int name is used as a number. `raw` lists the float scalars
+    that may be divided by, or given to log, sqrt and pow, as they are. `ops`: those to use alone (None: all); without `astype` no int name is
+    read, without `remainder` entries by one only where they are sure to exist. Shrinks towards the first name.
+    """
+    if names is None:
+        names = {"x": FLOAT, "y": FLOAT}
+    check_types("names", names)
+    check_int("max_depth", max_depth, 0)
+    check_shape(shape)
+    for name, t in names.items():
+        if t.dtype == "bool" or (t.dtype == "int" and t.shape) or t.is_stack:
+            raise InvalidArgument(f"names has {name!r} of type {t}: an expression reads floats and int scalars")
+    for name in raw:
+        if names.get(name) != FLOAT:
+            raise InvalidArgument(f"raw={raw!r}: {name!r} is not a float scalar of names={dict(names)!r}")
+    allowed = check_ops(ops)
+    if len(terms(allowed, scalar=True).rows) == 1:
+        raise InvalidArgument(
+            f"ops={ops!r}: no expression of floats can be made of these alone; add 'multiply', 'add' or 'sin', for example"
+        )
+    counters = [n for n, t in names.items() if t == INT]
+    scope = Scope(names, counters[0] if counters else None, raw=frozenset(raw))
+    expr = term(Dice(draw, allowed), scope, shape, max_depth)
+    return expr if expression_type(expr, names).is_float else call("astype", expr, dtype="float")

@@ -1,0 +1,122 @@
+"""What a program consists of, drawn before its details, so that shrinking can change one part of it and leave the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gradfuzz.strategies.drawing.dice import Dice, Table
+from gradfuzz.strategies.loop.body import TEMPORARIES, BodyPlan
+
+Form = Literal["for", "while", "repeat"]
+Kind = Literal["scalar", "pair", "sequence", "vector", "mixed", "matrix"]
+
+FORMS: tuple[Form, ...] = ("for", "while", "repeat")
+"""The forms of a loop: counted, test first, body first."""
+
+_WEIGHTS: Table[tuple[Form, bool]] = Table(
+    (42, ("for", False)), (22, ("while", False)), (29, ("repeat", False)), (7, ("while", True))
+)
+"""The form, and whether a `while` counts at the top of its body, so that `continue` cannot skip it."""
+_COUNTS = Table((64, "constant"), (14, "input"), (22, "outer"))
+"""Where the trip count comes from, where the loop can have it so."""
+_TEMPORARIES_IN_REPEAT = Table((54, 0), (34, 1), (12, 2))
+_SCALARS = Table((28, 1), (46, 2), (26, 3))
+_SECOND = Table((79, "none"), (4, "only"), (8, "after"), (9, "inside"))
+"""Whether there is a second loop, and where. "only": it takes the place of the first, so that shrinking can drop either."""
+_BEFORE = Table((80, "nothing"), (17, "value"), (3, "alias"))
+_BOUNDS: Table[float | str] = Table(
+    (20, 2.0),
+    (20, 4.0),
+    (15, 10.0),
+    (5, 100.0),
+    (5, 0.75),
+    (8, "parameter"),
+    (8, "parameter + 2"),
+    (14, "parameter alone"),
+    (5, "carried"),
+)
+"""Where a loop stops by value."""
+_KINDS: Table[Kind] = Table((62, "scalar"), (13, "pair"), (9, "sequence"), (8, "vector"), (4, "mixed"), (4, "matrix"))
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `loops` takes."""
+
+    min_trips: int
+    max_trips: int
+    forms: tuple[Form, ...]
+    max_params: int
+    max_loops: int
+    max_outputs: int
+    arrays: bool
+    branches: bool
+    exits: bool
+    run_time: bool
+    by_value: bool
+    ops: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPlan:
+    """What a loop is, drawn before its details.
+
+    `place`, below 100, is where in the table of trip counts its own lies; the loop stops by value where `by_value`, also below
+    100, is high.
+    """
+
+    form: Form
+    early: bool
+    place: int
+    count: str
+    by_value: int
+    bound: float | str
+    body: BodyPlan
+
+    @classmethod
+    def drawn(cls, dice: Dice, options: Options) -> LoopPlan:
+        """A plan; always the same number of draws."""
+        form, early = dice.weighted(_WEIGHTS.where(lambda f: f[0] in options.forms))
+        place, count, by_value, bound = dice.below(100), dice.weighted(_COUNTS), dice.below(100), dice.weighted(_BOUNDS)
+        exits: tuple[str, ...] = ()
+        if options.exits and options.min_trips == 0:
+            exits = ("break", "continue") if form == "for" or early else ("break",)
+        table = _TEMPORARIES_IN_REPEAT if form == "repeat" else TEMPORARIES
+        return cls(
+            form,
+            early,
+            place,
+            count,
+            by_value,
+            bound,
+            BodyPlan.drawn(dice, temporaries=table, branches=options.branches, exits=exits),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a program consists of, drawn before its details, so that shrinking can change one of it and leave the rest."""
+
+    kind: Kind
+    scalars: int
+    second: str
+    before: str
+    passed: bool
+    first_loop: LoopPlan
+    second_loop: LoopPlan | None
+
+    @classmethod
+    def drawn(cls, dice: Dice, options: Options) -> Plan:
+        """A plan; always the same number of draws, but for the second loop."""
+        kind = dice.weighted(_KINDS)
+        scalars = dice.weighted(_SCALARS)
+        second, before, passed = dice.weighted(_SECOND), dice.weighted(_BEFORE), dice.chance(8)
+        kind = kind if options.arrays or kind == "pair" else "scalar"
+        kind = kind if kind != "sequence" or dice.has("index") else "scalar"
+        second = second if options.max_loops > 1 else "none"
+        first_loop = LoopPlan.drawn(dice, options)
+        second_loop = None if second == "none" else LoopPlan.drawn(dice, options)
+        if second == "only" and second_loop is not None:
+            first_loop, second_loop = second_loop, None
+        return cls(kind, scalars, second, before, passed, first_loop, second_loop)

@@ -1,0 +1,86 @@
+"""The strategy for whole loop programs; `writer` does the writing."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from gradfuzz.programs import Program
+from gradfuzz.strategies.drawing.dice import Draw
+from gradfuzz.strategies.drawing.op_set import JOINS, SCALARS
+from gradfuzz.strategies.drawing.validation import check_choices, check_int
+from gradfuzz.strategies.loop.patterns import check_carried
+from gradfuzz.strategies.loop.plan import FORMS, Form, Options
+from gradfuzz.strategies.loop.writer import Writer
+
+_MAX_TRIPS = 17
+
+
+@st.composite
+def loops(
+    draw: Draw,
+    *,
+    min_trips: int = 0,
+    max_trips: int | None = None,
+    forms: tuple[Form, ...] = FORMS,
+    max_params: int = 3,
+    max_loops: int = 2,
+    max_outputs: int = 3,
+    arrays: bool = True,
+    branches: bool = True,
+    exits: bool = True,
+    run_time: bool = True,
+    by_value: bool = True,
+    ops: tuple[str, ...] | None = None,
+) -> Program:
+    """Programs with at least one loop, well-typed, defined almost everywhere and sure to end.
+
+    A loop whose trips are known takes `min_trips` to `max_trips` of them (None: 17, or `min_trips` where that is more); inner and second loops at
+    most three, unless an outer counter says how many. `forms` are the forms of a loop to draw from. Switched off are: array values with
+    `arrays=False`, trip counts that are an input with `run_time=False`, loops that stop by a float value with `by_value=False`; the last, and
+    exits, need `min_trips=0`.
+
+    `ops`: those to use alone (None: all). No other op occurs, for whatever purpose, and what needs another is not drawn: `while` and `repeat` need
+    `add` and `less` for their counter, and stop by a value only with `logical_and`; branches and exits need a comparison, arrays one of `sum`,
+    `mean`, `prod` and `index`, an entry at a counter that may be past the end `remainder`. Libraries convert a counter that is read as a number, so
+    that needs `astype`. An op that only others could bring in is left out. Names and numbers, arrays of numbers too, need no op.
+
+    Shrinks towards `acc = 1.0`, a `for` loop over `acc = acc * x`, and `return acc`.
+    """
+    check_int("min_trips", min_trips, 0)
+    if max_trips is not None:
+        check_int("max_trips", max_trips, 0)
+    most = max(_MAX_TRIPS, min_trips) if max_trips is None else max_trips
+    if min_trips > most:
+        raise InvalidArgument(f"min_trips={min_trips!r}, max_trips={max_trips!r}: 0 <= min_trips <= max_trips must hold")
+    check_choices("forms", forms, FORMS)
+    if most == 0 and "repeat" in forms:
+        forms = tuple(f for f in forms if f != "repeat")
+        if not forms:
+            raise InvalidArgument(f"forms=('repeat',) with max_trips={max_trips!r}: a body-first loop takes at least one trip")
+    allowed = check_carried(ops)
+    if allowed is not None and not allowed.issuperset(("add", "less")):
+        if "for" not in forms:
+            raise InvalidArgument(
+                f"ops={ops!r} with forms={forms!r}: these loops need 'add' and 'less' for their counter; add both"
+            )
+        forms = ("for",)
+    if allowed is not None and not (allowed.intersection(JOINS) and allowed.intersection(SCALARS)):
+        arrays = False
+    for what, value in (("max_params", max_params), ("max_loops", max_loops), ("max_outputs", max_outputs)):
+        check_int(what, value, 1)
+    options = Options(
+        min_trips=min_trips,
+        max_trips=most,
+        forms=forms,
+        max_params=max_params,
+        max_loops=max_loops,
+        max_outputs=max_outputs,
+        arrays=arrays,
+        branches=branches,
+        exits=exits,
+        run_time=run_time,
+        by_value=by_value and (allowed is None or "logical_and" in allowed),
+        ops=allowed,
+    )
+    return Writer(draw, options).program()

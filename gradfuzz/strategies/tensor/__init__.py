@@ -1,0 +1,3 @@
+"""Strategies for programs of tensor ops."""
+
+from __future__ import annotations

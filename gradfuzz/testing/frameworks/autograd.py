@@ -1,0 +1,87 @@
+"""Functions written in HIPS autograd's NumPy: reverse mode by autograd.grad, forward mode by autograd.make_jvp."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import autograd
+import autograd.numpy as anp
+import numpy as np
+
+from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.testing.frameworks.framework import Call, FrameworkName, first_line
+from gradfuzz.testing.frameworks.numpy import NumpyFunctions
+
+Scalar = Callable[..., Any]
+
+
+class AutogradFunctions(NumpyFunctions):
+    """HIPS autograd."""
+
+    name: FrameworkName = "autograd"
+    version = version("autograd")
+
+    def parts(self, z: Any) -> tuple[Any, Any]:
+        return anp.real(z), anp.imag(z)
+
+    def is_complex(self, value: Any) -> bool:
+        return bool(anp.iscomplexobj(value))
+
+    def derivative(
+        self,
+        f: Call,
+        xs: Sequence[Any],
+        weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        def objective(*xs: Any) -> Any:
+            return _inner(weights, f(*xs))
+
+        scalar: Scalar = objective
+        for mode in modes[:-1]:
+            scalar = _along(scalar, directions, mode)
+        return f(*xs), _gradient(scalar, xs, modes[-1])
+
+    def refusal(self, error: Exception) -> str | None:
+        missing = isinstance(error, NotImplementedError) or "not defined" in str(error)
+        return first_line(error) if missing else None
+
+
+def _inner(weights: Sequence[Array | None], ys: Sequence[Any]) -> Any:
+    """The sum of weight * y."""
+    return sum(anp.sum(w * y) for w, y in zip(weights, ys, strict=True) if w is not None)
+
+
+def _along(scalar: Scalar, directions: Sequence[Array], mode: Mode) -> Scalar:
+    """The derivative of a scalar function along `directions`, as a function."""
+
+    def slope(*xs: Any) -> Any:
+        if mode == "rev":
+            return _inner(directions, _gradient(scalar, xs, "rev"))
+        return _push(scalar, xs, directions)
+
+    return slope
+
+
+def _push(scalar: Scalar, xs: Sequence[Any], tangents: Sequence[Array]) -> Any:
+    """The derivative along `tangents`, by one jvp per argument."""
+    return sum(autograd.make_jvp(scalar, k)(*xs)(tangent)[1] for k, tangent in enumerate(tangents))
+
+
+def _gradient(scalar: Scalar, xs: Sequence[Any], mode: Mode) -> Sequence[Any]:
+    """The gradient: by one vjp, or by a jvp along every unit direction."""
+    if mode == "rev":
+        return tuple(autograd.grad(scalar, tuple(range(len(xs))))(*xs))
+    result = []
+    for k, x in enumerate(xs):
+        slopes = np.empty(np.shape(x), np.asarray(x).dtype)
+        for index in itertools.product(*map(range, np.shape(x))):
+            unit = np.zeros_like(slopes)
+            unit[index] = 1.0
+            slopes[index] = autograd.make_jvp(scalar, k)(*xs)(unit[()])[1]
+        result.append(slopes)
+    return result

@@ -1,0 +1,134 @@
+"""Which framework a function belongs to: what is said, else what the arguments are, else what the function's code names.
+
+A framework is imported only where something of it is there already.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any, get_args
+
+from gradfuzz.errors import MissingExtraError, UsageError
+from gradfuzz.testing.frameworks.framework import Framework, FrameworkName
+from gradfuzz.testing.tracing.leaves import leaves_of
+
+_HOMES: dict[FrameworkName, tuple[str, str]] = {
+    "jax": ("gradfuzz.testing.frameworks.jax", "JaxFunctions"),
+    "torch": ("gradfuzz.testing.frameworks.torch", "TorchFunctions"),
+    "autograd": ("gradfuzz.testing.frameworks.autograd", "AutogradFunctions"),
+    "numpy": ("gradfuzz.testing.frameworks.numpy", "NumpyFunctions"),
+}
+
+_PACKAGES: dict[str, FrameworkName] = {"jax": "jax", "jaxlib": "jax", "torch": "torch", "autograd": "autograd"}
+
+_DEPTH = 3
+"""So many calls deep the functions that a function names are looked into."""
+
+
+@functools.cache
+def framework_named(name: FrameworkName) -> Framework:
+    """The framework. `UsageError` for a name that is none, `MissingExtraError` where it is not installed."""
+    if name not in _HOMES:
+        raise UsageError(f"framework={name!r} is none of {', '.join(map(repr, get_args(FrameworkName)))}")
+    module, cls = _HOMES[name]
+    try:
+        found: Framework = getattr(importlib.import_module(module), cls)()
+    except ImportError as error:
+        extra = f"'gradfuzz[{name}]'" if name in ("jax", "torch") else name
+        raise MissingExtraError(
+            f"a gradient of {name} was asked about, and importing it says: {error}; install it with: pip install {extra}"
+        ) from error
+    return found
+
+
+def framework_of(f: Any, args: Sequence[Any], name: FrameworkName | None = None) -> Framework:
+    """The framework of `f` called with `args`. `UsageError` where the arguments are of two."""
+    if name is not None:
+        return framework_named(name)
+    named = {_package_of(type(leaf)) for _, leaf in leaves_of(list(args))} - {None}
+    if len(named) > 1:
+        raise UsageError(f"the arguments are arrays of {' and '.join(sorted(map(str, named)))}; pass those of one framework")
+    found = next(iter(named), None) or _package_of(type(f)) or next(_mentioned(f, _DEPTH), None)
+    return framework_named(found or "numpy")
+
+
+def _package_of(what: Any) -> FrameworkName | None:
+    """The framework in whose package a class or a module is defined; autograd's classes do not count, as its arrays are NumPy's."""
+    for cls in getattr(what, "__mro__", (what,)):
+        module = cls.__name__ if isinstance(cls, types.ModuleType) else getattr(cls, "__module__", None) or ""
+        found = _PACKAGES.get(module.partition(".")[0])
+        if found is not None:
+            return found
+    return None
+
+
+def _mentioned(f: Any, depth: int) -> Iterator[FrameworkName]:
+    """The frameworks that a function's code names, and that the functions it names name."""
+    owner = getattr(f, "__self__", None)
+    if inspect.isclass(owner) and _package_of(owner):  # autograd.Function.apply
+        yield _package_of(owner) or "numpy"
+    for inner in (getattr(f, "__wrapped__", None), getattr(f, "func", None), getattr(f, "__func__", None)):
+        if callable(inner):
+            yield from _mentioned(inner, depth)
+    code = getattr(f, "__code__", None)
+    if code is None:
+        call = None if inspect.isclass(f) else inspect.getattr_static(type(f), "__call__", None)
+        if isinstance(call, types.FunctionType):
+            yield from _mentioned(call, depth)
+        return
+    cells = [_content(cell) for cell in f.__closure__ or ()]
+    named = [f.__globals__[name] for name in _names(code) if name in f.__globals__]
+    for value in (*named, *cells):
+        package = _package_of(value) if isinstance(value, types.ModuleType) else _of_value(value)
+        if package is not None:
+            yield package
+        elif depth and callable(value) and not inspect.isclass(value):
+            yield from _mentioned(value, depth - 1)
+
+
+def _of_value(value: Any) -> FrameworkName | None:
+    if inspect.isclass(value):
+        return _package_of(value)
+    module = getattr(value, "__module__", None) or ""
+    return _PACKAGES.get(str(module).partition(".")[0]) or _package_of(type(value))
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """The global names of a code object and of those inside it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def signature_of(f: Any, count: int) -> list[str]:
+    """The names of the first `count` arguments; "arg0", "arg1" where the function does not say."""
+    owner = getattr(f, "__self__", None)
+    skipped = 0
+    if inspect.isclass(owner) and hasattr(owner, "forward"):  # autograd.Function.apply: the names are those of forward, after ctx
+        f, skipped = owner.forward, int(not _has_setup(owner))
+    try:
+        parameters = list(inspect.signature(f).parameters.values())[skipped:]
+    except (TypeError, ValueError):
+        parameters = []
+    plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    star = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
+    return [plain[k] if k < len(plain) else f"{star}{k - len(plain)}" for k in range(count)]
+
+
+def _has_setup(function: Any) -> bool:
+    """Whether an autograd.Function takes its context in setup_context, so that forward has none."""
+    setup = inspect.getattr_static(function, "setup_context", None)
+    base = next((c for c in function.__mro__ if c.__module__.startswith("torch.")), None)
+    return setup is not None and base is not None and setup is not inspect.getattr_static(base, "setup_context", None)

@@ -1,0 +1,90 @@
+"""Functions of JAX arrays. Arguments in float64 are asked about with 64-bit types switched on around the call; JAX's settings stay as they are."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.jax.derivatives import derivative
+from gradfuzz.programs.language.precision import Precision
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree, first_line
+
+_NO_MODE = (
+    "(jvp) to a custom_vjp function",
+    "Reverse-mode differentiation does not work for lax.while_loop",
+)
+
+
+class JaxFunctions(Framework):
+    """JAX, with its own pytrees."""
+
+    name: FrameworkName = "jax"
+    version = str(jax.__version__)
+
+    def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
+        return jax.enable_x64(True) if precision == "float64" else contextlib.nullcontext()
+
+    def tree(self, value: Any, path: str) -> Tree:
+        leaves, form = jax.tree_util.tree_flatten_with_path(value)
+        return [(path + jax.tree_util.keystr(keys), leaf) for keys, leaf in leaves], lambda new: jax.tree_util.tree_unflatten(
+            form, new
+        )
+
+    def prepared(self, call: Call) -> Call:
+        """Compiled once where it can be: a loop is compiled again at each call otherwise."""
+        compiled = jax.jit(call)
+        by_values = False
+
+        def evaluate(*arrays: Any) -> tuple[Any, ...]:
+            nonlocal by_values
+            if not by_values:
+                try:
+                    return tuple(compiled(*arrays))
+                except Exception:  # noqa: BLE001 - Python decides on values; or it fails, and does so again
+                    by_values = True
+            return call(*arrays)
+
+        return evaluate
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, jax.Array)
+
+    def array(self, value: Array, like: Any = None) -> Any:
+        return jnp.asarray(value)
+
+    def pair(self, re: Any, im: Any) -> Any:
+        return jax.lax.complex(re, im)
+
+    def parts(self, z: Any) -> tuple[Any, Any]:
+        return jnp.real(z), jnp.imag(z)
+
+    def is_complex(self, value: Any) -> bool:
+        return bool(jnp.iscomplexobj(value))
+
+    def derivative(
+        self,
+        f: Call,
+        xs: Sequence[Any],
+        weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        dtype = np.dtype(xs[0].dtype)
+        cotangents = [None if w is None else jnp.asarray(w, dtype) for w in weights]
+        along = tuple(jnp.asarray(v, dtype) for v in directions)
+        return derivative(f, tuple(xs), cotangents, along, modes)
+
+    def refusal(self, error: Exception) -> str | None:
+        return first_line(error) if any(text in str(error) for text in _NO_MODE) else super().refusal(error)
+
+    def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
+        from gradfuzz.testing.tracing.jax.trace import traced
+
+        return traced(call, arrays)

@@ -1,0 +1,105 @@
+"""Functions of Torch tensors: reverse mode by torch.autograd.grad, forward mode by torch.autograd.forward_ad, twice by torch.func."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.torch.derivatives import by_autograd, by_func, by_reverse
+from gradfuzz.programs.language.precision import FORMATS
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, first_line
+
+# Torch loads this at its first forward derivative; a DeprecationWarning of its own would be the error of the function that is asked about.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import torch._decomp.decompositions_for_jvp
+
+_NO_MODE = (
+    "jvp function for custom autograd.Function",
+    "does not support forward AD",
+    "marked with @once_differentiable",
+    "forward mode AD",
+    "is not implemented",
+    "override the setup_context",
+    "generate_vmap_rule",
+    "does not require grad and does not have a grad_fn",  # torch.autograd.grad inside the function, under torch.func
+)
+
+
+class TorchFunctions(Framework):
+    """Torch."""
+
+    name: FrameworkName = "torch"
+    version = str(torch.__version__)
+
+    def prepared(self, call: Call) -> Call:
+        """A function may differentiate by its arguments itself, so they are always such that it can."""
+        return lambda *arrays: call(*[a.requires_grad_().clone() if a.is_floating_point() else a for a in arrays])
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    def array(self, value: Array, like: Any = None) -> Any:
+        value = np.array(value)  # tensors share the memory of the array they are made of, and want to write
+        if value.dtype == FORMATS["bfloat16"].dtype:
+            tensor = torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
+        else:
+            tensor = torch.from_numpy(value)
+        return tensor.to(like.device) if isinstance(like, torch.Tensor) else tensor
+
+    def like(self, value: Array, other: Any) -> Any:
+        return self.array(value, other).to(other.dtype)
+
+    def numpy(self, value: Any) -> Array:
+        if not isinstance(value, torch.Tensor):
+            return np.asarray(value)
+        value = value.detach().cpu().resolve_conj().resolve_neg().clone()  # a known zero has no memory before
+        if value.dtype == torch.bfloat16:
+            return np.asarray(value.contiguous().view(torch.int16).numpy().view(FORMATS["bfloat16"].dtype))
+        return np.asarray(value.numpy())
+
+    def pair(self, re: Any, im: Any) -> Any:
+        return torch.complex(re, im)
+
+    def parts(self, z: Any) -> tuple[Any, Any]:
+        return torch.real(z), torch.imag(z)
+
+    def is_complex(self, value: Any) -> bool:
+        return bool(torch.is_complex(value))
+
+    def derivative(
+        self,
+        f: Call,
+        xs: Sequence[Any],
+        weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        def tensor(value: Array) -> Any:
+            return self.array(value, xs[0]).to(xs[0].dtype)
+
+        cotangents = [None if w is None else tensor(w) for w in weights]
+        along = [tensor(v) for v in directions]
+        if "fwd" not in modes:
+            return by_reverse(f, xs, cotangents, along, len(modes))
+        if modes.count("fwd") > 1:  # torch.autograd.forward_ad does not nest
+            return f(*xs), by_func(f, xs, cotangents, along, modes)
+
+        def differentiable(*xs: Any) -> Sequence[Any]:  # see `prepared`
+            return f(*[x if x.requires_grad else x.requires_grad_() for x in xs])
+
+        return by_autograd(differentiable, xs, cotangents, along, modes)
+
+    def refusal(self, error: Exception) -> str | None:
+        return first_line(error) if any(text in str(error) for text in _NO_MODE) else super().refusal(error)
+
+    def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
+        from gradfuzz.testing.tracing.torch.trace import traced
+
+        return traced(call, arrays)

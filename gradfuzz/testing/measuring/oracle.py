@@ -1,0 +1,64 @@
+"""A person's function as an oracle: it answers questions about the program that says what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradfuzz.errors import UsageError
+from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
+from gradfuzz.programs.language.precision import is_float
+from gradfuzz.testing.frameworks.framework import first_line
+from gradfuzz.testing.measuring.subject import Subject
+
+
+class FunctionOracle(Oracle):
+    """The inputs of a question's program are those of the function, in their order.
+
+    `failure` keeps the latest exception that was no refusal of a mode.
+    """
+
+    def __init__(self, subject: Subject, exact: Subject | None = None) -> None:
+        """`exact`, where it is given, says the values: those of an approximation are not on trial."""
+        self.name = f"{subject.framework.name}:{subject.label}"
+        self.version = subject.framework.version
+        self.failure: Exception | None = None
+        self._subject = subject
+        self._exact = exact
+
+    def supports(self, question: Question) -> str | None:
+        if self._subject.grad is not None and question.modes not in ((), ("rev",)):
+            return "a gradient that is written by hand is one derivative in reverse mode"
+        return None
+
+    def answer(self, question: Question) -> list[Answer]:
+        return [self._at(question, point) for point in question.points]
+
+    def _at(self, question: Question, point: Point) -> Answer:
+        names = [p.name for p in question.program.params]
+        inputs = [np.asarray(point.inputs[name]) for name in names]
+        directions = [np.asarray(question.directions[name]) for name in question.wrt]
+        try:
+            if not question.modes:
+                return Answer("ok", self._values(self._subject.values(inputs)))
+            values, gradient = self._subject.derivative(inputs, question.weights, directions, question.modes)
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a function or its derivative raises is its answer
+            return self._refused(error, question.modes)
+        if self._exact is not None:
+            values = self._exact.values(inputs)
+        return Answer("ok", self._values(values), dict(zip(question.wrt, gradient, strict=True)))
+
+    def _refused(self, error: Exception, modes: Sequence[Mode]) -> Answer:
+        refusal = self._subject.framework.refusal(error) if modes else None
+        if refusal is not None:
+            return Answer("unsupported", message=refusal)
+        self.failure = error
+        return Answer("error", message=f"{type(error).__name__}: {first_line(error)}")
+
+    def _values(self, values: Sequence[Array]) -> tuple[Array, ...]:
+        """The outputs, the floats in the working precision: the dtype of a function's value is not on trial."""
+        with np.errstate(over="ignore"):
+            return tuple(np.asarray(y, self._subject.precision) if is_float(y.dtype) else y for y in values)

@@ -1,0 +1,301 @@
+"""A function of somebody's, its arguments and what is differentiated, as a function of real arrays.
+
+Arguments may nest (see `leaves`). A leaf is an input of the function where it is an array, a float or a complex number; ints, bools, strings and
+other objects are handed on as they are. A complex input z counts as two, "z.real" and "z.imag", and a complex output as two as well: so every
+derivative is one of real functions, and no convention about the sign of an imaginary part is met, but inside the function itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from gradfuzz.errors import UsageError
+from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
+from gradfuzz.testing.frameworks.detect import framework_of, signature_of
+from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, Tree
+
+Kind = Literal["float", "int", "bool"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Input:
+    """One real input: its name, the argument that it is in or a part of, its NumPy array."""
+
+    name: str
+    argument: int
+    value: Array
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Leaf:
+    """One leaf of the arguments: an input, a pair of inputs, or an object handed on."""
+
+    original: Any
+    inputs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """What is asked about. `wrt` are the numbers of the differentiated inputs; `grad` is the gradient that a person wrote, if any."""
+
+    f: Callable[..., Any]
+    label: str
+    framework: Framework
+    precision: Precision
+    inputs: tuple[Input, ...]
+    wrt: tuple[int, ...]
+    grad: Callable[..., Any] | None
+    _trees: tuple[Tree, ...]
+    _leaves: tuple[tuple[_Leaf, ...], ...]
+    _evaluate: Call | None = None
+
+    def arguments(self, arrays: Sequence[Any]) -> list[Any]:
+        """The arguments made of the framework's real arrays, one per input."""
+        result = []
+        for (_, rebuild), leaves in zip(self._trees, self._leaves, strict=True):
+            new = []
+            for leaf in leaves:
+                if len(leaf.inputs) == 2:
+                    new.append(self.framework.pair(*(arrays[k] for k in leaf.inputs)))
+                else:
+                    new.append(arrays[leaf.inputs[0]] if leaf.inputs else leaf.original)
+            result.append(rebuild(new))
+        return result
+
+    def call(self, *arrays: Any) -> tuple[Any, ...]:
+        """The real outputs at the framework's real arrays."""
+        return tuple(self._real(self.f(*self.arguments(arrays))))
+
+    def _real(self, result: Any) -> list[Any]:
+        outputs: list[Any] = []
+        for _, y in self.framework.tree(result, "")[0]:
+            outputs += self.framework.parts(y) if self.framework.is_complex(y) else [y]
+        return outputs
+
+    def arrays(self, values: Sequence[Array], precision: Precision | None = None) -> list[Any]:
+        """NumPy arrays, one per input, as the framework's, floats in `precision`."""
+        floats = FORMATS[precision or self.precision].dtype
+        likes = {k: leaf.original for leaves in self._leaves for leaf in leaves for k in leaf.inputs}
+        return [
+            self.framework.array(np.asarray(v, floats if i.kind == "float" else i.value.dtype), likes.get(k))
+            for k, (i, v) in enumerate(zip(self.inputs, values, strict=True))
+        ]
+
+    def values(self, values: Sequence[Array], precision: Precision | None = None) -> list[Array]:
+        """The function's outputs at NumPy arrays, as NumPy arrays. Raises what the function raises."""
+        with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
+            evaluate = self._evaluate or self.call
+            return [self.framework.numpy(y) for y in evaluate(*self.arrays(values, precision))]
+
+    def complex_values(self, values: Sequence[Array]) -> list[Array] | None:
+        """The outputs at complex NumPy arrays in place of the real ones; None where the function takes none, or complex numbers mean two inputs."""
+        if any(len(leaf.inputs) > 1 for leaves in self._leaves for leaf in leaves):
+            return None
+        try:
+            with self.framework.context("float64"), np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                result = self.f(*self.arguments([self.framework.array(v) for v in values]))
+                return [np.asarray(self.framework.numpy(y), np.complex128) for _, y in self.framework.tree(result, "")[0]]
+        except Exception:  # noqa: BLE001 - a function of real numbers may raise anything
+            return None
+
+    def derivative(
+        self,
+        values: Sequence[Array],
+        weights: Sequence[Array | None],
+        directions: Sequence[Array],
+        modes: Sequence[Mode],
+        precision: Precision | None = None,
+    ) -> tuple[list[Array], list[Array]]:
+        """The outputs, and the derivative by each input in `wrt`. Raises what the function or its gradient raises."""
+        with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
+            arrays = self.arrays(values, precision)
+            if self.grad is not None:
+                outputs, gradient = self._by_hand(arrays, weights, FORMATS[precision or self.precision].dtype)
+            else:
+                xs = [arrays[k] for k in self.wrt]
+                outputs, gradient = self.framework.derivative(self._by_differentiated(arrays), xs, weights, directions, modes)
+            return [self.framework.numpy(y) for y in outputs], [self.framework.numpy(g) for g in gradient]
+
+    def _by_differentiated(self, arrays: Sequence[Any]) -> Call:
+        """The function of the inputs in `wrt`, the others as they are in `arrays`."""
+
+        def f(*xs: Any) -> tuple[Any, ...]:
+            arguments = list(arrays)
+            for k, x in zip(self.wrt, xs, strict=True):
+                arguments[k] = x
+            return self.call(*arguments)
+
+        return f
+
+    def _by_hand(
+        self, arrays: Sequence[Any], weights: Sequence[Array | None], dtype: np.dtype[Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        assert self.grad is not None, "only what has a gradient of its own is asked so"
+        arguments = self.arguments(arrays)
+        result = self.f(*arguments)
+        outputs = self._real(result)
+        if len(outputs) == 1 and np.shape(outputs[0]) == ():
+            scale = float(np.asarray(weights[0]))
+            answer = self.grad(*arguments)
+        else:
+            scale = 1.0
+            answer = self.grad(*arguments, self._cotangent(result, weights))
+        return outputs, self.slopes(answer, scale, dtype)
+
+    def _cotangent(self, result: Any, weights: Sequence[Array | None]) -> Any:
+        """The weights in the form of the result; that of a complex output y is dL/d(re y) + i dL/d(im y)."""
+        leaves, rebuild = self.framework.tree(result, "")
+        rest = iter(weights)
+        new = []
+        for _, y in leaves:
+            w = next(rest)
+            dtype = self.framework.numpy(y).dtype
+            if self.framework.is_complex(y):
+                w = np.asarray(w) + 1j * np.asarray(next(rest))
+            new.append(self.framework.array(np.zeros(np.shape(y), dtype) if w is None else np.asarray(w, dtype), y))
+        return rebuild(new)
+
+    def slopes(self, answer: Any, scale: float, dtype: np.dtype[Any]) -> list[Any]:
+        """What a gradient that a person wrote returns, one real array per input in `wrt`, times `scale`."""
+        chosen = sorted({self.inputs[k].argument for k in self.wrt})
+        answers = [answer] if len(chosen) == 1 else answer
+        if not isinstance(answers, (tuple, list)) or len(answers) != len(chosen):
+            names = ", ".join(self._argument_name(a) for a in chosen)
+            raise UsageError(f"grad must return a tuple of {len(chosen)} gradients, by {names}; it returned {answers!r:.200}")
+        slopes: dict[int, Any] = {}
+        for argument, g in zip(chosen, answers, strict=True):
+            wanted = [leaf.inputs for leaf in self._leaves[argument] if leaf.inputs and leaf.inputs[0] in self.wrt]
+            given = [None] * len(wanted) if g is None else [leaf for _, leaf in self.framework.tree(g, "")[0]]
+            if len(given) != len(wanted):
+                name = self._argument_name(argument)
+                raise UsageError(f"grad returned {len(given)} arrays for {name}, which has {len(wanted)} to differentiate by")
+            for inputs, one in zip(wanted, given, strict=True):
+                array = np.zeros(self.inputs[inputs[0]].value.shape) if one is None else self.framework.numpy(one)
+                parts = [np.real(array), np.imag(array)] if len(inputs) == 2 else [array]
+                for k, part in zip(inputs, parts, strict=True):
+                    slopes[k] = np.asarray(scale * np.asarray(part, np.float64)).astype(dtype)
+        return [slopes[k] for k in self.wrt]
+
+    def _argument_name(self, argument: int) -> str:
+        return signature_of(self.f, argument + 1)[argument]
+
+
+def subject_of(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    wrt: Sequence[str | int] | str | int | None,
+    grad: Callable[..., Any] | None,
+    framework: FrameworkName | None,
+) -> Subject:
+    """What is asked about; `UsageError` where it makes no sense.
+
+    A plain Python float has the precision of the arrays, or float64 where there are none.
+    """
+    if inspect.isclass(f) and hasattr(f, "apply") and hasattr(f, "forward"):
+        f = f.apply  # an autograd.Function
+    if not callable(f):
+        raise UsageError(f"{f!r} is no function; pass a function and its arguments, or a Program")
+    kit = framework_of(f, args, framework)
+    names = signature_of(f, len(args))
+    trees = tuple(kit.tree(arg, name) for arg, name in zip(args, names, strict=True))
+    precision = _precision([leaf for leaves, _ in trees for _, leaf in leaves], kit)
+    inputs: list[Input] = []
+    leaves: list[tuple[_Leaf, ...]] = []
+    for argument, (found, _) in enumerate(trees):
+        own = []
+        for path, leaf in found:
+            new = _inputs(path, argument, leaf, kit, precision)
+            own.append(_Leaf(leaf, tuple(range(len(inputs), len(inputs) + len(new)))))
+            inputs += new
+        leaves.append(tuple(own))
+    label = _label(f)
+    chosen = _chosen(inputs, wrt, names, label)
+    if grad is None and kit.name == "numpy":
+        raise UsageError(
+            f"{label} is a NumPy function, which has no derivative of its own; pass the gradient to be checked as grad=, or say framework= "
+            "where it is a function of JAX, Torch or autograd"
+        )
+    subject = Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves))
+    return replace(subject, _evaluate=kit.prepared(subject.call))
+
+
+def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:
+    """The one float format of the arrays among `leaves`."""
+    dtypes = {kit.numpy(leaf).dtype for leaf in leaves if _is_array(leaf, kit)}
+    floats = {_real_dtype(d) for d in dtypes if is_float(d) or d.kind == "c"}
+    if len(floats) > 1:
+        raise UsageError(
+            f"the arguments are {' and '.join(sorted(map(str, floats)))}; floats of one dtype can be judged together"
+        )
+    for name, form in FORMATS.items():
+        if not floats or form.dtype in floats:
+            return name if floats else "float64"
+    raise UsageError(f"arguments of dtype {next(iter(floats))} cannot be judged; use one of {', '.join(FORMATS)}")
+
+
+def _real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype
+
+
+def _is_array(leaf: Any, kit: Framework) -> bool:
+    if not (kit.is_array(leaf) or isinstance(leaf, (np.ndarray, np.generic))):
+        return False
+    try:
+        dtype = kit.numpy(leaf).dtype
+    except (TypeError, ValueError):  # such as JAX's keys
+        return False
+    return dtype.kind in "fciub" or is_float(dtype)
+
+
+def _inputs(path: str, argument: int, leaf: Any, kit: Framework, precision: Precision) -> list[Input]:
+    """The real inputs that a leaf stands for: none where it is handed on as it is."""
+    if isinstance(leaf, (bool, int)) or not (isinstance(leaf, (float, complex)) or _is_array(leaf, kit)):
+        return []
+    value = np.array(kit.numpy(leaf))
+    if value.dtype.kind in "iub":
+        return [Input(path, argument, value, "bool" if value.dtype.kind == "b" else "int")]
+    floats = FORMATS[precision].dtype
+    if value.dtype.kind == "c":
+        parts = ((f"{path}.real", value.real), (f"{path}.imag", value.imag))
+        return [Input(name, argument, np.array(part, floats), "float") for name, part in parts]
+    return [Input(path, argument, value.astype(floats), "float")]
+
+
+def _chosen(
+    inputs: Sequence[Input], wrt: Sequence[str | int] | str | int | None, names: Sequence[str], label: str
+) -> tuple[int, ...]:
+    """The numbers of the differentiated inputs."""
+    floats = [k for k, i in enumerate(inputs) if i.kind == "float"]
+    if wrt is None:
+        if not floats:
+            raise UsageError(f"{label} has no float argument to differentiate by; pass floats or arrays of them")
+        return tuple(floats)
+    result: list[int] = []
+    for one in [wrt] if isinstance(wrt, (str, int)) else wrt:
+        argument = one if isinstance(one, int) else names.index(one) if one in names else None
+        found = [k for k in floats if inputs[k].argument == argument or inputs[k].name == one]
+        if not found:
+            known = ", ".join(dict.fromkeys([*(names[inputs[k].argument] for k in floats), *(inputs[k].name for k in floats)]))
+            raise UsageError(f"wrt={one!r} names no float argument of {label}; it has {known or 'none'}")
+        result += found
+    return tuple(sorted(set(result)))
+
+
+def _label(f: Any) -> str:
+    owner = getattr(f, "__self__", None)
+    if inspect.isclass(owner):
+        return owner.__name__
+    for named in (f, getattr(f, "__wrapped__", None), getattr(f, "func", None), getattr(f, "fun", None)):
+        name = getattr(named, "__name__", None)
+        if isinstance(name, str):
+            return "f" if name == "<lambda>" else name
+    return type(f).__name__

@@ -1,0 +1,38 @@
+"""Cotangents and directions that divide out: where a derivative is one of one number, people expect that number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gradfuzz.oracles.base import Array, Question
+
+_COTANGENT = -2.0
+"""The cotangent of a single scalar: a power of two, so that it is divided out exactly; it shows where a rule drops, squares or takes the size of it."""
+
+_DIRECTION = 2.0
+"""The direction of a single scalar input, likewise."""
+
+
+def in_units(question: Question) -> Question:
+    """The question with such a cotangent, where there is a single float output and it is a scalar, and such a direction, where there is a single
+    scalar to differentiate by.
+    """
+    if _is_scalar(*(w for w in question.weights if w is not None)):
+        question = replace(question, weights=tuple(None if w is None else np.asarray(_COTANGENT) for w in question.weights))
+    if _is_scalar(*(question.directions[name] for name in question.wrt if name in question.directions)):
+        question = replace(question, directions={name: np.asarray(_DIRECTION) for name in question.wrt})
+    return question
+
+
+def unit_of(question: Question) -> float:
+    """What the derivative of a question `in_units` is to be divided by."""
+    weights = [w for w in question.weights if w is not None]
+    directions = [question.directions[name] for name in question.wrt if name in question.directions]
+    unit = float(weights[0]) if _is_scalar(*weights) else 1.0
+    return unit * float(directions[0]) ** max(question.order - 1, 0) if _is_scalar(*directions) else unit
+
+
+def _is_scalar(*arrays: Array) -> bool:
+    return len(arrays) == 1 and np.ndim(arrays[0]) == 0

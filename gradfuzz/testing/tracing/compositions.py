@@ -1,0 +1,332 @@
+"""Functions that the op table does not have, composed of those that it has.
+
+They take recording values, numbers and arrays, and keep their digits where the function does: a composition that lost some would widen what is allowed to
+the function that is traced. Inverse trigonometric functions are arguments of complex numbers. `UntraceableError` where nothing fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.api.tracing import active_builder, type_of
+from gradfuzz.engine.rules.value import ACTIVE, Operand, Value, apply, as_atom
+from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.types import DType
+
+MOST_EQUATIONS = 20_000
+"""Equations of a trace: an unrolled Python loop of more is too long for the references anyway."""
+
+MOST_ENTRIES = 20_000
+"""Entries of one constant of a trace."""
+
+_RANK: dict[DType, int] = {"bool": 0, "int": 1, "float": 2, "complex": 3}
+_DTYPES: dict[DType, Any] = {"bool": np.bool_, "int": np.int64, "float": np.float64, "complex": np.complex128}
+
+
+def check_room() -> None:
+    """`UntraceableError` where the function that is being traced has become too long."""
+    builder = active_builder()
+    if builder is not None and len(builder.nodes) > MOST_EQUATIONS:
+        raise UntraceableError(too_long())
+
+
+def too_long() -> str:
+    """Why a trace has ended."""
+    return f"the function takes more than {MOST_EQUATIONS:,} steps, Python loops being written out trip by trip; ask about fewer trips or smaller arrays"
+
+
+def recorded(constant: Operand) -> Any:
+    """A number or an array as a value of the trace: what is computed of it is computed in the precision of whoever runs the program."""
+    if isinstance(constant, Value):
+        return constant
+    stack = ACTIVE.get()
+    assert stack, "a constant is recorded while a function is traced"
+    if np.size(constant) > MOST_ENTRIES:
+        raise UntraceableError(
+            f"a constant of {np.size(constant):,} entries is too large for a program; the most is {MOST_ENTRIES:,}"
+        )
+    return Value(stack[-1], as_atom(constant), len(stack))
+
+
+def kind_of(x: Operand) -> DType:
+    """The dtype of a value, a number or an array, as programs know dtypes."""
+    return type_of(x).dtype
+
+
+def common_kind(*operands: Operand) -> DType:
+    """The dtype that all operands convert to."""
+    return max((kind_of(o) for o in operands), key=lambda kind: _RANK[kind])
+
+
+def as_kind(x: Operand, kind: DType) -> Any:
+    """`x` as another dtype; a number is true where it is not 0. `UntraceableError` for a float made an int."""
+    have = kind_of(x)
+    if have == kind:
+        return x
+    if kind == "bool":
+        return engine_compare("not_equal", x, as_kind(0, have))
+    if _RANK[have] > _RANK[kind]:
+        raise UntraceableError(f"{have} numbers are converted to {kind}, which hides a derivative; no op of gradfuzz does that")
+    if isinstance(x, Value):
+        return apply("astype", x, dtype=kind)
+    return np.asarray(x, _DTYPES[kind])[()]
+
+
+def engine_compare(op: str, x: Operand, y: Operand) -> Any:
+    """A comparison; bools are compared as ints."""
+    kind = common_kind(x, y)
+    kind = "int" if kind == "bool" else kind
+    return apply(op, as_kind(x, kind), as_kind(y, kind))
+
+
+def flat(x: Operand) -> Any:
+    """The entries of `x` in one row."""
+    return engine.reshape(x, (math.prod(np.shape(x)),))
+
+
+# Elementwise ---------------------------------------------------------------------------------------------------------------------------
+
+
+def _angle(re: Operand, im: Operand) -> Any:
+    """The angle of re + i im, from -pi to pi: atan2(im, re)."""
+    return engine.imag(engine.log(engine.complex(re, im)))
+
+
+def _one_less_square(x: Operand) -> Any:
+    return engine.sqrt((1.0 - x) * (1.0 + x))
+
+
+def _asin(x: Operand) -> Any:
+    return _angle(_one_less_square(x), x)
+
+
+def _acos(x: Operand) -> Any:
+    return _angle(x, _one_less_square(x))
+
+
+def _atan(x: Operand) -> Any:
+    return _angle(1.0, x)
+
+
+def _sinh(x: Operand) -> Any:
+    return (engine.expm1(x) - engine.expm1(-x)) / 2.0
+
+
+def _cosh(x: Operand) -> Any:
+    return (engine.exp(x) + engine.exp(-x)) / 2.0
+
+
+def _asinh(x: Operand) -> Any:
+    """log(x + sqrt(x^2 + 1)), written so that it keeps its digits where x is small."""
+    square = x * x
+    return engine.log1p(x + square / (1.0 + engine.sqrt(1.0 + square)))
+
+
+def _acosh(x: Operand) -> Any:
+    return engine.log1p((x - 1.0) + engine.sqrt((x - 1.0) * (x + 1.0)))
+
+
+def _atanh(x: Operand) -> Any:
+    return (engine.log1p(x) - engine.log1p(-x)) / 2.0
+
+
+def _pair(x: Operand, y: Operand) -> Any:
+    shape = np.broadcast_shapes(np.shape(x), np.shape(y))
+    return engine.stack(
+        [engine.broadcast_to(as_kind(o, "float"), shape) if np.shape(o) != shape else as_kind(o, "float") for o in (x, y)],
+        axis=-1,
+    )
+
+
+def _logaddexp(x: Operand, y: Operand) -> Any:
+    return engine.logsumexp(_pair(x, y), axis=-1)
+
+
+def _sigmoid(x: Operand) -> Any:
+    """1 / (1 + exp(-x)), which overflows nowhere as a softmax of x and 0."""
+    return (
+        engine.softmax(_pair(x, 0.0), axis=-1)[(*[slice(None)] * np.ndim(x), 0)]
+        if np.ndim(x)
+        else engine.softmax(_pair(x, 0.0), axis=-1)[0]
+    )
+
+
+def _log_sigmoid(x: Operand) -> Any:
+    return -_logaddexp(-x, 0.0)
+
+
+def _cbrt(x: Operand) -> Any:
+    return engine.sign(x) * engine.exp(engine.log(engine.abs(x)) / 3.0)
+
+
+def _log_to(base: float) -> Callable[[Operand], Any]:
+    return lambda x: engine.log(x) / engine.log(recorded(base))
+
+
+elementwise: dict[str, Callable[..., Any]] = {
+    "acos": _acos,
+    "acosh": _acosh,
+    "asin": _asin,
+    "asinh": _asinh,
+    "atan": _atan,
+    "atan2": lambda y, x: _angle(x, y),
+    "atanh": _atanh,
+    "cbrt": _cbrt,
+    "cosh": _cosh,
+    "exp2": lambda x: engine.exp(x * engine.log(recorded(2.0))),
+    "hypot": lambda x, y: engine.sqrt(x * x + y * y),
+    "log10": _log_to(10.0),
+    "log2": _log_to(2.0),
+    "log_sigmoid": _log_sigmoid,
+    "logaddexp": _logaddexp,
+    "logit": lambda x: engine.log(x) - engine.log1p(-x),
+    "reciprocal": lambda x: 1.0 / x,
+    "rsqrt": lambda x: 1.0 / engine.sqrt(x),
+    "sigmoid": _sigmoid,
+    "sinh": _sinh,
+    "square": lambda x: x * x,
+}
+"""Functions of floats by the names that the array API standard, Torch and NumPy have for them."""
+
+
+def power(x: Operand, y: Operand) -> Any:
+    """x ** y, where an exponent that is a whole number, the same everywhere, is defined for every x."""
+    if not isinstance(y, Value):
+        exponents = np.unique(np.asarray(y))
+        if exponents.size == 1 and np.isrealobj(exponents):
+            exponent = float(exponents[0])
+            if exponent in (0.5, -0.5):
+                root = engine.sqrt(_spread(x, np.shape(y)))
+                return root if exponent > 0 else 1.0 / root
+            if exponent.is_integer() and abs(exponent) <= 2**31:
+                return apply("integer_pow", _spread(x, np.shape(y)), n=int(exponent))
+    return engine.pow(x, y)
+
+
+def _spread(x: Operand, other: tuple[int, ...]) -> Any:
+    shape = np.broadcast_shapes(np.shape(x), other)
+    return x if np.shape(x) == shape else engine.broadcast_to(x, shape)
+
+
+# Reductions ----------------------------------------------------------------------------------------------------------------------------
+
+
+def variance(x: Operand, *, axis: tuple[int, ...] | None = None, correction: float = 0, keepdims: bool = False) -> Any:
+    """The mean square of the distance from the mean, divided by the count less `correction`."""
+    count = _count(x, axis)
+    if count - correction <= 0:
+        raise UntraceableError(f"a variance of {count} numbers with the correction {correction} is a division by 0")
+    distance = x - engine.mean(x, axis=axis, keepdims=True)
+    return engine.sum(distance * distance, axis=axis, keepdims=keepdims) / (count - correction)
+
+
+def _count(x: Operand, axis: tuple[int, ...] | None) -> int:
+    shape = np.shape(x)
+    return math.prod(shape if axis is None else [shape[a] for a in axis])
+
+
+def permuted_last(x: Operand, axes: tuple[int, ...]) -> Any:
+    """`x` with `axes` made one, the last."""
+    rank = len(np.shape(x))
+    inner = [a % rank for a in axes]
+    outer = [a for a in range(rank) if a not in inner]
+    moved = x if [*outer, *inner] == list(range(rank)) else engine.permute_dims(x, (*outer, *inner))
+    sizes = np.shape(x)
+    return engine.reshape(moved, (*(sizes[a] for a in outer), math.prod(sizes[a] for a in inner)))
+
+
+def norm(x: Operand, order: float, *, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    """The vector norm of the entries along `axes` (None: all)."""
+    shape = np.shape(x)
+    rank = len(shape)
+    inner = tuple(range(rank)) if axes is None else tuple(a % rank for a in axes)
+    result = product_norm(permuted_last(x, inner) if rank else engine.reshape(x, (1,)), order)
+    if keepdims:
+        return engine.reshape(result, tuple(1 if a in inner else n for a, n in enumerate(shape)))
+    return result
+
+
+def product_norm(x: Operand, order: float) -> Any:
+    """The norm along the last axis."""
+    names: dict[float, Literal["inf", "-inf"]] = {math.inf: "inf", -math.inf: "-inf"}
+    if order in names:
+        return engine.linalg.vector_norm(x, ord=names[order], axis=-1)
+    if float(order).is_integer():
+        return engine.linalg.vector_norm(x, ord=int(order), axis=-1)
+    return engine.pow(engine.sum(engine.pow(engine.abs(x), float(order)), axis=-1), 1.0 / recorded(float(order)))
+
+
+def ascending(x: Operand, axis: int, *, descending: bool = False) -> tuple[Any, Any]:
+    """The entries along an axis in order, and where they stood; of equal ones the first comes first."""
+    order = engine.argsort(-x if descending else x, axis=axis)
+    values = engine.take_along_axis(x, order, axis=axis) if descending else engine.sort(x, axis=axis)
+    return values, order
+
+
+# Moving entries ------------------------------------------------------------------------------------------------------------------------
+
+
+def at_positions(x: Operand, positions: Any) -> Any:
+    """The entries of `x` at `positions`, ints that count them in row-major order."""
+    return engine.take(flat(x), positions, axis=0)
+
+
+def replaced_at(x: Operand, positions: Any, values: Operand) -> Any:
+    """`x` with the entries at constant `positions`, all different, replaced by `values`, which broadcast to the shape of the positions."""
+    places = np.asarray(positions)
+    size = math.prod(np.shape(x))
+    if len(np.unique(places)) != places.size:
+        raise UntraceableError("entries of an array are written twice in one assignment; which write counts is not defined")
+    kind = common_kind(x, values)
+    x, values = as_kind(x, kind), as_kind(values, kind)
+    if size == 0 or places.size == 0:
+        return x
+    source = np.zeros(size, np.int64)
+    source[places.ravel()] = np.arange(places.size)
+    hit = np.zeros(size, bool)
+    hit[places.ravel()] = True
+    spread = values if np.shape(values) == places.shape else engine.broadcast_to(values, places.shape)
+    moved = at_positions(recorded(spread), source.reshape(np.shape(x)))
+    return moved if hit.all() else engine.where(hit.reshape(np.shape(x)), moved, x)
+
+
+def convolution(
+    x: Operand,
+    kernel: Operand,
+    *,
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    dilation: tuple[int, ...],
+    groups: int = 1,
+) -> Any:
+    """Cross-correlation of x (N, C, spatial...) with a kernel (O, C / groups, spatial...)."""
+    if len(strides) not in (1, 2):
+        raise UntraceableError(f"a convolution over {len(strides)} axes; gradfuzz has those over 1 and 2")
+    if any(d != 1 for d in dilation):
+        kernel = _dilated(kernel, dilation)
+    if groups == 1:
+        return engine.conv(x, kernel, strides=strides, padding=padding)
+    inputs, outputs = np.shape(x)[1] // groups, np.shape(kernel)[0] // groups
+    parts = [
+        engine.conv(
+            recorded(x)[:, g * inputs : (g + 1) * inputs],
+            recorded(kernel)[g * outputs : (g + 1) * outputs],
+            strides=strides,
+            padding=padding,
+        )
+        for g in range(groups)
+    ]
+    return engine.concat(parts, axis=1)
+
+
+def _dilated(kernel: Operand, dilation: tuple[int, ...]) -> Any:
+    """`kernel` with zeros between its entries."""
+    shape = np.shape(kernel)
+    sizes = (*shape[:2], *((n - 1) * d + 1 for n, d in zip(shape[2:], dilation, strict=True)))
+    where = np.arange(math.prod(sizes)).reshape(sizes)[(slice(None), slice(None), *(slice(None, None, d) for d in dilation))]
+    return replaced_at(recorded(np.zeros(sizes)), where, kernel)

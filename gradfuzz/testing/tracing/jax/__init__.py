@@ -1,0 +1,3 @@
+"""Programs from jaxprs."""
+
+from __future__ import annotations

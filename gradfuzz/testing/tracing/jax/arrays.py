@@ -1,0 +1,270 @@
+"""JAX's changes of shape, reductions, sorting and products of arrays, as ops."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.rules.value import Operand, apply
+from gradfuzz.errors import UntraceableError
+from gradfuzz.testing.tracing.compositions import as_kind, ascending, at_positions, convolution, kind_of, recorded
+from gradfuzz.testing.tracing.jax.indexing import padded, taken
+from gradfuzz.testing.tracing.special import pi
+
+Rule = Callable[..., Any]
+
+# Shapes ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def _reshaped(equation: Any, x: Operand, *rest: Operand) -> Any:
+    if equation.primitive.name == "reshape" and equation.params.get("dimensions") is not None:
+        x = engine.permute_dims(x, tuple(equation.params["dimensions"]))
+    shape = tuple(equation.outvars[0].aval.shape)
+    return x if np.shape(x) == shape else engine.reshape(x, shape)
+
+
+def _broadcast(equation: Any, x: Operand, *rest: Operand) -> Any:
+    shape, places = tuple(equation.outvars[0].aval.shape), tuple(equation.params["broadcast_dimensions"])
+    between = [1] * len(shape)
+    for place, n in zip(places, np.shape(x), strict=True):
+        between[place] = n
+    if tuple(between) != np.shape(x) and places != tuple(range(len(shape) - len(places), len(shape))):
+        x = engine.reshape(x, tuple(between))
+    return x if np.shape(x) == shape else engine.broadcast_to(x, shape)
+
+
+def _flipped(equation: Any, x: Operand) -> Any:
+    for axis in equation.params["dimensions"]:
+        x = engine.flip(x, axis=axis)
+    return x
+
+
+def _split(equation: Any, x: Operand) -> list[Any]:
+    axis, start, parts = int(equation.params["axis"]), 0, []
+    for size in map(int, equation.params["sizes"]):
+        parts.append(
+            apply(
+                "index",
+                x,
+                pattern=tuple(
+                    ("slice", start, start + size) if a == axis else ("slice", 0, n) for a, n in enumerate(np.shape(x))
+                ),
+            )
+        )
+        start += size
+    return parts
+
+
+def _tiled(equation: Any, x: Operand) -> Any:
+    for axis, times in enumerate(equation.params["reps"]):
+        x = engine.concat([x] * times, axis=axis) if times != 1 else x
+    return x
+
+
+REPLAYED: dict[str, Rule] = {"broadcast_in_dim": _broadcast, "reshape": _reshaped, "squeeze": _reshaped, "expand_dims": _reshaped}
+"""Changes of shape that keep every entry."""
+
+_SHAPES: dict[str, Rule] = {
+    **REPLAYED,
+    "concatenate": lambda equation, *xs: engine.concat(xs, axis=int(equation.params["dimension"])) if len(xs) > 1 else xs[0],
+    "rev": _flipped,
+    "split": _split,
+    "stack": lambda equation, *xs: engine.stack(xs, axis=int(equation.params["axis"])),
+    "tile": _tiled,
+    "transpose": lambda equation, x: engine.permute_dims(x, tuple(map(int, equation.params["permutation"]))),
+}
+
+# Reductions ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _reduced(op: str, of_bools: str = "") -> Rule:
+    def rule(equation: Any, x: Operand) -> Any:
+        axes = tuple(map(int, equation.params["axes"]))
+        if not axes:
+            return x
+        if of_bools and kind_of(x) != "bool" and op in ("all", "any"):
+            raise UntraceableError(f"JAX's {equation.primitive.name} of the bits of ints; gradfuzz has no op for it")
+        return apply(of_bools if of_bools and kind_of(x) == "bool" else op, x, axis=axes, keepdims=False)
+
+    return rule
+
+
+def _position(op: str) -> Rule:
+    def rule(equation: Any, x: Operand) -> Any:
+        (axis,) = map(int, equation.params["axes"])
+        return apply(op, as_kind(x, "int") if kind_of(x) == "bool" else x, axis=axis, keepdims=False)
+
+    return rule
+
+
+def _along(running: Callable[[Operand, int], Any]) -> Rule:
+    """A running reduction, from the front or from the end."""
+
+    def rule(equation: Any, x: Operand) -> Any:
+        axis = int(equation.params["axis"])
+        if not equation.params["reverse"]:
+            return running(x, axis)
+        return engine.flip(running(engine.flip(x, axis=axis), axis), axis=axis)
+
+    return rule
+
+
+def _running_logsumexp(x: Operand, axis: int) -> Any:
+    """One logsumexp for each leading part."""
+    shape = np.shape(x)
+    parts = [engine.logsumexp(taken(x, np.arange(k + 1), axis), axis=axis, keepdims=True) for k in range(shape[axis])]
+    return engine.concat(parts, axis=axis)
+
+
+def _sorted(equation: Any, *operands: Operand) -> list[Any]:
+    axis = int(equation.params["dimension"])
+    if equation.params["num_keys"] != 1:
+        raise UntraceableError(f"JAX's sort by {equation.params['num_keys']} keys")
+    key = as_kind(operands[0], "int") if kind_of(operands[0]) == "bool" else operands[0]
+    if len(operands) == 1 and key is operands[0]:
+        return [engine.sort(key, axis=axis)]
+    order = engine.argsort(key, axis=axis)
+    return [engine.take_along_axis(x, order, axis=axis) for x in operands]
+
+
+def _greatest(equation: Any, x: Operand) -> list[Any]:
+    axis = equation.params.get("axis", -1) % len(np.shape(x))
+    return [taken(part, np.arange(equation.params["k"]), axis) for part in ascending(x, axis, descending=True)]
+
+
+def _window_sum(equation: Any, x: Operand) -> Any:
+    p = equation.params
+    if any(d != 1 for d in (*p["base_dilation"], *p["window_dilation"])):
+        raise UntraceableError("JAX's reduce_window_sum with dilation")
+    return engine.window_sum(
+        x, tuple(p["window_dimensions"]), strides=tuple(p["window_strides"]), padding=tuple(map(tuple, p["padding"]))
+    )
+
+
+def _window_extreme(op: str) -> Rule:
+    """The extremes of windows, each of which is taken out of the array: those of equally many entries together."""
+
+    def rule(equation: Any, x: Operand) -> Any:
+        p = equation.params
+        if any(d != 1 for d in p["base_dilation"]):
+            raise UntraceableError(f"JAX's {equation.primitive.name} with dilation")
+        places = np.pad(np.arange(math.prod(np.shape(x))).reshape(np.shape(x)), p["padding"], constant_values=-1)
+        spans = [(n - 1) * d + 1 for n, d in zip(p["window_dimensions"], p["window_dilation"], strict=True)]
+        places = np.lib.stride_tricks.sliding_window_view(places, spans)
+        places = places[
+            (*(slice(None, None, s) for s in p["window_strides"]), *(slice(None, None, d) for d in p["window_dilation"]))
+        ]
+        rows = places.reshape(math.prod(equation.outvars[0].aval.shape), -1)
+        counts = (rows >= 0).sum(axis=1)
+        found, order = [], []
+        for count in np.unique(counts):
+            chosen = np.flatnonzero(counts == count)
+            inside = np.array([row[row >= 0] for row in rows[chosen]])
+            found.append(apply(op, at_positions(x, inside), axis=(1,), keepdims=False))
+            order.append(chosen)
+        joined = engine.concat(found, axis=0) if len(found) > 1 else found[0]
+        if len(found) > 1:
+            joined = at_positions(joined, np.argsort(np.concatenate(order)))
+        return engine.reshape(joined, tuple(equation.outvars[0].aval.shape))
+
+    return rule
+
+
+_REDUCTIONS: dict[str, Rule] = {
+    "argmax": _position("argmax"),
+    "argmin": _position("argmin"),
+    "cumlogsumexp": _along(_running_logsumexp),
+    "cummax": _along(lambda x, axis: engine.cumulative_max(x, axis=axis)),
+    "cummin": _along(lambda x, axis: -engine.cumulative_max(-x, axis=axis)),
+    "cumprod": _along(lambda x, axis: engine.cumulative_prod(x, axis=axis)),
+    "cumsum": _along(lambda x, axis: engine.cumulative_sum(x, axis=axis)),
+    "reduce_and": _reduced("all", "all"),
+    "reduce_max": _reduced("amax", "any"),
+    "reduce_min": _reduced("amin", "all"),
+    "reduce_or": _reduced("any", "any"),
+    "reduce_prod": _reduced("prod"),
+    "reduce_sum": _reduced("sum"),
+    "reduce_window_max": _window_extreme("amax"),
+    "reduce_window_min": _window_extreme("amin"),
+    "reduce_window_sum": _window_sum,
+    "sort": _sorted,
+    "top_k": _greatest,
+}
+
+# Products --------------------------------------------------------------------------------------------------------------------------------
+
+
+def _product(equation: Any, x: Operand, y: Operand) -> Any:
+    """A sum of products over some axes of each, as an einsum; a plain product of matrices or vectors as one."""
+    (of_x, of_y), (batch_x, batch_y) = equation.params["dimension_numbers"]
+    rank_x, rank_y = len(np.shape(x)), len(np.shape(y))
+    if kind_of(x) == "int":
+        raise UntraceableError("JAX's dot_general of ints; gradfuzz multiplies matrices of floats")
+    if not batch_x and rank_x in (1, 2) and rank_y in (1, 2) and tuple(of_x) == (rank_x - 1,) and tuple(of_y) == (0,):
+        return engine.matmul(x, y)
+    letters = iter(string.ascii_letters)
+    names_x = [next(letters) for _ in range(rank_x)]
+    names_y = [next(letters) for _ in range(rank_y)]
+    for a, b in zip((*of_x, *batch_x), (*of_y, *batch_y), strict=True):
+        names_y[b] = names_x[a]
+    free_x = [n for k, n in enumerate(names_x) if k not in (*of_x, *batch_x)]
+    free_y = [n for k, n in enumerate(names_y) if k not in (*of_y, *batch_y)]
+    result = [names_x[a] for a in batch_x] + free_x + free_y
+    return engine.linalg.einsum(f"{''.join(names_x)},{''.join(names_y)}->{''.join(result)}", x, y)
+
+
+def _convolved(equation: Any, x: Operand, kernel: Operand) -> Any:
+    p = equation.params
+    numbers = p["dimension_numbers"]
+    if p["batch_group_count"] != 1:
+        raise UntraceableError("JAX's conv_general_dilated with groups of the batch")
+    if any(n == 0 for n in (*np.shape(x), *np.shape(kernel))):
+        raise UntraceableError("JAX's conv_general_dilated of no entries")
+    x = engine.permute_dims(x, tuple(numbers.lhs_spec))
+    kernel = engine.permute_dims(kernel, tuple(numbers.rhs_spec))
+    if any(d != 1 for d in p["lhs_dilation"]):
+        x = padded(x, recorded(0.0), [(0, 0, 0), (0, 0, 0), *((0, 0, d - 1) for d in p["lhs_dilation"])])
+    result = convolution(
+        x,
+        kernel,
+        strides=tuple(p["window_strides"]),
+        padding=tuple((int(a), int(b)) for a, b in p["padding"]),
+        dilation=tuple(p["rhs_dilation"]),
+        groups=p["feature_group_count"],
+    )
+    return engine.permute_dims(result, tuple(int(k) for k in np.argsort(numbers.out_spec)))
+
+
+def _fourier(equation: Any, x: Operand) -> Any:
+    """Discrete Fourier transforms over the last axes, as products with the matrices of their roots of unity."""
+    kind, lengths = int(equation.params["fft_type"]), equation.params["fft_lengths"]
+    if len(lengths) > 1 and kind > 1:
+        raise UntraceableError("JAX's fft of real numbers over several axes")
+    rank = len(np.shape(x))
+    for axis, n in zip(range(rank - len(lengths), rank), lengths, strict=True):
+        last = (*(a for a in range(rank) if a != axis), axis)
+        x = engine.permute_dims(_transformed(engine.permute_dims(x, last), int(n), kind), tuple(np.argsort(last).tolist()))
+    return x
+
+
+def _transformed(x: Operand, n: int, kind: int) -> Any:
+    """One transform over the last axis: forward (0), back (1), of real numbers (2), back to real numbers (3)."""
+    half = n // 2 + 1
+    rows, columns = (half, n) if kind == 3 else (n, half) if kind == 2 else (n, n)
+    turns = np.outer(np.arange(rows), np.arange(columns)) % n
+    angles = 2.0 * pi() * recorded(turns.astype(float)) / float(n)
+    roots = engine.complex(engine.cos(angles), engine.sin(angles) if kind in (1, 3) else -engine.sin(angles))
+    if kind == 3:
+        weights = np.array([1.0 if k == 0 or 2 * k == n else 2.0 for k in range(half)])
+        return engine.real(engine.matmul(x * recorded(weights), roots)) / float(n)
+    result = engine.matmul(engine.complex(x, 0.0) if kind == 2 else x, roots)
+    return result / float(n) if kind == 1 else result
+
+
+ARRAYS: dict[str, Rule] = {**_SHAPES, **_REDUCTIONS, "dot_general": _product, "conv_general_dilated": _convolved, "fft": _fourier}
+"""Primitives by name."""

@@ -1,0 +1,150 @@
+"""JAX's loops, branches and linear solves by functions, as those of the engine.
+
+A rule takes the walker, the equation and its cells, and gives recording values or cells.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.rules.value import Operand, Value, apply
+from gradfuzz.errors import UntraceableError
+from gradfuzz.testing.tracing.compositions import recorded
+from gradfuzz.testing.tracing.jax.cell import Cell, cell_of
+
+if TYPE_CHECKING:
+    from gradfuzz.testing.tracing.jax.trace import Walker
+
+
+Rule = Callable[..., Sequence[Any]]
+
+_LARGEST_SYSTEM = 32
+"""Unknowns of a linear system that is given by a function: its matrix is written out column by column."""
+
+
+def _check(walker: Walker, equation: Any, jaxpr: Any, start: int) -> None:
+    """`UntraceableError` where a carry of a loop is nothing that a program has."""
+    for variable in jaxpr.jaxpr.invars[start:]:
+        walker.type(variable.aval, equation.primitive.name)
+
+
+def _row(x: Operand, k: Operand) -> Any:
+    return apply("index", x, k, pattern=("at", *(("slice", 0, n) for n in np.shape(x)[1:])))
+
+
+def _zeros(aval: Any) -> Operand:
+    shape = tuple(aval.shape)
+    kind = np.dtype(aval.dtype).kind
+    if kind == "b":
+        return np.zeros(shape, bool)
+    if kind in "iu":
+        return np.zeros(shape, np.int64)
+    zero = recorded(0j if kind == "c" else 0.0)
+    return engine.broadcast_to(zero, shape) if shape else zero
+
+
+def _scan(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Operand]:
+    """The carries, and one array for each thing that a trip gives, filled row by row."""
+    p = equation.params
+    fixed, moving = p["num_consts"], p["num_consts"] + p["num_carry"]
+    jaxpr, length = p["jaxpr"], p["length"]
+    _check(walker, equation, jaxpr, fixed)
+    constants, rows = list(cells[:fixed]), [c.operand for c in cells[moving:]]
+    written = [_zeros(v.aval) for v in equation.outvars[p["num_carry"] :]]
+    initial = [c.operand for c in cells[fixed:moving]]
+    if length == 0 or not equation.outvars:
+        return [*cells[fixed:moving], *written]
+
+    def body(i: Operand, state: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        k = (length - 1) - i if p["reverse"] else i
+        carry, filled = state[: p["num_carry"]], state[p["num_carry"] :]
+        inner = [cell_of(x) for x in (*carry, *(_row(x, k) for x in rows))]
+        results = [c.operand for c in walker.run(jaxpr, [*constants, *inner])]
+        lines = zip(filled, results[p["num_carry"] :], strict=True)
+        return (*results[: p["num_carry"]], *(engine.index_update(array, k, row) for array, row in lines))
+
+    return engine.fori_loop(0, length, body, (*initial, *written))
+
+
+def _while(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Operand]:
+    p = equation.params
+    tested, fixed = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
+    _check(walker, equation, p["body_jaxpr"], p["body_nconsts"])
+    if any(v.aval.shape for v in p["cond_jaxpr"].jaxpr.outvars):
+        raise UntraceableError("JAX's while over several conditions at once")
+
+    def condition(state: tuple[Operand, ...]) -> Operand:
+        return walker.run(p["cond_jaxpr"], [*cells[:tested], *map(cell_of, state)])[0].operand
+
+    def body(state: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        results = walker.run(p["body_jaxpr"], [*cells[tested:fixed], *map(cell_of, state)])
+        return tuple(c.operand for c in results)
+
+    return engine.while_loop(condition, body, tuple(c.operand for c in cells[fixed:]))
+
+
+def _cond(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Any]:
+    """One branch of several: the first where the index is 0 or less, the last where it is greater than all."""
+    branches, which = equation.params["branches"], cells[0].operand
+    if not isinstance(which, Value):
+        return walker.run(branches[int(np.clip(int(which), 0, len(branches) - 1))], cells[1:])
+    if not equation.outvars:
+        return []
+
+    def side(k: int) -> Callable[[], tuple[Operand, ...]]:
+        return lambda: tuple(c.operand for c in walker.run(branches[k], cells[1:]))
+
+    def chosen(k: int) -> Any:
+        if k == len(branches) - 1:
+            return side(k)()
+        here = apply("logical_not", which) if which.type.dtype == "bool" else apply("less_equal", which, k)
+        return engine.cond(here, side(k), lambda: chosen(k + 1))
+
+    return chosen(0)
+
+
+def _linear_solve(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Any]:
+    """The solution as the function finds it, where it does so directly. What it approaches in steps is the solution of the system itself."""
+    lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
+    stops = np.cumsum([0, *lengths])
+    consts = [list(cells[a:b]) for a, b in itertools.pairwise(stops)]
+    right = list(cells[stops[-1] :])
+    if not any(e.primitive.name in ("while", "scan") for e in _all_equations(jaxprs.solve.jaxpr)):
+        return walker.run(jaxprs.solve, [*consts[2], *right])
+    shape = tuple(equation.outvars[0].aval.shape)
+    size = math.prod(shape)
+    if len(right) != 1 or size > _LARGEST_SYSTEM:
+        raise UntraceableError(f"JAX's custom_linear_solve of {len(right)} right sides and {size} unknowns")
+    columns = []
+    for unit in np.eye(size, dtype=walker.dtype):
+        (column,) = walker.run(jaxprs.matvec, [*consts[0], cell_of(unit.reshape(shape))])
+        columns.append(engine.reshape(column.operand, (size,)))
+    solution = engine.linalg.solve(engine.stack(columns, axis=1), engine.reshape(right[0].operand, (size,)))
+    return [engine.reshape(solution, shape)]
+
+
+def _all_equations(jaxpr: Any) -> list[Any]:
+    found = []
+    for equation in jaxpr.eqns:
+        found.append(equation)
+        for value in equation.params.values():
+            inner = getattr(value, "jaxpr", value)
+            if hasattr(inner, "eqns"):
+                found += _all_equations(inner)
+    return found
+
+
+FLOW: dict[str, Rule] = {
+    "cond": _cond,
+    "custom_linear_solve": _linear_solve,
+    "linear_solve": _linear_solve,
+    "scan": _scan,
+    "while": _while,
+}
+"""Primitives by name."""

@@ -1,0 +1,153 @@
+"""JAX's linear algebra, as ops: its primitives, and functions of JAX that are ops as they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.rules.value import Operand, apply
+from gradfuzz.errors import UntraceableError
+from gradfuzz.testing.tracing.compositions import as_kind, elementwise, kind_of, recorded
+
+Rule = Callable[..., Any]
+
+
+def _cholesky(equation: Any, x: Operand) -> Any:
+    return engine.linalg.cholesky(x)
+
+
+def _eigh(equation: Any, x: Operand) -> list[Any]:
+    p = equation.params
+    if p.get("subset_by_index") not in (None, (0, np.shape(x)[-1])):
+        raise UntraceableError("JAX's eigh of some of the eigenvalues")
+    values, vectors = engine.linalg.eigh(x)
+    return [vectors, values]
+
+
+def _eig(equation: Any, x: Operand) -> list[Any]:
+    p = equation.params
+    if p["compute_left_eigenvectors"]:
+        raise UntraceableError("JAX's eig with left eigenvectors")
+    if not p["compute_right_eigenvectors"]:
+        return [engine.linalg.eigvals(x)]
+    return list(engine.linalg.eig(x))
+
+
+def _svd(equation: Any, x: Operand) -> list[Any]:
+    p = equation.params
+    if p.get("subset_by_index") not in (None, (0, min(np.shape(x)[-2:]))):
+        raise UntraceableError("JAX's svd of some of the singular values")
+    if not p["compute_uv"]:
+        return [engine.linalg.svdvals(x)]
+    u, s, vh = engine.linalg.svd(x, full_matrices=bool(p["full_matrices"]))
+    return [s, u, vh]
+
+
+def _qr(equation: Any, x: Operand) -> list[Any]:
+    if equation.params.get("pivoting"):
+        raise UntraceableError("JAX's qr with pivoting")
+    return list(engine.linalg.qr(x, mode="complete" if equation.params["full_matrices"] else "reduced"))
+
+
+def _lu(equation: Any, x: Operand) -> list[Any]:
+    """Both factors in one matrix, the exchanges of rows, and the order of rows that they lead to."""
+    rows, columns = np.shape(x)[-2:]
+    p, lower, upper = engine.linalg.lu(x)
+    count = min(rows, columns)
+    below, above = engine.linalg.tril(lower, k=-1), engine.linalg.triu(upper)
+    rank = len(np.shape(x))
+    if rows > count:
+        above = _wider(above, rank - 2, rows - count)
+    if columns > count:
+        below = _wider(below, rank - 1, columns - count)
+    order = engine.argmax(p, axis=rank - 2)
+    return [below + above, _exchanges(order, count), order]
+
+
+def _wider(x: Operand, axis: int, more: int) -> Any:
+    """`x` with `more` zeros at the end of an axis."""
+    shape = np.shape(x)
+    zero = recorded(0j if kind_of(x) == "complex" else 0.0)
+    return engine.concat([x, engine.broadcast_to(zero, (*shape[:axis], more, *shape[axis + 1 :]))], axis=axis)
+
+
+def _exchanges(order: Operand, count: int) -> Any:
+    """With which row each of the first `count` rows was exchanged, in turn, for rows to end in this `order`."""
+    *batch, rows = np.shape(order)
+    last = len(batch)
+    places = np.broadcast_to(np.arange(rows), (*batch, rows))
+    standing: Any = places
+    found = []
+
+    for j in range(count):
+        at = engine.argmax(as_kind(apply("equal", standing, _column(order, j)), "int"), axis=last, keepdims=True)
+        here = _column(standing, j)
+        standing = engine.where(apply("equal", places, at), here, standing)
+        standing = engine.where(np.broadcast_to(np.arange(rows) == j, (*batch, rows)), _column(order, j), standing)
+        found.append(at)
+    return engine.concat(found, axis=last)
+
+
+def _permutation(equation: Any, exchanges: Operand) -> Any:
+    """The order of rows that a row of exchanges leads to."""
+    rows = int(equation.params["permutation_size"])
+    *batch, count = np.shape(exchanges)
+    places = np.broadcast_to(np.arange(rows), (*batch, rows))
+    order: Any = places
+    for j in range(count):
+        other = _column(exchanges, j)
+        moved, kept = engine.take_along_axis(order, other, axis=len(batch)), _column(order, j)
+        order = engine.where(apply("equal", places, other), kept, order)
+        order = engine.where(np.broadcast_to(np.arange(rows) == j, (*batch, rows)), moved, order)
+    return order
+
+
+def _column(x: Operand, j: int) -> Any:
+    """Entry j of the last axis, which stays."""
+    return apply("index", x, pattern=(*(("slice", 0, n) for n in np.shape(x)[:-1]), ("slice", j, j + 1)))
+
+
+def _triangular(equation: Any, a: Operand, b: Operand) -> Any:
+    p = equation.params
+    if p["conjugate_a"] and kind_of(a) == "complex":
+        a = engine.conj(a)
+    return engine.linalg.triangular_solve(
+        a,
+        b,
+        lower=bool(p["lower"]),
+        transposed=bool(p["transpose_a"]),
+        unit_diagonal=bool(p["unit_diagonal"]),
+        left=bool(p["left_side"]),
+    )
+
+
+LINALG: dict[str, Rule] = {
+    "cholesky": _cholesky,
+    "eig": _eig,
+    "eigh": _eigh,
+    "lu": _lu,
+    "lu_pivots_to_permutation": _permutation,
+    "qr": _qr,
+    "svd": _svd,
+    "triangular_solve": _triangular,
+}
+"""Primitives by name."""
+
+
+def _solve(equation: Any, a: Operand, b: Operand) -> Any:
+    return engine.linalg.solve(a, b)
+
+
+LIBRARY: dict[tuple[str, str], Rule] = {
+    ("_det", "/numpy/linalg.py"): lambda equation, x: engine.linalg.det(x),
+    ("_slogdet_lu", "/numpy/linalg.py"): lambda equation, x: engine.linalg.slogdet(x),
+    ("_slogdet_qr", "/numpy/linalg.py"): lambda equation, x: engine.linalg.slogdet(x),
+    ("expm", "/scipy/linalg.py"): lambda equation, x: engine.linalg.expm(x),
+    ("inv", "/numpy/linalg.py"): lambda equation, x: engine.linalg.inv(x),
+    ("logaddexp", "/lax/other.py"): lambda equation, x, y: None if kind_of(x) == "complex" else elementwise["logaddexp"](x, y),
+    ("solve", "/numpy/linalg.py"): _solve,
+}
+"""Functions of JAX by name and file. None: it is written out after all."""

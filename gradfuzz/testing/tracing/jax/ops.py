@@ -1,0 +1,280 @@
+"""JAX's elementwise primitives, as ops.
+
+A rule takes the equation and its operands: recording values, or NumPy arrays where ints or bools are known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.rules.value import Operand, Value, apply
+from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.types import DType
+from gradfuzz.testing.tracing.compositions import as_kind, elementwise, engine_compare, kind_of, power
+from gradfuzz.testing.tracing.special import ceil, digamma, erf, erfc, floor, inside, lgamma, truncated
+
+Rule = Callable[..., Any]
+
+
+def _op(name: str) -> Rule:
+    """An op of the table on the same operands."""
+    return lambda equation, *operands: apply(name, *operands)
+
+
+def _composed(name: str) -> Rule:
+    return lambda equation, *operands: elementwise[name](*operands)
+
+
+# Elementwise -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _same(equation: Any, x: Operand, *rest: Operand) -> Any:
+    return x
+
+
+def _unsigned(equation: Any) -> bool:
+    return np.dtype(equation.outvars[0].aval.dtype).kind == "u"
+
+
+def _multiply(equation: Any, x: Operand, y: Operand) -> Any:
+    if _unsigned(equation):
+        raise UntraceableError("products of unsigned ints wrap around; the ints of a program do not")
+    return apply("multiply", x, y)
+
+
+def _quotient(x: Operand, y: Operand) -> Any:
+    """The whole part of x / y of ints, rounded towards 0: how often |y| can be taken from |x|."""
+    size = engine.abs(y)
+    shape = np.broadcast_shapes(np.shape(x), np.shape(y))
+    left = engine.broadcast_to(engine.abs(x), shape) if np.shape(x) != shape else engine.abs(x)
+
+    def again(state: tuple[Operand, Operand]) -> Any:
+        enough = state[0] >= size
+        return engine.any(enough) if shape else enough
+
+    def step(state: tuple[Operand, Operand]) -> tuple[Any, Any]:
+        enough = state[0] >= size
+        return engine.where(enough, state[0] - size, state[0]), engine.where(enough, state[1] + 1, state[1])
+
+    _, times = engine.while_loop(again, step, (left, np.zeros(shape, np.int64)))
+    return engine.sign(x) * engine.sign(y) * times
+
+
+def _divide(equation: Any, x: Operand, y: Operand) -> Any:
+    if kind_of(x) == "int":
+        return _quotient(x, y)
+    return apply("divide", x, y)
+
+
+def _remainder(equation: Any, x: Operand, y: Operand) -> Any:
+    """The remainder has the sign of x, as in C."""
+    if kind_of(x) != "int":
+        return x - y * as_kind(truncated(x / y, _bits(equation)), "float")
+    return engine.sign(x) * apply("remainder", engine.abs(x), engine.abs(y))
+
+
+def _bits(equation: Any) -> int:
+    """How many bits the significand of the first operand has."""
+    return int(jax.numpy.finfo(equation.invars[0].aval.dtype).nmant) + 1
+
+
+def _rounded(equation: Any, x: Operand) -> Any:
+    """The nearest whole number; between two there is a jump, and which of them it is makes no difference."""
+    return floor(x + 0.5, _bits(equation))
+
+
+def _extreme(op: str, logic: str, neutral: float) -> Rule:
+    """The greater or smaller of two; an infinity that never is it stays out of the program."""
+
+    def rule(equation: Any, x: Operand, y: Operand) -> Any:
+        if kind_of(x) == "bool":
+            return apply(logic, x, y)
+        for one, other in ((x, y), (y, x)):
+            if _constant(one) == neutral and np.shape(other) == equation.outvars[0].aval.shape:
+                return other
+        return apply(op, x, y)
+
+    return rule
+
+
+def _constant(x: Operand) -> float | None:
+    """The number that a recorded constant scalar is."""
+    value = getattr(getattr(getattr(x, "atom", None), "value", None), "value", None)
+    return value if isinstance(value, float) else None
+
+
+def _is_nan(x: Operand) -> bool:
+    """Whether a case is chosen only to say that there is no number."""
+    value = getattr(getattr(x, "atom", None), "value", None)
+    numbers = [c.value for c in getattr(value, "values", [value]) if hasattr(c, "value")]
+    return bool(numbers) and all(isinstance(n, float) and math.isnan(n) for n in numbers)
+
+
+def _compare(op: str) -> Rule:
+    return lambda equation, x, y: engine_compare(op, x, y)
+
+
+def _logic(op: str) -> Rule:
+    def rule(equation: Any, *operands: Operand) -> Any:
+        if kind_of(operands[0]) != "bool":
+            raise UntraceableError(f"JAX's {equation.primitive.name} of the bits of ints; gradfuzz has no op for it")
+        return apply(op, *operands)
+
+    return rule
+
+
+def _xor(equation: Any, x: Operand, y: Operand) -> Any:
+    if kind_of(x) != "bool":
+        raise UntraceableError("JAX's xor of the bits of ints; gradfuzz has no op for it")
+    return engine_compare("not_equal", x, y)
+
+
+def _finite(equation: Any, x: Operand) -> Any:
+    """Whether x can be written in its dtype: the references know numbers beyond."""
+    largest = float(jax.numpy.finfo(equation.invars[0].aval.dtype).max)
+    return apply("less_equal", engine.abs(x), largest)
+
+
+def _counted(equation: Any) -> Any:
+    """Ints along an axis."""
+    shape, axis = tuple(equation.params["shape"]), equation.params["dimension"]
+    if np.dtype(equation.params["dtype"]).kind not in "iu":
+        raise UntraceableError("JAX's iota of floats")
+    return np.broadcast_to(np.arange(shape[axis]).reshape([n if a == axis else 1 for a, n in enumerate(shape)]), shape)
+
+
+def _power(equation: Any, x: Operand, y: Operand) -> Any:
+    constant = _constant(y)
+    return power(x, y if constant is None else constant)
+
+
+def _integer_pow(equation: Any, x: Operand) -> Any:
+    n = int(equation.params["y"])
+    if kind_of(x) == "int":
+        if n < 0:
+            raise UntraceableError(f"a power {n} of ints")
+        return math.prod([x] * n) if n else apply("add", x * 0, 1)
+    return apply("integer_pow", x, n=n)
+
+
+def _clamp(equation: Any, lower: Operand, x: Operand, upper: Operand) -> Any:
+    if kind_of(x) == "int":
+        return engine.minimum(engine.maximum(x, lower), upper)
+    return engine.clip(x, lower, upper)
+
+
+def _select(equation: Any, which: Operand, *cases: Operand) -> Any:
+    shape = equation.outvars[0].aval.shape
+    if not isinstance(which, Value) and np.unique(which).size == 1:
+        return cases[int(np.ravel(which)[0])]
+    if kind_of(which) == "bool":
+        nothing = [_is_nan(c) for c in cases]
+        if any(nothing) and not all(nothing):
+            chosen = inside(which if nothing[0] else apply("logical_not", which), cases[1] if nothing[0] else cases[0])
+        else:
+            chosen = engine.where(which, cases[1], cases[0])
+    else:
+        chosen = cases[-1]
+        for k in range(len(cases) - 2, -1, -1):
+            chosen = engine.where(apply("equal", which, k), cases[k], chosen)
+    return chosen if np.shape(chosen) == shape else engine.broadcast_to(chosen, shape)
+
+
+def _convert(equation: Any, x: Operand) -> Any:
+    dtype = np.dtype(equation.params["new_dtype"])
+    kinds: dict[str, DType] = {"b": "bool", "i": "int", "u": "int", "c": "complex"}
+    wanted = kinds.get(dtype.kind, "float")
+    if kind_of(x) == "float" and wanted == "float" and np.dtype(equation.invars[0].aval.dtype) != dtype:
+        raise UntraceableError(f"the function rounds {equation.invars[0].aval.dtype} to {dtype}: a program has one precision")
+    if kind_of(x) == "float" and wanted == "int":
+        return truncated(x, _bits(equation))
+    if kind_of(x) == "complex" and wanted == "float":
+        return engine.real(x)
+    return as_kind(x, wanted)
+
+
+def _precision(equation: Any, x: Operand) -> Any:
+    format = jax.numpy.finfo(equation.invars[0].aval.dtype)
+    if (equation.params["exponent_bits"], equation.params["mantissa_bits"]) != (format.nexp, format.nmant):
+        raise UntraceableError("JAX's reduce_precision rounds: a program has one precision")
+    return x
+
+
+OPS: dict[str, Rule] = {
+    **{
+        name: _op(name)
+        for name in (
+            "sin",
+            "cos",
+            "tan",
+            "tanh",
+            "exp",
+            "log",
+            "sqrt",
+            "log1p",
+            "expm1",
+            "abs",
+            "sign",
+            "real",
+            "imag",
+            "complex",
+            "conj",
+        )
+    },
+    **{
+        name: _composed(name)
+        for name in ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cosh", "exp2", "rsqrt", "sinh")
+    },
+    "add": _op("add"),
+    "add_any": _op("add"),
+    "and": _logic("logical_and"),
+    "ceil": lambda equation, x: ceil(x, _bits(equation)),
+    "clamp": _clamp,
+    "convert_element_type": _convert,
+    "copy": _same,
+    "copy_p": _same,
+    "device_put": lambda equation, *operands: list(operands),
+    "digamma": lambda equation, x: digamma(x),
+    "div": _divide,
+    "eq": _compare("equal"),
+    "eq_to": _compare("equal"),
+    "erf": lambda equation, x: erf(x),
+    "erfc": lambda equation, x: erfc(x),
+    "floor": lambda equation, x: floor(x, _bits(equation)),
+    "ge": _compare("greater_equal"),
+    "gt": _compare("greater"),
+    "integer_pow": _integer_pow,
+    "iota": _counted,
+    "is_finite": _finite,
+    "le": _compare("less_equal"),
+    "le_to": _compare("less_equal"),
+    "lgamma": lambda equation, x: lgamma(x),
+    "logistic": _composed("sigmoid"),
+    "lt": _compare("less"),
+    "lt_to": _compare("less"),
+    "max": _extreme("maximum", "logical_or", -math.inf),
+    "min": _extreme("minimum", "logical_and", math.inf),
+    "mul": _multiply,
+    "name": _same,
+    "ne": _compare("not_equal"),
+    "neg": _op("negative"),
+    "not": _logic("logical_not"),
+    "optimization_barrier": lambda equation, *operands: list(operands),
+    "or": _logic("logical_or"),
+    "pow": _power,
+    "reduce_precision": _precision,
+    "rem": _remainder,
+    "round": _rounded,
+    "select_n": _select,
+    "sharding_constraint": _same,
+    "square": lambda equation, x: apply("multiply", x, x) if kind_of(x) == "int" else apply("integer_pow", x, n=2),
+    "sub": _op("subtract"),
+    "xor": _xor,
+}
+"""Primitives by name."""

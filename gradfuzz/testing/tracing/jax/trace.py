@@ -1,0 +1,351 @@
+"""Functions of JAX as programs, by their jaxpr.
+
+A jaxpr is walked equation by equation with the functions of the engine; its loops stay loops. What is differentiated is what the function computes: of a
+`custom_vjp` or `custom_jvp` the function is walked, never the rule. What only depends on constants is computed by JAX where the table of ops cannot say it,
+and for ints and bools.
+
+`trace_jax_ops`, `trace_jax_arrays`, `trace_jax_indexing`, `trace_jax_linalg` and `trace_jax_flow` hold what each primitive is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.api.tracing import trace_function, type_of
+from gradfuzz.engine.modes.prune import prune
+from gradfuzz.engine.rules.value import Operand, Value
+from gradfuzz.errors import GradfuzzError, UntraceableError
+from gradfuzz.programs.graphs.raising import to_program
+from gradfuzz.programs.language.precision import FORMATS, is_float
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.types import DType, Type
+from gradfuzz.testing.tracing.compositions import check_room
+from gradfuzz.testing.tracing.jax.arrays import ARRAYS, REPLAYED
+from gradfuzz.testing.tracing.jax.cell import NOTHING, Cell, cell_of, constants_of, is_key
+from gradfuzz.testing.tracing.jax.flow import FLOW
+from gradfuzz.testing.tracing.jax.indexing import INDEXING
+from gradfuzz.testing.tracing.jax.linalg import LIBRARY, LINALG
+from gradfuzz.testing.tracing.jax.ops import OPS
+from gradfuzz.testing.tracing.jax.source import caller_of, source_of
+from gradfuzz.testing.tracing.jax.symmetry import is_symmetric
+
+_RULES: dict[str, Callable[..., Any]] = {**OPS, **ARRAYS, **INDEXING, **LINALG}
+
+_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+"""The parameters that hold what a call computes."""
+
+_CALL_PRIMITIVES = frozenset(
+    [
+        "jit",
+        "pjit",
+        "closed_call",
+        "core_call",
+        "call",
+        "remat2",
+        "checkpoint",
+        "custom_jvp_call",
+        "custom_vjp_call",
+        "custom_lin",
+    ]
+)
+
+_NEUTRAL = (
+    ("/ops/special.py", "logsumexp"),
+    ("/numpy/reductions.py", "logsumexp"),
+    ("/nn/functions.py", "softmax"),
+    ("/lax/linalg.py", "_solve"),
+    ("/scipy/linalg.py", "_solve"),
+    ("/lax/control_flow/conditionals.py", ""),
+)
+"""Where JAX stops a gradient by which no result moves: files, and what the names of their functions have in them."""
+
+_MEANT = {"_custom_root": "lax.custom_root means the derivative of the root, and not that of the steps by which it is found"}
+"""Functions of JAX that mean another derivative than that of what they compute."""
+
+
+class Walker:
+    """Walks jaxprs of one working dtype; another float dtype cannot be said beside it."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self.pair = None if dtype.itemsize < 4 else np.dtype("complex64" if dtype.itemsize == 4 else "complex128")
+
+    def run(self, closed: Any, cells: Sequence[Cell], wanted: Sequence[bool] = (), symmetric: Sequence[bool] = ()) -> list[Cell]:
+        """The results of a closed jaxpr for arguments. Of those that are not `wanted` (none said: all are) nothing is worked out.
+
+        `symmetric` says which arguments are symmetric by the way they are made.
+        """
+        jaxpr, consts = (closed.jaxpr, closed.consts) if isinstance(closed, core.ClosedJaxpr) else (closed, ())
+        scope = _Scope(frozenset(v for v, s in zip(jaxpr.invars, symmetric, strict=False) if s))
+        scope.cells.update(zip(jaxpr.constvars, map(cell_of, consts), strict=True))
+        scope.cells.update(zip(jaxpr.invars, cells, strict=True))
+        results = [v for k, v in enumerate(jaxpr.outvars) if not wanted or wanted[k]]
+        live = {v for v in results if not isinstance(v, core.Literal)}
+        needed = []
+        for equation in reversed(jaxpr.eqns):
+            if not live.isdisjoint(equation.outvars):
+                needed.append(equation)
+                live.update(v for v in equation.invars if not isinstance(v, core.Literal))
+        for equation in reversed(needed):
+            check_room()
+            inputs = [scope[v] for v in equation.invars]
+            outputs = self.equation(equation, inputs, scope, [v in live for v in equation.outvars])
+            scope.cells.update(zip(equation.outvars, outputs, strict=True))
+            scope.made.update((v, equation) for v in equation.outvars)
+        return [scope[v] if v in results else NOTHING for v in jaxpr.outvars]
+
+    def equation(self, equation: Any, inputs: list[Cell], scope: _Scope, wanted: list[bool]) -> list[Cell]:
+        """The results of one equation."""
+        name = equation.primitive.name
+        if name in _CALL_PRIMITIVES:
+            return self.call(equation, inputs, scope, wanted)
+        if name == "stop_gradient":
+            return [self.stopped(equation, inputs[0], scope)]
+        if name == "platform_index":
+            return [cell_of(np.int32(_platform(equation.params["platforms"])))]
+        if name == "ne" and equation.invars[0] is equation.invars[1]:  # isnan; a number that is none has no truth
+            return [cell_of(np.zeros(equation.outvars[0].aval.shape, bool))]
+        if name in ("cholesky", "eigh") and not self.symmetric(equation.invars[0], scope):
+            raise UntraceableError(
+                f"JAX's {name} reads one triangle of a matrix that need not be symmetric; where its gradient stands is a convention",
+                detached=True,
+            )
+        if all(c.is_constant for c in inputs):
+            return self.folded(equation, inputs)
+        if name in FLOW:
+            outputs = FLOW[name](self, equation, inputs)
+            return [o if isinstance(o, Cell) else cell_of(o) for o in outputs]
+        return [cell_of(o) for o in self.applied(equation, inputs)]
+
+    def applied(self, equation: Any, inputs: Sequence[Cell]) -> list[Operand]:
+        """The results of an equation that is an op, or several."""
+        name = equation.primitive.name
+        wanted = [self.type(v.aval, name) for v in equation.outvars]
+        if name not in _RULES:
+            raise UntraceableError(f"gradfuzz has no op for JAX's {name}")
+        try:
+            result = _RULES[name](equation, *(c.operand for c in inputs))
+        except UntraceableError:
+            raise
+        except GradfuzzError as error:
+            raise UntraceableError(f"JAX's {name}: {error}") from error
+        results = list(result) if isinstance(result, (tuple, list)) else [result]
+        for made, type in zip(results, wanted, strict=True):
+            if type_of(made) != type:
+                raise UntraceableError(f"JAX's {name} is {type} and came out as {type_of(made)}")
+        return results
+
+    def folded(self, equation: Any, inputs: Sequence[Cell]) -> list[Cell]:
+        """The results of an equation of constants: what is computed of floats is recorded, ints and bools NumPy computes, and all else JAX."""
+        made = constants_of(equation, inputs)
+        ins, outs = ([v.aval for v in variables] for variables in (equation.invars, equation.outvars))
+        if equation.primitive.name in FLOW or any(map(is_key, (*ins, *outs))):
+            return [Cell(None, m) for m in made]
+        kinds = [{_kind(a.dtype) for a in avals} for avals in (ins, outs)]
+        floats = [a for a in (*ins, *outs) if _kind(a.dtype) == "float"]
+        if len(kinds[0] | kinds[1]) > 1 or not all(a.dtype in (self.dtype, self.pair) for a in floats):
+            return [Cell(None, m) for m in made]
+        try:
+            values = self.applied(equation, inputs)
+        except UntraceableError:
+            return [Cell(None, m) for m in made]
+        if not floats:
+            arrays = [np.asarray(v) for v in values]
+            exact = [np.array_equal(a.astype(o.dtype), a) for a, o in zip(arrays, outs, strict=True)]
+            return (
+                [cell_of(a.astype(o.dtype)) for a, o in zip(arrays, outs, strict=True)]
+                if all(exact)
+                else [Cell(None, m) for m in made]
+            )
+        return [Cell(v if isinstance(v, Value) else None, m) for v, m in zip(values, made, strict=True)]
+
+    def call(self, equation: Any, inputs: Sequence[Cell], scope: _Scope, wanted: list[bool]) -> list[Cell]:
+        """What a call computes, written out. Some functions of JAX are ops of gradfuzz as they stand."""
+        closed = next(equation.params[p] for p in _CALLS if p in equation.params)
+        name, file = source_of(closed)
+        if name in _MEANT:
+            raise UntraceableError(_MEANT[name], detached=True)
+        whole = LIBRARY.get((name, file))
+        if whole is not None and not all(c.is_constant for c in inputs):
+            for v in equation.outvars:
+                self.type(v.aval, name)
+            result = whole(equation, *(c.operand for c in inputs))
+            if result is not None:
+                return [Cell(r) for r in (result if isinstance(result, tuple) else (result,))]
+        return self.run(closed, inputs, wanted, [len(v.aval.shape) > 1 and self.symmetric(v, scope) for v in equation.invars])
+
+    def stopped(self, equation: Any, cell: Cell, scope: _Scope) -> Cell:
+        """What `stop_gradient` gives where it changes no derivative."""
+        (variable,) = equation.invars
+        if cell.is_constant or not np.issubdtype(np.dtype(variable.aval.dtype), np.inexact):
+            return cell
+        name, file = caller_of(equation)
+        if not any(file == f and n in name for f, n in _NEUTRAL):
+            raise UntraceableError(
+                "the function uses lax.stop_gradient: its gradient is not meant to be the derivative of what it computes",
+                detached=True,
+            )
+        smooth = self.shift(variable, scope)
+        return cell if smooth is None else Cell(smooth)
+
+    def shift(self, variable: Any, scope: _Scope) -> Value | None:
+        """A smooth shift in place of the greatest entry, by which JAX's softmax and logsumexp are shifted and which nothing depends on."""
+        chain: list[Any] = []
+        while (equation := scope.made.get(variable)) is not None:
+            name, ins = equation.primitive.name, equation.invars
+            if name == "reduce_max":
+                value = engine.logsumexp(scope[ins[0]].operand, axis=tuple(map(int, equation.params["axes"])))
+                for later in reversed(chain):
+                    value = REPLAYED[later.primitive.name](later, value)
+                return value if isinstance(value, Value) else None
+            if name in REPLAYED:
+                chain.append(equation)
+            elif name not in ("max", "select_n"):
+                return None
+            loose = [v for v in (ins[1:] if name == "select_n" else ins) if not scope[v].is_constant]
+            if len(loose) != 1:
+                return None
+            (variable,) = loose
+        return None
+
+    def symmetric(self, variable: Any, scope: _Scope) -> bool:
+        """Whether a matrix is symmetric, whatever the arguments are."""
+        if self.pair is not None and variable.aval.dtype == self.pair:
+            return _is_hermitian(variable, scope)
+        return is_symmetric(variable, scope.made.get, lambda v: scope[v].known, scope.symmetric)
+
+    def type(self, aval: Any, name: str) -> Type:
+        """The type of a variable of a jaxpr; `UntraceableError` where programs have none."""
+        if is_key(aval):
+            raise UntraceableError(f"JAX's {name} draws random numbers, which a program cannot")
+        dtype = np.dtype(aval.dtype)
+        if dtype.kind == "b":
+            kind: DType = "bool"
+        elif dtype.kind in "iu" and dtype.itemsize >= 4:
+            kind = "int"
+        elif dtype == self.dtype:
+            kind = "float"
+        elif self.pair is not None and dtype == self.pair:
+            kind = "complex"
+        elif dtype.kind in "fcV":
+            raise UntraceableError(f"JAX's {name} gives {dtype} in a function of {self.dtype}: a program has one precision")
+        else:
+            raise UntraceableError(f"JAX's {name} gives {dtype}, which wraps around; the ints of a program do not")
+        return Type(kind, tuple(aval.shape))
+
+
+class _Scope:
+    """The variables of a jaxpr, and the equations that made them."""
+
+    def __init__(self, symmetric: frozenset[Any]) -> None:
+        self.symmetric = symmetric
+        self.cells: dict[Any, Cell] = {}
+        self.made: dict[Any, Any] = {}
+
+    def __getitem__(self, variable: Any) -> Cell:
+        if isinstance(variable, core.Literal):
+            return cell_of(np.asarray(variable.val, variable.aval.dtype))
+        return self.cells[variable]
+
+
+def _kind(dtype: Any) -> str:
+    """Floats and complex numbers, ints, bools."""
+    return {"b": "bool", "i": "int", "u": "int"}.get(np.dtype(dtype).kind, "float")
+
+
+def _platform(platforms: Sequence[tuple[str, ...] | None]) -> int:
+    """The branch of `lax.platform_dependent` that is taken where nothing is said about the platform: the CPU's, or that of all others."""
+    return next(k for k, names in enumerate(platforms) if names is None or "cpu" in names)
+
+
+def _is_hermitian(variable: Any, scope: _Scope) -> bool:
+    """Whether a matrix of complex numbers is (x + x^H) / 2, as JAX makes one; no other is looked at."""
+    names = []
+    for name in ("div", "add", "conj", "transpose"):
+        equation = scope.made.get(variable)
+        if equation is None or equation.primitive.name != name:
+            return False
+        names.append(equation.invars[0])
+        variable = equation.invars[1] if name == "add" else equation.invars[0]
+    return names[1] is names[3]
+
+
+def _working(args: Sequence[np.ndarray[Any, Any]]) -> np.dtype[Any]:
+    """The one float dtype of the arguments."""
+    found = {np.zeros(0, a.dtype).real.dtype for a in args if a.dtype.kind == "c" or is_float(a.dtype)}
+    if len(found) != 1:
+        names = ", ".join(sorted(map(str, found))) or "none"
+        raise UntraceableError(f"the float arguments are to have one dtype, theirs are: {names}")
+    (dtype,) = found
+    if all(dtype != f.dtype for f in FORMATS.values()):
+        raise UntraceableError(f"arguments of {dtype}: the precisions of programs are {', '.join(FORMATS)}")
+    return dtype
+
+
+@contextmanager
+def _wide(dtype: np.dtype[Any]) -> Iterator[None]:
+    """64-bit numbers in JAX where the arguments ask for them; otherwise as whoever calls has set it."""
+    if dtype.itemsize < 8:
+        yield
+        return
+    with jax.enable_x64(True):
+        yield
+
+
+def _names(f: Callable[..., Any], count: int) -> list[str]:
+    """The names of the first `count` parameters of `f`, as far as they are known."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return positional[:count]
+
+
+def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Any:
+    """The jaxpr of `f`."""
+    shapes = [jax.ShapeDtypeStruct(a.shape, jax.dtypes.canonicalize_dtype(a.dtype)) for a in args]
+    try:
+        closed = jax.make_jaxpr(f)(*shapes)
+    except Exception as error:  # whatever the function does with a tracer; where it is wrong, a call of it says so
+        first = str(error).strip().partition("\n")[0]
+        raise UntraceableError(f"JAX cannot trace the function: {type(error).__name__}: {first}") from error
+    if any("debug" not in str(effect).lower() for effect in closed.effects):
+        raise UntraceableError(f"the function has effects: {', '.join(map(str, closed.effects))}")
+    return closed
+
+
+def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Program:
+    """The program that the JAX function `f` computes for arguments of the dtypes and shapes of `args`.
+
+    Its outputs are the leaves of what `f` returns. `UntraceableError` with the reason where a program cannot say it: random numbers, effects, mixed
+    precisions, primitives that are no ops, gradients that are stopped.
+    """
+    arrays = [np.asarray(a) for a in args]
+    dtype = _working(arrays)
+    walker = Walker(dtype)
+    with _wide(dtype):
+        closed = _jaxpr(f, arrays)
+        types = [walker.type(v.aval, "argument") for v in closed.jaxpr.invars]
+        for v in closed.jaxpr.outvars:
+            walker.type(v.aval, "result")
+
+        def run(*values: Value) -> tuple[Operand, ...]:
+            return tuple(c.operand for c in walker.run(closed, [Cell(v) for v in values]))
+
+        run.__name__ = getattr(f, "__name__", "f")
+        graph = prune(trace_function(run, types, _names(f, len(arrays))).graph)
+    if not graph.outputs:
+        raise UntraceableError("the function returns no array")
+    try:
+        return to_program(graph)
+    except GradfuzzError as error:
+        raise UntraceableError(f"the function makes no program: {error}") from error

@@ -1,0 +1,3 @@
+"""Programs from calls on NumPy arrays."""
+
+from __future__ import annotations

@@ -1,0 +1,407 @@
+"""The array that records: what NumPy's functions and Python's operators do to it becomes a program.
+
+It stands where an array stands: it has NumPy's methods and protocols, may be written to, and refuses to become a number. `numpy.asarray` and `numpy.array` make
+arrays of such objects, which NumPy computes with entry by entry. An array whose entries are also seen through another one cannot be written to: here they would not
+change together.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.rules.value import Value
+from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.precision import format_of, is_float
+from gradfuzz.programs.language.types import DType
+from gradfuzz.testing.tracing.compositions import as_kind, at_positions, check_room, common_kind, kind_of, recorded, replaced_at
+from gradfuzz.testing.tracing.graph import bounded
+
+_PYTHON_NUMBERS = (bool, int, float, complex)
+
+
+def kind_of_dtype(dtype: np.dtype[Any]) -> DType:
+    """What programs call the numbers of a NumPy dtype; `UntraceableError` for what are no numbers."""
+    if is_float(dtype):
+        return "float"
+    kinds: dict[str, DType] = {"c": "complex", "i": "int", "u": "int", "b": "bool"}
+    if dtype.kind not in kinds:
+        raise UntraceableError(f"an array of dtype {dtype}, which are no numbers of a program")
+    return kinds[dtype.kind]
+
+
+class Trace:
+    """One run of a function: its precision, and the first thing that it did that no program says, whatever it did with the exception."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self.complex_dtype = np.dtype(format_of(dtype).complex_dtype)
+        self.refused: UntraceableError | None = None
+        self.spoilt: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
+
+    def refuse(self, reason: str, *, detached: bool = False) -> UntraceableError:
+        self.refused = self.refused or UntraceableError(reason, detached=detached)
+        return self.refused
+
+    def dtype_of(self, kind: DType) -> np.dtype[Any]:
+        return {"float": self.dtype, "complex": self.complex_dtype, "int": np.dtype(np.int64), "bool": np.dtype(bool)}[kind]
+
+    def check(self, dtype: np.dtype[Any]) -> DType:
+        """The kind of a result that NumPy says is of `dtype`; `UntraceableError` where that is another precision than the arguments have."""
+        kind = kind_of_dtype(dtype)
+        if kind in ("float", "complex") and dtype != self.dtype_of(kind):
+            raise self.refuse(
+                f"an operation gives {dtype} where the arguments are {self.dtype}: a program has one precision; convert the constants of the function"
+            )
+        return kind
+
+    def raw(self, x: Any) -> Any:
+        """An operand of any form as the engine takes it: a value, a number or an array of numbers."""
+        if isinstance(x, Recorder):
+            return x.value
+        if isinstance(x, (list, tuple)):
+            x = np.array(x)
+        if isinstance(x, np.ndarray) and x.dtype == object:
+            entries = [self.raw(entry) for entry in x.ravel().tolist()]
+            if not any(isinstance(entry, Value) for entry in entries):
+                return np.array(entries).reshape(x.shape)
+            kind = common_kind(*entries)
+            return engine.reshape(engine.stack([as_kind(entry, kind) for entry in entries]), x.shape)
+        if isinstance(x, (np.ndarray, np.generic)):
+            kind_of_dtype(x.dtype)
+        elif not isinstance(x, _PYTHON_NUMBERS):
+            raise self.refuse(f"{type(x).__name__} {x!r:.60} as a number")
+        if np.any(np.isnan(x)):
+            raise self.refuse("a constant is NaN, with which nothing can be computed exactly")
+        return bounded(x)
+
+    def numpy_dtype(self, x: Any) -> Any:
+        """The dtype of an operand as NumPy promotes it: a number of Python has only a type."""
+        if isinstance(x, Recorder):
+            return x.dtype
+        if isinstance(x, _PYTHON_NUMBERS) and not isinstance(x, np.generic):
+            return type(x) if not isinstance(x, bool) else np.dtype(bool)
+        array = np.asarray(x)
+        if array.dtype != object:
+            return array.dtype
+        return self.dtype_of(common_kind(*(self.raw(entry) for entry in array.ravel().tolist())) if array.size else "float")
+
+    def wrapped(self, result: Any) -> Any:
+        """What the engine computed as NumPy would give it: recorded, or a constant."""
+        if isinstance(result, (tuple, list)):
+            parts = [self.wrapped(r) for r in result]
+            return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+        check_room()
+        return Recorder(self, result) if isinstance(result, Value) else result
+
+
+class Recorder:
+    """An array or a scalar of NumPy that records."""
+
+    __slots__ = ("__weakref__", "family", "home", "source", "value")
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1000.0
+
+    def __init__(self, trace: Trace, value: Value, family: list[weakref.ref[Recorder]] | None = None) -> None:
+        self.home = trace
+        self.value = value
+        self.family: list[weakref.ref[Recorder]] = [] if family is None else family
+        """All that see the same entries, this one included."""
+        self.source: tuple[Recorder, Any] | None = None
+        """Of a part of another array: that, and which of its entries."""
+        self.family.append(weakref.ref(self))
+
+    # What an array says of itself
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.home.dtype_of(self.value.type.dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.value.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.value.shape, dtype=int))
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def flat(self) -> Iterator[Any]:
+        return iter(self.ravel())
+
+    @property
+    def T(self) -> Any:  # noqa: N802 - NumPy's name
+        return np.transpose(self)
+
+    @property
+    def mT(self) -> Any:  # noqa: N802 - NumPy's name
+        return np.matrix_transpose(self)
+
+    @property
+    def real(self) -> Any:
+        return np.real(self)
+
+    @property
+    def imag(self) -> Any:
+        return np.imag(self)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<traced {self.value.type}>"
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    # What it refuses to become
+
+    def _number(self, what: str) -> UntraceableError:
+        return self.home.refuse(
+            f"{what} of {self!r}: a number of Python, which a program traced at one point would take as it is there: an `if` or `while` on a value (use numpy.where), "
+            "math.sin instead of numpy.sin, range(n), or an assignment to an array that was made without it (make it with numpy.zeros_like or numpy.stack)"
+        )
+
+    def __bool__(self) -> bool:
+        raise self._number("bool()")
+
+    def __float__(self) -> float:
+        raise self._number("float()")
+
+    def __int__(self) -> int:
+        raise self._number("int()")
+
+    def __index__(self) -> int:
+        raise self._number("an index or a count")
+
+    def __complex__(self) -> complex:
+        raise self._number("complex()")
+
+    def item(self, *args: Any) -> Any:
+        raise self._number("item()")
+
+    def tolist(self) -> Any:
+        raise self._number("tolist()")
+
+    def __contains__(self, x: Any) -> bool:
+        raise self._number("`in`")
+
+    # NumPy's protocols; the tables are filled where the functions are
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from gradfuzz.testing.tracing.numpy.ufuncs import call
+
+        return call(self.home, ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from gradfuzz.testing.tracing.numpy.functions import call
+
+        return call(self.home, function, args, kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        from gradfuzz.testing.tracing.numpy.functions import Namespace
+
+        return Namespace(self.home)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{self!r} has no attribute {name!r}")
+        from gradfuzz.testing.tracing.numpy.functions import method
+
+        return method(self, name)
+
+    # Reading and writing entries
+
+    def sharing(self, value: Value) -> Recorder:
+        """Another array with entries of this one; a scalar has its own."""
+        return Recorder(self.home, value, self.family if value.shape else None)
+
+    def __getitem__(self, key: Any) -> Any:
+        check_room()
+        keys = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(k, Recorder) for k in keys):
+            return Recorder(self.home, _taken(self, keys))
+        if isinstance(key, list):
+            key = np.array(key)
+        places = np.arange(self.size).reshape(self.shape)[key]
+        if _is_plain(keys, self.shape):
+            part = self.sharing(self.value[keys])
+        elif places.base is None:
+            return Recorder(self.home, at_positions(self.value, places))
+        else:
+            part = self.sharing(at_positions(self.value, places))
+        part.source = (self, places)
+        return part
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        new, kind = self.home.raw(value), self.value.type.dtype
+        if common_kind(new, self.value) != kind and kind_of(new) != kind:
+            raise self.home.refuse(f"{kind_of(new)} numbers are written to an array of {kind}, which would cut them")
+        new = as_kind(new, kind)
+        if isinstance(key, Recorder):
+            if key.value.type.dtype != "bool" or np.shape(new) or key.shape != self.shape:
+                raise self.home.refuse("an assignment to places that depend on the arguments; use numpy.where")
+            self.replace(engine.where(key.value, new, self.value))
+            return
+        keys = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(k, Recorder) for k in keys):
+            raise self.home.refuse("an assignment to places that depend on the arguments; use numpy.where")
+        places = np.arange(self.size).reshape(self.shape)[key]
+        if (
+            isinstance(value, Recorder)
+            and value.source is not None
+            and value.source[0] is self
+            and np.array_equal(value.source[1], places)
+        ):
+            return  # the end of x[key] += y, which has been written already
+        sizes = np.shape(places)
+        if np.shape(new) != sizes and len(np.shape(new)) > len(sizes):
+            new = engine.reshape(recorded(new), np.shape(new)[len(np.shape(new)) - len(sizes) :])
+        if _is_plain(keys, self.shape) and self.size:
+            spread = new if np.shape(new) == sizes else engine.broadcast_to(new, sizes)
+            self.replace(engine.index_update(self.value, keys + (slice(None),) * (self.ndim - len(keys)), spread))
+        else:
+            self.replace(recorded(replaced_at(self.value, places, new)))
+
+    def replace(self, value: Value) -> None:
+        """Writes all entries. `UntraceableError` where they are seen through another array, too."""
+        check_room()
+        self.family[:] = [ref for ref in self.family if ref() is not None]
+        if len(self.family) == 2 and self.source is not None and any(ref() is self.source[0] for ref in self.family):
+            base, places = self.source
+            base.value = recorded(replaced_at(base.value, places, value))
+        elif len(self.family) > 1:
+            raise self.home.refuse(
+                "an array is written to whose entries are also seen through another one (a view); write to a copy"
+            )
+        self.value = value
+
+    # Python's operators
+
+    def _in_place(self, ufunc: Any, other: Any) -> Any:
+        result = ufunc(self, other)
+        if not self.shape:
+            return result
+        if result.shape != self.shape or result.dtype != self.dtype:
+            raise ValueError(f"{ufunc.__name__} in place of an array of {self.value.type} gives {result.value.type}")
+        self.replace(result.value)
+        return self
+
+    def __iadd__(self, other: Any) -> Any:
+        return self._in_place(np.add, other)
+
+    def __isub__(self, other: Any) -> Any:
+        return self._in_place(np.subtract, other)
+
+    def __imul__(self, other: Any) -> Any:
+        return self._in_place(np.multiply, other)
+
+    def __itruediv__(self, other: Any) -> Any:
+        return self._in_place(np.divide, other)
+
+    def __ipow__(self, other: Any) -> Any:
+        return self._in_place(np.power, other)
+
+    def __imatmul__(self, other: Any) -> Any:
+        return self._in_place(np.matmul, other)
+
+    def __neg__(self) -> Any:
+        return np.negative(self)
+
+    def __pos__(self) -> Any:
+        return np.positive(self)
+
+    def __abs__(self) -> Any:
+        return np.absolute(self)
+
+    def __invert__(self) -> Any:
+        return np.invert(self)
+
+
+def _binary(ufunc: Any) -> tuple[Any, Any]:
+    def forward(self: Recorder, other: Any) -> Any:
+        return ufunc(self, other)
+
+    def backward(self: Recorder, other: Any) -> Any:
+        return ufunc(other, self)
+
+    return forward, backward
+
+
+for _name, _ufunc in (
+    ("add", np.add),
+    ("sub", np.subtract),
+    ("mul", np.multiply),
+    ("truediv", np.divide),
+    ("floordiv", np.floor_divide),
+    ("mod", np.remainder),
+    ("pow", np.power),
+    ("matmul", np.matmul),
+    ("and", np.bitwise_and),
+    ("or", np.bitwise_or),
+    ("xor", np.bitwise_xor),
+):
+    _forward, _backward = _binary(_ufunc)
+    setattr(Recorder, f"__{_name}__", _forward)
+    setattr(Recorder, f"__r{_name}__", _backward)
+for _name, _comparison in (
+    ("lt", np.less),
+    ("le", np.less_equal),
+    ("gt", np.greater),
+    ("ge", np.greater_equal),
+    ("eq", np.equal),
+    ("ne", np.not_equal),
+):
+    setattr(Recorder, f"__{_name}__", _binary(_comparison)[0])
+
+
+def _is_plain(keys: Sequence[Any], shape: tuple[int, ...]) -> bool:
+    """Whether a key is one of the engine's: ints and slices with step 1, no more than axes."""
+    return len(keys) <= len(shape) and all(
+        (isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_)) and -n <= k < n)
+        or (isinstance(k, slice) and k.step in (None, 1))
+        for k, n in zip(keys, shape, strict=False)
+    )
+
+
+def _taken(x: Recorder, keys: Sequence[Any]) -> Any:
+    """Entries at indices that depend on the arguments: one index array among slices that take all, or index arrays that stand first."""
+    raws = [x.home.raw(k) if isinstance(k, Recorder) else k for k in keys]
+    if any(isinstance(k, Value) and k.type.dtype != "int" for k in raws):
+        raise x.home.refuse("a mask as an index makes an array whose size depends on numbers; use numpy.where")
+    given = [k for k, raw in enumerate(raws) if not (isinstance(raw, slice) and raw == slice(None))]
+    if any(not isinstance(raws[k], (Value, int, np.integer, np.ndarray)) for k in given):
+        raise x.home.refuse("an index that depends on the arguments, beside slices or None")
+    if len(given) == 1:
+        return engine.take(x.value, raws[given[0]], axis=given[0])
+    if given != list(range(len(given))):
+        raise x.home.refuse("several indices that depend on the arguments and do not stand first")
+    total: Any = 0
+    for raw, size in zip((raws[k] for k in given), x.shape, strict=False):
+        inside = (
+            engine.where(raw < 0, raw + size, raw)
+            if isinstance(raw, Value)
+            else np.where(np.asarray(raw) < 0, raw + size, raw)[()]
+        )
+        total = total * size + inside
+    rest = x.shape[len(given) :]
+    return engine.take(engine.reshape(x.value, (int(np.prod(x.shape[: len(given)])), *rest)), total, axis=0)

@@ -1,0 +1,243 @@
+"""NumPy's ufuncs on arrays that record. What dtype a result has NumPy says itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.rules.value import apply
+from gradfuzz.programs.language.precision import format_of
+from gradfuzz.programs.language.types import DType
+from gradfuzz.testing.tracing import special
+from gradfuzz.testing.tracing.compositions import as_kind, elementwise, engine_compare, power, recorded
+from gradfuzz.testing.tracing.numpy.array import Recorder, Trace
+from gradfuzz.testing.tracing.whole import whole
+
+Ufunc = Callable[..., Any]
+"""(trace, kind of the result, *operands) -> the result."""
+
+
+def _op(op: str) -> Ufunc:
+    return lambda trace, kind, *operands: apply(op, *(as_kind(o, kind) for o in operands))
+
+
+def _function(f: Callable[..., Any]) -> Ufunc:
+    return lambda trace, kind, *operands: f(*(as_kind(o, kind) for o in operands))
+
+
+def _bools(op: str, logic: str) -> Ufunc:
+    """Of two bools NumPy makes a bool."""
+
+    def ufunc(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
+        return apply(logic if kind == "bool" else op, as_kind(x, kind), as_kind(y, kind))
+
+    return ufunc
+
+
+def _comparison(op: str) -> Ufunc:
+    return lambda trace, kind, x, y: engine_compare(op, x, y)
+
+
+def _logic(op: str) -> Ufunc:
+    return lambda trace, kind, *operands: apply(op, *(as_kind(o, "bool") for o in operands))
+
+
+def _bitwise(op: str) -> Ufunc:
+    def ufunc(trace: Trace, kind: DType, *operands: Any) -> Any:
+        if kind != "bool":
+            raise trace.refuse("bits of ints; gradfuzz has logic on bools alone")
+        return apply(op, *operands)
+
+    return ufunc
+
+
+def _xor(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
+    if kind != "bool":
+        raise trace.refuse("bits of ints; gradfuzz has logic on bools alone")
+    return engine_compare("not_equal", as_kind(x, "bool"), as_kind(y, "bool"))
+
+
+def _power(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
+    if kind == "int":
+        raise trace.refuse("a power of ints; gradfuzz has those of floats")
+    exponent = y if not hasattr(y, "atom") else as_kind(y, kind)
+    return power(as_kind(x, kind), exponent)
+
+
+def _remainder(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
+    x, y = as_kind(x, kind), as_kind(y, kind)
+    return apply("remainder", x, y) if kind == "int" else x - whole(x / y, "floor") * y
+
+
+def _floor_divide(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
+    if kind == "int":
+        raise trace.refuse("a division of ints that is rounded; gradfuzz has none")
+    return whole(as_kind(x, kind) / as_kind(y, kind), "floor")
+
+
+def _whole(way: str) -> Ufunc:
+    return lambda trace, kind, x: x if kind == "int" else whole(x, way)
+
+
+def _abs(trace: Trace, kind: DType, x: Any) -> Any:
+    return engine.abs(x)
+
+
+def _beyond(op: str) -> Ufunc:
+    """Whether a number is more than the largest float, or not."""
+    return lambda trace, kind, x: apply(op, engine.abs(as_kind(x, "float")), float(format_of(trace.dtype).largest))
+
+
+_COMPOSED = {
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "cbrt": "cbrt",
+    "cosh": "cosh",
+    "exp2": "exp2",
+    "expit": "sigmoid",
+    "hypot": "hypot",
+    "log10": "log10",
+    "log2": "log2",
+    "log_expit": "log_sigmoid",
+    "logaddexp": "logaddexp",
+    "logit": "logit",
+    "reciprocal": "reciprocal",
+    "sinh": "sinh",
+    "square": "square",
+}
+_OPS = (
+    "cos",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "maximum",
+    "minimum",
+    "negative",
+    "sin",
+    "sqrt",
+    "subtract",
+    "tan",
+    "tanh",
+    "divide",
+    "sign",
+)
+_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+
+UFUNCS: dict[str, Ufunc] = {
+    **{name: _op(name) for name in _OPS},
+    **{name: _function(elementwise[f]) for name, f in _COMPOSED.items()},
+    **{name: _comparison(name) for name in _COMPARISONS},
+    **{name: _logic(name) for name in ("logical_and", "logical_or", "logical_not")},
+    "logical_xor": lambda trace, kind, x, y: engine_compare("not_equal", as_kind(x, "bool"), as_kind(y, "bool")),
+    "bitwise_and": _bitwise("logical_and"),
+    "bitwise_or": _bitwise("logical_or"),
+    "bitwise_xor": _xor,
+    "invert": _bitwise("logical_not"),
+    "add": _bools("add", "logical_or"),
+    "multiply": _bools("multiply", "logical_and"),
+    "power": _power,
+    "float_power": _power,
+    "pow": _power,
+    "remainder": _remainder,
+    "floor_divide": _floor_divide,
+    **{name: _whole(name) for name in ("floor", "ceil", "trunc")},
+    **{
+        name: _function(getattr(special, f))
+        for name, f in (("erf", "erf"), ("erfc", "erfc"), ("gammaln", "lgamma"), ("psi", "digamma"))
+    },
+    "absolute": _abs,
+    "fabs": _abs,
+    "conjugate": lambda trace, kind, x: engine.conj(x) if kind == "complex" else x,
+    "positive": lambda trace, kind, x: x,
+    "fmax": _op("maximum"),
+    "fmin": _op("minimum"),
+    "deg2rad": _function(lambda x: x * (math.pi / 180.0)),
+    "radians": _function(lambda x: x * (math.pi / 180.0)),
+    "rad2deg": _function(lambda x: x * (180.0 / math.pi)),
+    "degrees": _function(lambda x: x * (180.0 / math.pi)),
+    "isnan": lambda trace, kind, x: engine_compare("not_equal", x, x),
+    "isinf": _beyond("greater"),
+    "isfinite": _beyond("less_equal"),
+    "matmul": _function(engine.matmul),
+    "vecdot": lambda trace, kind, x, y: engine.sum(engine.conj(as_kind(x, kind)) * as_kind(y, kind), axis=-1),
+    "matvec": lambda trace, kind, x, y: _column(engine.matmul, as_kind(x, kind), as_kind(y, kind)),
+    "xlogy": _function(lambda x, y: x * engine.log(y)),
+    "xlog1py": _function(lambda x, y: x * engine.log1p(y)),
+}
+"""By name; those of scipy.special are ufuncs, too."""
+
+_REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "add": np.sum,
+    "multiply": np.prod,
+    "maximum": np.max,
+    "minimum": np.min,
+    "logical_and": np.all,
+    "logical_or": np.any,
+}
+_ACCUMULATIONS = {"add": "cumulative_sum", "multiply": "cumulative_prod", "maximum": "cumulative_max"}
+
+
+def _column(product: Callable[..., Any], x: Any, y: Any) -> Any:
+    """A product of matrices with vectors that lie in a stack of the same shape."""
+    result = product(x, engine.reshape(y, (*np.shape(y), 1)))
+    return engine.reshape(result, np.shape(result)[:-1])
+
+
+def call(trace: Trace, ufunc: Any, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """What `__array_ufunc__` does."""
+    name = ufunc.__name__
+    options = {
+        k: v
+        for k, v in options.items()
+        if k not in ("casting", "order", "subok") and v is not None and not (k == "where" and v is True)
+    }
+    if method == "reduce" and name in _REDUCTIONS:
+        axis = options.pop("axis", 0)
+        return _REDUCTIONS[name](*inputs, axis=axis, **options)
+    if method == "accumulate" and name in _ACCUMULATIONS:
+        return trace.wrapped(apply(_ACCUMULATIONS[name], trace.raw(inputs[0]), axis=options.get("axis", 0)))
+    if method == "outer":
+        first, second = (o if isinstance(o, Recorder) else np.asarray(o) for o in inputs)
+        return ufunc(np.reshape(first, (*first.shape, *[1] * second.ndim)), second)
+    if method != "__call__" or name not in UFUNCS:
+        raise trace.refuse(
+            f"the NumPy function {name}{'' if method == '__call__' else f'.{method}'} has no counterpart among the ops of gradfuzz"
+        )
+    outs = options.pop("out", (None,))
+    if options.pop("dtype", trace.dtype) != trace.dtype or options:
+        raise trace.refuse(f"numpy.{name} with {', '.join(options) or 'another dtype'}")
+    result = trace.wrapped(UFUNCS[name](trace, _kind(trace, ufunc, inputs), *map(trace.raw, inputs)))
+    return result if outs[0] is None else _written(trace, outs[0], result)
+
+
+def _kind(trace: Trace, ufunc: Any, inputs: Sequence[Any]) -> DType:
+    """Of what kind NumPy says that the result is."""
+    return trace.check(ufunc.resolve_dtypes((*map(trace.numpy_dtype, inputs), *[None] * ufunc.nout))[-1])
+
+
+def _written(trace: Trace, out: Any, result: Any) -> Any:
+    """`result`, which was to be written to `out`.
+
+    Of an array that cannot record, `x += y` makes a name of the result. Whoever else sees the array finds NaN there until the function has
+    returned, so that no old entry is read unnoticed.
+    """
+    if isinstance(out, Recorder):
+        if np.shape(result) != out.shape or result.dtype != out.dtype:
+            raise trace.refuse(f"an array of {out.value.type} is written to in place with another shape or dtype")
+        out.replace(recorded(trace.raw(result)))
+        return out
+    trace.spoilt.append((out, out.copy()))
+    if out.dtype.kind != "f":
+        raise trace.refuse(f"an array of {out.dtype} is written to in place")
+    out[...] = np.nan
+    return result

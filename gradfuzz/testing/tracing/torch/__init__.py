@@ -1,0 +1,3 @@
+"""Programs from graphs that Torch exports."""
+
+from __future__ import annotations

@@ -1,0 +1,171 @@
+"""The ATen ops of linear algebra: the results that Torch's functions are made of, and None for those that only its derivatives read."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import gradfuzz.engine as engine
+from gradfuzz.engine import linalg
+from gradfuzz.errors import UntraceableError
+from gradfuzz.testing.tracing.compositions import as_kind
+from gradfuzz.testing.tracing.graph import need_symmetric
+from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Out, operand
+
+
+def _adjoint(x: Any) -> Any:
+    rank = np.ndim(x)
+    return engine.conj(engine.permute_dims(x, (*range(rank - 2), rank - 1, rank - 2)))
+
+
+def _transposed(x: Any) -> Any:
+    rank = np.ndim(x)
+    return engine.permute_dims(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def _solve(out: Out, a: Any, b: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """Torch takes a right side of the shape of a without its last axis for a stack of vectors."""
+    a, b = operand(a), operand(b)
+    if np.ndim(b) == 1 or np.shape(b) == np.shape(a)[:-1]:
+        column = engine.reshape(b, (*np.shape(b), 1))
+        return engine.reshape(linalg.solve(a, column), out.shape), UNSAID, UNSAID, UNSAID
+    result = linalg.solve(a, b) if left else _transposed(linalg.solve(_transposed(a), _transposed(b)))
+    return result, UNSAID, UNSAID, UNSAID
+
+
+def _det(out: Out, x: Any) -> Any:
+    return linalg.det(operand(x)), UNSAID, UNSAID
+
+
+def _slogdet(out: Out, x: Any) -> Any:
+    return *linalg.slogdet(operand(x)), UNSAID, UNSAID
+
+
+def _cholesky(out: Out, x: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    return _old_cholesky(out, x, upper), UNSAID
+
+
+def _old_cholesky(out: Out, x: Any, upper: bool = False) -> Any:
+    need_symmetric(operand(x), "cholesky")
+    return linalg.cholesky(operand(x), upper=upper)
+
+
+def _cholesky_solve(out: Out, b: Any, factor: Any, upper: bool = False) -> Any:
+    """x with l l^H x = b."""
+    lower = _adjoint(operand(factor)) if upper else operand(factor)
+    half = linalg.triangular_solve(lower, operand(b), lower=True)
+    return linalg.triangular_solve(_adjoint(lower), half, lower=False)
+
+
+def _cholesky_inverse(out: Out, factor: Any, upper: bool = False) -> Any:
+    return _cholesky_solve(out, np.broadcast_to(np.eye(out.shape[-1]), out.shape), factor, upper)
+
+
+def _solve_triangular(out: Out, a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    return linalg.triangular_solve(operand(a), operand(b), lower=not upper, left=left, unit_diagonal=unitriangular)
+
+
+def _triangular_solve(out: Out, b: Any, a: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    x = linalg.triangular_solve(operand(a), operand(b), lower=not upper, transposed=transpose, unit_diagonal=unitriangular)
+    return x, operand(a)
+
+
+def _qr(out: Out, x: Any, mode: str = "reduced") -> Any:
+    if mode == "r":
+        return UNSAID, linalg.qr(operand(x))[1]
+    return linalg.qr(operand(x), mode="complete" if mode == "complete" else "reduced")
+
+
+def _eigh(out: Out, x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
+    need_symmetric(operand(x), "eigh")
+    return linalg.eigh(operand(x)) if compute_v else (linalg.eigvalsh(operand(x)), UNSAID)
+
+
+def _svd(out: Out, x: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None) -> Any:
+    return linalg.svd(operand(x), full_matrices=full_matrices) if compute_uv else (UNSAID, linalg.svdvals(operand(x)), UNSAID)
+
+
+def _lu(out: Out, x: Any, *, pivot: bool = True) -> Any:
+    if not pivot:
+        raise UntraceableError("an LU factorisation without pivoting")
+    return linalg.lu(operand(x))
+
+
+def _lstsq(out: Out, a: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    return linalg.lstsq(operand(a), operand(b)), UNSAID, UNSAID, UNSAID
+
+
+def _pinv(out: Out, x: Any, *options: Any, **more: Any) -> Any:
+    """With Torch's own bounds for what is 0, which no matrix of full rank meets."""
+    if options or any(value not in (None, False) for value in more.values()):
+        raise UntraceableError("pinv with a tolerance of its own, or of Hermitian matrices")
+    return linalg.pinv(operand(x))
+
+
+def _diag_embed(out: Out, x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """A matrix with `x` on the diagonal and zeros elsewhere."""
+    x = operand(x)
+    rank = np.ndim(x) + 1
+    if (dim1 % rank, dim2 % rank) != (rank - 2, rank - 1) or offset:
+        raise UntraceableError("diag_embed elsewhere than on the main diagonal of the last two axes")
+    n = np.shape(x)[-1]
+    return engine.reshape(x, (*np.shape(x), 1)) * as_kind(np.eye(n), out.kind)
+
+
+def _diag(out: Out, x: Any, diagonal: int = 0) -> Any:
+    x = operand(x)
+    return linalg.diagonal(x, offset=diagonal) if np.ndim(x) == 2 else _diag_embed(out, x, diagonal)
+
+
+def _cross(out: Out, x: Any, y: Any, *, dim: int = -1) -> Any:
+    """x2 y3 - x3 y2 and so on."""
+    x, y = (engine.broadcast_to(operand(o), out.shape) if np.shape(operand(o)) != out.shape else operand(o) for o in (x, y))
+    after, before = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+    def turned(z: Any, order: Any) -> Any:
+        return engine.take(z, order, axis=dim)
+
+    return turned(x, after) * turned(y, before) - turned(x, before) * turned(y, after)
+
+
+def _cdist(out: Out, x: Any, y: Any, p: float = 2.0, *options: Any) -> Any:
+    x, y = operand(x), operand(y)
+    apart = engine.reshape(x, (*np.shape(x)[:-1], 1, np.shape(x)[-1])) - engine.reshape(
+        y, (*np.shape(y)[:-2], 1, *np.shape(y)[-2:])
+    )
+    if not float(p).is_integer() and not math.isinf(p):
+        raise UntraceableError(f"distances in the norm of order {p}")
+    order: Any = "inf" if math.isinf(p) else int(p)
+    return linalg.vector_norm(apart, ord=order, axis=-1)
+
+
+HANDLERS: dict[str, Handler] = {
+    "_linalg_solve_ex": _solve,
+    "linalg_inv_ex": lambda out, x, **options: (linalg.inv(operand(x)), UNSAID),
+    "_linalg_det": _det,
+    "_linalg_slogdet": _slogdet,
+    "linalg_cholesky_ex": _cholesky,
+    "cholesky": _old_cholesky,
+    "cholesky_solve": _cholesky_solve,
+    "cholesky_inverse": _cholesky_inverse,
+    "linalg_solve_triangular": _solve_triangular,
+    "triangular_solve": _triangular_solve,
+    "linalg_qr": _qr,
+    "_linalg_eigh": _eigh,
+    "_linalg_svd": _svd,
+    "linalg_lu": _lu,
+    "linalg_lstsq": _lstsq,
+    "linalg_pinv": _pinv,
+    "linalg_matrix_exp": lambda out, x: linalg.expm(operand(x)),
+    "linalg_eig": lambda out, x: linalg.eig(operand(x)),
+    "_linalg_eigvals": lambda out, x: linalg.eigvals(operand(x)),
+    "linalg_eigvals": lambda out, x: linalg.eigvals(operand(x)),
+    "linalg_cross": _cross,
+    "trace": lambda out, x: linalg.trace(operand(x)),
+    "diag_embed": _diag_embed,
+    "diag": _diag,
+    "_cdist_forward": _cdist,
+}
+"""By the name of an op without its overload."""

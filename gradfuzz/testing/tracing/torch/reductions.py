@@ -1,0 +1,307 @@
+"""The ATen ops that reduce, scan, order, multiply and convolve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.rules.value import Value, apply
+from gradfuzz.errors import UntraceableError
+from gradfuzz.testing.tracing.compositions import as_kind, ascending, at_positions, convolution, norm, variance
+from gradfuzz.testing.tracing.torch import masks
+from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Masked, Out, operand
+
+Axes = Sequence[int] | int | None
+
+
+def times(x: Any, factor: Any) -> Any:
+    return x if isinstance(factor, (int, float)) and factor == 1 else x * operand(factor)
+
+
+# Reductions ----------------------------------------------------------------------------------------------------------------------------
+
+
+def axes_of(axes: Axes) -> tuple[int, ...] | None:
+    """Torch's axes; an empty list means all."""
+    if isinstance(axes, int):
+        return (axes,)
+    return tuple(axes) if axes else None
+
+
+def _reduction(op: str) -> Handler:
+    def handler(out: Out, x: Any, dim: Axes = None, keepdim: bool = False, **options: Any) -> Any:
+        x = as_kind(operand(x), out.kind)
+        return x if not np.ndim(x) else apply(op, x, axis=axes_of(dim), keepdims=keepdim)
+
+    return handler
+
+
+def _quantifier(op: str) -> Handler:
+    def handler(out: Out, x: Any, dim: Axes = None, keepdim: bool = False) -> Any:
+        x = as_kind(operand(x), "bool")
+        return x if not np.ndim(x) else apply(op, x, axis=axes_of(dim), keepdims=keepdim)
+
+    return handler
+
+
+def _extreme(op: str, other: str, index: str) -> Handler:
+    """max and min: of all, along an axis with the places, or of two tensors."""
+
+    def handler(out: Out, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        x = as_kind(operand(x), out.kinds[0])
+        if isinstance(dim, int):
+            if not np.ndim(x):
+                return x, np.int64(0)
+            return apply(op, x, axis=dim, keepdims=keepdim), apply(index, x, axis=dim, keepdims=keepdim)
+        if dim is not None:
+            return apply(other, x, as_kind(operand(dim), out.kinds[0]))
+        return x if not np.ndim(x) else apply(op, x)
+
+    return handler
+
+
+def _arg(op: str) -> Handler:
+    def handler(out: Out, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        x = operand(x)
+        return np.int64(0) if not np.ndim(x) else apply(op, x, axis=dim, keepdims=keepdim)
+
+    return handler
+
+
+def _logsumexp(out: Out, x: Any, dim: Axes = None, keepdim: bool = False) -> Any:
+    x = as_kind(operand(x), "float")
+    return x if not np.ndim(x) else engine.logsumexp(x, axis=axes_of(dim), keepdims=keepdim)
+
+
+def _var(
+    out: Out, x: Any, dim: Any = None, *options: Any, correction: float | None = 1, keepdim: bool = False, **more: Any
+) -> Any:
+    if options or more or isinstance(dim, bool):
+        raise UntraceableError("an old form of var and std; give dim, correction and keepdim")
+    return variance(operand(x), axis=axes_of(dim), correction=1 if correction is None else correction, keepdims=keepdim)
+
+
+def _std(out: Out, x: Any, dim: Any = None, *options: Any, **more: Any) -> Any:
+    return engine.sqrt(_var(out, x, dim, *options, **more))
+
+
+def _var_mean(out: Out, x: Any, dim: Any = None, *, correction: float | None = 1, keepdim: bool = False) -> Any:
+    return _var(out, x, dim, correction=correction, keepdim=keepdim), engine.mean(operand(x), axis=axes_of(dim), keepdims=keepdim)
+
+
+def _along(op: str) -> Handler:
+    """A scan, softmax or the like along one axis."""
+
+    def handler(out: Out, x: Any, dim: int, *rest: Any, **options: Any) -> Any:
+        if isinstance(x, Masked) and op == "softmax":
+            return masks.softmax(x, dim)
+        x = as_kind(operand(x), out.kinds[0])
+        if np.ndim(x):
+            return apply(op, x, axis=dim)
+        return {"softmax": 1.0, "log_softmax": 0.0}.get(op, x)
+
+    return handler
+
+
+def _cumulative_extreme(sign: int) -> Handler:
+    def handler(out: Out, x: Any, dim: int) -> Any:
+        x = operand(x)
+        if not np.ndim(x):
+            return x, UNSAID
+        return (engine.cumulative_max(x, axis=dim) if sign > 0 else -engine.cumulative_max(-x, axis=dim)), UNSAID
+
+    return handler
+
+
+def _logcumsumexp(out: Out, x: Any, dim: int) -> Any:
+    x = operand(x)
+    return engine.log(engine.cumulative_sum(engine.exp(x), axis=dim)) if np.ndim(x) else x
+
+
+def _sort(out: Out, x: Any, *options: Any, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
+    if options and isinstance(options[0], int) and not isinstance(options[0], bool):
+        dim, descending = options[0], options[1] if len(options) > 1 else descending
+    x = operand(x)
+    return ascending(x, dim, descending=descending) if np.ndim(x) else (x, np.int64(0))
+
+
+def _argsort(out: Out, x: Any, *options: Any, **more: Any) -> Any:
+    return _sort(out, x, *options, **more)[1]
+
+
+def _topk(out: Out, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """Torch promises no order where `sorted` is false."""
+    x = operand(x)
+    if not np.ndim(x):
+        return x, np.int64(0)
+    if not sorted and k > 1:
+        raise UntraceableError("topk with sorted=False, whose order Torch does not promise")
+    key = (*[slice(None)] * (dim % np.ndim(x)), slice(0, k))
+    return tuple(part[key] for part in ascending(x, dim, descending=largest))
+
+
+def _kth(out: Out, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    x = operand(x)
+    if not np.ndim(x):
+        return x, np.int64(0)
+    axis = dim % np.ndim(x)
+    key = (*[slice(None)] * axis, slice(k - 1, k) if keepdim else k - 1)
+    return tuple(part[key] for part in ascending(x, axis))
+
+
+def _median(out: Out, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower of two in the middle."""
+    x = operand(x)
+    if dim is None:
+        row = engine.reshape(x, (math.prod(np.shape(x)),))
+        return engine.sort(row, axis=0)[(math.prod(np.shape(x)) - 1) // 2]
+    return _kth(out, x, (np.shape(x)[dim] + 1) // 2 if np.ndim(x) else 1, dim, keepdim)
+
+
+def _vector_norm(out: Out, x: Any, ord: Any = 2, dim: Axes = None, keepdim: bool = False, **options: Any) -> Any:
+    return norm(operand(x), float(ord), axes=axes_of(dim), keepdims=keepdim)
+
+
+# Products and convolutions -------------------------------------------------------------------------------------------------------------
+
+
+def _matmul(out: Out, x: Any, y: Any) -> Any:
+    return engine.matmul(as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
+
+
+def _plus_product(out: Out, base: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta base + alpha x y."""
+    if beta == 1 and isinstance(base, torch.Tensor):
+        product = times(_matmul(out, x, y), alpha)
+        hidden = masks.plus(out, product, base) if isinstance(product, Value) else None
+        if hidden is not None:
+            return hidden
+    product = times(_matmul(out, x, y), alpha)
+    return product if beta == 0 else times(as_kind(operand(base), out.kind), beta) + product
+
+
+def _vdot(out: Out, x: Any, y: Any) -> Any:
+    return engine.matmul(engine.conj(operand(x)), operand(y))
+
+
+def _convolution(
+    out: Out,
+    x: Any,
+    kernel: Any,
+    bias: Any,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Any:
+    if transposed:
+        raise UntraceableError("a transposed convolution; gradfuzz has none")
+    count = len(np.shape(operand(x))) - 2
+
+    def each(sizes: Sequence[int]) -> tuple[int, ...]:
+        return tuple(sizes) if len(sizes) == count else tuple(sizes) * count
+
+    pairs = tuple((n, n) for n in each(padding))
+    result = convolution(operand(x), operand(kernel), strides=each(stride), padding=pairs, dilation=each(dilation), groups=groups)
+    return (
+        result if bias is None else result + engine.reshape(operand(bias), (-1 if not out.shape else out.shape[1], *[1] * count))
+    )
+
+
+def _pairs(sizes: Sequence[int], count: int) -> tuple[int, ...]:
+    return tuple(sizes) if len(sizes) == count else tuple(sizes) * count
+
+
+def _average_pool(
+    out: Out,
+    x: Any,
+    window: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    x = operand(x)
+    count = 1 if out.op is torch.ops.aten.avg_pool1d.default else 2
+    sizes, before = _pairs(window, count), (1,) * (np.ndim(x) - count)
+    if ceil_mode or (any(padding) and not count_include_pad):
+        raise UntraceableError("an average over windows of different sizes")
+    pads = tuple((n, n) for n in (*(0 for _ in before), *_pairs(padding, count)))
+    total = engine.window_sum(x, (*before, *sizes), strides=(*before, *_pairs(stride or window, count)), padding=pads)
+    return total / float(divisor_override or math.prod(sizes))
+
+
+def _max_pool(
+    out: Out,
+    x: Any,
+    window: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    """The greatest entry of each window, found among the entries at its places."""
+    x = operand(x)
+    if any(padding) or any(d != 1 for d in dilation) or ceil_mode:
+        raise UntraceableError("windows that are padded, dilated or cut off")
+    shape, sizes = np.shape(x), _pairs(window, 2)
+    places = np.lib.stride_tricks.sliding_window_view(np.arange(math.prod(shape)).reshape(shape), sizes, axis=(-2, -1))
+    first, second = _pairs(stride or window, 2)
+    return engine.amax(at_positions(x, places[..., ::first, ::second, :, :]), axis=(-2, -1)), UNSAID
+
+
+HANDLERS: dict[str, Handler] = {
+    "avg_pool1d": _average_pool,
+    "avg_pool2d": _average_pool,
+    "max_pool2d_with_indices": _max_pool,
+    "sum": _reduction("sum"),
+    "mean": _reduction("mean"),
+    "prod": _reduction("prod"),
+    "amax": _reduction("amax"),
+    "amin": _reduction("amin"),
+    "all": _quantifier("all"),
+    "any": _quantifier("any"),
+    "max": _extreme("amax", "maximum", "argmax"),
+    "min": _extreme("amin", "minimum", "argmin"),
+    "argmax": _arg("argmax"),
+    "argmin": _arg("argmin"),
+    "logsumexp": _logsumexp,
+    "var": _var,
+    "std": _std,
+    "var_mean": _var_mean,
+    "softmax": _along("softmax"),
+    "_softmax": _along("softmax"),
+    "_safe_softmax": _along("softmax"),
+    "log_softmax": _along("log_softmax"),
+    "_log_softmax": _along("log_softmax"),
+    "cumsum": _along("cumulative_sum"),
+    "cumprod": _along("cumulative_prod"),
+    "cummax": _cumulative_extreme(1),
+    "cummin": _cumulative_extreme(-1),
+    "logcumsumexp": _logcumsumexp,
+    "sort": _sort,
+    "argsort": _argsort,
+    "topk": _topk,
+    "kthvalue": _kth,
+    "median": _median,
+    "linalg_vector_norm": _vector_norm,
+    "mm": _matmul,
+    "bmm": _matmul,
+    "mv": _matmul,
+    "dot": _matmul,
+    "matmul": _matmul,
+    "vdot": _vdot,
+    "addmm": _plus_product,
+    "addmv": _plus_product,
+    "baddbmm": _plus_product,
+    "convolution": _convolution,
+}
+"""By the name of an op without its overload."""

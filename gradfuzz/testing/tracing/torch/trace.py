@@ -1,0 +1,393 @@
+"""Torch functions as programs: their ATen ops, as they are executed on tensors without data.
+
+A function is run once by `make_fx` on fake tensors: no number is there to decide anything by, so what depends on one (an `if`, `item()`, a mask as
+an index) is noticed and never guessed. In-place ops become new values (functionalization), and what `trace_torch_ops` does not know is decomposed by Torch's own
+table. Of a `torch.autograd.Function` the forward is seen alone. What hides values from autograd (`detach`, `no_grad`) is untraceable: the gradient that is meant
+is then not that of the values.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch._decomp import decomposition_table
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+from torch.func import functionalize
+from torch.fx import GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+
+from gradfuzz.engine.rules.value import Value
+from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.precision import is_float
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.language.types import DType
+from gradfuzz.testing.tracing import compositions
+from gradfuzz.testing.tracing.compositions import check_room, kind_of, too_long
+from gradfuzz.testing.tracing.graph import confirm, finished, float_dtype, inputs_of
+from gradfuzz.testing.tracing.torch.moves import SHAPE_ONLY
+from gradfuzz.testing.tracing.torch.ops import HANDLERS
+from gradfuzz.testing.tracing.torch.values import UNSAID, Masked, Out, array_of, operand
+
+_CONVERSIONS = frozenset(
+    [
+        "item",
+        "tolist",
+        "numpy",
+        "__array__",
+        "__bool__",
+        "__float__",
+        "__int__",
+        "__index__",
+        "__complex__",
+        "__contains__",
+        "is_nonzero",
+        "equal",
+        "allclose",
+    ]
+)
+"""Functions that turn tensors into numbers of Python."""
+
+_DATA_DEPENDENT = (DataDependentOutputException, DynamicOutputShapeException, GuardOnDataDependentSymNode)
+
+_CHECKS = frozenset(
+    ["_linalg_check_errors", "_assert_async", "_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range_for_size"]
+)
+"""Ops that only raise."""
+
+_HOOKS = frozenset(["register_hook", "register_post_accumulate_grad_hook"])
+
+_MOST_PASSES = 3
+"""A decomposition may write in place, and what is made of that may want to be decomposed."""
+
+_KINDS: dict[torch.dtype, DType] = {torch.bool: "bool", torch.int64: "int", torch.int32: "int"}
+
+
+def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
+    """The program that `f` computes on tensors of the shapes and dtypes of `args`.
+
+    The parameters are named as those of `f`; the outputs are the tensors that it returns, in the order of Torch's pytrees. `UntraceableError` where there is no such program.
+    """
+    arrays = [np.asarray(a) for a in args]
+    dtype = _torch_dtype(float_dtype(arrays))
+    tensors = [_tensor(a) for a in arrays]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        executed, followed = _executed(f, tensors)
+        module = _functional(executed, tensors)
+        _check_followed(module, followed)
+
+        def run(*values: Value) -> tuple[Any, ...]:
+            return _Walk(module, dtype).results(values)
+
+        run.__name__ = getattr(f, "__name__", "f")
+        program = finished(run, *inputs_of(f, arrays), arrays)
+        with torch.enable_grad():
+            outputs = [
+                array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf
+                for leaf in pytree.tree_leaves(f(*map(_tensor, arrays)))
+            ]
+    confirm(program, arrays, outputs, float_dtype(arrays))
+    return program
+
+
+def _torch_dtype(dtype: np.dtype[Any]) -> torch.dtype:
+    result: torch.dtype = getattr(torch, dtype.name)
+    return result
+
+
+def _tensor(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    if is_float(array.dtype):
+        return torch.tensor(array.astype(np.float64), dtype=_torch_dtype(array.dtype), requires_grad=True)
+    return torch.tensor(array)
+
+
+# What f executes -----------------------------------------------------------------------------------------------------------------------
+
+
+class _Guard(TorchFunctionMode):
+    """Sees each call of Torch that `f` makes, and remembers the first one that no program says, whatever `f` does with the exception."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused: UntraceableError | None = None
+        self.hiding = False
+        self.calls = 0
+        self.followed: list[bool] = []
+
+    def refuse(self, reason: str, *, detached: bool = False) -> UntraceableError:
+        self.refused = self.refused or UntraceableError(reason, detached=detached)
+        return self.refused
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        self.calls += 1
+        if self.calls > compositions.MOST_EQUATIONS:
+            raise self.refuse(too_long())
+        name = getattr(func, "__name__", str(func))
+        if name == "_set_grad_enabled":
+            self.hiding = not args[0] and (self.hiding or torch.is_grad_enabled())
+            return func(*args, **kwargs)
+        differentiable = [t for t in pytree.tree_leaves((args, kwargs)) if _is_followed(t)]
+        if differentiable and torch.is_grad_enabled():
+            self._check(func, name, args, kwargs)
+        if torch.is_inference_mode_enabled():
+            raise self.refuse("torch.inference_mode hides what it computes from autograd", detached=True)
+        try:
+            result = func(*args, **kwargs)
+        except _DATA_DEPENDENT as error:
+            raise self.refuse(_decision(name)) from error
+        except Exception as error:
+            if name in _CONVERSIONS:
+                raise self.refuse(_decision(name)) from error
+            raise
+        if (
+            self.hiding
+            and not torch.is_grad_enabled()
+            and differentiable
+            and any(_is_float(t) for t in pytree.tree_leaves(result))
+        ):
+            raise self.refuse(
+                f"{name} under torch.no_grad: what it computes is hidden from autograd, so the gradient that is meant is not that of the values",
+                detached=True,
+            )
+        return result
+
+    def _check(self, func: Any, name: str, args: Any, kwargs: Any) -> None:
+        """What is asked of tensors that autograd follows."""
+        data = getattr(func, "__self__", None) is torch.Tensor.data
+        if data or name in ("detach", "detach_", "new_tensor", "tensor"):
+            raise self.refuse(
+                f"{'Tensor.data' if data else name} hides a value from autograd, so the gradient that is meant is not that of the values",
+                detached=True,
+            )
+        if name in _HOOKS or (name == "requires_grad_" and args[1:2] == (False,)):
+            raise self.refuse(
+                f"{name} changes what autograd does with a value, so the gradient that is meant is not that of the values",
+                detached=True,
+            )
+        if name == "backward" or (func is torch.autograd.grad and not (kwargs.get("create_graph") or args[4:5] == (True,))):
+            raise self.refuse(
+                f"torch.autograd.{name} inside the function makes constants to autograd; give create_graph=True to torch.autograd.grad",
+                detached=True,
+            )
+
+
+def _decision(name: str) -> str:
+    return (
+        f"{name} of a tensor: what happens next depends on a number (an `if` or `while` on a tensor, item(), numpy(), a mask as an index), and a program "
+        "traced at one point is blind to the other side; use torch.where, or ask about a function without it"
+    )
+
+
+def _is_followed(t: Any) -> bool:
+    """Whether autograd follows it; what the transforms of torch.func wrap does not say so itself."""
+    return _is_float(t) and (t.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(t))  # noqa: SLF001 - Torch has no other way to ask
+
+
+def _is_float(t: Any) -> bool:
+    return isinstance(t, torch.Tensor) and (t.is_floating_point() or t.is_complex())
+
+
+def _executed(f: Callable[..., Any], tensors: Sequence[torch.Tensor]) -> tuple[GraphModule, list[bool]]:
+    """The ATen ops of `f`, as they are executed, and of each result whether autograd follows it."""
+    guard = _Guard()
+
+    def guarded(*args: Any) -> Any:
+        with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), guard:
+            result = f(*args)
+        guard.followed = [_is_followed(leaf) for leaf in pytree.tree_leaves(result)]
+        return result
+
+    try:
+        module = make_fx(guarded, tracing_mode="fake", _allow_non_fake_inputs=True)(*tensors)
+    except UntraceableError as error:
+        raise guard.refused or error from error
+    except Exception as error:  # whatever f and Torch raise, there is no graph
+        if guard.refused is not None:
+            raise guard.refused from error
+        text = str(error).strip().partition("\n")[0][:300]
+        raise UntraceableError(f"torch cannot trace the function: {type(error).__name__}: {text}") from error
+    if guard.refused is not None:
+        raise guard.refused
+    module.graph.eliminate_dead_code()
+    return module, guard.followed
+
+
+def _functional(module: GraphModule, tensors: Sequence[torch.Tensor]) -> GraphModule:
+    """The same without in-place ops, and with the ops that have no handler decomposed."""
+    calls = [n.target for n in module.graph.nodes if n.op == "call_function"]
+    for op in calls:
+        if _name(op) == "_local_scalar_dense":
+            raise UntraceableError(_decision("item"))
+        if torch.Tag.nondeterministic_seeded in getattr(op, "tags", ()):
+            raise UntraceableError(f"the Torch op {_name(op)} draws random numbers; pass them to the function as an argument")
+    table = {op: rule for op, rule in decomposition_table.items() if _name(op) not in HANDLERS}
+    plain = [t.detach() for t in tensors]
+    for _ in range(_MOST_PASSES):
+        try:
+            with torch.no_grad():
+                module = make_fx(
+                    functionalize(module) if _mutates(module) else module, table, "fake", _allow_non_fake_inputs=True
+                )(*plain)
+        except Exception as error:
+            text = str(error).strip().partition("\n")[0][:300]
+            raise UntraceableError(f"torch cannot make the function functional: {type(error).__name__}: {text}") from error
+        module.graph.eliminate_dead_code()
+        if not _mutates(module):
+            return module
+    raise UntraceableError("the function writes to its own arguments, or in another way that torch cannot make functional")
+
+
+def _mutates(module: GraphModule) -> bool:
+    return any(getattr(getattr(n.target, "_schema", None), "is_mutable", False) for n in module.graph.nodes)
+
+
+def _name(op: Any) -> str:
+    """The name of an op without its overload: "add" of aten.add.Tensor."""
+    schema = getattr(op, "_schema", None)
+    return schema.name.partition("::")[2] if schema is not None else str(op)
+
+
+def _check_followed(module: GraphModule, followed: Sequence[bool]) -> None:
+    """`UntraceableError` where floats of the arguments go into a float result, and autograd has not seen it: somebody has hidden it."""
+    reached: set[Node] = set()
+    for node in module.graph.nodes:
+        if any(_is_float(t) for t in pytree.tree_leaves(node.meta.get("val"))) and (
+            node.op == "placeholder" or (_name(node.target) not in SHAPE_ONLY and not reached.isdisjoint(node.all_input_nodes))
+        ):
+            reached.add(node)
+        if node.op == "output":
+            leaves = pytree.tree_leaves(node.args[0], is_leaf=lambda leaf: isinstance(leaf, Node))
+            for k, (leaf, seen) in enumerate(zip(leaves, followed, strict=True)):
+                if isinstance(leaf, Node) and leaf in reached and not seen:
+                    raise UntraceableError(
+                        f"result {k} is hidden from autograd (mark_non_differentiable, or the like), so the gradient that is meant is not that of the values",
+                        detached=True,
+                    )
+
+
+# From ATen to the engine ---------------------------------------------------------------------------------------------------------------
+
+
+class _Walk:
+    """Computes the nodes of a graph: what depends on no argument by Torch itself, all else with the engine's functions."""
+
+    def __init__(self, module: GraphModule, dtype: torch.dtype) -> None:
+        self.module = module
+        self.dtype = dtype
+        self.known: dict[Node, Any] = {}
+
+    def results(self, values: Sequence[Value]) -> tuple[Any, ...]:
+        rest = iter(values)
+        for node in self.module.graph.nodes:
+            if node.op == "placeholder":
+                self.known[node] = next(rest)
+            elif node.op == "get_attr":
+                self.known[node] = _attribute(self.module, node.target)
+            elif node.op == "call_function":
+                check_room()
+                self.known[node] = self._call(node)
+            elif node.op == "output":
+                leaves = pytree.tree_leaves(node.args[0], is_leaf=lambda leaf: isinstance(leaf, Node))
+                return tuple(_result(self.known[leaf] if isinstance(leaf, Node) else leaf) for leaf in leaves)
+        raise AssertionError("every graph has an output")
+
+    def _call(self, node: Node) -> Any:
+        args = pytree.tree_map(self._look_up, node.args, is_leaf=lambda leaf: isinstance(leaf, Node))
+        kwargs = pytree.tree_map(self._look_up, node.kwargs, is_leaf=lambda leaf: isinstance(leaf, Node))
+        if _is_getitem(node):
+            return args[0][args[1]]
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            raise UntraceableError(
+                f"the Torch op {_name(node.target)} draws random numbers; pass them to the function as an argument"
+            )
+        if _name(node.target) in _CHECKS:
+            return None
+        if not any(isinstance(leaf, (Value, Masked)) or leaf is UNSAID for leaf in pytree.tree_leaves((args, kwargs))):
+            with torch.no_grad():
+                return node.target(*args, **kwargs)
+        handler = HANDLERS.get(_name(node.target))
+        if handler is None:
+            raise UntraceableError(f"the Torch op {_name(node.target)} has no counterpart among the ops of gradfuzz")
+        out = self._out(node)
+        try:
+            result = handler(out, *args, **kwargs)
+        except UntraceableError as error:
+            raise UntraceableError(f"{_name(node.target)}: {error.reason}", detached=error.detached) from error
+        except Exception as error:  # an argument that the handler does not know
+            raise UntraceableError(f"{_name(node.target)}: {type(error).__name__}: {error}") from error
+        return self._fitting(node, out, result)
+
+    def _look_up(self, leaf: Any) -> Any:
+        return self.known[leaf] if isinstance(leaf, Node) else leaf
+
+    def _out(self, node: Node) -> Out:
+        """What Torch says that the results are; mixed precisions end here."""
+        kinds: list[DType] = []
+        shapes: list[tuple[int, ...]] = []
+        for t in pytree.tree_leaves(node.meta.get("val")):
+            kind = _KINDS.get(t.dtype) if isinstance(t, torch.Tensor) else None
+            if isinstance(t, torch.Tensor) and t.dtype == self.dtype:
+                kind = "float"
+            elif isinstance(t, torch.Tensor) and t.is_complex() and t.dtype == self.dtype.to_complex():
+                kind = "complex"
+            if kind is None:
+                raise UntraceableError(
+                    f"{_name(node.target)} makes {getattr(t, 'dtype', type(t).__name__)} where the arguments are {self.dtype}: a program has one precision"
+                )
+            kinds.append(kind)
+            shapes.append(tuple(t.shape))
+        return Out(node.target, tuple(kinds), tuple(shapes))
+
+    def _fitting(self, node: Node, out: Out, result: Any) -> Any:
+        """`result`, which has the dtypes and shapes that Torch says; constants are Torch's tensors again."""
+        several = isinstance(result, (tuple, list))
+        parts: list[Any] = []
+        for k, part in enumerate(result if several else [result]):
+            if part is not UNSAID:
+                value = part.value if isinstance(part, Masked) else part
+                kind, shape = kind_of(value), tuple(np.shape(value))
+                if kind != out.kinds[k] or not _equal(shape, out.shapes[k]):
+                    raise UntraceableError(
+                        f"{_name(node.target)} is {out.kinds[k]}{list(out.shapes[k])} to Torch and {kind}{list(shape)} to gradfuzz"
+                    )
+            if part is not UNSAID and not isinstance(part, (Value, Masked)):
+                part = torch.as_tensor(part)
+            parts.append(part)
+        return tuple(parts) if several else parts[0]
+
+
+def _equal(mine: tuple[int, ...], theirs: tuple[Any, ...]) -> bool:
+    """Whether two shapes are equal; a size that fake tensors do not know, that of what a constant mask chooses, is any."""
+    return len(mine) == len(theirs) and all(not isinstance(n, int) or m == n for m, n in zip(mine, theirs, strict=True))
+
+
+def _attribute(module: GraphModule, path: str) -> torch.Tensor:
+    value: Any = module
+    for name in path.split("."):
+        value = getattr(value, name)
+    return value.detach() if isinstance(value, torch.Tensor) else value
+
+
+def _is_getitem(node: Node) -> bool:
+    return getattr(node.target, "__name__", "") == "getitem"
+
+
+def _result(value: Any) -> Any:
+    """What `f` returned, as an output of a program."""
+    if value is None:
+        raise UntraceableError("the function returns a None; return tensors")
+    value = operand(value)
+    if isinstance(value, Value) and value.type.is_complex:
+        raise UntraceableError("the function returns complex numbers; return their real and imaginary parts")
+    if not isinstance(value, (Value, np.ndarray, np.generic, bool, int, float)):
+        raise UntraceableError(f"the function returns {type(value).__name__} {value!r:.60}; return tensors")
+    return value

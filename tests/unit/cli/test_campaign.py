@@ -1,0 +1,383 @@
+"""The commands on what is recorded: replay, show, diff, baseline, report; what a sweep keeps, and what it says where it cannot."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, INTERRUPTED, USAGE, main
+from gradfuzz.cli.reporting import NAMES
+from gradfuzz.errors import StoreError
+from gradfuzz.fuzzer.results.events import Event, FindingFound, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.records import from_document, load, to_document
+from gradfuzz.fuzzer.store.runs import Store
+from gradfuzz.reports.formats import FORMATS
+
+ROOT = Path(__file__).parents[3]
+ONE = from_document(load(ROOT / "tests" / "data" / "finding_schema_1.json"), Finding, "one")
+WRONG = dataclasses.replace(ONE, id="GF-aaaa", signature="a" * 64, script="print('native')\n", ports={"nx": "IO.puts 1"})
+RIGHT = dataclasses.replace(ONE, id="GF-abbb", signature="b" * 64, target="engine")
+RERUN = "gradfuzz sweep mutant:nx-1747 engine --seed 0 --max-examples 16"
+TARGETS = (("mutant:nx-1747", "0.1.0"), ("engine", "0.1.0"))
+STARTED = SweepStarted(0, TARGETS, ("loops",), 16, None, RERUN)
+STORE = Path(".gradfuzz") / "store.sqlite"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in os.environ:
+        if name.startswith("GRADFUZZ_") or name in ("COLUMNS", "LINES", "GITHUB_STEP_SUMMARY"):
+            monkeypatch.delenv(name)
+
+
+def run(*arguments: str, exit_code: int = CLEAN) -> Result:
+    result = CliRunner().invoke(main, arguments)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == exit_code, result.output
+    return result
+
+
+def finished(*findings: Finding, interrupted: bool = False) -> SweepFinished:
+    summaries = tuple(TargetSummary(name, version, "loops") for name, version in TARGETS)
+    return SweepFinished(0, 1.0, 16, 100, summaries, findings, not interrupted, interrupted, RERUN)
+
+
+def sweep(monkeypatch: pytest.MonkeyPatch, *findings: Finding, interrupted: bool = False) -> None:
+    """A sweep that finds these."""
+    events: list[Event] = [STARTED, *map(FindingFound, findings), finished(*findings, interrupted=interrupted)]
+    monkeypatch.setattr("gradfuzz.fuzzer.sweep.run.sweep", lambda config, memo: iter(events))
+
+
+@pytest.fixture
+def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run 1 has both findings."""
+    sweep(monkeypatch, WRONG, RIGHT)
+    run("sweep", "engine", exit_code=FINDINGS)
+
+
+recorded = pytest.mark.usefixtures("_recorded")
+
+# Replay ----------------------------------------------------------------------------------------------------------------
+
+
+@recorded
+def test_all_that_is_recorded_is_replayed() -> None:
+    lines = run("replay", exit_code=FINDINGS).stdout.splitlines()
+    assert [line.split()[:3] for line in lines] == [["FAILED", "GF-aaaa", "mutant:nx-1747"], ["FIXED", "GF-abbb", "engine"]]
+
+
+@recorded
+def test_exit_codes_of_replay() -> None:
+    run("replay", "abbb", exit_code=CLEAN)
+    run("replay", "GF-aaaa", "GF-abbb", exit_code=FINDINGS)
+    Path("gone.json").write_text(json.dumps(to_document(dataclasses.replace(ONE, target="mutant:nowhere"))))
+    assert run("replay", "gone.json", exit_code=INCOMPLETE).stdout.startswith("ERROR  GF-7c1e mutant:nowhere vjp: unknown target")
+    document = json.loads(run("replay", "abbb", "gone.json", "--format", "json", exit_code=INCOMPLETE).stdout)
+    assert [row["status"] for row in document["replayed"]] == ["FIXED", "ERROR"]
+    assert (document["fixed"], document["failed"], document["error"]) == (1, 0, 1)
+
+
+def test_nothing_to_replay() -> None:
+    assert "there is no store" in run("replay", exit_code=INCOMPLETE).stderr
+    Store(STORE, write=True).close()
+    assert "No finding is recorded." in run("replay").stderr
+
+
+def test_a_finding_of_schema_1_replays_from_its_file() -> None:
+    assert run("replay", str(ROOT / "tests" / "data" / "finding_schema_1.json"), exit_code=FINDINGS).stdout.startswith(
+        "FAILED GF-7c1e"
+    )
+
+
+# Show ------------------------------------------------------------------------------------------------------------------
+
+
+@recorded
+def test_a_finding_is_shown_and_exported() -> None:
+    assert "GF-aaaa" in run("show", "aaa").stdout
+    exported = run("show", "aaa", "--format", "json").stdout
+    assert exported == run("show", "aaa", "--as", "json").stdout
+    assert from_document(json.loads(exported), Finding, "it").id == "GF-aaaa"
+    Path("one.json").write_text(exported)
+    run("replay", "one.json", exit_code=FINDINGS)
+
+
+@recorded
+def test_the_scripts_of_a_finding() -> None:
+    assert run("show", "aaaa", "--as", "native").stdout == run("show", "aaaa", "--as", "python").stdout == "print('native')\n"
+    assert run("show", "aaaa", "--as", "nx").stdout == "IO.puts 1\n"
+    assert "has no swift script; it has native, nx, python" in run("show", "aaaa", "--as", "swift", exit_code=USAGE).stderr
+    assert "sign" in run("show", "aaaa", "--as", "issue").stdout
+
+
+@recorded
+def test_an_id_that_is_unknown_or_not_enough() -> None:
+    assert "may be GF-aaaa, GF-abbb" in run("show", "a", exit_code=USAGE).stderr
+    assert "the nearest are GF-abbb" in run("show", "GF-abcb", exit_code=USAGE).stderr
+
+
+# Diff ------------------------------------------------------------------------------------------------------------------
+
+
+@recorded
+def test_two_runs_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep(monkeypatch, RIGHT)
+    run("sweep", "engine", "--report", "json=two.json", exit_code=FINDINGS)
+    assert run("diff", "1", "2").stdout.splitlines()[0:2] == ["new: 0", "gone: 1"]
+    assert "GF-aaaa" in run("diff", "2", "1", exit_code=FINDINGS).stdout
+    document = json.loads(run("diff", "two.json", "1", "--format", "json", exit_code=FINDINGS).stdout)
+    assert document == {"new": ["GF-aaaa"], "gone": [], "still": ["GF-abbb"]}
+    assert "there is no run 7; its runs are 1 to 2" in run("diff", "1", "7", exit_code=USAGE).stderr
+    assert "'one' is no number of a run" in run("diff", "one", "2", exit_code=USAGE).stderr
+
+
+# Baseline --------------------------------------------------------------------------------------------------------------
+
+
+@recorded
+def test_what_is_accepted_is_no_reason_for_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    run("baseline", "add", "aaaa", "--reason", "reported", "--link", "https://example.org/1", "--expires", "2099-01-01")
+    assert run("baseline").stdout == "GF-aaaa mutant:nx-1747: reported; https://example.org/1; until 2099-01-01\n"
+    (entry,) = json.loads(run("baseline", "list", "--format", "json").stdout)["baseline"]
+    assert entry["reason"] == "reported"
+    sweep(monkeypatch, WRONG)
+    document = json.loads(run("sweep", "engine", "--format", "json", exit_code=CLEAN).stdout)
+    assert [e["id"] for e in document["review"]["known"]] == ["GF-aaaa"]
+    assert [f["id"] for f in document["review"]["fixed"]] == ["GF-abbb"], "recorded before, and the engine is right"
+    assert [f["id"] for f in document["findings"]] == ["GF-aaaa"], "it is shown all the same"
+    run("baseline", "remove", "aaaa")
+    assert run("baseline").stdout == ""
+    run("sweep", "engine", exit_code=FINDINGS)
+
+
+@recorded
+def test_an_accepted_finding_that_is_fixed_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    run("baseline", "add", "abbb", "--reason", "reported")
+    sweep(monkeypatch)
+    assert "GF-abbb" in run("sweep", "engine", exit_code=CLEAN).stdout
+
+
+@recorded
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["add"], "needs the id of a finding"),
+        (["add", "aaaa"], "needs a reason"),
+        (["add", "aaaa", "--reason", "r", "--expires", "soon"], "'soon' is no date; write it as 2027-03-01"),
+        (["add", "aaaa", "--reason", "r", "--expires", "2020-01-01"], "is over"),
+        (["remove", "aaaa"], "no finding 'aaaa' is in gradfuzz-baseline.json"),
+    ],
+)
+def test_bad_entries(arguments: list[str], words: str) -> None:
+    assert words in run("baseline", *arguments, exit_code=USAGE).stderr
+
+
+def test_a_baseline_that_is_none_stops_a_sweep_before_it_begins() -> None:
+    Path("gradfuzz-baseline.json").write_text("{")
+    assert "gradfuzz-baseline.json: not JSON at line 1" in run("sweep", "engine", exit_code=USAGE).stderr
+    assert not STORE.exists()
+
+
+# Reports ---------------------------------------------------------------------------------------------------------------
+
+
+def test_help_names_the_formats() -> None:
+    assert tuple(FORMATS) == NAMES
+
+
+@recorded
+def test_any_report_can_be_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep(monkeypatch, WRONG)
+    formats = [name for name in NAMES if FORMATS[name].file]
+    at_once = [f"--report={name}=first-{name}" for name in formats]
+    text = run("sweep", "engine", *at_once, exit_code=FINDINGS).stdout
+    again = [f"--report={name}=again-{name}" for name in formats]
+    from_stream = [f"--report={name}=stream-{name}" for name in formats]
+    # On the screen a finding's script is named by its path, which a report of later knows nothing of.
+    assert run("report", *again).stdout == re.sub(r"  Script: .*\n", "", text)
+    run("report", "2", "--format", "concise")
+    run("report", str(STORE), "--format", "concise")
+    run("report", "./first-ndjson", *from_stream)
+    for name in formats:
+        first = Path(f"first-{name}").read_text()
+        assert first, name
+        if name == "ndjson":
+            first = "".join(first.splitlines(keepends=True)[1:])  # the start is said by the sweep alone
+        assert Path(f"again-{name}").read_text() == first, name
+        assert Path(f"stream-{name}").read_text() == first, name
+
+
+@recorded
+def test_reports_have_names_of_their_own() -> None:
+    result = run("report", *(f"--report={name}" for name in NAMES if FORMATS[name].file))
+    names = {row.file for row in FORMATS.values() if row.file}
+    assert names <= {path.name for path in Path.cwd().iterdir()}
+    assert all(name in result.stderr for name in names)
+
+
+@recorded
+def test_annotations_go_to_stdout_and_the_summary_to_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    assert "::error" in run("report", "--format", "concise", "--report", "github").stdout
+    assert "GF-aaaa" in Path("summary.md").read_text()
+
+
+def test_a_killed_sweep_reports_what_was_known_of_it() -> None:
+    with Store(STORE, write=True) as store:
+        store.found(store.begin(STARTED, {}), WRONG)
+    document = json.loads(run("report", "--format", "json").stdout)
+    assert [f["id"] for f in document["findings"]] == ["GF-aaaa"]
+    assert (document["complete"], document["rerun"]) == (False, RERUN)
+
+
+def test_nothing_to_report() -> None:
+    assert "there is no store" in run("report", exit_code=INCOMPLETE).stderr
+    Store(STORE, write=True).close()
+    assert "has no run yet" in run("report", exit_code=USAGE).stderr
+
+
+@pytest.mark.parametrize("line", re.findall(r"^gradfuzz .*$", (ROOT / "docs" / "campaign.md").read_text(), re.MULTILINE))
+@recorded
+def test_the_commands_of_the_document_are_commands(line: str) -> None:
+    """They are understood; which findings and runs there are is another matter."""
+    arguments = shlex.split(line, comments=True)[1:]
+    result = CliRunner().invoke(main, arguments)
+    assert "Usage:" not in result.stderr, result.stderr
+    assert "Traceback" not in result.output
+
+
+# What a sweep keeps ----------------------------------------------------------------------------------------------------
+
+
+@recorded
+def test_a_sweep_tells_its_number_and_keeps_scripts_beside_the_store() -> None:
+    assert Path(".gradfuzz/scripts/GF-aaaa.py").read_text() == WRONG.script
+    assert Path(".gradfuzz/.gitignore").read_text() == "*\n"
+    assert "run 2 of .gradfuzz/store.sqlite" in run("sweep", "engine", exit_code=FINDINGS).stderr
+
+
+def test_nothing_is_kept_where_nothing_shall_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep(monkeypatch, WRONG)
+    run("sweep", "engine", "--no-store", exit_code=FINDINGS)
+    assert list(Path.cwd().iterdir()) == []
+    assert "--no-store leaves it away" in run("sweep", "engine", "--no-store", "--resume", exit_code=USAGE).stderr
+
+
+def test_a_store_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep(monkeypatch, WRONG)
+    run("sweep", "engine", "--store", "my/store.db", exit_code=FINDINGS)
+    run("replay", "--store", "my/store.db", exit_code=FINDINGS)
+    assert not Path(".gradfuzz").exists()
+
+
+def test_the_settings_file_knows_flags_and_commands_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("pyproject.toml").write_text(
+        '[tool.gradfuzz]\nstore = "mine.sqlite"\nreport = ["concise=out.txt"]\n[tool.gradfuzz.replay]\nformat = "json"\n'
+    )
+    sweep(monkeypatch, WRONG)
+    run("sweep", "engine", exit_code=FINDINGS)
+    assert "GF-aaaa" in Path("out.txt").read_text()
+    assert json.loads(run("replay", exit_code=FINDINGS).stdout)["failed"] == 1
+
+
+def test_resume_finds_no_sweep() -> None:
+    Path("events.ndjson").write_text("of an earlier sweep")
+    arguments = ("sweep", "engine", "--resume", "--report", "ndjson=events.ndjson")
+    assert "there is nothing to resume" in run(*arguments, exit_code=USAGE).stderr
+    assert Path("events.ndjson").read_text() == "of an earlier sweep"
+
+
+def test_an_interrupted_sweep_can_be_resumed_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep(monkeypatch, WRONG, interrupted=True)
+    assert "--resume goes on with it" in run("sweep", "engine", exit_code=INTERRUPTED).stderr
+    assert "--resume goes on with run 1" in run("sweep", "engine", exit_code=INTERRUPTED).stderr
+    sweep(monkeypatch, WRONG)
+    assert "run 2 of" in run("sweep", "engine", "--resume", exit_code=FINDINGS).stderr
+
+
+# What cannot be written ------------------------------------------------------------------------------------------------
+
+
+def test_a_store_that_cannot_be_opened_is_exit_code_3() -> None:
+    Path("file").touch()
+    result = run("sweep", "engine", "--store", "file/store.sqlite", exit_code=INCOMPLETE)
+    assert "Error: file/store.sqlite: " in result.stderr
+    assert not result.stdout
+
+
+def test_a_full_disk_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep(monkeypatch, WRONG)
+    begin = Store.begin
+
+    def almost_full(store: Store, *given: Any) -> int:
+        number = begin(store, *given)
+        pages = store._database.rows("PRAGMA page_count")[0][0]
+        store._database.execute(f"PRAGMA max_page_count = {pages}")
+        return number
+
+    monkeypatch.setattr(Store, "begin", almost_full)
+    big = dataclasses.replace(WRONG, note="long " * 20_000)
+    sweep(monkeypatch, big)
+    result = run("sweep", "engine", exit_code=INCOMPLETE)
+    assert "no space left" in result.stderr
+    assert "GF-aaaa" not in result.output, "it was not kept, so it is not said"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("report", ["html", "json", "ndjson"])
+def test_a_report_that_finds_no_space(monkeypatch: pytest.MonkeyPatch, report: str) -> None:
+    sweep(monkeypatch, WRONG)
+    result = run("sweep", "engine", "--report", f"{report}=/dev/full", exit_code=INCOMPLETE)
+    assert "/dev/full: the report cannot be written: No space left on device" in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_an_output_that_finds_no_space() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gradfuzz", "targets"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+    assert done.returncode == INCOMPLETE, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "No space left on device" in done.stderr
+
+
+def test_a_report_in_a_folder_that_may_not_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    sweep(monkeypatch, WRONG)
+    result = run("sweep", "engine", "--report", "html", exit_code=INCOMPLETE)
+    assert "'gradfuzz-report.html' may not be written" in result.stderr
+    assert not STORE.exists(), "it is known before the work begins"
+
+
+def test_scripts_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep(monkeypatch, WRONG)
+    Path(".gradfuzz").mkdir()
+    Path(".gradfuzz/scripts").touch()
+    result = run("sweep", "engine", exit_code=INCOMPLETE)
+    assert "the scripts cannot be written" in result.stderr
+
+
+def test_every_error_of_the_store_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> Any:
+        raise StoreError("never")
+
+    monkeypatch.setattr("gradfuzz.fuzzer.store.runs.Store.__init__", refuse)
+    for command in (["sweep", "engine"], ["replay"], ["show", "a"], ["diff", "1", "2"], ["report"]):
+        run(*command, exit_code=INCOMPLETE)

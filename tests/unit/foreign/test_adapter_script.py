@@ -1,0 +1,172 @@
+"""Scripts that are cut out of an adapter: they ask the library what the adapter asked it, without the adapter and without gradfuzz."""
+
+from __future__ import annotations
+
+import ast
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradfuzz.adapters import path
+from gradfuzz.adapters.shipped import ADAPTERS
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.oracles.base import Point, Question
+from gradfuzz.oracles.dialects import adapter_script
+from gradfuzz.oracles.dialects.adapter_source import CutError, cut
+from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.emit.script import heading, inputs_source
+from gradfuzz.oracles.emit.script_verdict import truth_source
+from gradfuzz.oracles.engine.oracle import EngineOracle
+from gradfuzz.oracles.registry import references
+from gradfuzz.programs import parse
+from gradfuzz.strategies import FAMILIES, draw_many
+
+SCRIPTS = path("kit.py").parent
+
+
+def written(question: Question, *, dtypes: bool = False) -> str:
+    (truth,) = references()["mpmath"].truth(question)
+    expected = truth.gradient if question.modes else {f"output {k}": v for k, v in enumerate(truth.values)}
+    allowed = {name: 1e-4 * (1.0 + np.abs(g)) for name, g in expected.items()}
+    shown = Exhibit(question, 0, expected, expected, allowed)
+    return adapter_script.script(shown, ADAPTERS["autograd"], "eager", "Wrong in autograd.", dtypes=dtypes)
+
+
+def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    script = folder / "reproducer.py"
+    script.write_text(text, encoding="utf-8")
+    return subprocess.run([sys.executable, "-I", str(script)], capture_output=True, text=True, check=False)
+
+
+PROGRAMS = {
+    "loops": 'def f(x, n: "int"):\n    acc = 1\n    for i in range(n):\n        if acc * x > 0.1:\n            acc = sin(acc * x) + i\n    return acc\n',
+    "arrays": 'def f(v: "float[3]"):\n    w = sort(flip(v, axis=0), axis=0)\n    u = index_update(w, 2.0 * v[1], 0)\n    return sum(u * v), logsumexp(u)\n',
+    "matrices": 'def f(a: "float[2, 2]"):\n    return sum(eigvalsh(a)), trace(inv(a)), slogdet(a)[1]\n',
+    "names": "def f(gradient, slope):\n    tensor = gradient * slope\n    return tensor * tensor\n",
+}
+
+
+@pytest.mark.parametrize("modes", [("rev",), ("fwd",), ("fwd", "rev"), ()])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_script_asks_what_was_asked(name: str, modes: tuple, tmp_path: Path) -> None:
+    pytest.importorskip("autograd")
+    program = parse(PROGRAMS[name])
+    inputs = {
+        p.name: np.asarray(4)
+        if p.type.dtype == "int"
+        else np.linspace(0.4, 1.7, math.prod(p.type.sizes)).reshape(p.type.sizes) ** 2
+        for p in program.params
+    }
+    wrt = tuple(p.name for p in program.params if p.type.is_float)
+    question = plain_question(program, [Point(inputs)], "float64", wrt, modes)
+    done = run(written(question), tmp_path)
+    if name == "matrices" and "fwd" in modes:  # autograd has no forward mode of these, and says so
+        assert "NotImplementedError: JVP of" in done.stderr
+    else:
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "right"), done.stdout + done.stderr
+
+
+def test_a_wrong_op_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The adapter is another one, with a sine that is the cosine: the script is cut out of it, and takes the mistake along."""
+    pytest.importorskip("autograd")
+    question = plain_question(
+        parse(PROGRAMS["loops"]), [Point({"x": np.asarray(0.7), "n": np.asarray(2)})], "float64", ("x",), ("rev",)
+    )
+    monkeypatch.setattr(adapter_script.adapters, "path", tmp_path.joinpath)
+    text = (SCRIPTS / "autograd_adapter.py").read_text(encoding="utf-8")
+    (tmp_path / "autograd_adapter.py").write_text(
+        text.replace('"amax": anp.max,', '"amax": anp.max, "sin": anp.cos,'), encoding="utf-8"
+    )
+    done = run(written(question), tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "wrong"), done.stdout + done.stderr
+
+
+def test_a_wrong_dtype_is_shown(tmp_path: Path) -> None:
+    """autograd's forward mode of where makes float64 of float32; the number is right."""
+    pytest.importorskip("autograd")
+    question = plain_question(
+        parse("def f(x):\n    return where(True, 0, x)\n"), [Point({"x": np.asarray(0.5)})], "float32", ("x",), ("fwd",)
+    )
+    done = run(written(question, dtypes=True), tmp_path)
+    lines = done.stdout.splitlines()[-2:]
+    assert (done.returncode, lines) == (1, ["x: the dtype is float64, not float32", "wrong"]), done.stdout + done.stderr
+    assert run(written(question), tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("modes", "kink"), [((), False), (("rev",), False), (("rev",), True)])
+def test_dtypes_are_compared_where_asked(dtype: str, modes: tuple, kink: bool) -> None:
+    """What is returned are the right numbers: |x| and its slope at 2, or a slope between both sides at 0."""
+    x = np.asarray(0.0 if kink else 2.0)
+    question = plain_question(parse("def f(x):\n    return abs(x), x > 1.0\n"), [Point({"x": x})], "float32", ("x",), modes)
+    got = {"x": np.ones((), dtype)} if modes else {"output 0": np.asarray(x, dtype), "output 1": np.asarray(True)}
+    expected = {name: np.ones(()) for name in got}
+    for dtypes in (False, True):
+        across = [{"x": np.ones(())}] if kink else None
+        text = heading(question, "A title.", "numpy", "") + inputs_source(question, 0)
+        text += truth_source(question, 0, expected, None, across, dtypes=dtypes)
+        names: dict = {"__name__": "script", "gradient": got.copy}
+        exec(text, names)
+        lines, wrong = names["comparison"]()
+        assert wrong == (dtypes and dtype == "float64"), lines
+        name = "x" if modes else "output 0"
+        assert (f"{name}: the dtype is float64, not float32" in lines) == wrong
+
+
+def test_drawn_programs_are_written(seed: int) -> None:
+    """Every name in a script is one that it defines or imports."""
+    count = 0
+    for family in ("loops", "linalg", "tensor"):
+        for case in draw_many(FAMILIES[family].cases(("float64",)), 12, f"{seed}/scripts"):
+            question = plain_question(case.program, [Point(case.points[0])], "float64", case.wrt, ("rev",))
+            (answer,) = EngineOracle().answer(question)
+            if answer.status != "ok":
+                continue
+            zeros = {name: np.zeros_like(g) for name, g in answer.gradient.items()}
+            try:
+                text = adapter_script.script(
+                    Exhibit(question, 0, answer.gradient, zeros), ADAPTERS["autograd"], "eager", "Wrong."
+                )
+            except CutError as error:
+                assert "there is no op" in str(error)  # noqa: PT017
+                continue
+            tree = ast.parse(text)
+            stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            stored |= {
+                n.name for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)) and n.name
+            }
+            stored |= {
+                a.arg
+                for n in ast.walk(tree)
+                if isinstance(n, ast.arguments)
+                for a in (*n.args, *n.kwonlyargs, n.vararg, n.kwarg)
+                if a
+            }
+            stored |= {
+                (a.asname or a.name).partition(".")[0]
+                for n in ast.walk(tree)
+                if isinstance(n, (ast.Import, ast.ImportFrom))
+                for a in n.names
+            }
+            loaded = (
+                {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+                - stored
+                - set(dir(__builtins__))
+                - set(dir(__import__("builtins")))
+            )
+            assert not loaded, text
+            count += 1
+    assert count > 15
+
+
+def test_what_the_kit_does_cannot_be_cut() -> None:
+    with pytest.raises(CutError, match="the way while_loop needs the kit"):
+        cut(SCRIPTS / "tensorflow_adapter.py", "while_loop", ["sin"])
+    with pytest.raises(CutError, match="there is no op qr"):
+        cut(SCRIPTS / "autograd_adapter.py", "eager", ["qr"])
+    with pytest.raises(CutError, match="no class of the way 'other'"):
+        cut(SCRIPTS / "autograd_adapter.py", "other", [])

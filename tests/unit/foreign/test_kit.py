@@ -1,0 +1,127 @@
+"""The walks of the kit for adapters: loops and branches that are Python's, and those that a library makes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfuzz.oracles.foreign.wire import to_wire
+from gradfuzz.programs import parse
+from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
+from gradfuzz.strategies import FAMILIES, draw_many
+
+pytest.importorskip("autograd", reason="the ops are those of the adapter for autograd")
+sys.path.insert(0, str(Path(__file__).parents[3] / "gradfuzz" / "adapters"))
+
+import autograd_adapter
+import kit
+
+
+class Structured(autograd_adapter.Eager):  # type: ignore[misc]
+    """Loops and branches that see what a library would: lists of arrays of types that do not change."""
+
+    structured = True
+
+    def __init__(self) -> None:
+        self.made: set[str] = set()
+
+    def array(self, dtype: str, shape: Any, entries: Any) -> Any:
+        return np.array(entries, dtype).reshape(shape)
+
+    def while_loop(self, condition: Any, body: Any, carries: list[Any], captures: list[Any]) -> list[Any]:
+        self.made.add("while")
+        while condition(carries, captures):
+            carries = self.checked(body(carries, captures), carries)
+        return carries
+
+    def branch(self, predicate: Any, then: Any, otherwise: Any, captures: list[Any]) -> list[Any]:
+        self.made.add("branch")
+        one, other = then(captures), otherwise(captures)
+        self.checked(one, other)
+        return one if predicate else other
+
+    def checked(self, new: list[Any], old: list[Any]) -> list[Any]:
+        for a, b in zip(new, old, strict=True):
+            assert np.asarray(a).dtype == np.asarray(b).dtype
+            assert np.shape(a) == np.shape(b)
+        return new
+
+
+class Counting(Structured):
+    """One with a loop that counts: of Python ints where the program says a number."""
+
+    def for_loop(self, count: Any, body: Any, carries: list[Any], captures: list[Any]) -> list[Any]:
+        self.made.add("literal" if isinstance(count, int) else "count")
+        for i in range(int(count)):
+            carries = self.checked(body(np.asarray(i), carries, captures), carries)
+        return carries
+
+
+def outputs(way: Any, form: Any, inputs: dict[str, np.ndarray], kind: type) -> list[bytes]:
+    program = kit_program(way, form, kind)
+    given = {
+        name: program.tensor(a.dtype.name, a.shape, a.ravel().tolist())
+        for name, a in ((n, np.asarray(v)) for n, v in inputs.items())
+    }
+    return [np.asarray(y).tobytes() for y in program(given)]
+
+
+def kit_program(way: Any, form: Any, kind: type) -> Any:
+    return kind(form, way, "float64", TRIP_LIMIT)
+
+
+@pytest.mark.parametrize("way", [Structured, Counting])
+def test_loops_that_a_library_makes_say_the_same(way: type) -> None:
+    made: set[str] = set()
+    asked = 0
+    with np.errstate(all="ignore"):
+        for case in draw_many(FAMILIES["loops"].cases(("float64",)), 150, "kit"):
+            form = to_wire(case.program)
+            structured = way()
+            for point in case.points[:2]:
+                try:
+                    expected = outputs(autograd_adapter.Eager(), form, dict(point), kit.Program)
+                except (kit.Unsupported, IndexError):
+                    continue
+                assert outputs(structured, form, dict(point), kit.StructuredProgram) == expected
+                asked += 1
+            made |= structured.made
+    assert asked > 200
+    assert made >= {"while", "branch"}
+
+
+EXITS = """
+def f(x, n: "int"):
+    y = x
+    for i in range(n):
+        if y > 4.0:
+            y = y + 0.5
+            break
+        z = y * 2.0
+        if z > 3.0:
+            y = z + 1.0
+            if x < 0.6:
+                continue
+        y = y + x
+        k = 0
+        while k < 3:
+            k = k + 1
+            if k == 2:
+                continue
+            y = y + 0.125
+    return y
+"""
+
+
+@pytest.mark.parametrize("way", [Structured, Counting])
+def test_breaks_are_flags(way: type) -> None:
+    form = to_wire(parse(EXITS))
+    for x in (0.1, 0.5, 0.55, 0.7, 3.0):
+        for n in range(6):
+            inputs = {"x": np.asarray(x), "n": np.asarray(n)}
+            expected = outputs(autograd_adapter.Eager(), form, inputs, kit.Program)
+            assert outputs(way(), form, inputs, kit.StructuredProgram) == expected

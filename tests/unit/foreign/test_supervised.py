@@ -1,0 +1,101 @@
+"""JAX and Torch in processes of their own: the same ways, which can answer the same questions and say the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradfuzz.errors import TargetProcessError
+from gradfuzz.fuzzer.questions.weighted import questions
+from gradfuzz.oracles.base import Answer, Oracle, Question
+from gradfuzz.oracles.foreign.oracle import ForeignOracle
+from gradfuzz.oracles.foreign.process import Limits
+from gradfuzz.oracles.foreign.worker import Worker
+from gradfuzz.oracles.registry import IN_PROCESS, resolve
+from gradfuzz.strategies import FAMILIES, draw_many
+
+
+def both(library: str) -> list[tuple[Oracle, ForeignOracle]]:
+    pytest.importorskip(library)
+    pairs = list(zip(resolve(library), resolve(library, supervised=True), strict=True))
+    assert all(isinstance(theirs, ForeignOracle) for _, theirs in pairs)
+    return pairs  # type: ignore[return-value]
+
+
+def asked(family: str, count: int, seed: int) -> list[Question]:
+    drawn = draw_many(FAMILIES[family].cases(("float64", "float32")), count, f"{seed}/supervised")
+    return [question for k, draw in enumerate(drawn) for question in questions(draw, k, seed)]
+
+
+def written(answers: list[Answer]) -> list[object]:
+    def of(array: object) -> tuple[str, tuple[int, ...], bytes]:
+        a = np.array(array)
+        if a.dtype.kind == "f":
+            a[np.isnan(a)] = np.nan  # NaN has one name in a message
+        return a.dtype.name, a.shape, a.tobytes()
+
+    return [(a.status, [of(v) for v in a.values], {n: of(g) for n, g in a.gradient.items()}, a.message) for a in answers]
+
+
+@pytest.mark.parametrize("library", ["jax", "torch"])
+@pytest.mark.parametrize("family", ["loops", "linalg"])
+def test_who_can_answer_is_known_beforehand(library: str, family: str, seed: int) -> None:
+    about = asked(family, 3, seed)
+    for here, there in both(library):
+        for name in ("name", "version", "stride", "by_shape", "variant", "together", "bulk"):
+            assert getattr(there, name) == getattr(here, name), name
+        assert [there.supports(q) for q in about] == [here.supports(q) for q in about]
+
+
+@pytest.mark.parametrize("name", ["torch:eager", "torch:while_loop", "jax:scan:nojit", "jax:vmap:nojit"])
+def test_many_questions_have_the_answers_that_they_have_in_process(name: str, seed: int) -> None:
+    library = name.partition(":")[0]
+    ((here, there),) = [(a, b) for a, b in both(library) if a.name == name]
+    about = [q for q in asked("loops", 5, seed) if here.supports(q) is None][:12]
+    assert about
+    for given, expected in zip(there.answer_all([*about, about[0]]), here.answer_all([*about, about[0]]), strict=True):
+        assert written(given) == written(expected)
+
+
+def test_a_fault_among_several_concerns_one_of_them(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    (there,) = [b for a, b in both("jax") if a.name == "jax:scan:nojit"]
+    about = [q for q in asked("loops", 5, seed) if there.supports(q) is None][:3]
+    expected = [written(answers) for answers in there.answer_all(about)]
+    attempts = []
+
+    def fails(*_: object) -> None:
+        attempts.append(1)
+        there.worker.kill()
+        raise TargetProcessError("signal", "SIGSEGV: ...")
+
+    monkeypatch.setattr(there.worker, "several", fails)
+    assert [written(answers) for answers in map(there.answer, about)] == [written(a) for a in there.answer_all(about)]
+    assert attempts == [1]
+    assert [[a[0] for a in answers] for answers in expected] == [["ok"] * len(q.points) for q in about]  # type: ignore[index]
+
+
+def test_in_process_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setenv(IN_PROCESS, "1")
+    assert not any(isinstance(way, ForeignOracle) for way in resolve("torch", supervised=True))
+
+
+def test_a_process_that_has_grown_is_replaced(seed: int) -> None:
+    pytest.importorskip("torch")
+    (way,) = [way for way in resolve("torch", supervised=True) if way.name == "torch:eager"]
+    assert isinstance(way, ForeignOracle)
+    small = Worker(way.worker.command, Limits(renewed=1 << 20))
+    eager = ForeignOracle("torch:eager", small, small.hello.ways[0], way.version, small.hello.features)
+    try:
+        (question, *_) = [q for q in asked("loops", 5, seed) if eager.supports(q) is None]
+        expected = written(way.answer(question))
+        assert written(eager.answer(question)) == expected
+        assert small._process is not None
+        small._process._look()
+        assert small._process.used > 1 << 20
+        before = small.pid
+        assert written(eager.answer(question)) == expected
+        assert small.pid != before
+        assert not small.faults
+    finally:
+        small.close()

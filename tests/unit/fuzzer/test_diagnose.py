@@ -1,0 +1,188 @@
+"""Diagnosis, clusters and ranking: a mutant is recognised by its answers, and nothing is called certain that others explain as well."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfuzz.fuzzer.findings.clusters import clusters
+from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
+from gradfuzz.fuzzer.findings.prove import prove
+from gradfuzz.fuzzer.findings.survey import asked
+from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.results.finding import Cause, Class, Finding, FindingPoint, Likelihood, Verdict
+from gradfuzz.fuzzer.sweep.batch import Order, run
+from gradfuzz.fuzzer.sweep.ledger import rank
+from gradfuzz.fuzzer.verdict.shared import jury, oracle
+from gradfuzz.oracles.base import Mode, Oracle
+from gradfuzz.programs.language.syntax import Program
+from gradfuzz.programs.text.loop_body import loop_program
+from gradfuzz.programs.text.parse import parse
+
+POWER = loop_program("acc*x", trips=3)
+"""Returns x**3; the adjoints swept in forward order give 1 + x + x*x... for 3 x**2, which differs at every x but 1."""
+
+
+def witness(program: Program, x: float, target: Oracle, *, modes: tuple[Mode, ...] = ("rev",), drawn: bool = False) -> Witness:
+    one = np.ones(())
+    specimen = Specimen(program, {"x": np.asarray(x)}, "float64", ("x",), modes, (one,), {"x": one})
+    return Witness(specimen, asked(specimen, target, jury()), drawn)
+
+
+def told(
+    target: str, program: Program = POWER, *, drawn: Program = POWER, points: tuple[float, ...] = (0.5, 2.0, -0.5, 1.7)
+) -> Any:
+    asked_of = oracle(target)
+    witnesses = [witness(program, x, asked_of) for x in points]
+    return diagnose([*witnesses, witness(drawn, 1.25, asked_of, drawn=True)], asked_of, jury())
+
+
+def test_a_planted_bug_is_named_by_its_answers() -> None:
+    cause = told("mutant:nx-1747")
+    assert cause is not None
+    assert (cause.mutant, cause.reported) == ("nx-1747", "Nx #1747")
+    assert cause.summary == "adjoints swept in forward order"
+
+
+def test_a_right_target_has_no_cause() -> None:
+    assert told("engine") is None
+
+
+def test_right_numbers_in_another_dtype_have_no_cause() -> None:
+    """Whoever is right would explain them."""
+    target = oracle("engine")
+    wrong = witness(POWER, 0.5, target)
+    case = dataclasses.replace(wrong.case, verdict=Verdict.DISAGREE, kind=Class.WRONG_DTYPE)
+    assert diagnose([dataclasses.replace(wrong, case=case)], target, jury()) is None
+
+
+def test_too_little_is_never_certain() -> None:
+    """One wrong number may be anybody's."""
+    cause = told("mutant:nx-1747", points=(2.0,), drawn=parse("def f(x):\n    return x\n"))
+    assert cause is not None
+    assert cause.likelihood is not Likelihood.CERTAIN
+
+
+def test_a_mutant_that_is_wrong_where_the_target_is_right_is_only_possible() -> None:
+    """Two bugs that give the same numbers to one program differ on another, where this target is right."""
+    target = oracle("mutant:stale-primal")
+    wrong = [witness(POWER, x, target) for x in (0.5, 2.0, -0.5)]
+    right = witness(POWER, 1.7, oracle("engine"))
+    cause = diagnose([*wrong, right], target, jury())
+    assert cause is None or cause.likelihood is Likelihood.POSSIBLE
+
+
+@pytest.mark.parametrize(
+    ("alias", "family"),
+    [
+        ("nx-1747", "loops"),
+        ("stale-primal", "loops"),
+        ("swift-78264", "loops"),
+        ("qr-batch", "linalg"),
+        ("conjugate-forgotten", "complex"),
+    ],
+)
+def test_a_finding_names_the_bug_that_was_planted(alias: str, family: str) -> None:
+    for number in range(10):
+        batch = run(Order(number, number * 16, 16, family, 3, (f"mutant:{alias}",), orders=(1,)))
+        proofs = [proof for raw in batch.raws[:1] if (proof := prove(raw)).finding is not None]
+        if proofs:
+            break
+    finding = proofs[0].finding
+    assert finding is not None
+    assert finding.cause is not None
+    assert finding.cause.mutant == alias
+
+
+# Clusters and ranking ---------------------------------------------------------------------------------------------------
+
+
+def a_finding(name: str, program: str = "def f(x):\n    return sin(x)\n", *, at: float = 0.5, **changes: Any) -> Finding:
+    x, none = np.asarray(at), {"x": np.zeros(())}
+    point = FindingPoint({"x": x}, {"x": np.ones(())}, {"x": np.zeros(())}, none, ("x", ()), 1.0, 0.0, 0.0, 1e9)
+    made = parse(program)
+    finding = Finding(
+        id=name,
+        target="torch:eager",
+        version="2",
+        check="vjp",
+        kind=Class.WRONG_VALUE,
+        family="loops",
+        precision="float64",
+        modes=("rev",),
+        wrt=("x",),
+        program=made,
+        original=made,
+        weights=(np.ones(()),),
+        directions={},
+        smallest=point,
+        clearest=point,
+        worst=point,
+        seen=1,
+        references=("arb", "mpmath"),
+        reproduced=(5, 5),
+    )
+    return dataclasses.replace(finding, **changes)
+
+
+def like(mutant: str, likelihood: Likelihood = Likelihood.CERTAIN, *also: str) -> Cause:
+    return Cause(mutant, likelihood, f"what {mutant} does", "a report", also)
+
+
+def grouped(*findings: Finding) -> list[tuple[str, ...]]:
+    return [c.findings for c in clusters(findings)]
+
+
+def test_findings_of_one_cause_are_one_cluster() -> None:
+    a, b, c = (
+        a_finding("a", cause=like("m")),
+        a_finding("b", "def f(x):\n    return exp(x)\n", cause=like("m")),
+        a_finding("c", cause=like("n")),
+    )
+    assert grouped(a, c, b) == [("a", "b"), ("c",)]
+    assert clusters([a, b])[0].label == "torch: what m does"
+
+
+def test_where_several_bugs_would_do_the_one_that_explains_most_decides() -> None:
+    a = a_finding("a", cause=like("m", Likelihood.LIKELY, "n"))
+    b = a_finding("b", cause=like("n"))
+    assert grouped(a, b) == [("a", "b")]
+    assert grouped(a, a_finding("c", target="jax:scan", cause=like("n"))) == [("a",), ("c",)]
+
+
+def test_without_a_cause_ops_and_check_decide() -> None:
+    a = a_finding("a", "def f(x):\n    return sin(x) + 1.0\n")
+    b = a_finding("b", "def f(x):\n    return 2.0 * sin(x)\n")
+    assert grouped(a, b, dataclasses.replace(b, id="c", check="jvp")) == [("a", "b"), ("c",)]
+
+
+def test_other_dtypes_stand_together_whatever_the_op() -> None:
+    a = a_finding("a", "def f(x):\n    return sin(x)\n", kind=Class.WRONG_DTYPE)
+    b = a_finding("b", "def f(x):\n    return exp(x)\n", kind=Class.WRONG_DTYPE)
+    assert grouped(a, b) == [("a", "b")]
+
+
+def test_errors_stand_together_by_their_words() -> None:
+    a, b, c = (
+        a_finding(name, kind=Class.ERROR, note=f"{message}. Wrong in all ways.")
+        for name, message in [
+            ("a", "RuntimeError: size 3 at 0"),
+            ("b", "RuntimeError: size 12 at 1"),
+            ("c", "IndexError: size 3 at 0"),
+        ]
+    )
+    assert grouped(a, b, c) == [("a", "b"), ("c",)]
+
+
+def test_ordinary_inputs_come_first_and_absurd_ones_last() -> None:
+    ordinary = a_finding("ordinary", at=0.5)
+    zero = a_finding("zero", at=0.0, seen=2)
+    far = a_finding("far", at=1e5, kind=Class.SIGN_FLIP)
+    absurd = a_finding("absurd", at=1e-170, kind=Class.SIGN_FLIP)
+    huge = a_finding("huge", "def f(x):\n    return x * 1e200\n", kind=Class.RATIO_BLOWUP)
+    flaky = a_finding("flaky", reproduced=(3, 5), kind=Class.SIGN_FLIP)
+    found = sorted([absurd, far, flaky, huge, ordinary, zero], key=rank)
+    assert [f.id for f in found] == ["zero", "ordinary", "flaky", "far", "absurd", "huge"]

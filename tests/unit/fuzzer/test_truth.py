@@ -1,0 +1,101 @@
+"""What two references say together: confirmed, told by one alone, contradicted; at kinks and beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfuzz.fuzzer.results.finding import Reason, Verdict
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.truth import Truths
+from gradfuzz.oracles.base import Answer, Point, Question, Truth
+from gradfuzz.oracles.references.arb import ArbReference
+from gradfuzz.oracles.references.finite_differences import MpmathReference
+from gradfuzz.programs.text.parse import parse
+
+
+def question(expression: str, order: int = 1, **at: Any) -> Question:
+    types = ", ".join(f'{name}: "float[{len(v)}]"' if np.ndim(v) else name for name, v in at.items())
+    inputs = {name: np.asarray(value, np.float64) for name, value in at.items()}
+    directions = {name: np.ones(value.shape) for name, value in inputs.items()}
+    program = parse(f"def f({types}):\n    return {expression}\n")
+    return Question(program, (Point(inputs),), "float64", tuple(at), ("rev",) * order, (np.ones(()),), directions)
+
+
+@pytest.mark.parametrize(
+    ("expression", "at", "left", "right"),
+    [
+        ("abs(x)", {"x": 0.0}, {"x": -1.0}, {"x": 1.0}),
+        ("maximum(x, 1.0) * exp(x - 1.0)", {"x": 1.0}, {"x": 1.0}, {"x": 2.0}),
+        ("maximum(x, y)", {"x": 1.0, "y": 1.0}, {"x": 0.0, "y": 0.0}, {"x": 1.0, "y": 1.0}),
+        ("amax(x)", {"x": [2.0, 2.0, 1.0]}, {"x": [0.0, 0.0, 0.0]}, {"x": [1.0, 1.0, 0.0]}),
+        ("abs(x) * x", {"x": 0.0}, {"x": 0.0}, {"x": 0.0}),
+    ],
+)
+def test_slopes_at_a_kink_are_confirmed_beside_it(
+    expression: str, at: Mapping[str, Any], left: Mapping[str, Any], right: Mapping[str, Any]
+) -> None:
+    asked = question(expression, **at)
+    (sides,) = ArbReference().sides(asked)
+    assert sides is not None
+    for side, slopes in zip(sides, (left, right), strict=True):
+        for name, slope in slopes.items():
+            np.testing.assert_allclose(side[name], slope, rtol=0, atol=1e-80)
+    (ruling,) = Truths().confirmed(asked)
+    assert ruling.references == ("arb", "mpmath")
+    assert ruling.truth.kink
+
+
+def test_beside_a_smooth_point_both_sides_are_the_derivative() -> None:
+    (sides,) = ArbReference().sides(question("x * x * x", 2, x=2.0))
+    assert sides is not None
+    assert [side["x"] for side in sides] == [12.0, 12.0]
+
+
+def test_a_slope_without_bound_has_no_side() -> None:
+    """sqrt(|x|) rises without bound at 0: beside it its slope is a number, but none that a difference would see."""
+    (ruling,) = Truths().confirmed(question("sqrt(abs(x))", x=0.0))
+    assert ruling.truth.status == "inconclusive"
+    assert ruling.truth.left is None
+
+
+class _Liar(MpmathReference):
+    """Measures the slopes of something else."""
+
+    def truth(self, question: Question) -> list[Truth]:
+        return [
+            replace(t, right=None if t.right is None else {n: g + 0.5 for n, g in t.right.items()})
+            for t in super().truth(question)
+        ]
+
+
+def test_references_that_contradict_each_other_beside_a_kink_judge_nobody() -> None:
+    (ruling,) = Truths(second=_Liar()).confirmed(question("abs(x)", x=0.0))
+    assert ruling.truth.message.startswith("references: they contradict each other beside the point")
+
+
+class _Silent(MpmathReference):
+    """Never knows."""
+
+    def truth(self, question: Question) -> list[Truth]:
+        return [Truth("inconclusive", message="wide: nothing agrees")] * len(question.points)
+
+
+def test_a_wrong_number_needs_both_references() -> None:
+    asked = question("x * x", x=3.0)
+    wrong = [Answer("ok", (np.asarray(9.0),), {"x": np.asarray(5.0)})]
+    (both,) = Jury().cases("t", asked, wrong, confirm=True)
+    assert (both.verdict, both.references) == (Verdict.DISAGREE, ("arb", "mpmath"))
+    (one,) = Jury(Truths(second=_Silent())).cases("t", asked, wrong, confirm=True)
+    assert (one.verdict, one.reason, one.kind) == (Verdict.INCONCLUSIVE, Reason.REFERENCES, None)
+    assert "only arb can tell" in one.message
+
+
+def test_a_wrong_shape_needs_no_number() -> None:
+    wrong = [Answer("ok", (np.asarray(9.0),), {"x": np.zeros(2)})]
+    (case,) = Jury(Truths(second=_Silent())).cases("t", question("x * x", x=3.0), wrong, confirm=True)
+    assert case.verdict is Verdict.DISAGREE

@@ -1,0 +1,218 @@
+"""The import law of ARCHITECTURE.md, held by reading every module's imports."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[3] / "gradfuzz"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+LAW: dict[str, tuple[str, ...]] = {
+    "version": (),
+    "errors": (),
+    "programs": ("errors",),
+    "engine": ("errors", "programs"),
+    "strategies": ("errors", "programs"),
+    "hypothesis_plugin": ("programs", "strategies"),
+    "adapters": (),
+    "oracles": ("errors", "version", "programs", "engine", "adapters"),
+    "fuzzer": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters"),
+    "reports": ("errors", "version", "programs", "oracles.base", "fuzzer.results"),
+    "testing": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "reports.common"),
+    "cli": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters", "fuzzer", "testing", "reports"),
+    "pytest_plugin": ("errors", "strategies", "oracles", "fuzzer", "reports", "cli.reporting", "hypothesis_plugin"),
+}
+"""Package -> what it may import, beside itself."""
+
+LAYERS: dict[str, tuple[str, ...]] = {
+    "programs": ("language", "text", "arithmetic", "graphs", "evaluation"),
+    "engine": ("rules", "modes", "compiling", "batching", "linalg", "api"),
+    "strategies": (*("drawing", "inputs", "loop", "linalg", "tensor", "complex"), *("vectorize_program", "families", "program")),
+    "oracles": (
+        *("base", "target_name", "libraries", "device", "plugins", "references", "engine", "mutants", "foreign", "emit"),
+        *("dialects", "jax", "torch", "registry", "server"),
+    ),
+    "fuzzer": ("results", "questions", "tolerance", "verdict", "shrinking", "findings", "probe", "store", "sweep"),
+    "reports": ("common", "terminal", "markdown", "html", "machine", "formats"),
+    "testing": (
+        *("tracing", "tracing.numpy", "tracing.torch", "tracing.jax", "frameworks", "attached", "measuring", "mismatch"),
+        *("leading", "check", "starter"),
+    ),
+}
+"""Package -> its layers, the lowest first: a layer imports itself and those before it, and never the package's face."""
+
+EXCEPTIONS = {"adapters/own.py": ("oracles.server",)}
+"""Module -> what else it may import: the former name of the server forwards to it."""
+
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "jax": ("oracles/jax/", "testing/frameworks/jax", "testing/tracing/jax/"),
+    "jaxlib": ("oracles/jax/",),
+    "torch": ("oracles/torch/", "testing/frameworks/torch", "testing/tracing/torch/"),
+    "flint": ("oracles/references/",),
+    "ml_dtypes": ("programs/language/precision",),
+    "mpmath": ("oracles/references/", "oracles/emit/"),
+    "hypothesis": ("strategies/", "hypothesis_plugin", "fuzzer/", "pytest_plugin/options", "testing/leading"),
+    "jinja2": ("reports/html/",),
+    "markupsafe": ("reports/html/",),
+    "msgspec": ("fuzzer/", "oracles/foreign/", "reports/machine/"),
+    "rich": ("reports/", "cli"),
+    "click": ("cli",),
+    "rich_click": ("cli",),
+    "autograd": ("adapters/autograd", "testing/frameworks/autograd"),
+    "pytest": ("pytest_plugin/",),
+}
+"""Library: where its import may stand (a prefix of the path inside the package)."""
+
+MOST = 25
+"""Modules in a folder: more of them want sub-packages."""
+
+HEAVY = ("flint", "hypothesis", "jax", "mpmath", "numpy", "scipy", "sympy", "torch")
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> list[tuple[int, str]]:
+    """(line, dotted name) of everything the module imports, in functions and under TYPE_CHECKING, too."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} is a relative import; write the whole name"
+            assert node.module is not None
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+    return found
+
+
+def within(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(f"{prefix}.")
+
+
+def module_name(path: Path) -> str:
+    """The dotted name inside the package: "programs.language.ops", and "programs" for the face of a package."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+NAMES = {module_name(path): path for path in MODULES}
+
+
+def ours(path: Path) -> list[tuple[int, str]]:
+    """(line, module) of what the module imports of gradfuzz, without "gradfuzz."; "" for the package itself."""
+    found = []
+    for line, name in imports(path):
+        if within(name, "gradfuzz"):
+            inner = name.removeprefix("gradfuzz").removeprefix(".")
+            found.append((line, inner if inner in NAMES else inner.rpartition(".")[0]))
+    return found
+
+
+def layer(name: str) -> int | None:
+    """The number of the layer of a module below a package; None for a module that no layer holds."""
+    package, _, inner = name.partition(".")
+    fitting = [(len(row), k) for k, row in enumerate(LAYERS[package]) if within(inner, row)]
+    return max(fitting)[1] if fitting else None
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if room(p) in LAW], ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_package_imports_only_what_the_law_allows(path: Path) -> None:
+    here = room(path)
+    allowed = (here, *LAW[here], *EXCEPTIONS.get(path.relative_to(PACKAGE).as_posix(), ()))
+    for line, name in ours(path):
+        assert any(within(name, prefix) for prefix in allowed), (
+            f"{path}:{line} imports {name or 'gradfuzz'}; {here} may import {', '.join(allowed)}"
+        )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in MODULES if room(p) in LAYERS and module_name(p) != room(p)],
+    ids=lambda p: str(p.relative_to(PACKAGE)),
+)
+def test_a_layer_imports_itself_and_those_below(path: Path) -> None:
+    name = module_name(path)
+    here = layer(name)
+    assert here is not None, f"{path} is in no layer of {room(path)}; add it to LAYERS and to ARCHITECTURE.md"
+    for line, other in ours(path):
+        if within(other, room(path)):
+            below = layer(other)
+            assert below is not None, f"{path}:{line} imports the face of its own package; name the module"
+            assert below <= here, f"{path}:{line} imports {other}, which is above it: {' < '.join(LAYERS[room(path)])}"
+
+
+def test_every_layer_is_there() -> None:
+    for package, layers in LAYERS.items():
+        assert [row for row in layers if f"{package}.{row}" not in NAMES] == []
+
+
+def test_no_module_reaches_another_by_a_path() -> None:
+    """`Path(__file__)` finds what lies in a module's own folder. What lies elsewhere is imported, where the law sees it."""
+    above = {path.relative_to(PACKAGE).as_posix() for path in MODULES if "parents[" in path.read_text(encoding="utf-8")}
+    assert above == {"oracles/foreign/launcher.py", "oracles/foreign/managed.py"}  # the package itself, for another interpreter
+
+
+@pytest.mark.parametrize("top", ["gradfuzz", "tests", "docs/findings"])
+def test_no_folder_holds_more_modules_than_one_reads_at_a_glance(top: str) -> None:
+    sizes: dict[str, int] = {}
+    for path in (PACKAGE.parent / top).rglob("*"):
+        if path.suffix in (".py", ".js", ".exs", ".cpp", ".hpp", ".swift"):
+            sizes[str(path.parent)] = sizes.get(str(path.parent), 0) + 1
+    assert {folder: n for folder, n in sizes.items() if n > MOST} == {}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_library_is_imported_only_where_it_belongs(path: Path) -> None:
+    inside = path.relative_to(PACKAGE).as_posix()
+    if inside.startswith("adapters/"):
+        return  # it runs where its library is installed, and nothing imports it
+    for line, name in imports(path):
+        homes = LIBRARIES.get(name.split(".")[0])
+        if homes is not None:
+            assert any(inside.startswith(home) for home in homes), f"{path}:{line} imports {name}; that belongs in {homes}"
+
+
+def test_every_room_is_in_the_law() -> None:
+    rooms = {room(p) for p in MODULES} - {"__init__", "__main__"}
+    assert rooms == set(LAW)
+
+
+def test_the_law_is_the_one_in_architecture_md() -> None:
+    text = (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = [row.split("|")[1:4] for row in text[text.index("| package |") :].split("\n\n")[0].splitlines()[2:]]
+    assert [row[0].strip().strip("`").rstrip("/").removesuffix(".py") for row in table] == list(LAW)
+    for (package, what, allowed), (name, law) in zip(table, LAW.items(), strict=True):
+        if not allowed.strip().startswith("all"):
+            assert tuple(word for word in allowed.strip().split(", ") if word != "-") == law, package
+        drawn = what.partition(": ")[2].split(" < ")
+        if name in LAYERS:
+            assert [row for row in LAYERS[name] if row in map(str.strip, drawn)] == list(map(str.strip, drawn)), package
+
+
+def loaded_by(code: str) -> list[str]:
+    """Which of the heavy libraries `code` loads in a fresh interpreter."""
+    report = f"import json, sys\nprint('LOADED', json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
+    run = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    loaded: list[str] = json.loads(run.stdout.rpartition("LOADED ")[2])
+    return loaded
+
+
+def test_importing_gradfuzz_loads_no_heavy_library() -> None:
+    assert loaded_by("import gradfuzz") == []
+
+
+def test_help_loads_no_heavy_library() -> None:
+    assert loaded_by("from gradfuzz.cli import main\nmain(['--help'], standalone_mode=False)") == []
+
+
+@pytest.mark.parametrize("name", ["programs", "engine", "oracles"])
+def test_a_lower_room_loads_no_library_of_a_target(name: str) -> None:
+    assert not {"jax", "torch"} & set(loaded_by(f"import gradfuzz.{name}"))

@@ -1,0 +1,31 @@
+"""What importing gradfuzz loads, and how long it takes: nothing of it is heavy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def printed(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def test_importing_gradfuzz_loads_the_package_alone_and_modules_of_python() -> None:
+    loaded = printed("import sys; before = set(sys.modules); import gradfuzz; print(*sorted(set(sys.modules) - before))").split()
+    assert [name for name in loaded if name.partition(".")[0] == "gradfuzz"] == ["gradfuzz", "gradfuzz.version"]
+    assert [name for name in loaded if name.partition(".")[0] not in (*sys.stdlib_module_names, "gradfuzz")] == []
+
+
+def test_importing_gradfuzz_takes_less_than_100_ms() -> None:
+    """Of the processor's time, which others on the machine do not add to."""
+    code = "import time; t = time.process_time(); import gradfuzz; print(time.process_time() - t)"
+    assert min(float(printed(code)) for _ in range(5)) < 0.100
+
+
+def test_a_name_loads_its_own_room_and_no_library_of_a_target() -> None:
+    loaded = printed("import sys, gradfuzz; gradfuzz.check_gradient; print(*sys.modules)").split()
+    assert "gradfuzz.testing" in loaded
+    assert not {"autograd", "jax", "torch"} & set(loaded)

@@ -1,0 +1,150 @@
+"""Overflow and underflow in the target's dtype: of the value, on the way to it, or in the derivative only.
+
+What a format cannot hold is nobody's wrong gradient: every right system returns infinities, NaN or zeros there. At ordinary points the same
+programs are judged, and NaN is wrong.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.fuzzer.results.finding import Class, Reason, Verdict
+from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.oracles.base import Mode, Oracle, Point, Question
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs import parse
+from gradfuzz.programs.language.precision import FORMATS, Precision
+
+PRECISIONS = get_args(Precision)
+MODES: tuple[tuple[Mode, ...], ...] = ((), ("rev",), ("fwd",), ("rev", "fwd"))
+WAYS = ["engine"] + [way for way in ("torch:eager", "torch:func") if importlib.util.find_spec("torch")]
+
+SCALARS = {
+    "sigmoid": "exp(x) / (1.0 + exp(x))",
+    "softplus": "log(1.0 + exp(x))",
+    "softplus by log1p": "log1p(exp(x))",
+    "exp": "exp(x)",
+}
+"""exp overflows a little beyond log of the largest number."""
+
+UNDER = {"ratio of squares": "x ** 2 / x ** 2", "absolute value": "sqrt(x * x)", "reciprocal": "1.0 / x", "product": "x * x * x"}
+"""Squares underflow at a root of the smallest normal number."""
+
+ROWS = {
+    "sum": ("sum(x)", (1.0, 1.0, -1.0, -1.0)),
+    "mean": ("mean(x)", (1.0, 1.0, -1.0, -1.0)),
+    "cumulative sum": ("cumulative_sum(x)[3]", (1.0, 1.0, -1.0, -1.0)),
+    "inner product": ("sum(x * array([1.0, 1.0, 1.0, 1.0]))", (1.0, 1.0, -1.0, -1.0)),
+    "window": ("window_sum(x, window=(4,))", (1.0, 1.0, -1.0, -1.0)),
+    "absolute sum": ("vector_norm(x, ord=1)", (1.0, 1.0, -1.0, -1.0)),
+    "scatter": ("scatter_add(x, array([0, 0]), array([1.0, 1.0]), axis=0)[1] * x[0]", (1.0, 1.0, -1.0, -1.0)),
+}
+"""In multiples of the largest number: the total is in range, and what is added up on the way is not."""
+
+PRODUCTS = {
+    "product": ("prod(x)", (0.75, 0.75, -0.75, -0.75)),
+    "product with a zero": ("prod(x)", (0.75, 0.75, -np.inf, 0.0)),
+    "cumulative product": ("cumulative_prod(x)[3]", (0.75, 0.75, -0.75, -0.75)),
+    "cumulative product, later": ("cumulative_prod(x)[3]", (-0.75, 0.75, 0.75, -0.75)),
+    "length": ("vector_norm(x)", (0.75, 0.75, 0.75, 0.75)),
+    "short length": ("vector_norm(x)", (-0.75, -0.75, -0.75, -0.75)),
+}
+"""Entries are powers of the largest number."""
+
+
+def questions() -> Iterator[tuple[str, str, Precision, tuple[float, ...] | float]]:
+    """(name, text, precision, point) with something out of range."""
+    for precision in PRECISIONS:
+        f = FORMATS[precision]
+        for name, text in SCALARS.items():
+            yield name, f"def f(x):\n    return {text}\n", precision, 1.1 * float(np.log(f.largest))
+        for name, text in UNDER.items():
+            yield name, f"def f(x):\n    return {text}\n", precision, float(np.sqrt(f.normal)) / 4
+        for name, (text, entries) in ROWS.items():
+            yield name, f'def f(x: "float[4]"):\n    return {text}\n', precision, tuple(0.9 * f.largest * e for e in entries)
+        for name, (text, powers) in PRODUCTS.items():
+            yield name, f'def f(x: "float[4]"):\n    return {text}\n', precision, tuple(f.largest**p for p in powers)
+
+
+CASES = list(questions())
+IDS = [f"{name}-{precision}" for name, _, precision, _ in CASES]
+
+
+@pytest.fixture(scope="module")
+def jury() -> Jury:
+    return Jury()
+
+
+@pytest.fixture(scope="module")
+def oracles() -> list[Oracle]:
+    return [resolve(name)[0] for name in WAYS]
+
+
+def asked(text: str, precision: Precision, x: Any, modes: tuple[Mode, ...]) -> Question:
+    with np.errstate(over="ignore"):
+        point = Point({"x": np.array(x).astype(FORMATS[precision].dtype)})
+    return plain_question(parse(text), [point], precision, None, modes)
+
+
+def finite(arrays: Any) -> bool:
+    return all(np.isfinite(np.asarray(a, np.float64)).all() for a in arrays)
+
+
+@pytest.mark.parametrize(("name", "text", "precision", "x"), CASES, ids=IDS)
+def test_what_the_format_cannot_hold_is_not_judged(
+    name: str, text: str, precision: Precision, x: Any, jury: Jury, oracles: list[Oracle]
+) -> None:
+    """Agreement, or inconclusive; for the range wherever a system returns infinities or NaN."""
+    assert any(jury.tolerances(asked(text, precision, x, modes))[0].reason is Reason.RANGE for modes in MODES)
+    for modes in MODES:
+        question = asked(text, precision, x, modes)
+        for oracle in oracles:
+            if oracle.supports(question) is not None:
+                continue
+            (answer,) = oracle.answer(question)
+            (case,) = jury.cases(oracle.name, question, [answer])
+            told = f"{oracle.name} {modes}: {case.verdict} {case.message}, {answer.values} {answer.gradient}"
+            assert case.verdict in (Verdict.AGREE, Verdict.INCONCLUSIVE), told
+            if not finite([*answer.values, *answer.gradient.values()]):
+                assert case.reason in (Reason.RANGE, Reason.DOMAIN), told
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("text", [*SCALARS.values(), *UNDER.values()])
+def test_at_ordinary_points_they_are_judged(text: str, precision: Precision, jury: Jury, oracles: list[Oracle]) -> None:
+    question = asked(f"def f(x):\n    return {text}\n", precision, 0.75, ("rev",))
+    for oracle in oracles:
+        (answer,) = oracle.answer(question)
+        (case,) = jury.cases(oracle.name, question, [answer])
+        if "x ** 2 / x ** 2" not in text:  # its derivative is rounding
+            assert case.verdict is Verdict.AGREE, f"{oracle.name}: {case.message}"
+            wrong = replace(answer, gradient={"x": np.full_like(answer.gradient["x"], np.nan)})
+            (case,) = jury.cases(oracle.name, question, [wrong])
+            assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.NON_FINITE)
+
+
+def test_pivots_of_a_determinant_are_multiplied_too(oracles: list[Oracle]) -> None:
+    """diag(b, b, 1 / b) has the determinant b, and b b is beyond the format."""
+    b = 1e30
+    text = 'def f(x: "float[3]"):\n    return det(outer(x, array([1.0, 1.0, 1.0])) * array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))\n'
+    question = asked(text, "float32", (b, b, 1 / b), ())
+    assert Jury().tolerances(question)[0].reason is Reason.RANGE
+    for oracle in oracles:
+        (case,) = Jury().cases(oracle.name, question, oracle.answer(question))
+        assert case.verdict in (Verdict.AGREE, Verdict.INCONCLUSIVE), f"{oracle.name}: {case.message}"
+
+
+def test_what_is_not_used_has_no_range() -> None:
+    """A side of `where` that overflows and is not chosen leaves a value, and NaN in reverse mode: the range, not a finding."""
+    question = asked("def f(x):\n    return where(x < 1000.0, x, exp(x * x))\n", "float32", 20.0, ("rev",))
+    (case,) = Jury().cases("engine", question, resolve("engine")[0].answer(question))
+    assert np.isnan(case.answer.gradient["x"])
+    assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.RANGE)
+    assert case.conventions == ("dead-branch",)

@@ -1,0 +1,461 @@
+"""Reports from hand-made events: nothing is computed here, so the figures are those of the seed report's tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.results.finding import Case, Cause, Class, Cluster, Finding, FindingPoint, Likelihood, Reason, Verdict
+from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
+from gradfuzz.oracles.base import Answer, Point, Question, Truth
+from gradfuzz.programs.text.loop_body import loop_program
+from gradfuzz.reports.common import numbers, scripts, words
+from gradfuzz.reports.machine import json as documents
+from gradfuzz.reports.terminal import live
+from gradfuzz.reports.terminal import report as terminal
+
+PROGRAM = loop_program("acc*x", trips=3)
+
+
+def scalar(value: float, dtype: str = "float64") -> np.ndarray:
+    return np.asarray(value, dtype)
+
+
+def finding_point(x: float, expected: float, got: float) -> FindingPoint:
+    return FindingPoint(
+        inputs={"x": scalar(x)},
+        expected={"x": scalar(expected)},
+        got={"x": scalar(got)},
+        bound={"x": scalar(1e-22)},
+        entry=("x", ()),
+        entry_expected=expected,
+        entry_got=got,
+        ratio=got / expected if expected else None,
+        error_over_allowed=1e9,
+    )
+
+
+def make_finding(**changes: object) -> Finding:
+    finding = Finding(
+        id="GF-7c1e",
+        target="mutant:nx-1747",
+        version="0.1.0",
+        check="vjp",
+        kind=Class.RATIO_BLOWUP,
+        family="loops",
+        precision="float64",
+        modes=("rev",),
+        wrt=("x",),
+        program=PROGRAM,
+        original=PROGRAM,
+        weights=(scalar(1.0),),
+        directions={},
+        smallest=finding_point(0.5, 0.75, 1.3125),
+        clearest=finding_point(0.001, 3e-6, 1.000001000001),
+        worst=finding_point(2.0, 12.0, 21.0),
+        seen=3,
+        references=("arb", "mpmath"),
+        reproduced=(3, 3),
+        note="in every loop form",
+        cause=Cause("nx-1747", Likelihood.CERTAIN, "adjoints swept in forward order", "Nx #1747"),
+        script="print('differs')\n",
+    )
+    return dataclasses.replace(finding, **changes)  # type: ignore[arg-type]
+
+
+SUMMARIES = (
+    TargetSummary("engine", "0.1.0", "loops", checks=1000, agree=990, inconclusive={Reason.KINK: 10}, worst_agreeing=0.31),
+    TargetSummary(
+        "jax:scan", "0.10.2", "loops", checks=500, agree=400, inconclusive={Reason.KINK: 5, Reason.NOISE: 1}, unsupported=94
+    ),
+    TargetSummary("jax:while", "0.10.2", "loops", checks=300, agree=300),
+    TargetSummary("mutant:nx-1747", "0.1.0", "loops", checks=1000, agree=600, disagree=400),
+)
+
+FINISHED = SweepFinished(
+    seed=7,
+    seconds=12.3456,
+    programs=250,
+    checks=2800,
+    summaries=SUMMARIES,
+    findings=(make_finding(),),
+    complete=True,
+    interrupted=False,
+    rerun="gradfuzz sweep engine jax mutant:nx-1747 --seed 7",
+    coverage={"zero trips": 12, "nested loops": 40, "swapped carries": 0},
+)
+
+
+@pytest.mark.parametrize(
+    ("cause", "words_in_it"),
+    [
+        (None, "none of the planted bugs behaves like this"),
+        (
+            Cause("m", Likelihood.LIKELY, "s", "r", ("n",)),
+            "Probable cause: s (mutant:m, as in r). It gives the same answers; so do n.",
+        ),
+        (Cause("m", Likelihood.LIKELY, "s", "r"), "It alone gives the same answers."),
+        (
+            Cause("m", Likelihood.POSSIBLE, "s", "systematic", tuple("abcd")),
+            "a rule changed on purpose). It gives the same wrong answers here",
+        ),
+        (Cause("m", Likelihood.POSSIBLE, "s", "r", tuple("abcd")), "so do a, b, c, ..."),
+        (Cause("m", Likelihood.CERTAIN, "s", "r"), "Behaves exactly like this bug: s"),
+    ],
+)
+def test_the_cause_in_words(cause: Cause | None, words_in_it: str) -> None:
+    assert words_in_it in words.cause(make_finding(cause=cause))
+
+
+def test_a_flaky_finding_is_marked() -> None:
+    assert "Flaky: repeated 3 of 5 times" in words.judged(make_finding(reproduced=(3, 5)))
+    assert "Flaky" not in words.judged(make_finding(reproduced=(5, 5)))
+
+
+def test_several_findings_are_shown_by_cause() -> None:
+    two = dataclasses.replace(
+        FINISHED,
+        findings=(make_finding(), make_finding(id="GF-aaaa")),
+        clusters=(Cluster("mutant:nx-1747: adjoints swept in forward order", ("GF-7c1e", "GF-aaaa")),),
+    )
+    assert "adjoints swept in forward order: GF-7c1e, GF-aaaa" in printed(terminal.sweep(two, {}))
+    assert documents.sweep_document(two)["clusters"][0]["findings"] == ["GF-7c1e", "GF-aaaa"]
+
+
+def printed(renderable: object, width: int = 100) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, highlight=False).print(renderable)
+    return out.getvalue()
+
+
+# Numbers ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.000001000001 / 3e-6, "333,334"),
+        (1.0001 / 3e-4, "3,334"),
+        (1.0101 / 0.03, "33.67"),
+        (1.75, "1.75"),
+        (1.0, "1"),
+        (-3.25 / 3.0, "-1.083"),
+        (1.00002, "1.00002"),
+        (0.0, "0"),
+        (3e20, "3.000e+20"),
+        (float("inf"), "infinite"),
+        (None, "-"),
+    ],
+)
+def test_ratio(value: float | None, text: str) -> None:
+    assert numbers.ratio(value) == text
+
+
+def test_times_marks_only_numbers() -> None:
+    assert [numbers.times(v) for v in (1.75, None, float("inf"))] == ["1.75×", "-", "infinite"]
+
+
+def test_a_pair_shows_where_two_numbers_differ() -> None:
+    assert numbers.pair(0.75, 1.3125) == ("0.75", "1.3125")
+    left, right = numbers.pair(1.0, 1.0 + 2.0**-40)
+    assert left != right
+    assert numbers.pair(1.0, 1.0) == ("1", "1")
+
+
+def test_inputs_keep_every_digit_of_their_dtype() -> None:
+    assert (
+        numbers.inputs({"x": scalar(0.1, "float32"), "v": np.array([1.0, -0.5]), "n": np.asarray(3)})
+        == "x = 0.1, v = [1, -0.5], n = 3"
+    )
+    assert numbers.inputs({"x": scalar(0.1)}) == "x = 0.1"
+    assert numbers.inputs({"x": scalar(1e-12)}) == "x = 1e-12"
+    assert numbers.inputs({"x": scalar(-0.0)}) == "x = -0"
+
+
+# Findings --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_finding_says_what_a_maintainer_needs() -> None:
+    text = printed(terminal.finding(make_finding(), Path(".gradfuzz/scripts/GF-7c1e.py")), width=160)
+    for part in (
+        "GF-7c1e  ratio_blowup  mutant:nx-1747 0.1.0  vjp float64",
+        "for i in range(3):",
+        "acc = acc * x",
+        "333,334×",
+        "± 1e-22",
+        "The derivative is far too large.",
+        "Judged by arb and mpmath.",
+        "Repeated 3 of 3 times",
+        "Where it shows: in every loop form",
+        ".gradfuzz/scripts/GF-7c1e.py",
+    ):
+        assert part in text, part
+    rows = [line.split() for line in text.splitlines() if line.strip().startswith(("smallest", "clearest", "worst"))]
+    assert [row[0] for row in rows] == ["smallest", "clearest", "worst"]
+    assert rows[0][1:] == ["x", "=", "0.5", "0.75", "±", "1e-22", "1.3125", "1.75×"]
+
+
+def test_equal_points_are_one_row() -> None:
+    same = finding_point(0.5, 0.75, 1.3125)
+    text = printed(terminal.finding(make_finding(smallest=same, clearest=same, worst=same)))
+    assert "all three" in text
+    assert "smallest" not in text
+
+
+@pytest.mark.parametrize("kind", list(Class))
+def test_every_class_has_words(kind: Class) -> None:
+    assert words.explanation(kind)
+    assert words.verdict(make_finding(kind=kind, note="ValueError: no")).endswith((".", "no"))
+
+
+def test_the_script_is_shown_on_demand() -> None:
+    assert "print('differs')" in printed(terminal.finding(make_finding(), show_script=True))
+
+
+def test_scripts_are_written(tmp_path: Path) -> None:
+    paths = scripts.write_scripts([make_finding(), make_finding(id="GF-0000", script="")], tmp_path / "scripts")
+    assert {name: path.read_text() for name, path in paths.items()} == {"GF-7c1e": "print('differs')\n"}
+
+
+# Sweep -----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_end_of_a_sweep() -> None:
+    text = printed(terminal.sweep(FINISHED, {}))
+    for part in (
+        "1 finding in 250 programs, 2,800 checks, 12 s.",
+        "Seed 7. Again: gradfuzz sweep engine jax mutant:nx-1747 --seed 7",
+        "15  the point lies on a kink or tie",
+        "Coverage: 2 of 3 triggers drawn; rarest zero trips (12), nested loops (40); never swapped carries.",
+    ):
+        assert part in text, part
+    assert "crashed" not in text, "a column of zeros says nothing"
+
+
+def test_an_incomplete_sweep_says_so() -> None:
+    assert "Incomplete" in printed(terminal.sweep(dataclasses.replace(FINISHED, complete=False), {}))
+    assert "Interrupted" in printed(terminal.sweep(dataclasses.replace(FINISHED, complete=False, interrupted=True), {}))
+    assert "No findings" in printed(terminal.sweep(dataclasses.replace(FINISHED, findings=()), {}))
+
+
+@pytest.mark.parametrize("width", [20, 40, 60])
+def test_a_narrow_terminal_loses_no_figure(width: int) -> None:
+    text = printed(terminal.sweep(FINISHED, {}), width=width)
+    assert all(len(line) <= width for line in text.splitlines())
+    assert "333,334×" in "".join(text.split()) or width < 40
+
+
+def test_the_sweep_document() -> None:
+    document = documents.sweep_document(FINISHED)
+    assert list(document)[:8] == ["seed", "programs", "checks", "seconds", "rerun", "complete", "interrupted", "targets"]
+    assert json.loads(documents.dumps(document)) == document
+    targets = {target["name"]: target for target in document["targets"]}
+    assert list(targets) == ["engine", "jax", "mutant:nx-1747"]
+    assert {key: targets["jax"][key] for key in ("version", "checks", "agree", "disagree", "unsupported", "crashed")} == {
+        "version": "0.10.2",
+        "checks": 800,
+        "agree": 700,
+        "disagree": 0,
+        "unsupported": 94,
+        "crashed": 0,
+    }
+    assert targets["jax"]["inconclusive"] == {Reason.KINK.value: 5, Reason.NOISE.value: 1}
+    (finding,) = document["findings"]
+    assert {key: finding[key] for key in ("id", "target", "check", "class", "family", "seen", "cause", "script")} == {
+        "id": "GF-7c1e",
+        "target": "mutant:nx-1747",
+        "check": "vjp",
+        "class": "ratio_blowup",
+        "family": "loops",
+        "seen": 3,
+        "cause": {
+            "mutant": "nx-1747",
+            "likelihood": "certain",
+            "summary": "adjoints swept in forward order",
+            "reported": "Nx #1747",
+            "also": [],
+        },
+        "script": "print('differs')\n",
+    }
+    assert finding["program"].startswith("def f(x):")
+    assert {key: finding["smallest"][key] for key in ("inputs", "expected", "got", "ratio")} == {
+        "inputs": {"x": 0.5},
+        "expected": {"x": 0.75},
+        "got": {"x": 1.3125},
+        "ratio": {"x": 1.75},
+    }
+
+
+def test_floats_that_json_cannot_carry_are_strings() -> None:
+    odd = finding_point(-0.0, 0.0, float("nan"))
+    document = json.loads(
+        documents.dumps(documents.sweep_document(dataclasses.replace(FINISHED, findings=(make_finding(worst=odd),))))
+    )
+    worst = document["findings"][0]["worst"]
+    assert (worst["inputs"], worst["got"], worst["ratio"]) == ({"x": "-0.0"}, {"x": "NaN"}, {"x": None})
+
+
+SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
+
+
+@pytest.mark.parametrize("width", [100, 60])
+def test_what_people_see_at_the_end_of_a_sweep(width: int) -> None:
+    """Kept in tests/snapshots; GRADFUZZ_WRITE_SNAPSHOTS=1 writes them anew."""
+    out = io.StringIO()
+    terminal.show(Console(file=out, width=width, highlight=False), terminal.sweep(FINISHED, {"GF-7c1e": Path("GF-7c1e.py")}))
+    path = SNAPSHOTS / f"sweep_{width}.txt"
+    if os.environ.get("GRADFUZZ_WRITE_SNAPSHOTS"):
+        path.write_text(out.getvalue(), encoding="utf-8")
+    assert out.getvalue() == path.read_text(encoding="utf-8")
+
+
+# Check -----------------------------------------------------------------------------------------------------------------
+
+
+def make_case(oracle: str, got: float, verdict: Verdict, kind: Class | None = None) -> Case:
+    point = Point({"x": scalar(0.5)})
+    question = Question(PROGRAM, (point,), "float64", ("x",), ("rev",), (scalar(1.0),), {})
+    truth = Truth("ok", (scalar(0.125),), (scalar(0.0),), {"x": scalar(0.75)}, {"x": scalar(1e-40)})
+    answer = Answer("ok", (scalar(0.125),), {"x": scalar(got)})
+    allowed = {"x": scalar(2e-16)}
+    return Case(oracle, question, point, truth, answer, verdict, kind, allowed=allowed, references=("arb", "mpmath"))
+
+
+CASES = [
+    ("for", make_case("engine", 0.75, Verdict.AGREE)),
+    ("while", make_case("engine", 0.75, Verdict.AGREE)),
+    ("for", make_case("mutant:nx-1747", 1.3125, Verdict.DISAGREE, Class.WRONG_VALUE)),
+]
+
+
+def test_the_check_document() -> None:
+    document = documents.check_document("def f(x): ...", CASES, {"engine": "0.1.0", "mutant:nx-1747": "0.1.0"})
+    (point,) = document["points"]
+    assert point["inputs"] == {"x": 0.5}
+    assert {key: point["truth"][key] for key in ("value", "gradient", "bound", "references")} == {
+        "value": 0.125,
+        "gradient": {"x": 0.75},
+        "bound": {"x": 1e-40},
+        "references": ["arb", "mpmath"],
+    }
+    assert [(a["oracle"], a["loop"], a["verdict"], a["class"], a["ratio"]) for a in point["answers"]] == [
+        ("engine", "for", "agree", None, {"x": 1.0}),
+        ("engine", "while", "agree", None, {"x": 1.0}),
+        ("mutant:nx-1747", "for", "disagree", "wrong_value", {"x": 1.75}),
+    ]
+    assert {key: point["answers"][2][key] for key in ("version", "value", "gradient", "allowed", "reason")} == {
+        "version": "0.1.0",
+        "value": 0.125,
+        "gradient": {"x": 1.3125},
+        "allowed": {"x": 2e-16},
+        "reason": None,
+    }
+
+
+def test_the_check_table() -> None:
+    text = printed(terminal.check("def f(x):\n    return x", CASES))
+    assert "At x = 0.5" in text
+    assert "say arb and mpmath" in text
+    row = next(line for line in text.splitlines() if line.startswith("mutant:nx-1747"))
+    assert row.split() == [
+        "mutant:nx-1747",
+        "for",
+        "vjp",
+        "x",
+        "0.75",
+        "±",
+        "1e-40",
+        "1.3125",
+        "1.75×",
+        "disagree",
+        "wrong_value",
+    ]
+
+
+# Probe -----------------------------------------------------------------------------------------------------------------
+
+CARD = ProbeReport(
+    "mutant:nx-1747",
+    "0.1.0",
+    "loops",
+    (
+        ProbeTable(
+            "Near zero",
+            ("x", "expected", "got", "ratio", "label"),
+            ((0.001, 3e-6, 1.000001, 1.000001 / 3e-6, Label.DIFFERS.value), (1.0, 3.0, 3.0, 1.0, Label.COINCIDENCE.value)),
+            ("Tried: 2 points.",),
+        ),
+    ),
+    ("1 of 2 rows differ.",),
+)
+
+
+def test_a_report_card() -> None:
+    text = printed(terminal.probe(CARD))
+    assert "333,334×" in text
+    assert "agrees by coincidence" in text
+    assert "1 of 2 rows differ." in text
+
+
+def test_the_probe_document() -> None:
+    document = json.loads(documents.dumps(documents.probe_document(CARD)))
+    assert (document["target"], document["suite"]) == ("mutant:nx-1747", "loops")
+    (table,) = document["tables"]
+    assert table["columns"] == ["x", "expected", "got", "ratio", "label"]
+    assert table["rows"][1] == [1.0, 3.0, 3.0, 1.0, "agrees by coincidence"]
+
+
+# While it runs ---------------------------------------------------------------------------------------------------------
+
+EVENTS = (
+    SweepStarted(7, (("engine", "0.1.0"),), ("loops",), 250, 60.0, "gradfuzz sweep engine --seed 7"),
+    Progress(0.4, 16, 0, "drawing", "def f(x):\n    return x\n"),
+    Progress(1.0, 32, 64, "judging engine", "def f(y):\n    return y\n", SUMMARIES),
+    FindingFound(make_finding()),
+    FindingFound(make_finding(seen=4)),
+    Progress(3.0, 64, 128, "judging engine", "def f(z):\n    return z\n", SUMMARIES),
+    Progress(9.0, 250, 2800, "judging engine", "", SUMMARIES),
+    FINISHED,
+)
+
+
+def test_the_heartbeat() -> None:
+    out = io.StringIO()
+    with live.listener(Console(file=out, width=200)) as heard:
+        for event in EVENTS:
+            heard.handle(event)
+    lines = out.getvalue().splitlines()
+    assert (
+        lines[0]
+        == "Sweep of engine 0.1.0; loops; up to 250 programs, at most 60 s; seed 7. Ctrl-C stops it and keeps what was found."
+    )
+    assert sum("a program it drew" in line for line in lines) == 2, "two are worth reading, more are noise"
+    assert sum(line.startswith("found GF-7c1e  ratio_blowup") for line in lines) == 1, "a finding seen again is not news"
+    assert "   9 s  250 programs, 2,800 checks, 1 finding  judging engine" in lines
+    assert not any(line.startswith("   3 s") for line in lines), "at most a line every few seconds"
+
+
+def test_the_live_display() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=100, height=40, force_terminal=True, color_system=None, _environ={"TERM": "xterm"})
+    with live.listener(console) as heard:
+        assert isinstance(heard, live.Live)
+        for event in EVENTS[:-1]:
+            heard.handle(event)
+        shown = printed(heard._display())
+        heard.handle(EVENTS[-1])
+    for part in ("jax", "latest program", "GF-7c1e", "250 programs, 2,800 checks, 1 finding"):
+        assert part in shown, part
+
+
+def test_a_dumb_terminal_gets_lines() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, _environ={"TERM": "dumb"})
+    assert isinstance(live.listener(console), live.Heartbeat)

@@ -1,0 +1,368 @@
+"""check_gradient as people call it: what it takes, what it finds, what it says, and what it leaves alone."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import re
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradfuzz
+from gradfuzz.errors import MissingExtraError, UsageError
+from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.testing import (
+    GradientMismatch,
+    InconclusiveError,
+    InconclusiveWarning,
+    check_gradient,
+    check_program,
+    measure_gradient,
+)
+
+X = np.array([0.5, -1.25, 2.0])
+
+
+def product(x, y):
+    return np.sum(x * y)
+
+
+def both(x, y):
+    return y, x
+
+
+def swapped(x, y):
+    return x, y
+
+
+# Arguments ---------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_right_returns_none() -> None:
+    assert check_gradient(product, X, X + 1.0, grad=both) is None
+    assert gradfuzz.check_gradient is check_gradient
+
+
+def test_wrt_chooses_and_names_the_argument() -> None:
+    with pytest.raises(GradientMismatch, match=r"derivative of product by x\[\d\] is wrong"):
+        check_gradient(product, X, X + 1.0, grad=swapped)
+    check_gradient(product, X, X + 1.0, grad=lambda x, y: x, wrt="y")
+    check_gradient(product, X, X + 1.0, grad=lambda x, y: x, wrt=1)
+    with pytest.raises(UsageError, match="names no float argument of product; it has x, y"):
+        check_gradient(product, X, X, grad=both, wrt="z")
+
+
+def test_arguments_nest() -> None:
+    def model(params, x):
+        return np.sum(np.tanh(params["w"] @ x + params["b"]))
+
+    def gradient(params, x):
+        slope = 1.0 - np.tanh(params["w"] @ x + params["b"]) ** 2
+        return {"w": np.outer(slope, x), "b": slope}
+
+    params = {"w": np.array([[0.5, -1.0, 0.25], [1.5, 0.75, -0.5]]), "b": np.array([0.1, -0.2])}
+    check_gradient(model, params, X, grad=gradient, wrt="params")
+    with pytest.raises(GradientMismatch, match=r"by params\['b'\]\[\d\]"):
+        check_gradient(model, params, X, grad=lambda p, x: {**gradient(p, x), "b": np.ones(2)}, wrt="params")
+
+
+def test_several_outputs_take_a_cotangent() -> None:
+    def f(x):
+        return {"sum": np.sum(x), "squares": x * x}
+
+    def vjp(x, g):
+        return g["sum"] + 2.0 * x * g["squares"]
+
+    check_gradient(f, X, grad=vjp)
+    with pytest.raises(GradientMismatch, match="with a random cotangent"):
+        check_gradient(f, X, grad=lambda x, g: 2.0 * x * g["squares"])
+
+
+def test_complex_arguments_are_judged_by_their_parts() -> None:
+    z = np.array([1.0 + 2.0j, -0.5 + 0.25j])
+
+    def f(z):
+        return np.sum(np.real(z * np.conj(z)) * np.real(z))
+
+    def gradient(z):
+        size = np.real(z * np.conj(z))
+        return 2.0 * z * np.real(z) + size
+
+    check_gradient(f, z, grad=gradient)
+    with pytest.raises(GradientMismatch, match=r"by z\.imag\[\d\] is wrong \(sign_flip"):
+        check_gradient(f, z, grad=lambda z: np.conj(gradient(z)))
+
+
+def test_numbers_strings_and_whole_numbers() -> None:
+    def f(x, n, kind):
+        return x**n if kind == "power" else x * n
+
+    check_gradient(f, 1.5, 3, "power", grad=lambda x, n, kind: n * x ** (n - 1))
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32", "float16"])
+def test_the_dtype_of_the_arguments_is_the_precision(precision: str) -> None:
+    x = X.astype(precision)
+    measured = measure_gradient(lambda x: np.sum(x * x * x), x, grad=lambda x: 3 * x * x)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+    assert measured.precision == precision
+    assert measure_gradient(lambda x: np.sum(x * x * x), x, grad=lambda x: 6 * x * x).wrong
+
+
+def test_a_question_that_makes_no_sense() -> None:
+    with pytest.raises(UsageError, match="pass the gradient to be checked as grad="):
+        check_gradient(product, X, X)
+    with pytest.raises(UsageError, match="no float argument to differentiate"):
+        check_gradient(lambda n: n * 1.0, 3, grad=lambda n: 0.0)
+    with pytest.raises(UsageError, match="float32 and float64"):
+        check_gradient(product, X, X.astype(np.float32), grad=both)
+    with pytest.raises(UsageError, match="order=0"):
+        check_gradient(product, X, X, grad=both, order=0)
+    with pytest.raises(UsageError, match="modes='backward'"):
+        check_gradient(product, X, X, grad=both, modes="backward")
+    with pytest.raises(UsageError, match="framework='tensorflow'"):
+        check_gradient(product, X, X, grad=both, framework="tensorflow")
+    with pytest.raises(UsageError, match="tuple of 2 gradients, by x, y"):
+        check_gradient(product, X, X, grad=lambda x, y: 3.0)
+    with pytest.raises(UsageError, match="returns no float"):
+        check_gradient(lambda x: 3, X, grad=lambda x: x)
+
+
+def test_a_mode_that_is_asked_for_by_name_must_be_there() -> None:
+    with pytest.raises(UsageError, match="asked in the modes fwd, which it does not have"):
+        check_gradient(product, X, X, grad=both, modes="fwd")
+    with pytest.raises(UsageError, match="cannot be differentiated 2 times"):
+        check_gradient(product, X, X, grad=both, order=2)
+    measured = measure_gradient(product, X, X, grad=both)
+    assert measured.asked == (("rev",),)
+    assert list(measured.left_out) == [("fwd",)]
+
+
+def test_many_entries_are_asked_along_directions() -> None:
+    x = np.linspace(-1.0, 1.0, 300)
+
+    def gradient(x, wrong=0.0):
+        slopes = np.cos(x)
+        slopes[137] += wrong
+        return slopes
+
+    assert measure_gradient(lambda x: np.sum(np.sin(x)), x, grad=gradient).along == 300
+    check_gradient(lambda x: np.sum(np.sin(x)), x, grad=gradient)
+    with pytest.raises(GradientMismatch, match="300, too many to be asked one by one"):
+        check_gradient(lambda x: np.sum(np.sin(x)), x, grad=lambda x: gradient(x, 1e-6))
+
+
+# What is not right ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_function_raises_is_raised() -> None:
+    def f(x):
+        raise ZeroDivisionError("no such luck")
+
+    with pytest.raises(ZeroDivisionError, match="no such luck"):
+        check_gradient(f, X, grad=lambda x: x)
+    measured = measure_gradient(f, X, grad=lambda x: x)
+    assert (measured.verdict, measured.kind) == (Verdict.CRASHED, Class.ERROR)
+    assert measured.reason == "ZeroDivisionError: no such luck"
+
+
+def test_what_the_gradient_raises_is_a_mismatch() -> None:
+    def gradient(x):
+        raise ZeroDivisionError("no such luck")
+
+    with pytest.raises(GradientMismatch, match="raises an error\n  ZeroDivisionError: no such luck") as raised:
+        check_gradient(lambda x: np.sum(x), X, grad=gradient)
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
+def test_a_gradient_of_the_wrong_shape() -> None:
+    with pytest.raises(GradientMismatch, match=r"wrong_shape.*\n.*has shape \(3, 3\), not \(3,\)"):
+        check_gradient(lambda x: np.sum(x * x), X, grad=lambda x: 2.0 * np.outer(x, x))
+
+
+def undecided(x: float) -> float:
+    """A flight of small steps: its slope is 0, or 1 if it is meant as a rounded line."""
+    return float(np.float16(x)) if x > 0 else 0.0
+
+
+def test_where_nobody_can_tell_there_is_a_warning() -> None:
+    with pytest.warns(InconclusiveWarning, match="derivative of undecided could be found neither right nor wrong"):
+        check_gradient(undecided, 0.7, grad=lambda x: 1.0)
+    with pytest.raises(InconclusiveError, match="neither right nor wrong"):
+        check_gradient(undecided, 0.7, grad=lambda x: 1.0, strict=True)
+
+
+def test_a_mismatch_survives_a_pickle() -> None:
+    with pytest.raises(GradientMismatch) as raised:
+        check_gradient(product, X, X + 1.0, grad=swapped)
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert str(again) == str(raised.value)
+    assert again.measured.worst == raised.value.measured.worst
+    assert np.array_equal(again.measured.expected["x"], X + 1.0)
+
+
+MESSAGE = """\
+the derivative of product by x[1] is wrong (sign_flip: the derivative has the wrong sign)
+  expected  0.75 (exact)
+  got       -1.25, -1.667 times as much
+  allowed   E: what rounding to float64 may do here; the error is E times that
+  asked     vjp, float64, numpy
+  truth     the function as a program, by arb and mpmath
+  near by, at other x[1]:
+    -0.9375   expected 0.5625   got -0.9375   wrong
+    -1.5625   expected 0.9375   got -1.5625   wrong"""
+
+
+def test_the_message() -> None:
+    with pytest.raises(GradientMismatch) as raised:
+        check_gradient(product, X, np.array([0.25, 0.75, 1.0]), grad=swapped)
+    assert re.sub(r"\d(\.\d+)?e[-+]\d+", "E", str(raised.value)) == MESSAGE
+
+
+# References ----------------------------------------------------------------------------------------------------------------
+
+
+def rounded(x: float) -> float:
+    return float(round(x))
+
+
+def test_a_reference_gradient_says_what_is_meant() -> None:
+    straight_through = gradfuzz.reference(gradient=lambda x: 1.0)
+    assert measure_gradient(rounded, 2.25, grad=lambda x: 1.0, reference=straight_through).method == "reference"
+    check_gradient(rounded, 2.25, grad=lambda x: 1.0, reference=straight_through)
+    with pytest.raises(GradientMismatch, match="the reference that came with the function"):
+        check_gradient(rounded, 2.25, grad=lambda x: 0.0, reference=straight_through)
+
+
+def test_a_reference_function_stands_for_an_approximate_one() -> None:
+    @gradfuzz.reference(lambda x: np.sin(x))
+    def taylor(x: float) -> float:
+        return x - x**3 / 6.0 + x**5 / 120.0
+
+    check_gradient(taylor, 0.5, grad=math.cos)
+    with pytest.raises(GradientMismatch):
+        check_gradient(taylor, 0.5, grad=lambda x: 1.0 - x**2 / 2.0 + x**4 / 24.0)
+    assert taylor(0.5) == 0.5 - 0.5**3 / 6.0 + 0.5**5 / 120.0
+
+
+def test_a_reference_is_one_of_two() -> None:
+    with pytest.raises(UsageError, match="one of two"):
+        gradfuzz.reference()
+
+
+# Programs ------------------------------------------------------------------------------------------------------------------
+
+
+def test_programs_are_asked_of_a_target() -> None:
+    program = gradfuzz.parse("def f(x, y):\n    return x * sin(y)\n")
+    check_program(program, "engine", {"x": 0.5, "y": 1.5}, order=2)
+    check_gradient(program, 0.5, 1.5, target="engine")
+    with pytest.raises(UsageError, match="name who is asked"):
+        check_gradient(program, 0.5, 1.5)
+    with pytest.raises(GradientMismatch, match="of f by x is wrong"):
+        check_program("acc*x", "mutant:nx-1747", {"x": 0.5})
+
+
+# Frameworks ----------------------------------------------------------------------------------------------------------------
+
+
+def test_jax_is_asked_in_the_precision_of_the_arguments_and_keeps_its_settings() -> None:
+    jax = pytest.importorskip("jax")
+    import jax.numpy as jnp
+
+    before = jax.config.jax_enable_x64
+
+    @jax.custom_vjp
+    def f(x):
+        return jnp.sin(x) * x
+
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (g * (jnp.cos(x) * x + jnp.sin(x)),))
+    for dtype in (np.float64, np.float32):
+        measured = measure_gradient(f, X.astype(dtype), framework="jax")
+        assert measured.verdict is Verdict.AGREE, measured.reason
+        assert measured.got["x"].shape == (3,)
+        assert measured.precision == np.dtype(dtype).name
+        assert "custom_vjp" in measured.left_out["fwd",]
+    assert jax.config.jax_enable_x64 == before
+    with pytest.raises(UsageError, match="modes fwd, which it does not have"):
+        check_gradient(f, X, modes="fwd")
+
+
+def test_the_framework_is_seen_from_the_code() -> None:
+    pytest.importorskip("jax")
+    pytest.importorskip("torch")
+    import jax.numpy as jnp
+    import torch
+
+    from gradfuzz.testing.frameworks.detect import framework_of, signature_of
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, base, power=2):
+            return base**2
+
+    def helper(x):
+        return jnp.sin(x)
+
+    assert framework_of(lambda x: jnp.sin(x), [1.0]).name == "jax"
+    assert framework_of(lambda x: helper(x), [1.0]).name == "jax"
+    assert framework_of(Square.apply, [1.0]).name == "torch"
+    assert framework_of(lambda x: torch.sin(x), [1.0]).name == "torch"
+    assert framework_of(lambda x: x, [torch.ones(2)]).name == "torch"
+    assert framework_of(product, [X, X]).name == "numpy"
+    assert signature_of(Square.apply, 2) == ["base", "power"]
+    with pytest.raises(UsageError, match="arrays of jax and torch"):
+        framework_of(product, [torch.ones(2), jnp.ones(2)])
+
+
+def test_a_framework_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradfuzz.testing.frameworks.detect import framework_named
+
+    framework_named.cache_clear()
+    monkeypatch.setitem(sys.modules, "jax", None)
+    monkeypatch.delitem(sys.modules, "gradfuzz.testing.frameworks.jax", raising=False)
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'gradfuzz[jax]'")):
+        check_gradient(product, X, X, framework="jax")
+    framework_named.cache_clear()
+
+
+def test_an_autograd_function_may_be_passed_as_a_class() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3.0 * ctx.saved_tensors[0] ** 2 * g
+
+    measured = measure_gradient(Cube, torch.tensor(X), order=2)
+    assert measured.verdict is Verdict.AGREE, measured.reason
+    assert set(measured.asked) == {("rev",), ("rev", "rev")}
+
+
+def test_what_is_detached_is_not_called_wrong() -> None:
+    torch = pytest.importorskip("torch")
+    measured = measure_gradient(lambda x: x.detach() * x, torch.tensor(X))
+    assert measured.verdict is Verdict.INCONCLUSIVE
+    assert "meant" in measured.reason
+
+
+def test_a_torch_function_may_differentiate_by_its_arguments_itself() -> None:
+    torch = pytest.importorskip("torch")
+
+    def slope(x: Any) -> Any:
+        (g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+        return g
+
+    measured = measure_gradient(slope, torch.tensor([0.5, 1.5], dtype=torch.float64), order=2)
+    assert measured.verdict is Verdict.AGREE
+    assert ("rev", "rev") in measured.asked
+    assert ("fwd", "rev") in measured.asked
+    assert list(measured.left_out) == [("fwd", "fwd")]

@@ -1,0 +1,126 @@
+"""Slopes measured on functions that can only be evaluated, next to closed forms: within their bounds, and never surer than they may be."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.testing import measure_gradient
+from gradfuzz.testing.measuring.differences import slope
+
+ROUNDOFF = 2.0**-53
+
+SMOOTH = {
+    "sine": (math.sin, math.cos),
+    "fast sine": (lambda x: math.sin(200.0 * x), lambda x: 200.0 * math.cos(200.0 * x)),
+    "exponential": (math.exp, math.exp),
+    "steep tanh": (lambda x: math.tanh(40.0 * x), lambda x: 40.0 / math.cosh(40.0 * x) ** 2),
+    "square": (lambda x: x * x, lambda x: 2.0 * x),
+    "far from 0": (lambda x: 1e9 + math.sin(x), math.cos),
+    "a kink near by": (lambda x: abs(x - 0.5001) + x * x, lambda x: math.copysign(1.0, x - 0.5001) + 2.0 * x),
+    "large": (lambda x: 1e200 * math.sin(x), lambda x: 1e200 * math.cos(x)),
+    "small": (lambda x: 1e-200 * math.sin(x), lambda x: 1e-200 * math.cos(x)),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("x", [0.5, -1.25, 3.0, 1e-3])
+def test_a_slope_lies_within_its_bound(name: str, x: float) -> None:
+    f, exact = SMOOTH[name]
+    found = slope(lambda t: f(x + t), abs(x), ROUNDOFF)
+    assert found is not None
+    assert not found.kink
+    assert abs(found.value - exact(x)) <= found.bound
+    if abs(x) > 0.1 and name in ("sine", "exponential", "square", "large", "small"):
+        assert found.bound <= 1e-9 * abs(exact(x))
+
+
+def test_a_random_slope_lies_within_its_bound(seed: int) -> None:
+    """Sums of sines of random frequencies and phases."""
+    rng = np.random.default_rng(seed)
+    for _ in range(60):
+        a, b, c = rng.normal(size=(3, 4)) * np.array([[1.0], [5.0], [3.0]])
+        x = float(rng.normal())
+        exact = math.fsum(a * b * np.cos(b * x + c))
+        found = slope(lambda t, a=a, b=b, c=c, x=x: math.fsum(a * np.sin(b * (x + t) + c)), abs(x), ROUNDOFF)
+        assert found is not None
+        assert abs(found.value - exact) <= found.bound + 1e-13 * abs(exact)
+
+
+@pytest.mark.parametrize(
+    ("f", "left", "right"),
+    [(abs, -1.0, 1.0), (lambda t: max(t, 0.0), 0.0, 1.0), (lambda t: math.sin(t) + 3.0 * max(-t, 0.0), -2.0, 1.0)],
+    ids=["abs", "relu", "sum"],
+)
+def test_a_kink_has_a_slope_on_either_side(f, left: float, right: float) -> None:
+    found = slope(f, 1.0, ROUNDOFF)
+    assert found is not None
+    assert found.kink
+    assert abs(found.left - left) <= found.bound + 1e-12
+    assert abs(found.right - right) <= found.bound + 1e-12
+
+
+def test_what_is_lost_to_rounding_is_flat() -> None:
+    found = slope(lambda t: (0.5 + t + 1e16) - 1e16, 0.5, ROUNDOFF)
+    assert found is not None
+    assert found.flat
+
+
+def test_noise_makes_the_bound_wide(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=10_000)
+    found = slope(lambda t: math.sin(0.5 + t) + 1e-4 * noise[hash(t) % 10_000], 0.5, ROUNDOFF)
+    assert found is not None
+    assert abs(found.value - math.cos(0.5)) <= found.bound
+
+
+def test_no_slope_where_the_value_is_not_finite() -> None:
+    assert slope(lambda t: math.nan, 1.0, ROUNDOFF) is None
+
+
+def decided(x: float) -> float:
+    """It cannot be traced, as Python decides on a value."""
+    if x > 1.0:
+        return math.log(x)
+    return math.sin(3.0 * x)
+
+
+@pytest.mark.parametrize("x", [0.5, 2.5, 30.0, 1e-3])
+def test_a_function_that_cannot_be_traced(x: float) -> None:
+    measured = measure_gradient(decided, x, grad=lambda x: 1.0 / x if x > 1.0 else 3.0 * math.cos(3.0 * x))
+    assert measured.verdict is Verdict.AGREE
+    assert measured.method in ("complex step", "Richardson")
+    assert measured.untraced
+    exact = 1.0 / x if x > 1.0 else 3.0 * math.cos(3.0 * x)
+    assert abs(float(measured.expected["x"]) - exact) <= float(measured.bound["x"])
+    assert measure_gradient(decided, x, grad=lambda x: 1.0 / x if x > 1.0 else math.cos(3.0 * x)).wrong is (x < 1.0)
+
+
+def test_a_convention_between_measured_slopes_is_not_wrong() -> None:
+    def hinge(x: float) -> float:
+        return float(x) if x > 0 else 0.0
+
+    assert measure_gradient(hinge, 0.0, grad=lambda x: 0.25).verdict is Verdict.CONVENTION
+    assert measure_gradient(hinge, 0.0, grad=lambda x: 2.0).verdict is Verdict.INCONCLUSIVE
+
+
+def test_noise_in_the_function_is_inconclusive(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def noisy(x: float) -> float:
+        return math.sin(x) + 1e-3 * float(rng.normal()) if x == x else 0.0
+
+    assert measure_gradient(noisy, 0.5, grad=math.cos).verdict is not Verdict.DISAGREE
+
+
+def test_a_second_derivative_is_measured_on_a_first_one_that_is_right() -> None:
+    anp = pytest.importorskip("autograd.numpy")
+
+    def f(x):
+        return anp.sum(x**3) if anp.sum(x) > 0 else anp.sum(x)
+
+    measured = measure_gradient(f, np.array([0.5, 1.25]), order=2, modes="rev")
+    assert measured.verdict is Verdict.AGREE, measured.reason
