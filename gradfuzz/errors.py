@@ -27,6 +27,28 @@ A message says what went wrong, with which value, why, and what to do instead.
 
 from __future__ import annotations
 
+__all__ = [
+    "DomainError",
+    "EvaluationError",
+    "GradfuzzError",
+    "InstallError",
+    "MissingExtraError",
+    "NotDifferentiableError",
+    "PluginError",
+    "PrecisionError",
+    "ProgramError",
+    "ProgramSyntaxError",
+    "ProgramTypeError",
+    "RecordError",
+    "SilentTargetError",
+    "StoreError",
+    "TripLimitError",
+    "UnknownTargetError",
+    "UnsupportedError",
+    "UntraceableError",
+    "UsageError",
+]
+
 
 class GradfuzzError(Exception):
     """The root of all errors that gradfuzz raises on purpose."""
