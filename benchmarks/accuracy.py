@@ -1,11 +1,12 @@
-"""The engine against the references: its worst error over generated programs, in units of the derived tolerance.
+"""The engine against the references: its worst error over generated programs, in units of the derived
+tolerance.
 
     python benchmarks/accuracy.py --programs 5000 --seed 0
     python benchmarks/accuracy.py --programs 3000 --family linalg --max-order 2
 
-Every program is differentiated at its points: to first order in both modes, to second and third order in one mix of forward and
-reverse mode each, in turn. Every check is measured, including those that are right to the last bit; what cannot be judged is counted
-by its reason. Ends with exit code 1 where the engine disagrees.
+Every program is differentiated at its points: to first order in both modes, to second and third order in one
+mix of forward and reverse mode each, in turn. Every check is measured, including those that are right to the
+last bit; what cannot be judged is counted by its reason. Ends with exit code 1 where the engine disagrees.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ def modes_of(index: int, max_order: int) -> list[Modes]:
 
 def run(family: str, number: int, count: int, seed: int, max_order: int) -> Batch:
     engine, jury, batch = EngineOracle(), Jury(), Batch()
-    for k, drawn in enumerate(draw_many(FAMILIES[family].cases(PRECISIONS), count, f"{seed}/{family}/{number}")):
+    for k, drawn in enumerate(
+        draw_many(FAMILIES[family].cases(PRECISIONS), count, f"{seed}/{family}/{number}")
+    ):
         index = number * BATCH + k
         asked = questions(drawn, index, seed, orders=(1,), checks=("vjp",))
         for first, modes in itertools.product(asked[:1], modes_of(index, max_order)):
@@ -75,7 +78,10 @@ def run(family: str, number: int, count: int, seed: int, max_order: int) -> Batc
             question = replace(first, modes=modes)
             for case in jury.cases("engine", question, engine.answer(question), thorough=True):
                 tally.verdicts[case.verdict] += 1
-                where = f"{case.message}\n{to_text(drawn.program)}  at {dict(case.point.inputs)}, {question.precision}"
+                where = (
+                    f"{case.message}\n{to_text(drawn.program)}  at {dict(case.point.inputs)},"
+                    f" {question.precision}"
+                )
                 if case.reason is not None:
                     tally.reasons[case.reason] += 1
                 elif case.verdict in (Verdict.DISAGREE, Verdict.CRASHED):
@@ -98,7 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pool = Pool(options.jobs)
     sizes = [min(BATCH, options.programs - first) for first in range(0, options.programs, BATCH)]
     futures = [
-        pool.submit(run, options.family, number, size, options.seed, options.max_order) for number, size in enumerate(sizes)
+        pool.submit(run, options.family, number, size, options.seed, options.max_order)
+        for number, size in enumerate(sizes)
     ]
     total: dict[Modes, Tally] = {}
     worst: tuple[float, Modes, str] = (0.0, (), "")
@@ -113,7 +120,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         worst = max(worst, batch.worst)
         wrong += batch.wrong
         if k % 10 == 0:
-            print(f"{time.monotonic() - started:6.0f} s  {sum(sizes[:k]):,} programs, {len(wrong)} wrong", file=sys.stderr)
+            print(
+                f"{time.monotonic() - started:6.0f} s  {sum(sizes[:k]):,} programs, {len(wrong)} wrong",
+                file=sys.stderr,
+            )
     pool.close()
     print_table(total)
     print(f"\nWorst: {worst[0]:.3g} of what is allowed, {', '.join(worst[1])}: {worst[2]}")
@@ -124,7 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def print_table(total: dict[Modes, Tally]) -> None:
     print(
-        f"{'modes':15} {'checks':>8} {'agree':>8} {'kink':>6} {'unsure':>7} {'wrong':>6} {'median':>8} {'99 %':>8} {'worst':>8}"
+        f"{'modes':15} {'checks':>8} {'agree':>8} {'kink':>6} {'unsure':>7} {'wrong':>6} {'median':>8}"
+        f" {'99 %':>8} {'worst':>8}"
     )
     for modes, tally in sorted(total.items(), key=lambda item: (len(item[0]), item[0])):
         v, errors = tally.verdicts, sorted(tally.errors)

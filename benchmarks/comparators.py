@@ -1,14 +1,17 @@
-"""Miss rates and false alarms of gradfuzz and of what others check gradients with: docs/comparators.md and docs/comparators.svg.
+"""Miss rates and false alarms of gradfuzz and of what others check gradients with: docs/comparators.md and
+docs/comparators.svg.
 
     python -m benchmarks.comparators
     python -m benchmarks.comparators --points 10 --out /tmp
 
-One sample of drawn programs and points serves all. At each point stand two gradients, one that is right and one of a planted bug that is
-plainly wrong; every comparator is shown both, with the output scaled by 1, 1e-2, 1e-4 and 1e-8. A few minutes of one core, and the same numbers in every
-run with one seed.
+One sample of drawn programs and points serves all. At each point stand two gradients, one that is right and
+one of a planted bug that is plainly wrong; every comparator is shown both, with the output scaled by 1, 1e-2,
+1e-4 and 1e-8. A few minutes of one core, and the same numbers in every run with one seed.
 
-    right    by the engine or, at every second point where it can, by torch: every entry has half of the digits of its dtype
-    wrong    some entry is off by at least 1 % of the largest one, or not finite, at a point where the engine is right: so it is not rounding
+    right    by the engine or, at every second point where it can, by torch: every entry has half of the
+             digits of its dtype
+    wrong    some entry is off by at least 1 % of the largest one, or not finite, at a point where the engine
+             is right: so it is not rounding
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ BANDS = (0.1, 1.0)
 """Where the errors of wrong gradients are parted, in the same units."""
 
 
-# Right and wrong -------------------------------------------------------------------------------------------------------
+# Right and wrong --------------------------------------------------------------------------------------------
 
 
 def is_right(gradient: dict[str, Array], truth: Truth, precision: str) -> bool:
@@ -65,7 +68,12 @@ def is_right(gradient: dict[str, Array], truth: Truth, precision: str) -> bool:
     share = float(np.sqrt(np.finfo(precision).eps / 2))
     with np.errstate(all="ignore"):
         return all(
-            bool(np.all(np.abs(np.asarray(g, np.float64) - truth.gradient[name]) <= share * np.abs(truth.gradient[name])))
+            bool(
+                np.all(
+                    np.abs(np.asarray(g, np.float64) - truth.gradient[name])
+                    <= share * np.abs(truth.gradient[name])
+                )
+            )
             for name, g in gradient.items()
         )
 
@@ -78,7 +86,8 @@ def size(truth: Truth) -> float:
 def wrongness(gradient: dict[str, Array], truth: Truth) -> float:
     """The largest error of an entry in units of the largest entry; infinite where one is not finite.
 
-    0 where the true gradient vanishes, and for a gradient of the wrong shape, which every library refuses by itself.
+    0 where the true gradient vanishes, and for a gradient of the wrong shape, which every library refuses by
+    itself.
     """
     largest = size(truth)
     if largest == 0.0 or any(np.shape(g) != truth.gradient[name].shape for name, g in gradient.items()):
@@ -102,7 +111,7 @@ class Specimen:
     """The largest entry of the true gradient."""
 
 
-# The sample ------------------------------------------------------------------------------------------------------------
+# The sample -------------------------------------------------------------------------------------------------
 
 
 def drawn_cases(family: str, precision: Precision, count: int, seed: int) -> list[Case]:
@@ -116,15 +125,24 @@ def drawn_cases(family: str, precision: Precision, count: int, seed: int) -> lis
 
 
 def is_ordinary(question: Question) -> bool:
-    sizes = [np.abs(np.asarray(v, np.float64)) for p in question.points for v in p.inputs.values() if v.dtype.kind == "f"]
+    sizes = [
+        np.abs(np.asarray(v, np.float64))
+        for p in question.points
+        for v in p.inputs.values()
+        if v.dtype.kind == "f"
+    ]
     low, high = ORDINARY
     return all(bool(np.all((s == 0.0) | ((s >= low) & (s <= high)))) for s in sizes)
 
 
-def specimens(family: str, precision: Precision, wanted: int, seed: int, dropped: Counter[str]) -> Iterator[Specimen]:
-    """The first `wanted` programs with an ordinary point at which both references stand behind the truth, the engine is right and a mutant is wrong.
+def specimens(
+    family: str, precision: Precision, wanted: int, seed: int, dropped: Counter[str]
+) -> Iterator[Specimen]:
+    """The first `wanted` programs with an ordinary point at which both references stand behind the truth, the
+    engine is right and a mutant is wrong.
 
-    Each takes one mutant, at random of those that are wrong there. `dropped` counts the others by what they lack.
+    Each takes one mutant, at random of those that are wrong there. `dropped` counts the others by what they
+    lack.
     """
     jury, engine, found = Jury(), EngineOracle(), 0
     (torch,) = resolve("torch:eager")
@@ -145,14 +163,18 @@ def specimens(family: str, precision: Precision, wanted: int, seed: int, dropped
             dropped["half of the digits in every entry"] += 1
             continue
         order = np.random.default_rng([seed, index]).permutation(len(MUTANTS))
-        chosen = next((s for s in (_wrong(question, MUTANTS[k], ruling.truth) for k in order) if s is not None), None)
+        chosen = next(
+            (s for s in (_wrong(question, MUTANTS[k], ruling.truth) for k in order) if s is not None), None
+        )
         if chosen is None:
             dropped["a planted bug that shows"] += 1
             continue
         found += 1
         mutant, error = chosen
         (own,) = torch.answer(question) if found % 2 and torch.supports(question) is None else (answer,)
-        by_torch = own is not answer and own.status == "ok" and is_right(dict(own.gradient), ruling.truth, precision)
+        by_torch = (
+            own is not answer and own.status == "ok" and is_right(dict(own.gradient), ruling.truth, precision)
+        )
         yield Specimen(question, torch if by_torch else engine, mutant, error, size(ruling.truth))
 
 
@@ -172,15 +194,20 @@ def _in_mode(question: Question, mutant: Mutant) -> Question:
 
 def scaled(question: Question, scale: float) -> Question:
     """The same question with the weights of its outputs, and so its value, times `scale`."""
-    weights = [None if w is None else (w * scale).astype(question.precision).astype(np.float64) for w in question.weights]
+    weights = [
+        None if w is None else (w * scale).astype(question.precision).astype(np.float64)
+        for w in question.weights
+    ]
     return replace(question, weights=tuple(weights))
 
 
-# What the comparators are shown ----------------------------------------------------------------------------------------
+# What the comparators are shown -----------------------------------------------------------------------------
 
 
 def subject(question: Question, oracle: Oracle) -> Subject:
-    """The sum of all outputs times their weights, as NumPy computes it, with the gradient that `oracle` claims for it."""
+    """The sum of all outputs times their weights, as NumPy computes it, with the gradient that `oracle`
+    claims for it.
+    """
     (point,) = question.points
     names = [p.name for p in question.program.params]
     functions: dict[str, Any] = {}
@@ -206,7 +233,9 @@ def subject(question: Question, oracle: Oracle) -> Subject:
     def gradient(seed: float, *xs: Array) -> tuple[Array, ...]:
         here = replace(point, inputs=dict(point.inputs) | dict(zip(question.wrt, xs, strict=True)))
         weights = tuple(None if w is None else w * seed for w in question.weights)
-        (answer,) = oracle.answer(replace(question, points=(here,), precision=xs[0].dtype.name, weights=weights))
+        (answer,) = oracle.answer(
+            replace(question, points=(here,), precision=xs[0].dtype.name, weights=weights)
+        )
         if answer.status != "ok":
             return tuple(np.full_like(x, np.nan) for x in xs)
         return tuple(np.asarray(answer.gradient[name]) for name in question.wrt)
@@ -214,7 +243,7 @@ def subject(question: Question, oracle: Oracle) -> Subject:
     return Subject(tuple(np.array(point.inputs[name]) for name in question.wrt), value, gradient)
 
 
-# Counting --------------------------------------------------------------------------------------------------------------
+# Counting ---------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -278,7 +307,9 @@ def compare(specimen: Specimen, family: str, tallies: dict[Key, Tally], jury: Ju
 
 @dataclass
 class Sample:
-    """What was compared: points by dtype and family, mutants, the sizes of the gradients, and what the other drawn programs lack."""
+    """What was compared: points by dtype and family, mutants, the sizes of the gradients, and what the other
+    drawn programs lack.
+    """
 
     points: Counter[tuple[str, str]] = field(default_factory=Counter)
     mutants: Counter[str] = field(default_factory=Counter)
@@ -315,11 +346,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--points", type=int, default=40, help="per family and dtype")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs", help="folder of the two files")
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).parents[1] / "docs", help="folder of the two files"
+    )
     options = parser.parse_args(arguments)
     pool, sample = Pool(options.jobs), Sample()
     parts = [(family, precision) for precision in DTYPES for family in FAMILIES]
-    futures = [pool.submit(compared, family, precision, options.points, options.seed) for family, precision in parts]
+    futures = [
+        pool.submit(compared, family, precision, options.points, options.seed) for family, precision in parts
+    ]
     tallies: dict[Key, Tally] = {}
     for (family, precision), future in zip(parts, futures, strict=True):
         found, some = future.result()

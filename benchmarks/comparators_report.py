@@ -57,12 +57,17 @@ def text(tallies: Tallies, sample: Sample, seed: int) -> str:
     parts = [HEAD, _summary(tallies)]
     parts += [f"## {precision}\n{_rates(tallies, precision, FAMILIES)}" for precision in DTYPES]
     parts += [TOOLS, _sample(sample, seed), _judge(tallies), _bands(tallies)]
-    parts.append("## Loops and linear algebra apart\n" + "\n".join(_family(tallies, f, p) for p in DTYPES for f in FAMILIES))
+    parts.append(
+        "## Loops and linear algebra apart\n"
+        + "\n".join(_family(tallies, f, p) for p in DTYPES for f in FAMILIES)
+    )
     parts.append(f"Versions: {versions}.\n")
     return "\n".join(parts)
 
 
-def merged(tallies: Tallies, name: str, precision: str, scale: float, families: Sequence[str] = FAMILIES) -> Tally | None:
+def merged(
+    tallies: Tallies, name: str, precision: str, scale: float, families: Sequence[str] = FAMILIES
+) -> Tally | None:
     """The tallies of several families as one; None where there is none."""
     found = [tallies[key] for f in families if (key := (name, precision, f, scale)) in tallies]
     if not found:
@@ -106,7 +111,9 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _rates(tallies: Tallies, precision: str, families: Sequence[str]) -> str:
     misses, alarms, totals = [], [], set()
     for name in NAMES:
-        found = [t for scale in SCALES if (t := merged(tallies, name, precision, scale, families)) is not None]
+        found = [
+            t for scale in SCALES if (t := merged(tallies, name, precision, scale, families)) is not None
+        ]
         if found:
             totals |= {n for t in found for n in (t.right, t.wrong)}
             misses.append([name, *(rate(t.passed, t.wrong) for t in found)])
@@ -129,18 +136,26 @@ def _summary(tallies: Tallies) -> str:
     wrong = right = passed = silent = alarms = 0
     for (name, *_), t in tallies.items():
         if name == JUDGE:
-            wrong, right, passed, alarms = wrong + t.wrong, right + t.right, passed + t.passed, alarms + t.alarms
+            wrong, right, passed, alarms = (
+                wrong + t.wrong,
+                right + t.right,
+                passed + t.passed,
+                alarms + t.alarms,
+            )
             silent += t.passed - t.unjudged["wrong"]
     return (
-        f"gradfuzz over all scales and dtypes: {alarms} false alarms in {right:,} right gradients; {passed} of {wrong:,} wrong ones not accused, "
-        f"{silent} of them called right and {passed - silent} inconclusive, which counts as a miss here.\n"
+        f"gradfuzz over all scales and dtypes: {alarms} false alarms in {right:,} right gradients; {passed}"
+        f" of {wrong:,} wrong ones not accused, {silent} of them called right and {passed - silent}"
+        " inconclusive, which counts as a miss here.\n"
     )
 
 
 def _sample(sample: Sample, seed: int) -> str:
     total = sample.points.total()
     drawn = total + sample.dropped.total()
-    mutants = ", ".join(f"{name} {n}" for name, n in sorted(sample.mutants.items(), key=lambda item: (-item[1], item[0])))
+    mutants = ", ".join(
+        f"{name} {n}" for name, n in sorted(sample.mutants.items(), key=lambda item: (-item[1], item[0]))
+    )
     low, middle, high = np.quantile(sample.sizes, (0.1, 0.5, 0.9))
     dropped = "; ".join(f"{n:,} lack {what}" for what, n in sample.dropped.most_common())
     return f"""## The sample
@@ -169,8 +184,17 @@ def _judge(tallies: Tallies) -> str:
             t = merged(tallies, JUDGE, precision, scale)
             if t is not None:
                 calls = rate(t.unjudged["right"], t.right), rate(t.unjudged["wrong"], t.wrong)
-                rows.append([precision, _scale(scale), *calls, str(t.passed - t.unjudged["wrong"]), str(t.alarms)])
-    head = ["dtype", "scale", "right: inconclusive", "wrong: inconclusive", "wrong: called right", "right: called wrong"]
+                rows.append(
+                    [precision, _scale(scale), *calls, str(t.passed - t.unjudged["wrong"]), str(t.alarms)]
+                )
+    head = [
+        "dtype",
+        "scale",
+        "right: inconclusive",
+        "wrong: inconclusive",
+        "wrong: called right",
+        "right: called wrong",
+    ]
     return f"## Where gradfuzz does not decide\n{_table(head, rows)}"
 
 
@@ -189,7 +213,8 @@ def _bands(tallies: Tallies) -> str:
                 rows.append([precision, name, *(f"{missed} of {n}" for missed, n in counts)])
     return (
         "## Misses by the size of the error\n"
-        "Relative to the largest entry; the scales 1, 1e-2 and 1e-4 together.\n\n" + _table(["dtype", "", *names], rows)
+        "Relative to the largest entry; the scales 1, 1e-2 and 1e-4 together.\n\n"
+        + _table(["dtype", "", *names], rows)
     )
 
 
@@ -200,11 +225,22 @@ def plot(tallies: Tallies, path: Path) -> None:
         for column, what in enumerate(("misses", "false alarms")):
             panel = grid[2 * row + column]
             for k, name in enumerate(NAMES):
-                found = [(k, t) for k, s in enumerate(SCALES) if (t := merged(tallies, name, precision, s)) is not None]
+                found = [
+                    (k, t)
+                    for k, s in enumerate(SCALES)
+                    if (t := merged(tallies, name, precision, s)) is not None
+                ]
                 shares = [(t.passed / t.wrong if column == 0 else t.alarms / t.right) for _, t in found]
                 style = {"linewidth": 2.6, "zorder": 5} if name == JUDGE else {"linewidth": 1.3}
                 marker = "osD^vPX"[k]
-                panel.plot([x for x, _ in found], [100 * s for s in shares], color=COLOURS[k], marker=marker, label=name, **style)
+                panel.plot(
+                    [x for x, _ in found],
+                    [100 * s for s in shares],
+                    color=COLOURS[k],
+                    marker=marker,
+                    label=name,
+                    **style,
+                )
             panel.set_title(f"{what}, {precision}")
             panel.set_ylim(-3, 103)
             if column == 0:

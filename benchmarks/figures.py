@@ -9,7 +9,9 @@ from typing import Any
 __all__ = ["COLOURS", "axes", "save"]
 
 COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-"""Told apart with any kind of colour vision: Okabe and Ito 2008, grey in place of the yellow that white swallows."""
+"""Told apart with any kind of colour vision: Okabe and Ito 2008, grey in place of the yellow that white
+swallows.
+"""
 
 
 def axes(rows: int, columns: int, *, size: tuple[float, float], **options: Any) -> tuple[Any, Sequence[Any]]:
@@ -31,11 +33,16 @@ def axes(rows: int, columns: int, *, size: tuple[float, float], **options: Any) 
             "legend.frameon": False,
         }
     )
-    figure, grid = pyplot.subplots(rows, columns, figsize=size, layout="constrained", facecolor="white", squeeze=False, **options)
+    figure, grid = pyplot.subplots(
+        rows, columns, figsize=size, layout="constrained", facecolor="white", squeeze=False, **options
+    )
     return figure, list(grid.ravel())
 
 
 def save(figure: Any, path: Path) -> None:
     """As SVG without a date."""
     figure.savefig(path, metadata={"Date": None, "Creator": None})
-    path.write_text("\n".join(line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()) + "\n", encoding="utf-8")
+    path.write_text(
+        "\n".join(line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()) + "\n",
+        encoding="utf-8",
+    )

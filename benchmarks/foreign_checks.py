@@ -1,14 +1,17 @@
 """How others check a gradient: each by its own public function, with its own defaults.
 
-All of them are given the same thing, a `Subject`: a scalar function of some arrays and a gradient that claims to be its own. Each library gets
-it as it wants custom gradients written, so what differs is only how it is checked.
+All of them are given the same thing, a `Subject`: a scalar function of some arrays and a gradient that claims
+to be its own. Each library gets it as it wants custom gradients written, so what differs is only how it is
+checked.
 
     torch, slow        torch.autograd.gradcheck(f, inputs): every entry of the Jacobian
     torch, fast        torch.autograd.gradcheck(f, inputs, fast_mode=True): one random projection
     jax                jax.test_util.check_grads(f, inputs, order=1, modes=["rev"]): one random direction
     autograd           autograd.test_util.check_grads(f, modes=["rev"], order=1): one random direction
-    NablaFuzz's        what NablaFuzz does to one reverse-mode gradient: gradcheck in float64 with eps=1e-6, atol=1e-1 and rtol=1e-3, and no alarm
-                       where a random neighbour within 1e-4 has another value or other differences, up to the same atol and rtol
+                       NablaFuzz's        what NablaFuzz does to one reverse-mode gradient: gradcheck in
+                       float64 with eps=1e-6, atol=1e-1 and rtol=1e-3, and no alarm
+                       where a random neighbour within 1e-4 has another value or other differences, up to the
+                       same atol and rtol
     rtol 1e-3          a central difference in the dtype of the inputs, and every entry within 1e-3 of it
 """
 
@@ -29,8 +32,9 @@ Array = Any
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """`value(*inputs)` is a number of the inputs' dtype, NaN where the function has none; `gradient(seed, *inputs)` what reverse mode makes of the
-    cotangent `seed` of it, one array per input. Both accept float64 inputs, too, and then compute in float64.
+    """`value(*inputs)` is a number of the inputs' dtype, NaN where the function has none; `gradient(seed,
+    *inputs)` what reverse mode makes of the cotangent `seed` of it, one array per input. Both accept float64
+    inputs, too, and then compute in float64.
     """
 
     inputs: tuple[Array, ...]
@@ -64,7 +68,7 @@ def differences(subject: Subject, inputs: Sequence[Array], step: Callable[[float
     return slopes
 
 
-# Torch -----------------------------------------------------------------------------------------------------------------
+# Torch ------------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -92,7 +96,11 @@ def _gradcheck(subject: Subject, inputs: Sequence[Array], **options: Any) -> boo
     import torch
 
     xs = tuple(torch.from_numpy(x.copy()).requires_grad_() for x in inputs)
-    return bool(torch.autograd.gradcheck(lambda *xs: _torch_function().apply(subject, *xs), xs, raise_exception=False, **options))
+    return bool(
+        torch.autograd.gradcheck(
+            lambda *xs: _torch_function().apply(subject, *xs), xs, raise_exception=False, **options
+        )
+    )
 
 
 def torch_slow(subject: Subject) -> bool:
@@ -121,7 +129,7 @@ def nablafuzz(subject: Subject) -> bool:
     return False
 
 
-# The others ------------------------------------------------------------------------------------------------------------
+# The others -------------------------------------------------------------------------------------------------
 
 
 def jax_check(subject: Subject) -> bool:
@@ -174,7 +182,9 @@ def autograd_check(subject: Subject) -> bool:
 
 
 def relative(subject: Subject) -> bool:
-    """Steps of the cube root of the dtype's epsilon, relative to entries beyond 1: where the two errors of a central difference balance."""
+    """Steps of the cube root of the dtype's epsilon, relative to entries beyond 1: where the two errors of a
+    central difference balance.
+    """
     root = float(np.cbrt(np.finfo(subject.dtype).eps))
     slopes = differences(subject, subject.inputs, lambda x: root * max(1.0, abs(x)))
     gradient = subject.gradient(1.0, *subject.inputs)

@@ -1,12 +1,14 @@
-"""How many programs a core draws and checks in a second where no reference is asked, and how many draws are thrown away.
+"""How many programs a core draws and checks in a second where no reference is asked, and how many draws are
+thrown away.
 
     python benchmarks/generation.py --programs 1000
     python benchmarks/generation.py --family linalg --family tensor --seed 3
 
-A check is that of the float twins: the engine's gradient by reverse mode g and its derivative by forward mode along a direction v, which must be
-the same number, <g, v>. Where they differ by more than rounding is likely to do, a sweep asks the references; the last column is
-the share of such programs. Programs without a finite value or derivative count as checked. All figures are of CPU time in one thread; the last line says how long a fixed loop of Python
-takes meanwhile, as other work on the machine makes CPU time longer, too.
+A check is that of the float twins: the engine's gradient by reverse mode g and its derivative by forward mode
+along a direction v, which must be the same number, <g, v>. Where they differ by more than rounding is likely
+to do, a sweep asks the references; the last column is the share of such programs. Programs without a finite
+value or derivative count as checked. All figures are of CPU time in one thread; the last line says how long a
+fixed loop of Python takes meanwhile, as other work on the machine makes CPU time longer, too.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ WARM_UP = 100
 
 
 def twins_agree(question: Question) -> bool:
-    """Whether both modes give the same slope along the question's directions, to half of the digits, at every point."""
+    """Whether both modes give the same slope along the question's directions, to half of the digits, at every
+    point.
+    """
     program, precision = question.program, question.precision
     names = [p.name for p in program.params]
     graph = pushforward(lower(program), [k for k, name in enumerate(names) if name in question.wrt])
@@ -50,7 +54,10 @@ def twins_agree(question: Question) -> bool:
     for point, answer in zip(question.points, EngineOracle().answer(question), strict=True):
         slopes = slope(*(point.inputs[name] for name in names), *along)[len(question.weights) :]
         forward = pairs(question.weights, slopes)
-        backward = pairs([question.directions[name] for name in question.wrt], [answer.gradient[name] for name in question.wrt])
+        backward = pairs(
+            [question.directions[name] for name in question.wrt],
+            [answer.gradient[name] for name in question.wrt],
+        )
         with np.errstate(all="ignore"):
             scale = np.abs(forward).sum() + np.abs(backward).sum()
             if np.isfinite(scale) and abs(forward.sum() - backward.sum()) > least * scale:
@@ -91,7 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     print(
-        f"{'family':10} {'programs':>8} {'draw ms':>8} {'check ms':>8} {'per s':>7} {'goal':>5} {'rejected':>8} {'referred':>8}"
+        f"{'family':10} {'programs':>8} {'draw ms':>8} {'check ms':>8} {'per s':>7} {'goal':>5}"
+        f" {'rejected':>8} {'referred':>8}"
     )
     for family in options.family or ["linalg", "tensor"]:
         for index, case in enumerate(drawn(family, WARM_UP, f"{options.seed}/warm-up")[0]):
@@ -105,7 +113,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         end = time.process_time()
         n = len(cases)
-        figures = f"{1e3 * (between - start) / n:8.2f} {1e3 * (end - between) / n:8.2f} {n / (end - start):7.0f} {GOAL:5.0f}"
+        figures = (
+            f"{1e3 * (between - start) / n:8.2f} {1e3 * (end - between) / n:8.2f} {n / (end - start):7.0f}"
+            f" {GOAL:5.0f}"
+        )
         print(f"{family:10} {n:8,} {figures} {100 * (begun - n) / begun:6.1f} % {100 * referred / n:6.1f} %")
     print(f"ten million additions in a Python loop: {additions():.2f} s")
     return 0

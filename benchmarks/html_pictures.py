@@ -1,8 +1,10 @@
-"""The pictures of the HTML report in docs/report.md: a real sweep of planted bugs, opened in Chromium and photographed.
+"""The pictures of the HTML report in docs/report.md: a real sweep of planted bugs, opened in Chromium and
+photographed.
 
     python -m benchmarks.html_pictures
 
-The sweep is small and has a fixed seed. Needs Chromium, playwright (extra dev) and Pillow (extra bench); pictures have a palette, so that they stay small.
+The sweep is small and has a fixed seed. Needs Chromium, playwright (extra dev) and Pillow (extra bench);
+pictures have a palette, so that they stay small.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ from gradfuzz.reports.html import render
 
 FOLDER = Path("docs/pictures")
 CONFIG = SweepConfig(
-    targets=("mutant:nx-1747", "mutant:swift-78264", "mutant:lu-batch"), families=("loops", "linalg"), max_examples=40, jobs=1
+    targets=("mutant:nx-1747", "mutant:swift-78264", "mutant:lu-batch"),
+    families=("loops", "linalg"),
+    max_examples=40,
+    jobs=1,
 )
 _COLOURS = 48
 _ARTICLE = 1760
@@ -33,12 +38,16 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def photographs(report: Path) -> Iterator[tuple[str, bytes]]:
-    """(name, PNG) of the head of the report and of its first article, light and dark, and of the head on a telephone."""
+    """(name, PNG) of the head of the report and of its first article, light and dark, and of the head on a
+    telephone.
+    """
     program = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if program is None:
         raise SystemExit("html_pictures: there is no Chromium on this machine")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
         for scheme in ("light", "dark"):
             context = browser.new_context(viewport={"width": 1200, "height": 1240}, color_scheme=scheme)
             page = context.new_page()
@@ -46,7 +55,9 @@ def photographs(report: Path) -> Iterator[tuple[str, bytes]]:
             yield f"report-{scheme}", page.screenshot()
             yield f"article-{scheme}", _article(page)
             context.close()
-        context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="light", device_scale_factor=1.5)
+        context = browser.new_context(
+            viewport={"width": 390, "height": 844}, color_scheme="light", device_scale_factor=1.5
+        )
         page = context.new_page()
         page.goto(report.as_uri())
         yield "report-narrow", page.screenshot()
@@ -61,7 +72,9 @@ def _article(page: Page) -> bytes:
     assert box is not None, "it is there"
     down = page.evaluate("scrollY")
     height = min(box["height"], _ARTICLE)
-    return page.screenshot(full_page=True, clip={"x": 0, "y": box["y"] + down, "width": 1200, "height": height})
+    return page.screenshot(
+        full_page=True, clip={"x": 0, "y": box["y"] + down, "width": 1200, "height": height}
+    )
 
 
 def small(png: bytes) -> bytes:
@@ -74,7 +87,9 @@ def small(png: bytes) -> bytes:
 
 def main() -> None:
     """Sweeps, writes the report, and photographs it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--to", type=Path, default=FOLDER)
     parser.add_argument("--report", type=Path, help="a report that is there already, instead of a sweep")
     arguments = parser.parse_args()

@@ -1,8 +1,9 @@
 """Forward and gradient of each decomposition next to Torch and JAX, on batches of matrices in float64.
 
-The loss is a weighted sum of all results that have a derivative. All contenders are timed in one run, one call each in turn, round after
-round; a ratio is the median of the ratios within a round, so that a slow spell of the machine weighs on both sides. Each is
-compiled and hot. Before anything is timed, the gradients are compared: with the engine's, to 1e-6 of the greatest entry.
+The loss is a weighted sum of all results that have a derivative. All contenders are timed in one run, one
+call each in turn, round after round; a ratio is the median of the ratios within a round, so that a slow spell
+of the machine weighs on both sides. Each is compiled and hot. Before anything is timed, the gradients are
+compared: with the engine's, to 1e-6 of the greatest entry.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ Gradient = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Row:
-    """One op: its text in the language, and functions from matrices to results in Torch and JAX. `spd`: of a positive definite matrix."""
+    """One op: its text in the language, and functions from matrices to results in Torch and JAX. `spd`: of a
+    positive definite matrix.
+    """
 
     name: str
     text: str
@@ -51,7 +54,11 @@ JAX_LU = jnp.vectorize(jax.scipy.linalg.lu, signature="(n,n)->(n,n),(n,n),(n,n)"
 ROWS = (
     Row("qr", "q, r = qr(a)\n    return q, r", torch.linalg.qr, jnp.linalg.qr),
     Row(
-        "cholesky", "return cholesky(a)", lambda a: [torch.linalg.cholesky(_sym(a))], lambda a: [jnp.linalg.cholesky(a)], spd=True
+        "cholesky",
+        "return cholesky(a)",
+        lambda a: [torch.linalg.cholesky(_sym(a))],
+        lambda a: [jnp.linalg.cholesky(a)],
+        spd=True,
     ),
     Row("lu", "p, l, u = lu(a)\n    return l, u", lambda a: torch.linalg.lu(a)[1:], lambda a: JAX_LU(a)[1:]),
     Row(
@@ -60,7 +67,12 @@ ROWS = (
         lambda a: [x * x if k != 1 else x for k, x in enumerate(torch.linalg.svd(a, full_matrices=False))],
         lambda a: [x * x if k != 1 else x for k, x in enumerate(jnp.linalg.svd(a, full_matrices=False))],
     ),
-    Row("svdvals", "return svdvals(a)", lambda a: [torch.linalg.svdvals(a)], lambda a: [jnp.linalg.svd(a, compute_uv=False)]),
+    Row(
+        "svdvals",
+        "return svdvals(a)",
+        lambda a: [torch.linalg.svdvals(a)],
+        lambda a: [jnp.linalg.svd(a, compute_uv=False)],
+    ),
     Row(
         "eigh",
         "w, v = eigh(a)\n    return w, v * v",
@@ -69,7 +81,11 @@ ROWS = (
         spd=True,
     ),
     Row(
-        "eigvalsh", "return eigvalsh(a)", lambda a: [torch.linalg.eigvalsh(_sym(a))], lambda a: [jnp.linalg.eigvalsh(a)], spd=True
+        "eigvalsh",
+        "return eigvalsh(a)",
+        lambda a: [torch.linalg.eigvalsh(_sym(a))],
+        lambda a: [jnp.linalg.eigvalsh(a)],
+        spd=True,
     ),
     Row(
         "triangular_solve",
@@ -85,7 +101,12 @@ ROWS = (
     ),
     Row("inv", "return inv(a)", lambda a: [torch.linalg.inv(a)], lambda a: [jnp.linalg.inv(a)]),
     Row("det", "return det(a)", lambda a: [torch.linalg.det(a)], lambda a: [jnp.linalg.det(a)]),
-    Row("slogdet", "return slogdet(a)[1]", lambda a: [torch.linalg.slogdet(a)[1]], lambda a: [jnp.linalg.slogdet(a)[1]]),
+    Row(
+        "slogdet",
+        "return slogdet(a)[1]",
+        lambda a: [torch.linalg.slogdet(a)[1]],
+        lambda a: [jnp.linalg.slogdet(a)[1]],
+    ),
     Row("pinv", "return pinv(a)", lambda a: [torch.linalg.pinv(a)], lambda a: [jnp.linalg.pinv(a)]),
     Row(
         "norm nuc",
@@ -99,15 +120,21 @@ ROWS = (
         lambda a: [torch.linalg.matrix_power(a, 5)],
         lambda a: [jnp.linalg.matrix_power(a, 5)],
     ),
-    Row("expm", "return expm(a)", lambda a: [torch.linalg.matrix_exp(a)], lambda a: [jax.scipy.linalg.expm(a)]),
+    Row(
+        "expm", "return expm(a)", lambda a: [torch.linalg.matrix_exp(a)], lambda a: [jax.scipy.linalg.expm(a)]
+    ),
 )
 
 
 WHY = {
-    **dict.fromkeys(("solve", "det", "slogdet"), "NumPy keeps no factors: the gradient factors the matrix again"),
+    **dict.fromkeys(
+        ("solve", "det", "slogdet"), "NumPy keeps no factors: the gradient factors the matrix again"
+    ),
     "inv": "NumPy inverts by solving for the identity, which is a third more work",
     "lu": "the permutation comes as a matrix, and is applied by a product",
-    **dict.fromkeys(("qr", "cholesky"), "taking triangles and transposes apart are passes of their own over the memory"),
+    **dict.fromkeys(
+        ("qr", "cholesky"), "taking triangles and transposes apart are passes of their own over the memory"
+    ),
     "expm": "the gradient is the exponential of a matrix of twice the size, half of it known",
 }
 """What is known to cost time where Torch is faster."""
@@ -118,14 +145,16 @@ def _sym(a: Any) -> Any:
 
 
 def matrices(row: Row, shape: tuple[int, ...]) -> Any:
-    """Well conditioned, with determinants far from overflow; symmetric positive definite where the op wants it."""
+    """Well conditioned, with determinants far from overflow; symmetric positive definite where the op wants
+    it.
+    """
     rng = np.random.default_rng(0)
     n = shape[-1]
     x = rng.normal(size=shape) / np.sqrt(n) * 0.3 + np.diag(np.linspace(0.7, 1.4, n))
     return x @ np.swapaxes(x, -1, -2) if row.spd else x
 
 
-# Ways to the gradient ----------------------------------------------------------------------------------------------------------------------
+# Ways to the gradient ---------------------------------------------------------------------------------------
 
 
 def by_engine(row: Row, a: Any, weights: Sequence[Any]) -> Gradient:
@@ -157,10 +186,14 @@ def by_jax(row: Row, a: Any, weights: Sequence[Any]) -> Gradient:
     return lambda: function(x)[1].block_until_ready()
 
 
-WAYS: dict[str, Callable[[Row, Any, Sequence[Any]], Gradient]] = {"engine": by_engine, "torch": by_torch, "jax": by_jax}
+WAYS: dict[str, Callable[[Row, Any, Sequence[Any]], Gradient]] = {
+    "engine": by_engine,
+    "torch": by_torch,
+    "jax": by_jax,
+}
 
 
-# Measuring -----------------------------------------------------------------------------------------------------------------------------------
+# Measuring --------------------------------------------------------------------------------------------------
 
 
 def once(call: Gradient, repeats: int) -> float:
@@ -177,7 +210,9 @@ def measure(row: Row, shape: tuple[int, ...], rounds: int) -> str:
         weights = [rng.normal(size=tuple(y.shape)) for y in row.torch(torch.tensor(a))]
     calls = {name: make(row, a, weights) for name, make in WAYS.items()}
     gradients = {name: np.asarray(call()) for name, call in calls.items()}
-    notes = "".join(f"  {name} differs" for name in ("torch", "jax") if _differ(row, gradients[name], gradients["engine"]))
+    notes = "".join(
+        f"  {name} differs" for name in ("torch", "jax") if _differ(row, gradients[name], gradients["engine"])
+    )
     repeats = {name: max(1, round(SHORTEST / max(once(call, 1), 1e-9))) for name, call in calls.items()}
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
@@ -194,7 +229,9 @@ def measure(row: Row, shape: tuple[int, ...], rounds: int) -> str:
 
 
 def _differ(row: Row, theirs: Any, mine: Any) -> bool:
-    """JAX gives a symmetric op's gradient on one triangle or on both; the symmetric part is what all share."""
+    """JAX gives a symmetric op's gradient on one triangle or on both; the symmetric part is what
+    all share.
+    """
     if row.spd:
         theirs, mine = ((g + np.swapaxes(g, -1, -2)) / 2 for g in (theirs, mine))
     return bool(np.abs(theirs - mine).max() > 1e-6 * np.abs(mine).max())
@@ -206,9 +243,15 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="names of ops")
     options = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
-    print("forward and gradient, float64; " + ", ".join(f"{n} {version(n)}" for n in ("numpy", "scipy", "torch", "jax")))
+    print(
+        "forward and gradient, float64; "
+        + ", ".join(f"{n} {version(n)}" for n in ("numpy", "scipy", "torch", "jax"))
+    )
     for shape in SHAPES:
-        print(f"\n{shape}\n  {'milliseconds':18}{'engine':>10}{'torch':>10}{'jax':>10}{'/torch':>10}{'/jax':>10}")
+        print(
+            f"\n{shape}\n "
+            f" {'milliseconds':18}{'engine':>10}{'torch':>10}{'jax':>10}{'/torch':>10}{'/jax':>10}"
+        )
         for row in ROWS:
             if not options.only or row.name in options.only:
                 print(measure(row, shape, options.rounds), flush=True)

@@ -1,8 +1,9 @@
 """The engine's reverse mode next to Torch, autograd and JAX, on loops of 10, 1,000 and 100,000 trips.
 
-The loop is `acc = sin(acc * x)`, once on scalars and once on vectors of 64 entries. All contenders are timed in one run,
-one call each in turn, round after round; a ratio is the median of the ratios within a round, so that a slow spell of the
-machine weighs on both sides. Before anything is timed, the gradients are compared with the engine's.
+The loop is `acc = sin(acc * x)`, once on scalars and once on vectors of 64 entries. All contenders are timed
+in one run, one call each in turn, round after round; a ratio is the median of the ratios within a round, so
+that a slow spell of the machine weighs on both sides. Before anything is timed, the gradients are compared
+with the engine's.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ SHORTEST = 2e-3
 
 @dataclass
 class Contender:
-    """One way to the gradient. `make` returns a call without arguments; its time is in none of the figures but `compiling`."""
+    """One way to the gradient. `make` returns a call without arguments; its time is in none of the figures
+    but `compiling`.
+    """
 
     name: str
     make: Callable[[Any, int], Gradient]
@@ -50,7 +53,7 @@ class Contender:
     gradient: Array | None = None
 
 
-# Ways to the gradient --------------------------------------------------------------------------------------------------
+# Ways to the gradient ---------------------------------------------------------------------------------------
 
 
 def program(x: Any, trips: int) -> programs.Program:
@@ -102,7 +105,7 @@ def jax_gradient(x: Any, trips: int) -> Gradient:
     return lambda: compiled(point).block_until_ready()
 
 
-# Timing ----------------------------------------------------------------------------------------------------------------
+# Timing -----------------------------------------------------------------------------------------------------
 
 
 def prepare(contender: Contender, x: Any, trips: int) -> None:
@@ -118,7 +121,10 @@ def prepare(contender: Contender, x: Any, trips: int) -> None:
             contender.call()
             contender.repeats = max(1, round(SHORTEST / (time.perf_counter() - start)))
     except Exception as e:  # noqa: BLE001 - a contender that cannot do it is a result
-        contender.call, contender.failure = None, f"failed: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}"
+        contender.call, contender.failure = (
+            None,
+            f"failed: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}",
+        )
 
 
 def time_rounds(contenders: Sequence[Contender], rounds: int) -> None:
@@ -145,7 +151,9 @@ def duration(seconds: float) -> str:
 
 
 def measure(title: str, x: Any, trips: int) -> list[str]:
-    """The rows of one table: name, time, time over the engine's, worst relative difference of the gradients."""
+    """The rows of one table: name, time, time over the engine's, worst relative difference of the
+    gradients.
+    """
     ours, primal = Contender("engine", engine_gradient), Contender("engine, value only", engine_primal)
     compiled = Contender("jax, compiled", jax_gradient)
     others = [Contender("torch eager", torch_gradient), Contender("autograd", autograd_gradient), compiled]
@@ -167,20 +175,27 @@ def measure(title: str, x: Any, trips: int) -> list[str]:
         assert ours.gradient is not None
         assert contender.gradient is not None
         difference = float(np.max(np.abs(contender.gradient - ours.gradient) / np.abs(ours.gradient)))
-        time_, over = duration(statistics.median(contender.seconds)), f"{ratio(contender.seconds, ours.seconds):.3g}x"
+        time_, over = (
+            duration(statistics.median(contender.seconds)),
+            f"{ratio(contender.seconds, ours.seconds):.3g}x",
+        )
         rows.append(f"  {contender.name:24}{time_:>10}{over:>14}{difference:>14.1e}")
     if compiled.call is not None:
         whole = [compiled.compiling + s for s in compiled.seconds]
         over = f"{ratio(whole, [ours.compiling + s for s in ours.seconds]):.3g}x"
         rows.append(
-            f"  {'jax, with compiling':24}{duration(statistics.median(whole)):>10}{over:>14}  (over the engine with compiling)"
+            f"  {'jax, with compiling':24}{duration(statistics.median(whole)):>10}{over:>14}  (over the"
+            " engine with compiling)"
         )
     rows.append(f"  engine: compiling {duration(ours.compiling)}")
     if primal.call is None:
         rows.append(f"  engine: the value alone {primal.failure}")
     else:
         value = duration(statistics.median(primal.seconds))
-        rows.append(f"  engine: value alone {value}; value and gradient over value {ratio(ours.seconds, primal.seconds):.2f}x")
+        rows.append(
+            f"  engine: value alone {value}; value and gradient over value"
+            f" {ratio(ours.seconds, primal.seconds):.2f}x"
+        )
     return rows
 
 

@@ -1,9 +1,9 @@
 """The memory that reverse mode needs for long loops, by checkpoint.
 
-Each row is a fresh process: what its peak resident size grew by in the first call of the compiled derivative, the time of the faster of two
-calls over the same of the value alone, and, in a process of its own because it slows everything down, the peak of what Python allocated
-(`--objects`). Gradients must be the same to the last bit, whatever the checkpoint. A row above `GOAL` MiB is marked where its memory is
-meant to be bounded.
+Each row is a fresh process: what its peak resident size grew by in the first call of the compiled derivative,
+the time of the faster of two calls over the same of the value alone, and, in a process of its own because it
+slows everything down, the peak of what Python allocated (`--objects`). Gradients must be the same to the last
+bit, whatever the checkpoint. A row above `GOAL` MiB is marked where its memory is meant to be bounded.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ CASES = {
     ),
     "matrix": Case(
         "10,000 trips of acc = tanh(acc @ x), 64 by 64",
-        "def f(x: float[64, 64]):\n acc = x\n for i in range(10000):\n  acc = tanh(acc @ x)\n return sum(acc)\n",
+        "def f(x: float[64, 64]):\n acc = x\n for i in range(10000):\n  acc = tanh(acc @ x)\n return"
+        " sum(acc)\n",
         np.random.default_rng(0).standard_normal((64, 64)) / 8,
         ("none", "sqrt", 100, 10),
     ),
@@ -106,7 +107,10 @@ def apart(name: str, checkpoint: Checkpoint, *options: str) -> dict[str, Any]:
 
 def table(name: str, *, objects: bool) -> None:
     case = CASES[name]
-    print(f"{case.title}\n  {'checkpoint':12}{'memory':>12}{'time':>10}{'over value':>12}" + ("     objects" if objects else ""))
+    print(
+        f"{case.title}\n  {'checkpoint':12}{'memory':>12}{'time':>10}{'over value':>12}"
+        + ("     objects" if objects else "")
+    )
     gradients = set()
     for checkpoint in case.checkpoints:
         row = apart(name, checkpoint)
@@ -114,17 +118,24 @@ def table(name: str, *, objects: bool) -> None:
         traced = f"{apart(name, checkpoint, '--objects')['objects']:8.1f} MiB" if objects else ""
         note = "  above the goal" if checkpoint != "none" and row["memory"] > GOAL else ""
         print(
-            f"  {checkpoint:<12}{row['memory']:8.1f} MiB{row['seconds']:8.2f} s{row['seconds'] / row['value']:11.1f}x{traced}{note}",
+            f"  {checkpoint:<12}{row['memory']:8.1f} MiB{row['seconds']:8.2f}"
+            f" s{row['seconds'] / row['value']:11.1f}x{traced}{note}",
             flush=True,
         )
     print("  the same gradient in all rows\n" if len(gradients) == 1 else "  THE GRADIENTS DIFFER\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="The memory that reverse mode needs for long loops, by checkpoint.")
+    parser = argparse.ArgumentParser(
+        description="The memory that reverse mode needs for long loops, by checkpoint."
+    )
     parser.add_argument("cases", nargs="*", metavar="case", help=f"of {', '.join(CASES)}; all unless named")
-    parser.add_argument("--objects", action="store_true", help="also the peak of what Python allocated (tracemalloc)")
-    parser.add_argument("--row", nargs=2, metavar=("CASE", "CHECKPOINT"), help="one row as JSON, measured in this process")
+    parser.add_argument(
+        "--objects", action="store_true", help="also the peak of what Python allocated (tracemalloc)"
+    )
+    parser.add_argument(
+        "--row", nargs=2, metavar=("CASE", "CHECKPOINT"), help="one row as JSON, measured in this process"
+    )
     options = parser.parse_args(arguments)
     unknown = {*options.cases} - {*CASES}
     if unknown:

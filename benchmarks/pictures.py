@@ -1,8 +1,10 @@
-"""The picture of the terminal report in README.md: a real sweep of a planted bug, printed by rich and kept as SVG.
+"""The picture of the terminal report in README.md: a real sweep of a planted bug, printed by rich and kept as
+SVG.
 
     python -m benchmarks.pictures
 
-The sweep is small and has a fixed seed, so the picture changes only where the report does. The counts of what was tested are left out, to keep it short.
+The sweep is small and has a fixed seed, so the picture changes only where the report does. The counts of what
+was tested are left out, to keep it short.
 """
 
 from __future__ import annotations
@@ -34,10 +36,17 @@ def swept(config: SweepConfig) -> SweepFinished:
 
 
 def picture(finished: SweepFinished, title: str) -> str:
-    """The terminal report as SVG that loads nothing: where its font is not installed, any other of equal widths does."""
+    """The terminal report as SVG that loads nothing: where its font is not installed, any other of equal
+    widths does.
+    """
     shown = dataclasses.replace(finished, coverage={}, tested={}, conventions={}, environment={})
     console = Console(
-        record=True, file=io.StringIO(), width=_WIDTH, force_terminal=True, color_system="truecolor", highlight=False
+        record=True,
+        file=io.StringIO(),
+        width=_WIDTH,
+        force_terminal=True,
+        color_system="truecolor",
+        highlight=False,
     )
     console.print(terminal.sweep(shown, {}))
     svg = console.export_svg(title=title, theme=MONOKAI, unique_id="gradfuzz")
@@ -46,7 +55,9 @@ def picture(finished: SweepFinished, title: str) -> str:
 
 def main() -> None:
     """Sweeps, and writes the picture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--to", type=Path, default=PICTURE)
     path: Path = parser.parse_args().to
     path.parent.mkdir(parents=True, exist_ok=True)

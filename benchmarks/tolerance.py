@@ -1,10 +1,12 @@
-"""How far right answers stay within what the derived tolerance allows: docs/tolerance.md and docs/tolerance.svg.
+"""How far right answers stay within what the derived tolerance allows: docs/tolerance.md and
+docs/tolerance.svg.
 
     python -m benchmarks.tolerance
     python -m benchmarks.tolerance --programs 20 --out /tmp
 
-Correct oracles answer questions of first and second order about drawn programs of every family and dtype; each answer that can be judged is measured,
-those that are right to the last bit too. A few minutes of one core, the same numbers in every run with one seed.
+Correct oracles answer questions of first and second order about drawn programs of every family and dtype;
+each answer that can be judged is measured, those that are right to the last bit too. A few minutes of one
+core, the same numbers in every run with one seed.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ SOURCES: dict[str, tuple[tuple[str, Precision], ...]] = {
     "complex128": (("complex", "float64"),),
     "complex64": (("complex", "float32"),),
 }
-"""What each curve is made of: families, and the precision in which they are drawn. LAPACK has no half precision."""
+"""What each curve is made of: families, and the precision in which they are drawn. LAPACK has no half
+precision.
+"""
 
 ORDERS = (1, 2)
 POINTS = 2
@@ -49,7 +53,12 @@ POINTS = 2
 BATCH = 30
 """Programs that a worker process takes at once."""
 
-ORACLES: tuple[tuple[str, int], ...] = (("engine", 1), ("torch:eager", 1), ("torch:func", 2), ("jax:unrolled", 6))
+ORACLES: tuple[tuple[str, int], ...] = (
+    ("engine", 1),
+    ("torch:eager", 1),
+    ("torch:func", 2),
+    ("jax:unrolled", 6),
+)
 """Who answers, and about every how manieth program."""
 
 
@@ -70,7 +79,9 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A bug of docs/trophies.md: a library, ops one of which the program has, the checks that show it, what is wrong."""
+    """A bug of docs/trophies.md: a library, ops one of which the program has, the checks that show it, what
+    is wrong.
+    """
 
     library: str
     ops: frozenset[str]
@@ -83,14 +94,26 @@ KNOWN = (
         "torch",
         frozenset({"solve", "det", "slogdet"}),
         ("second order (fwd, rev)", "second order (fwd, fwd)"),
-        "`solve`, `det`, `slogdet`: forward mode takes the factorization for a constant when it is differentiated again",
+        "`solve`, `det`, `slogdet`: forward mode takes the factorization for a constant when it is"
+        " differentiated again",
     ),
     Known(
-        "torch", frozenset({"eigh", "eig"}), ("second order (fwd, rev)",), "`eigh`, `eig`: reverse mode over forward mode is NaN"
+        "torch",
+        frozenset({"eigh", "eig"}),
+        ("second order (fwd, rev)",),
+        "`eigh`, `eig`: reverse mode over forward mode is NaN",
     ),
-    Known("torch", frozenset({"det"}), ("vjp", "jvp", "second order (rev, rev)"), "`det` at exactly singular matrices"),
     Known(
-        "torch", frozenset({"minimum", "maximum"}), ("jvp",), "`minimum`, `maximum`: a small tangent next to a large one is lost"
+        "torch",
+        frozenset({"det"}),
+        ("vjp", "jvp", "second order (rev, rev)"),
+        "`det` at exactly singular matrices",
+    ),
+    Known(
+        "torch",
+        frozenset({"minimum", "maximum"}),
+        ("jvp",),
+        "`minimum`, `maximum`: a small tangent next to a large one is lost",
     ),
     Known(
         "torch",
@@ -110,7 +133,12 @@ KNOWN = (
         ("second order (rev, rev)",),
         "`lstsq`: the second derivative in float32 is right to four digits only",
     ),
-    Known("jax", frozenset({"det"}), ("vjp",), "`det` at matrices of rank n - 1 whose zero pivot is not the last"),
+    Known(
+        "jax",
+        frozenset({"det"}),
+        ("vjp",),
+        "`det` at matrices of rank n - 1 whose zero pivot is not the last",
+    ),
 )
 """The reports with programs and numbers are in docs/trophies.md."""
 
@@ -118,7 +146,9 @@ KNOWN = (
 def known(wrong: Wrong) -> Known | None:
     """The first of the known bugs that a disagreement may be."""
     library = wrong.oracle.partition(":")[0]
-    return next((k for k in KNOWN if k.library == library and k.ops & wrong.ops and wrong.check in k.checks), None)
+    return next(
+        (k for k in KNOWN if k.library == library and k.ops & wrong.ops and wrong.check in k.checks), None
+    )
 
 
 @dataclass
@@ -148,7 +178,9 @@ class Tally:
             assert case.kind is not None, "a disagreement has a class"
             ops = frozenset(n.op for n in walk(case.question.program) if isinstance(n, Call))
             check, program = check_name(case.question.modes), to_text(case.question.program)
-            self.wrong.append(Wrong(case.oracle, check, case.kind, ops, confirmed, program, case.expected, case.got))
+            self.wrong.append(
+                Wrong(case.oracle, check, case.kind, ops, confirmed, program, case.expected, case.got)
+            )
         elif case.reason is Reason.PRIMAL and case.error_over_allowed is not None:
             self.values += 1
         elif case.error_over_allowed is not None and case.reason in (None, Reason.NOISE):
@@ -189,7 +221,9 @@ def measure(
     """The answers of the named oracles about the `number`-th stretch of drawn programs."""
     jury, found = Jury(), {}
     oracles = [(oracle, every) for name, every in names for oracle in resolve(name)]
-    cases = draw_many(FAMILIES[family].cases((precision,)), programs, f"{seed}/tolerance/{family}/{precision}/{number}")
+    cases = draw_many(
+        FAMILIES[family].cases((precision,)), programs, f"{seed}/tolerance/{family}/{precision}/{number}"
+    )
     for index, drawn in enumerate(cases):
         for question in asked(drawn, index, seed, precision):
             for oracle, every in oracles:
@@ -202,7 +236,11 @@ def measure(
                 answers = oracle.answer(question)
                 for k, case in enumerate(jury.cases(oracle.name, question, answers, thorough=True)):
                     wrong = case.verdict is Verdict.DISAGREE
-                    again = jury.cases(oracle.name, question, [answers[k]], at=[k], confirm=True)[0] if wrong else case
+                    again = (
+                        jury.cases(oracle.name, question, [answers[k]], at=[k], confirm=True)[0]
+                        if wrong
+                        else case
+                    )
                     tally.add(case, confirmed=again.verdict is Verdict.DISAGREE and len(again.references) > 1)
     return found
 
@@ -212,7 +250,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--programs", type=int, default=30, help="per family and dtype")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs", help="folder of the two files")
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).parents[1] / "docs", help="folder of the two files"
+    )
     options = parser.parse_args(arguments)
     pool, futures = Pool(options.jobs), []
     for dtype, sources in SOURCES.items():
@@ -230,7 +270,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     options.out.mkdir(parents=True, exist_ok=True)
     versions = {name.partition(":")[0]: resolve(name)[0].version for name, _ in ORACLES}
-    (options.out / "tolerance.md").write_text(text(tallies, options.programs, options.seed, versions), encoding="utf-8")
+    (options.out / "tolerance.md").write_text(
+        text(tallies, options.programs, options.seed, versions), encoding="utf-8"
+    )
     plot(tallies, options.out / "tolerance.svg")
     return 0
 

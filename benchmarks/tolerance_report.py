@@ -77,7 +77,12 @@ K = {safety:g} is a choice. It covers that {lanes} lanes see only a part of the 
 
 
 def text(tallies: Tallies, programs: int, seed: int, versions: Mapping[str, str]) -> str:
-    parts = [HEAD.format(clear=CLEAR), _verdict(tallies), _by_dtype(tallies, programs, seed), _by_oracle(tallies, versions)]
+    parts = [
+        HEAD.format(clear=CLEAR),
+        _verdict(tallies),
+        _by_dtype(tallies, programs, seed),
+        _by_oracle(tallies, versions),
+    ]
     fields = {
         "safety": SAFETY,
         "lanes": LANES,
@@ -111,7 +116,13 @@ def _figures(tally: Tally) -> list[str]:
         return ["0", *["-"] * 6]
     quantiles = [f"{np.quantile(errors, q):.2g}" for q in (0.9, 0.99, 0.999)]
     beyond = int(np.sum(errors > 1.0))
-    return [f"{len(errors):,}", f"{100 * np.mean(errors == 0):.0f} %", *quantiles, f"{errors[-1]:.2g}", str(beyond)]
+    return [
+        f"{len(errors):,}",
+        f"{100 * np.mean(errors == 0):.0f} %",
+        *quantiles,
+        f"{errors[-1]:.2g}",
+        str(beyond),
+    ]
 
 
 _FIGURES = ("answers", "exact", "90 %", "99 %", "99.9 %", "largest", "beyond 1")
@@ -122,8 +133,9 @@ def _verdict(tallies: Tallies) -> str:
     beyond = sum(e > 1.0 for e in whole.errors)
     own = sum(w.oracle == "engine" for w in whole.wrong)
     return (
-        f"Of {len(whole.errors):,} answers that were measured, {beyond} are beyond what is allowed; the largest error is {max(whole.errors):.2g} of it. "
-        f"{len(whole.wrong)} more are beyond {CLEAR:g} and called wrong: they are [listed below](#what-is-left-out); {own} of them are the engine's.\n"
+        f"Of {len(whole.errors):,} answers that were measured, {beyond} are beyond what is allowed; the"
+        f" largest error is {max(whole.errors):.2g} of it. {len(whole.wrong)} more are beyond {CLEAR:g} and"
+        f" called wrong: they are [listed below](#what-is-left-out); {own} of them are the engine's.\n"
     )
 
 
@@ -134,13 +146,15 @@ def _by_dtype(tallies: Tallies, programs: int, seed: int) -> str:
             whole = _whole(t for (d, o, _), t in tallies.items() if (d, o) == (dtype, order))
             unjudged = whole.reasons.total() + whole.values
             share = f"{100 * unjudged / max(1, unjudged + len(whole.errors)):.1f} %"
-            rows.append([dtype, ", ".join(family for family, _ in sources), str(order), *_figures(whole), share])
+            rows.append(
+                [dtype, ", ".join(family for family, _ in sources), str(order), *_figures(whole), share]
+            )
     head = ["dtype", "families", "order", *_FIGURES, "inconclusive"]
     return (
-        "## By dtype and order\n"
-        "The largest error of an answer in units of what was allowed for that entry. *Exact* is the share without any error, the percentages are quantiles; *inconclusive* are those for which there is "
-        f"no truth or no tolerance. {programs} programs of each family and dtype, seed {seed}; LAPACK's ops have no half precision.\n\n"
-        + _table(head, rows)
+        "## By dtype and order\nThe largest error of an answer in units of what was allowed for that entry."
+        " *Exact* is the share without any error, the percentages are quantiles; *inconclusive* are those"
+        f" for which there is no truth or no tolerance. {programs} programs of each family and dtype, seed"
+        f" {seed}; LAPACK's ops have no half precision.\n\n" + _table(head, rows)
     )
 
 
@@ -157,9 +171,9 @@ def _left_out(tallies: Tallies) -> str:
     rows: dict[tuple[str, str, str, str], list[Wrong]] = {}
     for wrong in whole.wrong:
         found = known(wrong)
-        rows.setdefault((wrong.oracle, wrong.check, wrong.kind.value, found.words if found else "not explained"), []).append(
-            wrong
-        )
+        rows.setdefault(
+            (wrong.oracle, wrong.check, wrong.kind.value, found.words if found else "not explained"), []
+        ).append(wrong)
     unknown = sum(known(wrong) is None for wrong in whole.wrong)
     confirmed = sum(w.confirmed for w in whole.wrong)
     head = ["", "asked", "class", "what is wrong", "answers", "error at least"]
@@ -191,11 +205,15 @@ def plot(tallies: Tallies, path: Path) -> None:
     figure, panels = axes(1, len(ORDERS), size=(9.0, 4.2), sharex=True, sharey=True)
     for panel, order in zip(panels, ORDERS, strict=True):
         for k, dtype in enumerate(SOURCES):
-            errors = np.sort(np.array(_whole(t for (d, o, _), t in tallies.items() if (d, o) == (dtype, order)).errors))
+            errors = np.sort(
+                np.array(_whole(t for (d, o, _), t in tallies.items() if (d, o) == (dtype, order)).errors)
+            )
             if len(errors):
                 above = 1.0 - np.arange(len(errors)) / len(errors)  # the share of those at least as large
                 some = errors > 0
-                panel.step(errors[some], above[some], where="pre", color=COLOURS[k], label=dtype, linewidth=1.5)
+                panel.step(
+                    errors[some], above[some], where="pre", color=COLOURS[k], label=dtype, linewidth=1.5
+                )
         for x, word in ((1.0, "allowed"), (CLEAR, "called wrong")):
             panel.axvline(x, color="#444444", linestyle="--", linewidth=1.0)
             place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}

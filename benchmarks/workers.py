@@ -1,12 +1,14 @@
-"""What a process of its own costs: the same question asked of an oracle here, and in a supervised worker by the protocol.
+"""What a process of its own costs: the same question asked of an oracle here, and in a supervised worker by
+the protocol.
 
     python benchmarks/workers.py [TARGET...] [--seconds S]
 
-A TARGET is the engine, a mutant, or a way into a library; where none is named they are the engine, which a sweep asks here as its answers take least, and
-"jax:scan" and "torch:eager", which it asks in workers. A question is about one point or 64, of a program that is
-tiny (a loop of five trips) or small (one of two hundred). The two are asked in turns, and the
-fastest tenth of the answers is compared: a machine with other work makes a process wait for its turn twice in each request, and that is no cost of the worker's. The
-last column is what an answer costs more in processor time of both processes.
+A TARGET is the engine, a mutant, or a way into a library; where none is named they are the engine, which a
+sweep asks here as its answers take least, and "jax:scan" and "torch:eager", which it asks in workers. A
+question is about one point or 64, of a program that is tiny (a loop of five trips) or small (one of two
+hundred). The two are asked in turns, and the fastest tenth of the answers is compared: a machine with other
+work makes a process wait for its turn twice in each request, and that is no cost of the worker's. The last
+column is what an answer costs more in processor time of both processes.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ def processor(oracle: Oracle, asked: Question, count: int) -> float:
         own = time.process_time()
         if not isinstance(oracle, ForeignOracle) or oracle.worker.pid is None:
             return own
-        fields = Path(f"/proc/{oracle.worker.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{oracle.worker.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        )
         return own + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     before = used()
@@ -78,7 +82,10 @@ def main() -> None:
     parser.add_argument("target", nargs="*", default=["engine", "jax:scan", "torch:eager"])
     parser.add_argument("--seconds", type=float, default=2.0, help="of measuring for each row")
     arguments = parser.parse_args()
-    print(f"{'':14}{'trips':>6}{'points':>8}{'here':>12}{'worker':>12}{'more':>12}{'a point':>12}{'more':>9}{'processor':>14}")
+    print(
+        f"{'':14}{'trips':>6}{'points':>8}{'here':>12}{'worker':>12}{'more':>12}{'a point':>12}{'more':>9}"
+        f"{'processor':>14}"
+    )
     for target in arguments.target:
         measure(target, arguments.seconds)
 
@@ -86,7 +93,7 @@ def main() -> None:
 def measure(target: str, seconds: float) -> None:
     """Prints the rows of a target."""
     here = resolve(target)[0]
-    (there, *_) = resolve(f"cmd:{sys.executable} -m gradfuzz.oracles.server {target}")
+    there, *_ = resolve(f"cmd:{sys.executable} -m gradfuzz.oracles.server {target}")
     for trips in TRIPS:
         for count in POINTS:
             asked = question(trips, count)
@@ -96,7 +103,8 @@ def measure(target: str, seconds: float) -> None:
             cpu = processor(there, asked, turns) - processor(here, asked, turns)
             micro = [f"{t * 1e6:,.0f} us" for t in (a, b, more, more / count)]
             print(
-                f"{target:14}{trips:>6}{count:>8}{micro[0]:>12}{micro[1]:>12}{micro[2]:>12}{micro[3]:>12}{more / a:>9.0%}{cpu * 1e6:>11,.0f} us"
+                f"{target:14}{trips:>6}{count:>8}{''.join(f'{text:>12}' for text in micro)}{more / a:>9.0%}"
+                f"{cpu * 1e6:>11,.0f} us"
             )
     there.close()
 

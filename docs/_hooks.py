@@ -20,7 +20,9 @@ _FOLDER = "files"
 
 def on_files(files: Files, /, *, config: MkDocsConfig) -> None:
     found = {
-        place: source for page in files.documentation_pages() for _, place, source in _linked(page, page.content_string, config)
+        place: source
+        for page in files.documentation_pages()
+        for _, place, source in _linked(page, page.content_string, config)
     }
     for place, source in found.items():
         files.append(File.generated(config, place, abs_src_path=str(source)))
@@ -28,7 +30,9 @@ def on_files(files: Files, /, *, config: MkDocsConfig) -> None:
 
 def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, **_: object) -> str:
     for link, place, _source in _linked(page.file, markdown, config):
-        markdown = markdown.replace(f"({link})", f"({posixpath.relpath(place, posixpath.dirname(page.file.src_uri))})")
+        markdown = markdown.replace(
+            f"({link})", f"({posixpath.relpath(place, posixpath.dirname(page.file.src_uri))})"
+        )
     return markdown
 
 

@@ -4,8 +4,9 @@
     >>> program = gradfuzz.loop_program("acc*x", trips=3)
     >>> print(program)
 
-Importing it costs nothing: each name, and each room (`gradfuzz.programs`, `gradfuzz.engine`, `gradfuzz.strategies`,
-`gradfuzz.oracles`, `gradfuzz.fuzzer`, `gradfuzz.reports`, `gradfuzz.testing`), is loaded when it is first used.
+Importing it costs nothing: each name, and each room (`gradfuzz.programs`, `gradfuzz.engine`,
+`gradfuzz.strategies`, `gradfuzz.oracles`, `gradfuzz.fuzzer`, `gradfuzz.reports`, `gradfuzz.testing`), is
+loaded when it is first used.
 """
 
 from __future__ import annotations

@@ -91,10 +91,11 @@ class NotDifferentiableError(GradfuzzError):
 
 
 class UntraceableError(GradfuzzError):
-    """A function of a library that cannot be said as a program: `reason` names the primitive, and what about it.
+    """A function of a library that cannot be said as a program: `reason` names the primitive, and what about
+    it.
 
-    `detached` says that the function hides a value from differentiation on purpose (stop_gradient, detach), so that its gradient may well be
-    meant to differ from the derivative of what it computes.
+    `detached` says that the function hides a value from differentiation on purpose (stop_gradient, detach),
+    so that its gradient may well be meant to differ from the derivative of what it computes.
     """
 
     def __init__(self, reason: str, *, detached: bool = False) -> None:
@@ -124,11 +125,15 @@ class InstallError(GradfuzzError):
 
 
 class RecordError(GradfuzzError):
-    """A document that was recorded or exported, and cannot be read: not JSON, of another schema, or with a field that makes no sense."""
+    """A document that was recorded or exported, and cannot be read: not JSON, of another schema, or with a
+    field that makes no sense.
+    """
 
 
 class StoreError(GradfuzzError):
-    """A store or a report that cannot be opened or written: no space, no permission, no such file, somebody else writes."""
+    """A store or a report that cannot be opened or written: no space, no permission, no such file, somebody
+    else writes.
+    """
 
 
 class ProtocolError(GradfuzzError):
@@ -136,7 +141,8 @@ class ProtocolError(GradfuzzError):
 
 
 class TargetProcessError(GradfuzzError):
-    """The process of a target died, hung, took too much or broke the protocol. `kind` is one of those of `oracles.foreign.process`.
+    """The process of a target died, hung, took too much or broke the protocol. `kind` is one of those of
+    `oracles.foreign.process`.
 
     `stderr` is the end of what the process wrote there.
     """

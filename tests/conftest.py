@@ -11,7 +11,9 @@ import pytest
 SEED = int(os.environ.get("GRADFUZZ_TEST_SEED", "0"))
 FOLDERS = ("unit", "property", "quality", "packaging")
 
-hypothesis.settings.register_profile("gradfuzz", derandomize=True, deadline=None, print_blob=True, database=None)
+hypothesis.settings.register_profile(
+    "gradfuzz", derandomize=True, deadline=None, print_blob=True, database=None
+)
 hypothesis.settings.load_profile("gradfuzz")
 
 
@@ -24,7 +26,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def place(item: pytest.Item) -> tuple[bool, int]:
         folder = item.path.relative_to(here).parts[0]
-        return item.get_closest_marker("slow") is not None, FOLDERS.index(folder) if folder in FOLDERS else len(FOLDERS)
+        return item.get_closest_marker("slow") is not None, FOLDERS.index(
+            folder
+        ) if folder in FOLDERS else len(FOLDERS)
 
     items.sort(key=place)
 

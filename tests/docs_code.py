@@ -3,10 +3,12 @@
 A page is run in a folder of its own, its blocks in their order:
 
     python                     runs, all blocks of the page in one namespace
-    pycon                      the same with >>> prompts; what they print and raise is compared
-    python title="FILE"        is written into FILE; so is every other language. It has to be used by a command of the page
-    python title="gradfuzz/.." shows lines of a file of the repository in some folder, as they are there
-    console                    lines with $ are commands; what is below one is what it writes to stdout. `echo $?` shows its exit code
+    pycon                      the same with >>> prompts; what they print and raise is compared python
+                               title="FILE"        is written into FILE; so is every other language. It has to
+                               be used by a command of the page python title="gradfuzz/.." shows lines of a
+                               file of the repository in some folder, as they are there
+    console                    lines with $ are commands; what is below one is what it writes to stdout. `echo
+                               $?` shows its exit code
     toml, yaml, json, jsonl    are read
     ANY title="not run: WHY"   is not run, and the page says why
 
@@ -66,7 +68,10 @@ def blocks(page: Path) -> list[Block]:
         if token.type == "fence":
             assert token.map is not None
             info = _INFO.fullmatch(token.info.strip())
-            assert info, f"{page.name}:{token.map[0] + 1}: a block has a language, and a title at most: ```{token.info}"
+            assert info, (
+                f"{page.name}:{token.map[0] + 1}: a block has a language,"
+                f" and a title at most: ```{token.info}"
+            )
             found.append(Block(info["language"], info["title"] or "", token.content, token.map[0] + 1))
     return found
 
@@ -110,7 +115,8 @@ class Page:
                 json.loads(line.removeprefix("> ").removeprefix("< "))
         else:
             raise AssertionError(
-                f"{where}: nothing runs {block.language or 'a block without a language'}; give it a title, of a file or `{NOT_RUN}WHY`"
+                f"{where}: nothing runs {block.language or 'a block without a language'}; give it a title, of"
+                f" a file or `{NOT_RUN}WHY`"
             )
 
     def _quoted(self, block: Block, where: str) -> None:
@@ -136,14 +142,20 @@ class Page:
     def _command(self, command: str) -> str:
         if command == "echo $?":
             return f"{self.exit_code}\n"
-        self.unused -= {name for name in self.unused if any(part in command for part in (name, Path(name).stem))}
+        self.unused -= {
+            name for name in self.unused if any(part in command for part in (name, Path(name).stem))
+        }
         words = shlex.split(command, comments=True)
         if words[0] == "gradfuzz":
             result = CliRunner().invoke(main, words[1:])
             self.exit_code = result.exit_code
-            assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
+            assert result.exception is None or isinstance(result.exception, SystemExit), repr(
+                result.exception
+            )
             return _trimmed(result.stdout)
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False
+        )
         self.exit_code = done.returncode
         return _trimmed(done.stdout)
 

@@ -1,7 +1,7 @@
 """Sweeps made by hand for the tests of reports: plausible ones, and ones with hostile text in every place.
 
-The figures are those of reverse mode that sweeps the adjoints of `acc = acc * x` in forward order: with n trips the derivative at x is n x^(n-1), and
-sum of x^(2k), k < n, is returned (as in Nx #1747).
+The figures are those of reverse mode that sweeps the adjoints of `acc = acc * x` in forward order: with n
+trips the derivative at x is n x^(n-1), and sum of x^(2k), k < n, is returned (as in Nx #1747).
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
-from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Sample, Step, Variant
+from gradfuzz.fuzzer.results.evidence import (
+    Adjoints,
+    Aspect,
+    Curve,
+    Differences,
+    Evidence,
+    Sample,
+    Step,
+    Variant,
+)
 from gradfuzz.fuzzer.results.finding import Cause, Class, Cluster, Finding, FindingPoint, Likelihood, Reason
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
@@ -27,23 +36,34 @@ from gradfuzz.programs.text.parse import parse
 __all__ = ["HOSTILE", "LONG", "evidence", "finding", "finished", "review", "spoiled", "texts"]
 
 HOSTILE = (
-    "<script>alert('x')</script><img src=x onerror=\"alert(1)\"> &amp; ]]> ``` ~~~ | @octocat #1 [bold]b[/bold] :smile: {{7*7}} {% raw %} "
-    "%0A::error::no \x1b[31mred\x1b[0m \x1b]8;;http://evil.example\x07link \x00 \x07 \x85 \x9b31m \u202eoverride\u2066 \u200f\u2028\ufeff \ufffe "
-    "\ud800 \r\n::error title=no::no\n# heading\n<!-- \\ javascript:alert(1) https://evil.example ![i](https://evil.example/i.png) '\" end"
+    "<script>alert('x')</script><img src=x onerror=\"alert(1)\"> &amp; ]]> ``` ~~~ | @octocat #1"
+    " [bold]b[/bold] :smile: {{7*7}} {% raw %} %0A::error::no \x1b[31mred\x1b[0m"
+    " \x1b]8;;http://evil.example\x07link \x00 \x07 \x85 \x9b31m \u202eoverride\u2066 \u200f\u2028\ufeff"
+    " \ufffe \ud800 \r\n::error title=no::no\n# heading\n<!-- \\ javascript:alert(1) https://evil.example"
+    " ![i](https://evil.example/i.png) '\" end"
 )
-"""Text that is active somewhere: in HTML, XML, Markdown, templates, workflow commands, rich markup or on a terminal, or that cannot be encoded."""
+"""Text that is active somewhere: in HTML, XML, Markdown, templates, workflow commands, rich markup or on a
+terminal, or that cannot be encoded.
+"""
 
 LONG = "x" * 1_000_000
 """A line that no report shows whole."""
 
 MUTANT = "adjoints of a loop swept in forward order"
-_TARGETS = (("mutant:nx-1747", "0.1.0"), ("torch:eager", "2.13.0"), ("jax:scan", "0.10.2"), ("torch:vmap", "2.13.0"))
+_TARGETS = (
+    ("mutant:nx-1747", "0.1.0"),
+    ("torch:eager", "2.13.0"),
+    ("jax:scan", "0.10.2"),
+    ("torch:vmap", "2.13.0"),
+)
 _BODIES = ("acc * x", "sin(acc * x)", "acc + acc*x", "acc / x", "acc * (x - 2.0)")
 _BATCHED = parse('def f(A: "float[2, 3, 3]"):\n    return det(A)\n')
 
 
 def finding(number: int = 0, *, with_evidence: bool = True, **changes: Any) -> Finding:
-    """The `number`-th of endlessly many. Number 0 is the report's own example; every fifth is about a batch of matrices."""
+    """The `number`-th of endlessly many. Number 0 is the report's own example; every fifth is about a batch
+    of matrices.
+    """
     signature = hashlib.sha256(str(number).encode()).hexdigest()
     target, version = _TARGETS[number % len(_TARGETS)]
     batched = number % 5 == 4
@@ -76,7 +96,10 @@ def finding(number: int = 0, *, with_evidence: bool = True, **changes: Any) -> F
         note="In every loop form, in reverse mode only.",
         cause=None if number % 6 == 5 else Cause("nx-1747", likely, MUTANT, "Nx #1747", also),
         script=f'"""Shows {target} wrong."""\nimport sys\n\nprint("differs")\nsys.exit(1)\n',
-        ports={"nx": "Nx.Defn.grad(x, &M.f/1)\n", "pytest": "def test_gradient():\n    assert 1.3125 == 0.75\n"},
+        ports={
+            "nx": "Nx.Defn.grad(x, &M.f/1)\n",
+            "pytest": "def test_gradient():\n    assert 1.3125 == 0.75\n",
+        },
         evidence=evidence() if with_evidence and not batched else None,
         signature=signature,
     )
@@ -84,11 +107,17 @@ def finding(number: int = 0, *, with_evidence: bool = True, **changes: Any) -> F
 
 
 def finished(
-    findings: int | Sequence[Finding] = 3, *, hostile: bool = False, with_evidence: bool = True, **changes: Any
+    findings: int | Sequence[Finding] = 3,
+    *,
+    hostile: bool = False,
+    with_evidence: bool = True,
+    **changes: Any,
 ) -> SweepFinished:
     """A sweep that found these, or so many. `hostile` puts `HOSTILE` into every text that it holds."""
     found = (
-        tuple(finding(k, with_evidence=with_evidence) for k in range(findings)) if isinstance(findings, int) else tuple(findings)
+        tuple(finding(k, with_evidence=with_evidence) for k in range(findings))
+        if isinstance(findings, int)
+        else tuple(findings)
     )
     result = SweepFinished(
         seed=7,
@@ -126,12 +155,16 @@ def finished(
 
 
 def review(of: SweepFinished, *, hostile: bool = False) -> Review:
-    """The first finding of the sweep is known, the second was accepted until yesterday, the third is as old as the first; another one is fixed, its entry stale."""
+    """The first finding of the sweep is known, the second was accepted until yesterday, the third is as old
+    as the first; another one is fixed, its entry stale.
+    """
     gone = finding(1001)
     expires = datetime.date(2026, 2, 28)
 
     def entry(item: Finding, reason: str, until: datetime.date | None = None) -> BaselineEntry:
-        return BaselineEntry(item.id, item.signature, item.target, reason, "https://github.com/elixir-nx/nx/issues/1747", until)
+        return BaselineEntry(
+            item.id, item.signature, item.target, reason, "https://github.com/elixir-nx/nx/issues/1747", until
+        )
 
     result = Review(
         known=tuple(entry(item, "reported, not yet released") for item in of.findings[:1]),
@@ -143,7 +176,7 @@ def review(of: SweepFinished, *, hostile: bool = False) -> Review:
     return spoiled(result) if hostile else result
 
 
-# Hostile text ----------------------------------------------------------------------------------------------------------
+# Hostile text -----------------------------------------------------------------------------------------------
 
 
 def _hostile(text: str) -> str:
@@ -151,7 +184,9 @@ def _hostile(text: str) -> str:
 
 
 def spoiled(value: Any, change: Callable[[str], str] = _hostile) -> Any:
-    """The same with every text in it changed: names, messages, keys. What is not text but a choice (dtype, mode) stays."""
+    """The same with every text in it changed: names, messages, keys. What is not text but a choice (dtype,
+    mode) stays.
+    """
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Program):
@@ -181,7 +216,7 @@ def texts(value: Any) -> list[str]:
     return []
 
 
-# Pieces ----------------------------------------------------------------------------------------------------------------
+# Pieces -----------------------------------------------------------------------------------------------------
 
 
 def _true(x: float, n: int = 3) -> float:
@@ -192,7 +227,9 @@ def _wrong(x: float, n: int = 3) -> float:
     return sum(x ** (2 * k) for k in range(n))
 
 
-def _point(name: str, at: np.ndarray, expected: np.ndarray, got: np.ndarray, index: tuple[int, ...]) -> FindingPoint:
+def _point(
+    name: str, at: np.ndarray, expected: np.ndarray, got: np.ndarray, index: tuple[int, ...]
+) -> FindingPoint:
     true, returned = float(expected[index]), float(got[index])
     bound = np.full_like(expected, 1e-22)
     error = abs(returned - true) / (2e-16 * abs(true) + 1e-300)
@@ -214,15 +251,21 @@ def _scalar_point(x: float) -> FindingPoint:
 
 
 def _matrix_point(x: float) -> FindingPoint:
-    """det(x I) per matrix of a batch of two, where the second matrix gets the gradient of the first as well."""
+    """det(x I) per matrix of a batch of two, where the second matrix gets the gradient of the first
+    as well.
+    """
     at = np.stack([np.eye(3) * x, np.eye(3) * 2 * x])
     expected = np.stack([np.eye(3) * x**2, np.eye(3) * -2 * x**2])
     return _point("A", at, expected, np.stack([expected[0], expected.sum(axis=0)]), (1, 0, 0))
 
 
 def evidence() -> Evidence:
-    """Of `acc * x` in three trips: the tables of the seed report, a curve, a V of differences, adjoints by trip."""
-    return Evidence(_curve(), _variants(), _differences(), Adjoints("acc", (0.125, 0.25, 0.5), (0.5, 0.25, 0.125)))
+    """Of `acc * x` in three trips: the tables of the seed report, a curve, a V of differences, adjoints by
+    trip.
+    """
+    return Evidence(
+        _curve(), _variants(), _differences(), Adjoints("acc", (0.125, 0.25, 0.5), (0.5, 0.25, 0.125))
+    )
 
 
 def _curve() -> Curve:
@@ -264,7 +307,9 @@ def _variants() -> tuple[Variant, ...]:
 
 
 def _differences() -> Differences:
-    """Central differences of x^3 at 0.5: the error is h^2, and what rounding the value leaves, divided by h."""
+    """Central differences of x^3 at 0.5: the error is h^2, and what rounding the value leaves,
+    divided by h.
+    """
     steps = tuple(Step(h, h * h + 1.4e-17 / h) for h in (10.0**-k for k in range(15, 0, -1)))
     return Differences(("x", ()), 0.75, 1.3125, 0.5625, steps)
 
@@ -272,11 +317,21 @@ def _differences() -> Differences:
 def _summaries(found: Sequence[Finding]) -> tuple[TargetSummary, ...]:
     ways = {(item.target, item.version, item.family): None for item in found}
     wrong = [
-        TargetSummary(name, version, family, checks=1000, agree=600, disagree=399, crashed=1, worst_agreeing=0.2)
+        TargetSummary(
+            name, version, family, checks=1000, agree=600, disagree=399, crashed=1, worst_agreeing=0.2
+        )
         for name, version, family in ways
     ]
     return (
-        TargetSummary("engine", "0.1.0", "loops", checks=1000, agree=990, inconclusive={Reason.KINK: 10}, worst_agreeing=0.31),
+        TargetSummary(
+            "engine",
+            "0.1.0",
+            "loops",
+            checks=1000,
+            agree=990,
+            inconclusive={Reason.KINK: 10},
+            worst_agreeing=0.31,
+        ),
         TargetSummary(
             *("jax:while_loop", "0.10.2", "loops", 500, 395),
             convention=5,
@@ -290,5 +345,7 @@ def _summaries(found: Sequence[Finding]) -> tuple[TargetSummary, ...]:
 def _clusters(found: Sequence[Finding]) -> tuple[Cluster, ...]:
     causes: dict[str, list[str]] = {}
     for item in found:
-        causes.setdefault(f"{item.target}: {item.cause.summary if item.cause else item.kind.value}", []).append(item.id)
+        causes.setdefault(
+            f"{item.target}: {item.cause.summary if item.cause else item.kind.value}", []
+        ).append(item.id)
     return tuple(Cluster(label, tuple(ids)) for label, ids in causes.items())

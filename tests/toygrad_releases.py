@@ -1,4 +1,6 @@
-"""A library in several releases, as wheels in a folder: what managed environments are tested with, without a network."""
+"""A library in several releases, as wheels in a folder: what managed environments are tested with, without a
+network.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def write_wheels(folder: Path) -> None:
         files = {
             "toygrad.py": f"__version__ = {version!r}\n{source}\n",
             f"{info}/METADATA": f"Metadata-Version: 2.1\nName: toygrad\nVersion: {version}\n",
-            f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            f"{info}/WHEEL": (
+                "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            ),
         }
         record = "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD"))
         with zipfile.ZipFile(folder / f"toygrad-{version}-py3-none-any.whl", "w") as wheel:

@@ -11,4 +11,6 @@ def pytest_addoption(parser):
 
 @pytest.fixture
 def rms_norm(request):
-    return importlib.import_module("rms_norm_mistake" if request.config.getoption("mistake") else "rms_norm").rms_norm
+    return importlib.import_module(
+        "rms_norm_mistake" if request.config.getoption("mistake") else "rms_norm"
+    ).rms_norm

@@ -1,4 +1,6 @@
-"""Rows divided by their root mean square, then scaled: the reverse rule is written by hand, so that it saves two arrays and no more."""
+"""Rows divided by their root mean square, then scaled: the reverse rule is written by hand, so that it saves
+two arrays and no more.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,6 @@
-"""Huber's loss, entry by entry, with the derivative that it has: quadratic where |x| < beta, linear beyond."""
+"""Huber's loss, entry by entry, with the derivative that it has: quadratic where |x| < beta, linear
+beyond.
+"""
 
 import torch
 

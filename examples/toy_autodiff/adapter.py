@@ -1,4 +1,6 @@
-"""The library as a target of gradfuzz: `gradfuzz sweep 'cmd:python adapter.py'`. The argument is the module that is asked: trips or trips_mistake."""
+"""The library as a target of gradfuzz: `gradfuzz sweep 'cmd:python adapter.py'`. The argument is the module
+that is asked: trips or trips_mistake.
+"""
 
 import importlib
 import sys
@@ -28,7 +30,9 @@ class Reverse(kit.Way):
         return "float64", (), [value.value]
 
     def for_loop(self, count, body, carries, captures):
-        trips = count if isinstance(count, int) else count.value  # an input, or the counter of the loop around it
+        trips = (
+            count if isinstance(count, int) else count.value
+        )  # an input, or the counter of the loop around it
         return library.repeat(trips, body, carries, captures)
 
     def differentiate(self, f, xs, weights, directions, modes):

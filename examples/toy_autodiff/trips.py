@@ -1,10 +1,14 @@
-"""Reverse-mode differentiation of scalars, with a loop of its own: a trip is differentiated when its turn comes, on the way back."""
+"""Reverse-mode differentiation of scalars, with a loop of its own: a trip is differentiated when its turn
+comes, on the way back.
+"""
 
 import math
 
 
 class Number:
-    """A value (a float, or the int that counts trips), and how it came about: the numbers it was made of, and what takes a cotangent back to them."""
+    """A value (a float, or the int that counts trips), and how it came about: the numbers it was made of, and
+    what takes a cotangent back to them.
+    """
 
     def __init__(self, value, parents=(), pullback=None):
         self.value = value
@@ -18,7 +22,9 @@ def _unary(value, slope):
 
 def _binary(value, slope_x, slope_y):
     return lambda x, y: Number(
-        value(x.value, y.value), (x, y), lambda c: (c * slope_x(x.value, y.value), c * slope_y(x.value, y.value))
+        value(x.value, y.value),
+        (x, y),
+        lambda c: (c * slope_x(x.value, y.value), c * slope_y(x.value, y.value)),
     )
 
 

@@ -2,11 +2,12 @@
 
     kit.py          the protocol and the walk through programs, for Python 3.8 or newer, without a dependency
     *_adapter.py    a library through the kit; `toy_adapter.py` is the one to begin with
-    kernels.py      programs as source, for libraries that compile kernels; `fields.py` is shared by Taichi and Quadrants
-    elixir/ js/ cpp/ swift/    the same for other languages, a folder each
+    kernels.py      programs as source, for libraries that compile kernels; `fields.py` is shared by Taichi
+                    and Quadrants elixir/ js/ cpp/ swift/    the same for other languages, a folder each
     shipped.py      the table of the adapters that gradfuzz ships
 
-The scripts run where the library is installed and import nothing of gradfuzz. `path` says where each of them lies.
+The scripts run where the library is installed and import nothing of gradfuzz. `path` says where each of them
+lies.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from __future__ import annotations
 from pathlib import Path
 
 _FOLDERS = {".py": "", ".exs": "elixir", ".js": "js", ".cpp": "cpp", ".hpp": "cpp", ".swift": "swift"}
-"""The folder of a language, by the suffix of its files. Python has none: adapters of users import `kit` from beside this file."""
+"""The folder of a language, by the suffix of its files. Python has none: adapters of users import `kit` from
+beside this file.
+"""
 
 
 def path(name: str) -> Path:

@@ -1,7 +1,8 @@
-"""HIPS autograd. Loops are Python's; reverse mode by make_vjp, forward mode by make_jvp, higher orders by nesting them.
+"""HIPS autograd. Loops are Python's; reverse mode by make_vjp, forward mode by make_jvp, higher orders by
+nesting them.
 
-An op is autograd's own function wherever it has one. What has no derivative rule there raises NotImplementedError, which is
-*unsupported*; complex numbers are not asked about.
+An op is autograd's own function wherever it has one. What has no derivative rule there raises
+NotImplementedError, which is *unsupported*; complex numbers are not asked about.
 """
 
 # mypy: ignore-errors
@@ -38,7 +39,9 @@ def index_update(x, value, *indices, pattern):
         key %= len(x)
         row = index_update(x[key], value, *indices[1:], pattern=rest)
         return anp.concatenate((x[:key], anp.reshape(row, (1, *row.shape)), x[key + 1 :]))
-    rows = [index_update(x[key.start + k], value[k], *indices, pattern=rest) for k in range(key.stop - key.start)]
+    rows = [
+        index_update(x[key.start + k], value[k], *indices, pattern=rest) for k in range(key.stop - key.start)
+    ]
     return anp.concatenate((x[: key.start], anp.stack(rows), x[key.stop :])) if rows else x
 
 
@@ -93,7 +96,9 @@ def matrices_only(function):
 def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     if not left:
         raise kit.Unsupported("autograd's solve_triangular has no unknowns on the left")
-    return autograd.scipy.linalg.solve_triangular(a, b, trans=int(transposed), lower=lower, unit_diagonal=unit_diagonal)
+    return autograd.scipy.linalg.solve_triangular(
+        a, b, trans=int(transposed), lower=lower, unit_diagonal=unit_diagonal
+    )
 
 
 def matrix_norm(x, ord, keepdims):
@@ -126,8 +131,14 @@ def logsumexp(x, axis, keepdims):
     return autograd.scipy.special.logsumexp(x, axis=axis, keepdims=keepdims)
 
 
-SAME = "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where less"
-SAME += " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder sum mean prod all any"
+SAME = (
+    "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum"
+    " where less"
+)
+SAME += (
+    " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder sum mean"
+    " prod all any"
+)
 SAME += " argmax argmin matmul outer tril triu"
 """Ops that are functions of autograd.numpy by the same name, with the same parameters."""
 
@@ -144,7 +155,9 @@ OPS = {
     "conv": conv,
     "cumulative_sum": anp.cumsum,
     "det": linalg.det,
-    "diagonal": lambda x, offset: anp.diagonal(x, -offset, -1, -2),  # the axes that autograd asks for are exchanged
+    "diagonal": lambda x, offset: anp.diagonal(
+        x, -offset, -1, -2
+    ),  # the axes that autograd asks for are exchanged
     "eigh": lambda x, part: linalg.eigh(symmetric(x))[part],
     "eigvalsh": lambda x: linalg.eigh(symmetric(x))[0],
     "einsum": lambda *arrays, subscripts: anp.einsum(subscripts, *arrays),

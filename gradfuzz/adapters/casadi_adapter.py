@@ -1,7 +1,9 @@
-"""CasADi. Programs are graphs of SX (scalars) or MX (matrices). Ints are known before a graph is made, so its loops are unrolled, or `mapaccum`.
+"""CasADi. Programs are graphs of SX (scalars) or MX (matrices). Ints are known before a graph is made, so its
+loops are unrolled, or `mapaccum`.
 
-Reverse mode is `gradient` (or `jacobian`), forward mode `jtimes`, higher orders nest them. There is no while loop: one that tests a float is unrolled to a bound, each
-trip chosen by `if_else`, and so are branches. That computes what is not chosen, too; where something is not finite then, nothing is said.
+Reverse mode is `gradient` (or `jacobian`), forward mode `jtimes`, higher orders nest them. There is no while
+loop: one that tests a float is unrolled to a bound, each trip chosen by `if_else`, and so are branches. That
+computes what is not chosen, too; where something is not finite then, nothing is said.
 """
 
 # mypy: ignore-errors
@@ -43,7 +45,11 @@ class Tensor:
 
 
 def axes_of(axis, rank):
-    return set(range(rank)) if axis is None else {a % rank for a in (axis if isinstance(axis, tuple) else (axis,))}
+    return (
+        set(range(rank))
+        if axis is None
+        else {a % rank for a in (axis if isinstance(axis, tuple) else (axis,))}
+    )
 
 
 def spread(x, shape):
@@ -135,7 +141,9 @@ def qr(x, mode, part):
     if not isinstance(x.matrix, ca.SX):
         raise kit.Unsupported("qr is for SX")
     if m < n or (mode == "complete" and m > n):
-        raise kit.Unsupported("qr is by Gram and Schmidt: of columns that are independent, and no more of them")
+        raise kit.Unsupported(
+            "qr is by Gram and Schmidt: of columns that are independent, and no more of them"
+        )
     return Tensor(ca.qr(x.matrix)[part], (m, n) if part == 0 else (n, n))
 
 
@@ -232,7 +240,14 @@ ENTRIES = {"add": ca.plus, "subtract": ca.minus, "multiply": ca.times, "maximum"
 ENTRIES.update({"negative": lambda a: -a, "abs": ca.fabs, "sign": ca.sign, "remainder": remainder})
 FLOATS = {"divide": ca.rdivide, "pow": ca.power, "clip": lambda x, a, b: ca.fmin(ca.fmax(x, a), b)}
 FLOATS.update({op: getattr(ca, op) for op in SAME.split()})
-BOOLS = {"less": ca.lt, "less_equal": ca.le, "greater": ca.gt, "greater_equal": ca.ge, "equal": ca.eq, "not_equal": ca.ne}
+BOOLS = {
+    "less": ca.lt,
+    "less_equal": ca.le,
+    "greater": ca.gt,
+    "greater_equal": ca.ge,
+    "equal": ca.eq,
+    "not_equal": ca.ne,
+}
 BOOLS.update({"logical_and": ca.logic_and, "logical_or": ca.logic_or, "logical_not": ca.logic_not})
 
 OPS = {
@@ -255,7 +270,9 @@ OPS = {
     "index_update": index_update,
     "integer_pow": lambda x, n: Tensor(ca.power(x.matrix, n), x.shape),
     "inv": of_matrix(ca.inv),
-    "kron": lambda a, b: Tensor(ca.kron(a.matrix, b.matrix), (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1])),
+    "kron": lambda a, b: Tensor(
+        ca.kron(a.matrix, b.matrix), (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1])
+    ),
     "logsumexp": over_all(ca.logsumexp, "logsumexp is of all entries"),
     "matmul": matmul,
     "matrix_norm": matrix_norm,
@@ -337,7 +354,10 @@ class Graph(kit.Way):
 
     def choice(self, predicate, one, other):
         self.chosen = True
-        return [Tensor(ca.if_else(predicate.matrix, a.matrix, b.matrix), a.shape, a.dtype) for a, b in zip(one, other)]
+        return [
+            Tensor(ca.if_else(predicate.matrix, a.matrix, b.matrix), a.shape, a.dtype)
+            for a, b in zip(one, other)
+        ]
 
     # Questions
 
@@ -367,13 +387,26 @@ class Graph(kit.Way):
         function, outputs, forward, chosen = kept[key]
         wrt = request["wrt"]
         x = [e for n in wrt for e in here[n][2]]
-        others = [e for n, (dtype, _, entries) in here.items() if n not in wrt and dtype == "float64" for e in entries]
+        others = [
+            e
+            for n, (dtype, _, entries) in here.items()
+            if n not in wrt and dtype == "float64"
+            for e in entries
+        ]
         weights = [e for w in request["weights"] if w is not None for e in kit.decode_tensor(w)[2]]
-        directions = [e for n in wrt for e in kit.decode_tensor(request["directions"][n])[2]] if request["directions"] else []
+        directions = (
+            [e for n in wrt for e in kit.decode_tensor(request["directions"][n])[2]]
+            if request["directions"]
+            else []
+        )
         units = np.eye(len(x)) if forward else [np.zeros(len(x))]
-        found = [function(x, others, weights, directions, u) for u in units] or [function(x, others, weights, directions, [])]
+        found = [function(x, others, weights, directions, u) for u in units] or [
+            function(x, others, weights, directions, [])
+        ]
         if any(float(runs) for runs in found[0][len(outputs) + 1 :]):
-            raise kit.Unsupported(f"CasADi has no while loop; unrolled to {BOUND} trips, this one is not at its end")
+            raise kit.Unsupported(
+                f"CasADi has no while loop; unrolled to {BOUND} trips, this one is not at its end"
+            )
         values = [(y.dtype, y.shape, y.exact or cast(y.dtype, r)) for y, r in zip(outputs, found[0])]
         slopes = [float(f[len(outputs)]) for f in found] if forward else entries_of(found[0][len(outputs)])
         if chosen and not all(map(math.isfinite, [*slopes, *(float(e) for v in values for e in v[2])])):
@@ -386,7 +419,9 @@ class Graph(kit.Way):
         return {"ok": (values, gradient)}
 
     def made(self, program, request, here):
-        """A function of inputs, other inputs, weights, directions and a unit; the outputs, and whether the last mode is forward."""
+        """A function of inputs, other inputs, weights, directions and a unit; the outputs, and whether the
+        last mode is forward.
+        """
         wrt, modes = request["wrt"], request["modes"]
         shapes = {n: here[n][1] for n in wrt}
         others = {n: shape for n, (dtype, shape, _) in here.items() if n not in wrt and dtype == "float64"}
@@ -395,14 +430,26 @@ class Graph(kit.Way):
         numbers = {n: self.array(*tensor) for n, tensor in here.items() if tensor[0] != "float64"}
         self.chosen, self.running = False, []
         outputs = program(dict(numbers, **xs, **more))
-        w, weights = self.symbols("w", {k: tuple(t["shape"]) for k, t in enumerate(request["weights"]) if t is not None})
+        w, weights = self.symbols(
+            "w", {k: tuple(t["shape"]) for k, t in enumerate(request["weights"]) if t is not None}
+        )
         v, u = self.kind.sym("v", x.shape[0] if request["directions"] else 0), self.kind.sym("u", x.shape[0])
         terms = [(outputs[k].matrix, weight.matrix) for k, weight in weights.items()]
         for mode in modes[:-1]:
-            slope = ca.jtimes(total(terms, self.kind), x, v) if mode == "fwd" else ca.dot(self.gradient(terms, x), v)
+            slope = (
+                ca.jtimes(total(terms, self.kind), x, v)
+                if mode == "fwd"
+                else ca.dot(self.gradient(terms, x), v)
+            )
             terms = [(slope, self.kind(1))]
         forward = bool(modes) and modes[-1] == "fwd"
-        found = self.kind(0) if not modes else ca.jtimes(total(terms, self.kind), x, u) if forward else self.gradient(terms, x)
+        found = (
+            self.kind(0)
+            if not modes
+            else ca.jtimes(total(terms, self.kind), x, u)
+            if forward
+            else self.gradient(terms, x)
+        )
         results = [*(y.matrix for y in outputs), found, *self.running]
         return ca.Function("f", [x, rest, w, v, u], results), outputs, forward, self.chosen
 
@@ -431,17 +478,27 @@ class Mapped(Graph):
             return carries
         i = Tensor(self.kind.sym("i"), (), "int64")
         step = self.inner(
-            "body", lambda values: body(i, values[: len(carries)], values[len(carries) :]), [*carries, *captures], i, len(carries)
+            "body",
+            lambda values: body(i, values[: len(carries)], values[len(carries) :]),
+            [*carries, *captures],
+            i,
+            len(carries),
         )
         loop = step.mapaccum("loop", n, len(carries), {"base": 4})
         found = loop.call(
-            [*(c.matrix for c in carries), self.kind(ca.DM(range(n)).T), *(ca.repmat(c.matrix, 1, n) for c in captures)]
+            [
+                *(c.matrix for c in carries),
+                self.kind(ca.DM(range(n)).T),
+                *(ca.repmat(c.matrix, 1, n) for c in captures),
+            ]
         )
         return [Tensor(r[:, -width(c) :], c.shape, c.dtype) for r, c in zip(found, carries)]
 
     def inner(self, name, body, arguments, i=None, count=0):
         """A function of its own. Its arguments are those of the caller, with `i` after the first `count`."""
-        symbols = [Tensor(self.kind.sym(f"a{k}", *a.matrix.shape), a.shape, a.dtype) for k, a in enumerate(arguments)]
+        symbols = [
+            Tensor(self.kind.sym(f"a{k}", *a.matrix.shape), a.shape, a.dtype) for k, a in enumerate(arguments)
+        ]
         matrices = [s.matrix for s in symbols]
         if i is not None:
             matrices.insert(count, i.matrix)
@@ -463,8 +520,12 @@ class Mapped(Graph):
 
             return call
 
-        one, other = (self.inner(name, noting(side), captures) for name, side in (("one", then), ("other", otherwise)))
-        found = ca.Function.if_else("choice", one, other).call([predicate.matrix, *(c.matrix for c in captures)])
+        one, other = (
+            self.inner(name, noting(side), captures) for name, side in (("one", then), ("other", otherwise))
+        )
+        found = ca.Function.if_else("choice", one, other).call(
+            [predicate.matrix, *(c.matrix for c in captures)]
+        )
         return [Tensor(r, a.shape, a.dtype) for r, a in zip(found, kept[0])]
 
 

@@ -1,7 +1,8 @@
 """Dr.Jit with its LLVM backend. First derivatives, by dr.backward_from and dr.forward_from.
 
-In the way "eager" loops are Python's, and what they record is traced into one kernel. In "evaluated" and "symbolic" loops and branches are
-dr.while_loop and dr.if_stmt, and all points are lanes of the same arrays, each with its own number of trips; there are scalars only.
+In the way "eager" loops are Python's, and what they record is traced into one kernel. In "evaluated" and
+"symbolic" loops and branches are dr.while_loop and dr.if_stmt, and all points are lanes of the same arrays,
+each with its own number of trips; there are scalars only.
 """
 
 # mypy: ignore-errors
@@ -14,11 +15,18 @@ from drjit.llvm import ad
 
 ARRAYS = {"float64": ad.Float64, "float32": ad.Float32, "int64": ad.Int64, "bool": ad.Bool}
 TENSORS = {"float64": ad.TensorXf64, "float32": ad.TensorXf, "int64": ad.TensorXi64, "bool": ad.TensorXb}
-NAMES = {dr.VarType.Float64: "float64", dr.VarType.Float32: "float32", dr.VarType.Int64: "int64", dr.VarType.Bool: "bool"}
+NAMES = {
+    dr.VarType.Float64: "float64",
+    dr.VarType.Float32: "float32",
+    dr.VarType.Int64: "int64",
+    dr.VarType.Bool: "bool",
+}
 NAMES.update({dr.VarType.Int32: "int32", dr.VarType.UInt32: "uint32", dr.VarType.UInt64: "uint64"})
 
 TRIPS = 4096
-"""Trips of a loop for which memory is kept on the way back, where the program does not say how many there are."""
+"""Trips of a loop for which memory is kept on the way back, where the program does not say how many there
+are.
+"""
 
 
 def plain(value):
@@ -86,14 +94,18 @@ def index_key(pattern, indices):
 def index(x, *indices, pattern):
     if not pattern:
         return x
-    return tensor(x)[tuple(k % n if isinstance(k, int) else k for k, n in zip(index_key(pattern, indices), x.shape))]
+    return tensor(x)[
+        tuple(k % n if isinstance(k, int) else k for k, n in zip(index_key(pattern, indices), x.shape))
+    ]
 
 
 def index_update(x, value, *indices, pattern):
     if not pattern:
         return value
     result = type(x)(x)
-    result[tuple(k % n if isinstance(k, int) else k for k, n in zip(index_key(pattern, indices), x.shape))] = value
+    result[
+        tuple(k % n if isinstance(k, int) else k for k, n in zip(index_key(pattern, indices), x.shape))
+    ] = value
     return result
 
 
@@ -108,11 +120,15 @@ def joined(function):
 
 
 def extreme(function):
-    """`function` of numbers, by an instruction of LLVM that its code for x86 has since version 17: older ones end the process."""
+    """`function` of numbers, by an instruction of LLVM that its code for x86 has since version 17: older ones
+    end the process.
+    """
 
     def call(*args):
         if dr.detail.llvm_version() < (17, 0, 0):
-            raise kit.Unsupported("minimum and maximum need LLVM 17, and this is {}.{}.{}".format(*dr.detail.llvm_version()))
+            raise kit.Unsupported(
+                "minimum and maximum need LLVM 17, and this is {}.{}.{}".format(*dr.detail.llvm_version())
+            )
         return function(*args)
 
     return call
@@ -286,7 +302,11 @@ class Evaluated(kit.Way):
             return (*new, *same)
 
         state = dr.while_loop(
-            (*carries, *captures), lambda *s: condition(split(s)), step, mode=self.mode, max_iterations=max(most, 1)
+            (*carries, *captures),
+            lambda *s: condition(split(s)),
+            step,
+            mode=self.mode,
+            max_iterations=max(most, 1),
         )
         return list(state[:n])
 
@@ -302,7 +322,9 @@ class Evaluated(kit.Way):
 
     def answer(self, program, request, inputs):
         count, wrt, modes = request["count"], request["wrt"], request["modes"]
-        if any(len(shape) > 1 for _, shape, _ in inputs.values()) or any(w and w["shape"] for w in request["weights"]):
+        if any(len(shape) > 1 for _, shape, _ in inputs.values()) or any(
+            w and w["shape"] for w in request["weights"]
+        ):
             raise kit.Unsupported("the points are lanes here, and there are scalars only")
         weights = [None if w is None else self.array(*kit.decode_tensor(w)) for w in request["weights"]]
         lanes = {name: ARRAYS[dtype](entries) for name, (dtype, _, entries) in inputs.items()}
@@ -335,7 +357,10 @@ class Evaluated(kit.Way):
         def at(k, lanes):
             return lanes[0], (), [lanes[1][k]]
 
-        return [{"ok": ([at(k, v) for v in values], {n: at(k, g) for n, g in slopes.items()})} for k in range(count)]
+        return [
+            {"ok": ([at(k, v) for v in values], {n: at(k, g) for n, g in slopes.items()})}
+            for k in range(count)
+        ]
 
     def lanes(self, value, count):
         """(dtype, entries) of one entry for each point; what is the same for all of them has one lane."""

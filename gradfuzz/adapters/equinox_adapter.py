@@ -1,7 +1,9 @@
-"""Equinox on JAX: loops are `equinox.internal.while_loop` of each kind, and `equinox.internal.scan` where the number of trips is written down.
+"""Equinox on JAX: loops are `equinox.internal.while_loop` of each kind, and `equinox.internal.scan` where the
+number of trips is written down.
 
-What the kinds differentiate is what their documentation says: lax forward, checkpointed backward once, bounded both. Ops are JAX's; the rest of JAX is
-asked by gradfuzz itself. A function is compiled once for each question.
+What the kinds differentiate is what their documentation says: lax forward, checkpointed backward once,
+bounded both. Ops are JAX's; the rest of JAX is asked by gradfuzz itself. A function is compiled once for each
+question.
 """
 
 # mypy: ignore-errors
@@ -45,11 +47,19 @@ def order_of(ord):
 def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (jnp.broadcast_to(m, (*batch, *m.shape[-2:])) for m in (a, b))
-    return lax.linalg.triangular_solve(a, b, left_side=left, lower=lower, transpose_a=transposed, unit_diagonal=unit_diagonal)
+    return lax.linalg.triangular_solve(
+        a, b, left_side=left, lower=lower, transpose_a=transposed, unit_diagonal=unit_diagonal
+    )
 
 
-SAME = "add subtract multiply divide negative remainder sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where less"
-SAME += " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not sum mean prod all any argmax argmin clip"
+SAME = (
+    "add subtract multiply divide negative remainder sin cos tan tanh exp log sqrt log1p expm1 abs sign"
+    " maximum minimum where less"
+)
+SAME += (
+    " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not sum mean prod all"
+    " any argmax argmin clip"
+)
 SAME += " flip reshape broadcast_to matmul outer take take_along_axis tril triu sort"
 """Ops that are functions of jax.numpy by the same name, with the same parameters."""
 
@@ -90,7 +100,9 @@ OPS = {
     "svdvals": jnp.linalg.svdvals,
     "trace": lambda x, offset: jnp.trace(x, offset, -2, -1),
     "triangular_solve": triangular_solve,
-    "vector_norm": lambda x, ord, axis, keepdims: jnp.linalg.vector_norm(x, ord=order_of(ord), axis=axis, keepdims=keepdims),
+    "vector_norm": lambda x, ord, axis, keepdims: jnp.linalg.vector_norm(
+        x, ord=order_of(ord), axis=axis, keepdims=keepdims
+    ),
 }
 
 
@@ -115,7 +127,11 @@ class Looping(kit.Way):
     def while_loop(self, condition, body, carries, captures):
         if not carries:
             return []
-        found = self.loop(lambda cs: condition(list(cs), captures), lambda cs: tuple(body(list(cs), captures)), tuple(carries))
+        found = self.loop(
+            lambda cs: condition(list(cs), captures),
+            lambda cs: tuple(body(list(cs), captures)),
+            tuple(carries),
+        )
         return list(self.ended(found, condition(list(found), captures)))
 
     def ended(self, carries, goes_on):
@@ -127,7 +143,14 @@ class Looping(kit.Way):
         return eqxi.while_loop(condition, body, carries, max_steps=MOST_TRIPS, kind="lax")
 
     def branch(self, predicate, then, otherwise, captures):
-        return list(lax.cond(predicate, lambda xs: tuple(then(list(xs))), lambda xs: tuple(otherwise(list(xs))), tuple(captures)))
+        return list(
+            lax.cond(
+                predicate,
+                lambda xs: tuple(then(list(xs))),
+                lambda xs: tuple(otherwise(list(xs))),
+                tuple(captures),
+            )
+        )
 
     # Questions
 
@@ -148,7 +171,11 @@ class Looping(kit.Way):
             here[name] = np.array(entries[k * size : (k + 1) * size], dtype).reshape(shape[1:])
         wrt, modes = tuple(request["wrt"]), tuple(request["modes"])
         weights = [None if w is None else self.array(*kit.decode_tensor(w)) for w in request["weights"]]
-        directions = [self.array(*kit.decode_tensor(request["directions"][n])) for n in wrt] if request["directions"] else []
+        directions = (
+            [self.array(*kit.decode_tensor(request["directions"][n])) for n in wrt]
+            if request["directions"]
+            else []
+        )
         kept = vars(program).setdefault("compiled", {})
         if (wrt, modes) not in kept:
             kept[wrt, modes] = jax.jit(self.question(program, wrt, modes))
@@ -165,13 +192,17 @@ class Looping(kit.Way):
                 values, slope = function(here, weights, directions, [u.copy() for u in units])
                 slopes.append(np.asarray(slope))
                 unit[place] = 0
-            gradient[n] = written(np.array(slopes, slopes[0].dtype if slopes else unit.dtype).reshape(unit.shape))
+            gradient[n] = written(
+                np.array(slopes, slopes[0].dtype if slopes else unit.dtype).reshape(unit.shape)
+            )
         if values is None:
             values, _ = function(here, weights, directions, units)
         return {"ok": (list(map(written, values)), gradient)}
 
     def question(self, program, wrt, modes):
-        """Outputs and derivative as a function of inputs, weights, directions and, where the last mode is forward, a unit."""
+        """Outputs and derivative as a function of inputs, weights, directions and, where the last mode is
+        forward, a unit.
+        """
 
         def ask(inputs, weights, vs, units):
             inputs = {n: jnp.asarray(x) for n, x in inputs.items()}
@@ -195,7 +226,11 @@ class Looping(kit.Way):
             outputs = f(xs)
             if not modes:
                 return outputs, []
-            return outputs, jax.grad(g)(xs) if modes[-1] == "rev" else jax.jvp(g, (xs,), (list(map(jnp.asarray, units)),))[1]
+            return outputs, (
+                jax.grad(g)(xs)
+                if modes[-1] == "rev"
+                else jax.jvp(g, (xs,), (list(map(jnp.asarray, units)),))[1]
+            )
 
         return ask
 
@@ -219,7 +254,9 @@ class Checkpointed(Looping):
     orders = (0, 1)
 
     def loop(self, condition, body, carries):
-        return eqxi.while_loop(condition, body, carries, max_steps=MOST_TRIPS, kind="checkpointed", checkpoints=CHECKPOINTS)
+        return eqxi.while_loop(
+            condition, body, carries, max_steps=MOST_TRIPS, kind="checkpointed", checkpoints=CHECKPOINTS
+        )
 
     def for_loop(self, count, body, carries, captures):
         if not isinstance(count, int) or count <= 0 or not carries:
@@ -229,7 +266,13 @@ class Checkpointed(Looping):
             return tuple(body(i, list(cs), captures)), None
 
         return list(
-            eqxi.scan(step, tuple(carries), jnp.arange(count), kind="checkpointed", checkpoints=min(count, CHECKPOINTS))[0]
+            eqxi.scan(
+                step,
+                tuple(carries),
+                jnp.arange(count),
+                kind="checkpointed",
+                checkpoints=min(count, CHECKPOINTS),
+            )[0]
         )
 
 

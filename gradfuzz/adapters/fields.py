@@ -1,4 +1,5 @@
-"""Taichi, and Quadrants, its fork: programs as kernels over fields. The two adapters import this, and pass their library.
+"""Taichi, and Quadrants, its fork: programs as kernels over fields. The two adapters import this, and pass
+their library.
 
 reverse     kernel.grad(): loops are loops, and arrays that nobody assigns to are read from the field
 vectors     the same with all arrays in local vectors and matrices
@@ -26,11 +27,13 @@ MOST_KERNELS = 150
 """Kernels that are kept; then the library is started again."""
 
 
-# Spelling --------------------------------------------------------------------------------------------------------------
+# Spelling ---------------------------------------------------------------------------------------------------
 
 
 def spelled(template):
-    """An elementwise op. The library broadcasts scalars; what else is of another shape is written entry by entry."""
+    """An elementwise op. The library broadcasts scalars; what else is of another shape is written entry by
+    entry.
+    """
 
     def write(writer, sources, types, result):
         if all(t[1] in ((), result[1]) for t in types):
@@ -71,7 +74,11 @@ def astype(writer, sources, types, result, dtype):
 def total(writer, sources, types, result, axis, keepdims, mean=False):
     """The sum of all entries is the library's; over some axes they are added up."""
     source, (dtype, shape) = writer.bound(sources[0]), types[0]
-    axes = range(len(shape)) if axis is None else [a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))]
+    axes = (
+        range(len(shape))
+        if axis is None
+        else [a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))]
+    )
     kept = [k for k in range(len(shape)) if k not in axes]
     if not kept:
         parts = [f"{source}.sum()"]
@@ -81,7 +88,9 @@ def total(writer, sources, types, result, axis, keepdims, mean=False):
             sums.setdefault(tuple(place[k] for k in kept), []).append(writer.entry(source, place))
         parts = ["(" + " + ".join(terms) + ")" for terms in sums.values()]
     if mean:
-        parts = [f"({part} / {writer.constant('float', float(math.prod(shape) // len(parts)))})" for part in parts]
+        parts = [
+            f"({part} / {writer.constant('float', float(math.prod(shape) // len(parts)))})" for part in parts
+        ]
     return writer.array(dtype, result[1], parts) if result[1] else parts[0]
 
 
@@ -123,7 +132,9 @@ def index_update(writer, sources, types, result, pattern):
     name, rest = writer.fresh("u"), iter(indices)
     if writer.in_condition:
         raise kit.Unsupported("the condition of a loop changes an array")
-    choices = [[f"ti.i32({next(rest)})"] if entry == "at" else list(range(entry[1], entry[2])) for entry in pattern]
+    choices = [
+        [f"ti.i32({next(rest)})"] if entry == "at" else list(range(entry[1], entry[2])) for entry in pattern
+    ]
     writer.line(f"{name} = {array}")
     value = writer.bound(value)
     for place, own in zip(itertools.product(*choices), kernels.entries_of(types[1][1])):
@@ -143,7 +154,11 @@ def method(name, most=(), vectors=False):
 
     def write(writer, sources, types, result, **params):
         shape = types[0][1]
-        if len(shape) != (1 if vectors else 2) or any(params.values()) or (not vectors and shape[0] != shape[1]):
+        if (
+            len(shape) != (1 if vectors else 2)
+            or any(params.values())
+            or (not vectors and shape[0] != shape[1])
+        ):
             raise kit.Unsupported("the library has this for small square matrices only")
         if most and shape[0] > most:
             raise kit.Unsupported(f"the library has this for matrices up to {most} x {most}")
@@ -160,7 +175,13 @@ def solve(writer, sources, types, result):
 
 
 def norm(writer, sources, types, result, ord, keepdims, axis=None):
-    if keepdims or axis is not None or ord not in (2, "fro") or (ord == 2 and len(types[0][1]) != 1) or not types[0][1]:
+    if (
+        keepdims
+        or axis is not None
+        or ord not in (2, "fro")
+        or (ord == 2 and len(types[0][1]) != 1)
+        or not types[0][1]
+    ):
         raise kit.Unsupported("the library has the norm of all entries only")
     return f"{writer.bound(sources[0])}.norm()"
 
@@ -183,14 +204,18 @@ OPS = {
     "logical_not": logical("(not {})"),
     "astype": astype,
     "sign": lambda w, s, t, r: (
-        f"{'F' if r[0] == 'float' else 'ti.i64'}(ti.math.sign({s[0]}))" if not r[1] else f"ti.math.sign({s[0]})"
+        f"{'F' if r[0] == 'float' else 'ti.i64'}(ti.math.sign({s[0]}))"
+        if not r[1]
+        else f"ti.math.sign({s[0]})"
     ),
     "sum": total,
     "mean": lambda *operands, **params: total(*operands, mean=True, **params),
     "amax": extreme("max"),
     "amin": extreme("min"),
     "reshape": kernels.moved(kernels.reshaped),
-    "broadcast_to": kernels.moved(lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0]))),
+    "broadcast_to": kernels.moved(
+        lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0]))
+    ),
     "permute_dims": transposed,
     "flip": kernels.moved(kernels.flipped),
     "concat": kernels.moved(kernels.place_in_concat),
@@ -206,8 +231,17 @@ OPS = {
     "vector_norm": norm,
     "matrix_norm": norm,
 }
-OPS.update({op: spelled(f"ti.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs")})
-SIGNS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+OPS.update(
+    {op: spelled(f"ti.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs")}
+)
+SIGNS = {
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "equal": "==",
+    "not_equal": "!=",
+}
 OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in SIGNS.items()})
 
 
@@ -225,7 +259,9 @@ class Writer(kernels.Writer):
         self.watches = False
         """Whether the kernel has loops that may never end, and says so in `T`. A `for` ends by itself."""
         assigned = kit._assigned(form["body"][:-1])
-        self._fields = {} if self.local else {self.name(p[0]): p for p in layout.inputs if p[2] and p[0] not in assigned}
+        self._fields = (
+            {} if self.local else {self.name(p[0]): p for p in layout.inputs if p[2] and p[0] not in assigned}
+        )
 
     def constant(self, dtype, value):
         if dtype == "bool":
@@ -263,7 +299,9 @@ class Writer(kernels.Writer):
 
     def range_of(self, s):
         return (
-            f"ti.static({super().range_of(s)})" if self.static and kernels.count_of_loop(s) is not None else super().range_of(s)
+            f"ti.static({super().range_of(s)})"
+            if self.static and kernels.count_of_loop(s) is not None
+            else super().range_of(s)
         )
 
     def written(self, layout, depth):
@@ -275,7 +313,11 @@ class Writer(kernels.Writer):
         self.watches = True
         trip = self.fresh("trip")
         self.line(f"{trip} = 0")
-        return f"over == 0 and {condition}", [f"if {trip} == {self._limit}:", "    over = 1", f"{trip} = {trip} + 1"]
+        return f"over == 0 and {condition}", [
+            f"if {trip} == {self._limit}:",
+            "    over = 1",
+            f"{trip} = {trip} + 1",
+        ]
 
 
 class LocalWriter(Writer):
@@ -287,7 +329,7 @@ class StaticWriter(Writer):
     static = True
 
 
-# Kernels ---------------------------------------------------------------------------------------------------------------
+# Kernels ----------------------------------------------------------------------------------------------------
 
 
 class Fields:
@@ -322,7 +364,9 @@ class Fields:
         """The fields by name."""
         if dtype not in self._sets:
             ti, scalar = self.ti, getattr(self.ti, {"float64": "f64", "float32": "f32"}[dtype])
-            floats = {name: ti.field(scalar, shape=CAPACITY, needs_grad=True, needs_dual=True) for name in "XY"}
+            floats = {
+                name: ti.field(scalar, shape=CAPACITY, needs_grad=True, needs_dual=True) for name in "XY"
+            }
             ints = {name: ti.field(ti.i64, shape=CAPACITY) for name in "NM"}
             self._sets[dtype] = {**floats, **ints, "P": ti.field(ti.i32, shape=1), "F": scalar}
             self._sets[dtype]["T"] = ti.field(ti.i32, shape=CAPACITY)
@@ -341,7 +385,11 @@ class Fields:
             linecache.cache[file] = len(source), None, source.splitlines(True), file
             scope = {"ti": self.ti, "INF": math.inf, "NAN": math.nan, **self.of(dtype)}
             exec(compile(source, file, "exec"), scope)  # noqa: S102 - the source is what we wrote
-            self._kernels[key] = scope["program"], lines.watches, program  # which is kept, so that no other one gets its id
+            self._kernels[key] = (
+                scope["program"],
+                lines.watches,
+                program,
+            )  # which is kept, so that no other one gets its id
         return self._kernels[key][:2]
 
 
@@ -387,7 +435,9 @@ class Reverse(kit.Way):
                     "the compiler fails, with an assertion, at local vectors and matrices in forward mode"
                 ) from None
             if "Not supported" in str(error):
-                raise kit.Unsupported("the compiler differentiates no while loop, no break and no continue") from None
+                raise kit.Unsupported(
+                    "the compiler differentiates no while loop, no break and no continue"
+                ) from None
             raise
         ys = grouped(fields["Y"], widths["Y"], count)
         results = layout.results(dtype, request["wrt"], ys, grouped(fields["M"], widths["M"], count), slopes)
@@ -398,7 +448,9 @@ class Reverse(kit.Way):
         return results
 
     def run(self, kernel, fields, request, layout, count):
-        """Runs the kernel, and gives the derivatives by all floats of every point; None where none are asked for."""
+        """Runs the kernel, and gives the derivatives by all floats of every point; None where none are asked
+        for.
+        """
         kernel()
         if not request["modes"]:
             return None
@@ -435,7 +487,12 @@ class Forward(Reverse):
             return kernel()
         width, weights = layout.widths["X"], layout.weights(request)
         slopes = [[0.0] * width for _ in range(count)]
-        wanted = [start + k for n, _, shape, _, start in layout.inputs if n in request["wrt"] for k in range(math.prod(shape))]
+        wanted = [
+            start + k
+            for n, _, shape, _, start in layout.inputs
+            if n in request["wrt"]
+            for k in range(math.prod(shape))
+        ]
         for k in wanted:
             seed = [0.0] * CAPACITY
             seed[k : width * count : width] = [1.0] * count

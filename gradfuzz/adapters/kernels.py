@@ -1,7 +1,9 @@
-"""Programs as the source of a kernel, for adapters of libraries that compile Python's own syntax. It lies beside kit.py, and needs nothing else.
+"""Programs as the source of a kernel, for adapters of libraries that compile Python's own syntax. It lies
+beside kit.py, and needs nothing else.
 
-A kernel runs a program at many points at once, one for each thread. Inputs and outputs lie in four flat arrays of rows, one row for each point: `X` and `N`
-hold the inputs (floats; ints and bools), `Y` and `M` the outputs. A subclass of `Writer` says how its library spells things.
+A kernel runs a program at many points at once, one for each thread. Inputs and outputs lie in four flat
+arrays of rows, one row for each point: `X` and `N` hold the inputs (floats; ints and bools), `Y` and `M` the
+outputs. A subclass of `Writer` says how its library spells things.
 """
 
 # mypy: ignore-errors
@@ -18,7 +20,9 @@ MOST_ENTRIES = 48
 
 
 class Layout:
-    """Where the inputs and the outputs of a program lie in a row: lists of (name or None, dtype, shape, first place)."""
+    """Where the inputs and the outputs of a program lie in a row: lists of (name or None, dtype, shape, first
+    place).
+    """
 
     def __init__(self, form):
         self.inputs, self.widths = [], {"X": 0, "N": 0, "Y": 0, "M": 0}
@@ -43,7 +47,9 @@ class Layout:
         return rows["X"], [[int(v) for v in row] for row in rows["N"]]
 
     def results(self, dtype, wrt, ys, ms, gradients):
-        """One result for each point from the rows of outputs, and of derivatives by all floats (None: not asked for)."""
+        """One result for each point from the rows of outputs, and of derivatives by all floats (None: not
+        asked for).
+        """
         found = []
         for k in range(len(ys)):
             values = []
@@ -122,7 +128,9 @@ def flipped(place, shapes, result, axis):
 
 
 class Writer:
-    """The lines of one kernel. `ops` maps an op to a function of the writer, the operands' sources and types, the result's type and the parameters."""
+    """The lines of one kernel. `ops` maps an op to a function of the writer, the operands' sources and types,
+    the result's type and the parameters.
+    """
 
     ops = {}
     most_axes = 2
@@ -349,5 +357,7 @@ class Writer:
         self.inside(s["body"] if "body" in s else s["repeat"])
 
     def watched(self, condition):
-        """The condition of a loop that may never end, and the lines that each of its trips begins with. Here nobody watches."""
+        """The condition of a loop that may never end, and the lines that each of its trips begins with. Here
+        nobody watches.
+        """
         return condition, []

@@ -1,4 +1,5 @@
-"""The protocol for adapters in Python: copy this file beside yours, or leave both where gradfuzz ships them. Python 3.8 or newer, nothing else.
+"""The protocol for adapters in Python: copy this file beside yours, or leave both where gradfuzz ships them.
+Python 3.8 or newer, nothing else.
 
 An adapter describes each way into its library by a class, and serves them:
 
@@ -14,12 +15,14 @@ An adapter describes each way into its library by a class, and serves them:
 
     kit.serve("mylib", mylib.__version__, [Eager()])
 
-Programs are walked here: loops and branches are Python's, ints and bools that are scalars are Python's, ops on them are computed here. What
-an op function gets are tensors of the dtype it works in, and static parameters by name. An exception is the library's answer; raise
-`Unsupported` for what it cannot do, `NonFinite` for what it refuses to return.
+Programs are walked here: loops and branches are Python's, ints and bools that are scalars are Python's, ops
+on them are computed here. What an op function gets are tensors of the dtype it works in, and static
+parameters by name. An exception is the library's answer; raise `Unsupported` for what it cannot do,
+`NonFinite` for what it refuses to return.
 
-A library with loops of its own has `structured = True` and says how they are written (`while_loop`, `for_loop`, `branch`): then ints and bools are
-tensors, too. One that programs are written for as source overrides `answer`, and reads `program.form`.
+A library with loops of its own has `structured = True` and says how they are written (`while_loop`,
+`for_loop`, `branch`): then ints and bools are tensors, too. One that programs are written for as source
+overrides `answer`, and reads `program.form`.
 """
 
 # mypy: ignore-errors
@@ -34,13 +37,34 @@ import os
 import struct
 import sys
 
-__all__ = ["BadRequest", "NonFinite", "Program", "Unsupported", "Way", "arm_of", "decode_tensor", "encode_tensor", "serve"]
+__all__ = [
+    "BadRequest",
+    "NonFinite",
+    "Program",
+    "Unsupported",
+    "Way",
+    "arm_of",
+    "decode_tensor",
+    "encode_tensor",
+    "serve",
+]
 
 VERSION = 1
 
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0.0": -0.0}
 _CODES = {"float64": "d", "float32": "f", "float16": "e", "complex128": "d", "complex64": "f", "bool": "?"}
-_CODES.update({"int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint64": "Q", "uint32": "I", "uint16": "H", "uint8": "B"})
+_CODES.update(
+    {
+        "int64": "q",
+        "int32": "i",
+        "int16": "h",
+        "int8": "b",
+        "uint64": "Q",
+        "uint32": "I",
+        "uint16": "H",
+        "uint8": "B",
+    }
+)
 _SHORT = 24
 """Entries that are written as numbers; longer tensors are written as base64."""
 
@@ -77,7 +101,9 @@ class Way:
         raise NotImplementedError
 
     def entries(self, value):
-        """(dtype, shape, entries) of a tensor of the library, as it is. Complex entries are Python's complex numbers."""
+        """(dtype, shape, entries) of a tensor of the library, as it is. Complex entries are Python's complex
+        numbers.
+        """
         raise NotImplementedError
 
     def decide(self, value):
@@ -85,19 +111,25 @@ class Way:
         return bool(value)
 
     def differentiate(self, f, xs, weights, directions, modes):
-        """The outputs of `f(*xs)`, a list, and one derivative of F = sum of <weight, output> for each of `xs`.
+        """The outputs of `f(*xs)`, a list, and one derivative of F = sum of <weight, output> for each of
+        `xs`.
 
-        A weight is None for an output that takes no part. `modes` are the derivatives from the innermost to the outermost; every one but
-        the last is taken along `directions`, one for each of `xs`. With no modes, the outputs are all that is asked for.
+        A weight is None for an output that takes no part. `modes` are the derivatives from the innermost to
+        the outermost; every one but the last is taken along `directions`, one for each of `xs`. With no
+        modes, the outputs are all that is asked for.
         """
         raise NotImplementedError
 
     def while_loop(self, condition, body, carries, captures):
-        """The carries after the loop, tensors. `condition(carries, captures)` is a bool tensor, `body(carries, captures)` the next carries."""
+        """The carries after the loop, tensors. `condition(carries, captures)` is a bool tensor,
+        `body(carries, captures)` the next carries.
+        """
         raise NotImplementedError
 
     def for_loop(self, count, body, carries, captures):
-        """The same, `body(i, carries, captures)` for i = 0, ..., count - 1. `count` is a Python int where the program says a number."""
+        """The same, `body(i, carries, captures)` for i = 0, ..., count - 1. `count` is a Python int where the
+        program says a number.
+        """
         if isinstance(count, int):
             count = self.array("int64", (), [count])
         less, add, one = self.ops["less"], self.ops["add"], self.array("int64", (), [1])
@@ -110,13 +142,17 @@ class Way:
         )[1:]
 
     def branch(self, predicate, then, otherwise, captures):
-        """The tensors of one of two: `then(captures)` or `otherwise(captures)`, lists of the same length and types."""
+        """The tensors of one of two: `then(captures)` or `otherwise(captures)`, lists of the same length and
+        types.
+        """
         raise NotImplementedError
 
     def answer(self, program, request, inputs):
-        """One result per point: `{"ok": (outputs, {name: derivative})}` of (dtype, shape, entries), or another arm of a reply (`arm_of`).
+        """One result per point: `{"ok": (outputs, {name: derivative})}` of (dtype, shape, entries), or
+        another arm of a reply (`arm_of`).
 
-        `inputs` are (dtype, shape, entries) with a leading axis over the points; `request` is the eval as it came.
+        `inputs` are (dtype, shape, entries) with a leading axis over the points; `request` is the eval as it
+        came.
         """
         return [_point(self, program, request, inputs, k) for k in range(request["count"])]
 
@@ -129,7 +165,7 @@ class Way:
         return described
 
 
-# Tensors ---------------------------------------------------------------------------------------------------------------
+# Tensors ----------------------------------------------------------------------------------------------------
 
 
 def decode_tensor(tensor):
@@ -153,7 +189,9 @@ def decode_tensor(tensor):
 def _unpacked(data, dtype):
     if dtype == "bfloat16":  # the upper half of a float32
         halves = struct.unpack(f"<{len(data) // 2}H", data)
-        return list(struct.unpack(f"<{len(halves)}f", struct.pack(f"<{len(halves)}I", *[h << 16 for h in halves])))
+        return list(
+            struct.unpack(f"<{len(halves)}f", struct.pack(f"<{len(halves)}I", *[h << 16 for h in halves]))
+        )
     code = _CODES[dtype]
     return list(struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data))
 
@@ -164,7 +202,9 @@ def encode_tensor(dtype, shape, entries):
     if dtype.startswith("complex"):
         entries = [part for z in entries for part in (z.real, z.imag)]
     if len(entries) > _SHORT and dtype in _CODES:
-        tensor["base64"] = base64.b64encode(struct.pack(f"<{len(entries)}{_CODES[dtype]}", *entries)).decode("ascii")
+        tensor["base64"] = base64.b64encode(struct.pack(f"<{len(entries)}{_CODES[dtype]}", *entries)).decode(
+            "ascii"
+        )
     elif dtype == "bool" or "int" in dtype:
         tensor["data"] = entries
     else:
@@ -180,7 +220,7 @@ def _special(v):
     return "-0.0" if math.copysign(1.0, v) < 0 else 0.0
 
 
-# Programs --------------------------------------------------------------------------------------------------------------
+# Programs ---------------------------------------------------------------------------------------------------
 
 _NORMAL, _BREAK, _CONTINUE = range(3)
 
@@ -209,7 +249,9 @@ _ON_SCALARS = {
 
 
 class Program:
-    """A program that was defined, as a function of tensors. Making one looks at every op; running it executes closures."""
+    """A program that was defined, as a function of tensors. Making one looks at every op; running it executes
+    closures.
+    """
 
     def __init__(self, form, way, dtype, trip_limit):
         self.form = form
@@ -367,7 +409,9 @@ class Program:
 
 
 class StructuredProgram(Program):
-    """A program whose loops and branches the library makes. Who breaks or continues sets a flag, and what follows is a branch on it."""
+    """A program whose loops and branches the library makes. Who breaks or continues sets a flag, and what
+    follows is a branch on it.
+    """
 
     def _block(self, statements):
         run = []
@@ -375,7 +419,11 @@ class StructuredProgram(Program):
             run.append(self._statement(s))
             if _exits(s) and statements[k + 1 :]:
                 rest = statements[k + 1 :]
-                run.append(self._statement({"if": _ALIVE, "then": rest, "else": [], "assigns": sorted(_assigned(rest))}))
+                run.append(
+                    self._statement(
+                        {"if": _ALIVE, "then": rest, "else": [], "assigns": sorted(_assigned(rest))}
+                    )
+                )
                 break
 
         def block(env):
@@ -400,12 +448,16 @@ class StructuredProgram(Program):
         return self._way.array("bool", (), [value])
 
     def _read(self, env, name):
-        """The value of a name; zeros where a branch that was left early gave it none, as nobody reads it then."""
+        """The value of a name; zeros where a branch that was left early gave it none, as nobody reads it
+        then.
+        """
         if name in env:
             return env[name]
         dtype, shape = self._types[name]
         zero = {"float": 0.0, "int": 0, "bool": False}[dtype]
-        return self._way.array({"float": self.dtype, "int": "int64", "bool": "bool"}[dtype], shape, [zero] * math.prod(shape))
+        return self._way.array(
+            {"float": self.dtype, "int": "int64", "bool": "bool"}[dtype], shape, [zero] * math.prod(shape)
+        )
 
     def _branch(self, s):
         read, then, otherwise = self._expression(s["if"]), self._block(s["then"]), self._block(s["else"])
@@ -430,7 +482,9 @@ class StructuredProgram(Program):
         return run
 
     def _trip_of(self, s):
-        """The block of a loop as a function from carries, captures and more to the carries of the next trip."""
+        """The block of a loop as a function from carries, captures and more to the carries of the
+        next trip.
+        """
         block, breaks = self._block(_body(s)), _BROKEN in _flags({"then": _body(s)})
         carries = [*s["carries"], *s["results"], *([_BROKEN] if breaks else [])]
 
@@ -473,7 +527,10 @@ class StructuredProgram(Program):
     def _counted(self, s):
         carries, breaks, trip = self._trip_of(s)
         literal = isinstance(s["count"], dict) and "int" in s["count"]
-        count, variable = (lambda env: s["count"]["int"]) if literal else self._expression(s["count"]), s["for"]
+        count, variable = (
+            (lambda env: s["count"]["int"]) if literal else self._expression(s["count"]),
+            s["for"],
+        )
 
         def body(i, values, captures):
             if not breaks:
@@ -486,7 +543,9 @@ class StructuredProgram(Program):
                 [*values, i, *captures],
             )
 
-        return self._loop(s, carries, lambda env, start, captures: self._way.for_loop(count(env), body, start, captures))
+        return self._loop(
+            s, carries, lambda env, start, captures: self._way.for_loop(count(env), body, start, captures)
+        )
 
 
 _ALIVE, _BROKEN = "@alive", "@broken"
@@ -545,11 +604,13 @@ def _tuples(value):
     return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
 
 
-# Conversation ----------------------------------------------------------------------------------------------------------
+# Conversation -----------------------------------------------------------------------------------------------
 
 
 def serve(name, version, ways, language=None):
-    """Answers requests until bye, or until nobody is there any more. What is printed meanwhile goes to stderr."""
+    """Answers requests until bye, or until nobody is there any more. What is printed meanwhile goes to
+    stderr.
+    """
     reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # what a library starts must not read what is meant for us
@@ -574,7 +635,12 @@ class _Server:
         self._ways = {way.name: way for way in ways}
         self._forms = {}
         self._programs = {}
-        self._answers = {"hello": self._hello, "define": self._define, "eval": self._eval, "bye": lambda request: {}}
+        self._answers = {
+            "hello": self._hello,
+            "define": self._define,
+            "eval": self._eval,
+            "bye": lambda request: {},
+        }
 
     def reply(self, line):
         """The reply to a line, and whether the conversation goes on."""
@@ -595,7 +661,12 @@ class _Server:
             return {"id": number, **arm}, True
 
     def _hello(self, request):
-        return dict(self._about, protocol=VERSION, ways=[way.describe() for way in self._ways.values()], features=["base64"])
+        return dict(
+            self._about,
+            protocol=VERSION,
+            ways=[way.describe() for way in self._ways.values()],
+            features=["base64"],
+        )
 
     def _define(self, request):
         for name in request["forget"]:
@@ -620,7 +691,9 @@ class _Server:
             if name not in self._forms:
                 raise BadRequest(f"the program {name} was never defined")
             form, trip_limit = self._forms[name]
-            self._programs[key] = (StructuredProgram if way.structured else Program)(form, way, dtype, trip_limit)
+            self._programs[key] = (StructuredProgram if way.structured else Program)(
+                form, way, dtype, trip_limit
+            )
         return self._programs[key]
 
     def _eval(self, request):
@@ -655,14 +728,22 @@ def _point(way, program, request, inputs, k):
             here[name] = program.tensor(dtype, shape[1:], entries[k * size : (k + 1) * size])
         wrt = request["wrt"]
         weights = [None if w is None else way.array(*decode_tensor(w)) for w in request["weights"]]
-        directions = [way.array(*decode_tensor(request["directions"][n])) for n in wrt] if request["directions"] else []
+        directions = (
+            [way.array(*decode_tensor(request["directions"][n])) for n in wrt]
+            if request["directions"]
+            else []
+        )
 
         def f(*xs):
             return program(dict(here, **dict(zip(wrt, xs))))
 
-        outputs, gradient = way.differentiate(f, [here[n] for n in wrt], weights, directions, tuple(request["modes"]))
+        outputs, gradient = way.differentiate(
+            f, [here[n] for n in wrt], weights, directions, tuple(request["modes"])
+        )
         values = [_entries(way, y) for y in outputs]
-        return {"ok": (values, {n: _entries(way, g) for n, g in zip(wrt, gradient)} if request["modes"] else {})}
+        return {
+            "ok": (values, {n: _entries(way, g) for n, g in zip(wrt, gradient)} if request["modes"] else {})
+        }
     except BadRequest:
         raise
     except (Exception, SystemExit) as error:  # whatever the library raises is its answer
@@ -694,12 +775,17 @@ def _written(result):
         return result
     values, gradient = result["ok"]
     return {
-        "ok": {"values": [encode_tensor(*v) for v in values], "gradient": {n: encode_tensor(*g) for n, g in gradient.items()}}
+        "ok": {
+            "values": [encode_tensor(*v) for v in values],
+            "gradient": {n: encode_tensor(*g) for n, g in gradient.items()},
+        }
     }
 
 
 def _together(results):
-    """All results as tensors with a leading axis, where every one went well and they are alike; None where not."""
+    """All results as tensors with a leading axis, where every one went well and they are alike; None where
+    not.
+    """
     if len(results) < 2 or not all("ok" in r for r in results):
         return None
     kinds = {
@@ -715,4 +801,9 @@ def _together(results):
 
     values = [joined(column) for column in zip(*(r["ok"][0] for r in results))]
     names = results[0]["ok"][1]
-    return {"stacked": {"values": values, "gradient": {n: joined([r["ok"][1][n] for r in results]) for n in names}}}
+    return {
+        "stacked": {
+            "values": values,
+            "gradient": {n: joined([r["ok"][1][n] for r in results]) for n in names},
+        }
+    }

@@ -1,6 +1,8 @@
-"""MLX on the CPU. Loops are Python's; reverse mode by mx.grad, forward mode by mx.jvp, higher orders by nesting them.
+"""MLX on the CPU. Loops are Python's; reverse mode by mx.grad, forward mode by mx.jvp, higher orders by
+nesting them.
 
-The way "compile" puts mx.compile around the whole derivative, so that a program may not look at its floats. Complex numbers are not asked about.
+The way "compile" puts mx.compile around the whole derivative, so that a program may not look at its floats.
+Complex numbers are not asked about.
 """
 
 # mypy: ignore-errors
@@ -67,7 +69,10 @@ def conv(x, kernel, strides, padding):
     last = [0, *range(2, count + 2), 1]
     before, after = zip(*(padding or [(0, 0)] * count))
     y = mx.conv_general(
-        mx.transpose(x, last), mx.transpose(kernel, last), list(strides or [1] * count), (list(before), list(after))
+        mx.transpose(x, last),
+        mx.transpose(kernel, last),
+        list(strides or [1] * count),
+        (list(before), list(after)),
     )
     return mx.transpose(y, [0, count + 1, *range(1, count + 1)])
 
@@ -107,7 +112,9 @@ def matrix_norm(x, ord, keepdims):
 
 
 def vector_norm(x, ord, axis, keepdims):
-    norm = mx.linalg.norm(mx.flatten(x) if axis is None else x, order(ord), -1 if axis is None else axis, keepdims)
+    norm = mx.linalg.norm(
+        mx.flatten(x) if axis is None else x, order(ord), -1 if axis is None else axis, keepdims
+    )
     return mx.reshape(norm, [1] * x.ndim) if axis is None and keepdims else norm
 
 
@@ -120,8 +127,14 @@ def matrices_only(function):
     return call
 
 
-SAME = "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where less"
-SAME += " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder sum mean prod all any"
+SAME = (
+    "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum"
+    " where less"
+)
+SAME += (
+    " less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder sum mean"
+    " prod all any"
+)
 SAME += " matmul outer clip tril triu logsumexp"
 """Ops that are functions of mlx.core by the same name, with the same parameters."""
 
@@ -132,7 +145,9 @@ OPS = {
     "argmax": to_int64(mx.argmax),
     "argmin": to_int64(mx.argmin),
     "argsort": to_int64(along(mx.argsort)),
-    "astype": lambda x, dtype: mx.array(x, DTYPES[dtype]) if isinstance(x, (bool, int)) else x.astype(DTYPES[dtype]),
+    "astype": lambda x, dtype: (
+        mx.array(x, DTYPES[dtype]) if isinstance(x, (bool, int)) else x.astype(DTYPES[dtype])
+    ),
     "broadcast_to": lambda x, shape: mx.broadcast_to(x, shape),
     "cholesky": lambda x, upper: mx.linalg.cholesky(symmetric(x), upper),
     "concat": lambda *arrays, axis: mx.concatenate(list(arrays), axis),
@@ -218,7 +233,9 @@ class Eager(kit.Way):
                 return lambda *xs: slope(g, list(xs), directions)
             return lambda *xs: sum(mx.sum(s * v) for s, v in zip(gradient(g, list(xs)), directions))
 
-        outputs = self.run(lambda *xs: [y if isinstance(y, mx.array) else mx.array(y, self.kind(y)) for y in f(*xs)], xs)
+        outputs = self.run(
+            lambda *xs: [y if isinstance(y, mx.array) else mx.array(y, self.kind(y)) for y in f(*xs)], xs
+        )
         if not modes:
             return outputs, []
         g = objective
@@ -257,7 +274,9 @@ class Eager(kit.Way):
 
 
 class Double(Eager):
-    """The same in float64, a way of its own: in MLX 0.32 sin, cos and exp of float64 are right to seven digits."""
+    """The same in float64, a way of its own: in MLX 0.32 sin, cos and exp of float64 are right to seven
+    digits.
+    """
 
     name = "float64"
     dtypes = ("float64",)

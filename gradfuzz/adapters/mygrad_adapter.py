@@ -1,4 +1,6 @@
-"""MyGrad. Reverse mode of first order, by Tensor.backward; arrays of ints and bools are NumPy's. An assignment to a part of an array is MyGrad's own, in place."""
+"""MyGrad. Reverse mode of first order, by Tensor.backward; arrays of ints and bools are NumPy's. An
+assignment to a part of an array is MyGrad's own, in place.
+"""
 
 # mypy: ignore-errors
 
@@ -58,7 +60,9 @@ def conv(x, kernel, strides, padding):
     count = x.ndim - 2
     if any(before != after for before, after in padding or ()):
         raise kit.Unsupported("conv_nd pads both ends of an axis alike")
-    return mg.nnet.conv_nd(x, kernel, stride=strides or 1, padding=tuple(p for p, _ in padding) if padding else (0,) * count)
+    return mg.nnet.conv_nd(
+        x, kernel, stride=strides or 1, padding=tuple(p for p, _ in padding) if padding else (0,) * count
+    )
 
 
 def vector_norm(x, ord, axis, keepdims):
@@ -70,10 +74,16 @@ def vector_norm(x, ord, axis, keepdims):
     return mg.linalg.norm(x, ord, axis=axis, keepdims=keepdims)
 
 
-SAME = "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs maximum minimum where sum mean prod matmul"
+SAME = (
+    "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs maximum minimum"
+    " where sum mean prod matmul"
+)
 """Ops that are functions of mygrad by the same name, with the same parameters."""
 
-COMPARISONS = "less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder all any sign"
+COMPARISONS = (
+    "less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder all"
+    " any sign"
+)
 """Ops without a derivative: NumPy's by the same name."""
 
 OPS = {

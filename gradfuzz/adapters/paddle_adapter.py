@@ -1,7 +1,8 @@
-"""PaddlePaddle on the CPU. Loops are Python's and record a tape ("dygraph"), or they are `static.nn.while_loop` and `cond` in a graph ("static").
+"""PaddlePaddle on the CPU. Loops are Python's and record a tape ("dygraph"), or they are
+`static.nn.while_loop` and `cond` in a graph ("static").
 
-Reverse mode by `paddle.grad` and `static.gradients`; a second order by `create_graph=True`. Ops without a second derivative raise, which is
-*unsupported*. Complex numbers are not asked about.
+Reverse mode by `paddle.grad` and `static.gradients`; a second order by `create_graph=True`. Ops without a
+second derivative raise, which is *unsupported*. Complex numbers are not asked about.
 """
 
 # mypy: ignore-errors
@@ -100,7 +101,14 @@ def window_sum(x, window, strides, padding):
     window, strides = [1] * more + list(window), [1] * more + list(strides or [1] * rank)
     padding = pairs([(0, 0)] * more + list(padding or [(0, 0)] * rank))
     pool = functional.avg_pool3d if rank == 3 else functional.avg_pool2d
-    y = pool(paddle.reshape(x, [1] * (2 + more) + list(x.shape)), window, strides, padding, exclusive=False, divisor_override=1)
+    y = pool(
+        paddle.reshape(x, [1] * (2 + more) + list(x.shape)),
+        window,
+        strides,
+        padding,
+        exclusive=False,
+        divisor_override=1,
+    )
     return paddle.reshape(y, y.shape[2 + more :])
 
 
@@ -121,7 +129,9 @@ def solve(a, b):
 def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     if not left:
         raise kit.Unsupported("paddle.linalg.triangular_solve has no right side")
-    return paddle.linalg.triangular_solve(a, b, upper=not lower, transpose=transposed, unitriangular=unit_diagonal)
+    return paddle.linalg.triangular_solve(
+        a, b, upper=not lower, transpose=transposed, unitriangular=unit_diagonal
+    )
 
 
 def order(ord):
@@ -153,7 +163,10 @@ def entry_dtype(x):
     return str(x.dtype).rpartition(".")[2]
 
 
-SAME = "add subtract multiply divide sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where less_equal"
+SAME = (
+    "add subtract multiply divide sin cos tan tanh exp log sqrt log1p expm1 abs sign maximum minimum where"
+    " less_equal"
+)
 SAME += " greater_equal equal not_equal logical_and logical_or logical_not remainder pow outer matmul"
 """Ops of the same name that take operands alone."""
 
@@ -222,7 +235,8 @@ OPS = {
 
 
 GRAPH_OPS = (
-    SAME + " all amax amin any astype broadcast_to concat cumulative_prod cumulative_sum flip greater index integer_pow less"
+    SAME + " all amax amin any astype broadcast_to concat cumulative_prod cumulative_sum flip greater index"
+    " integer_pow less"
 )
 GRAPH_OPS += " logsumexp mean negative permute_dims prod reshape softmax stack sum take tril triu"
 """Ops of the way with loops of its own."""
@@ -312,7 +326,9 @@ class Static(kit.Way):
 
     def while_loop(self, condition, body, carries, captures):
         start = [paddle.assign(c) for c in carries]
-        for c in start:  # a carry that starts as a constant is one after the loop, too, where this is not said
+        for (
+            c
+        ) in start:  # a carry that starts as a constant is one after the loop, too, where this is not said
             c.stop_gradient = entry_dtype(c) in ("int64", "bool")
         found = paddle.static.nn.while_loop(
             lambda *cs: symbol(condition(list(cs), captures)),
@@ -339,22 +355,35 @@ class Static(kit.Way):
     def run(self, program, request, inputs):
         main = paddle.static.Program()
         with paddle.static.program_guard(main, paddle.static.Program()):
-            here = {n: paddle.static.data(n, list(shape[1:]), dtype) for n, (dtype, shape, _) in inputs.items()}
+            here = {
+                n: paddle.static.data(n, list(shape[1:]), dtype) for n, (dtype, shape, _) in inputs.items()
+            }
             xs = [here[n] for n in request["wrt"]]
             for x in xs:
                 x.stop_gradient = False
             outputs, gradients = [symbol(y) for y in program(dict(here))], []
             if request["modes"]:
-                weights = [None if w is None else symbol(self.array(*kit.decode_tensor(w))) for w in request["weights"]]
-                terms = [paddle.sum(y * w) for y, w in zip(outputs, weights) if w is not None and not y.stop_gradient]
+                weights = [
+                    None if w is None else symbol(self.array(*kit.decode_tensor(w)))
+                    for w in request["weights"]
+                ]
+                terms = [
+                    paddle.sum(y * w)
+                    for y, w in zip(outputs, weights)
+                    if w is not None and not y.stop_gradient
+                ]
                 found = paddle.static.gradients([sum(terms[1:], terms[0])], xs) if terms else [None] * len(xs)
                 gradients = [paddle.zeros_like(x) if g is None else g for x, g in zip(xs, found)]
             fetched = [paddle.assign(v) for v in [*outputs, *gradients]]
-        columns = {n: np.array(entries, dtype).reshape(shape) for n, (dtype, shape, entries) in inputs.items()}
+        columns = {
+            n: np.array(entries, dtype).reshape(shape) for n, (dtype, shape, entries) in inputs.items()
+        }
         results = []
         for k in range(request["count"]):
             try:
-                got = self.executor.run(main, feed={n: column[k] for n, column in columns.items()}, fetch_list=fetched)
+                got = self.executor.run(
+                    main, feed={n: column[k] for n, column in columns.items()}, fetch_list=fetched
+                )
                 arrays = [(a.dtype.name, a.shape, a.ravel().tolist()) for a in map(np.asarray, got)]
                 values, slopes = arrays[: len(outputs)], arrays[len(outputs) :]
                 results.append({"ok": (values, dict(zip(request["wrt"], slopes)))})

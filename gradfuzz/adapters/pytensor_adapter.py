@@ -1,7 +1,8 @@
 """PyTensor. Programs are graphs: loops are scans (of `until` where they test), branches are `ifelse`.
 
-Reverse mode is `grad`, forward mode `pushforward` (by two pullbacks, PyTensor's default, or by the ops' own), higher orders nest them. What has no
-derivative there is *unsupported*. A function is compiled once for each question, without C: compiling that takes a minute for a loop.
+Reverse mode is `grad`, forward mode `pushforward` (by two pullbacks, PyTensor's default, or by the ops' own),
+higher orders nest them. What has no derivative there is *unsupported*. A function is compiled once for each
+question, without C: compiling that takes a minute for a loop.
 """
 
 # mypy: ignore-errors
@@ -29,7 +30,10 @@ from pytensor.tensor.special import log_softmax, softmax
 
 MOST_TRIPS = 10_000
 NO_TRUTH = "a graph that is no scan cannot branch on a float"
-INT_TANGENTS = "has dtype int64, while the result of the inner function", "true_branch=float64, false_branch=int64"
+INT_TANGENTS = (
+    "has dtype int64, while the result of the inner function",
+    "true_branch=float64, false_branch=int64",
+)
 counted = Assert(f"a loop is still running after {MOST_TRIPS} trips")
 
 
@@ -69,7 +73,9 @@ def solve(a, b):
 def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
     if not left:
         raise kit.Unsupported("solve_triangular has no right side")
-    return linalg.solve_triangular(a, b, trans=int(transposed), lower=lower, unit_diagonal=unit_diagonal, b_ndim=2)
+    return linalg.solve_triangular(
+        a, b, trans=int(transposed), lower=lower, unit_diagonal=unit_diagonal, b_ndim=2
+    )
 
 
 def matrices_only(function):
@@ -88,7 +94,9 @@ def order_of(ord):
 
 
 def vector_norm(x, ord, axis, keepdims):
-    norm = linalg.norm(x.ravel() if axis is None else x, order_of(ord), axis=0 if axis is None else axis, keepdims=keepdims)
+    norm = linalg.norm(
+        x.ravel() if axis is None else x, order_of(ord), axis=0 if axis is None else axis, keepdims=keepdims
+    )
     return norm.reshape((1,) * x.ndim) if axis is None and keepdims else norm
 
 
@@ -238,7 +246,9 @@ class Compiled(kit.Way):
         if isinstance(error, NullTypeGradError):
             return kit.Unsupported(str(error))
         if self.direct and any(text in str(error) for text in INT_TANGENTS):
-            return kit.Unsupported("scan and ifelse give an int a tangent of another dtype in their own pushforward")
+            return kit.Unsupported(
+                "scan and ifelse give an int a tangent of another dtype in their own pushforward"
+            )
         if self.direct and "non-diifferentiable" in str(error):  # as it is written there
             return kit.Unsupported(str(error))
         return None
@@ -252,7 +262,11 @@ class Compiled(kit.Way):
         function, known = self.function(program, request, here)
         wrt, modes = request["wrt"], request["modes"]
         weights = [as_numpy(*kit.decode_tensor(w)) for w in request["weights"] if w is not None]
-        directions = [as_numpy(*kit.decode_tensor(request["directions"][n])) for n in wrt] if request["directions"] else []
+        directions = (
+            [as_numpy(*kit.decode_tensor(request["directions"][n])) for n in wrt]
+            if request["directions"]
+            else []
+        )
         given = [a for n, a in here.items() if n not in known]
         units = [np.zeros_like(here[n]) for n in wrt] if modes and modes[-1] == "fwd" else []
         values, found = function(*given, *weights, *directions, *units)
@@ -265,12 +279,20 @@ class Compiled(kit.Way):
                 unit[place] = 1
                 slopes.append(function(*given, *weights, *directions, *units)[1][0])
                 unit[place] = 0
-            gradient[n] = written(np.array(slopes, slopes[0].dtype if slopes else unit.dtype).reshape(unit.shape))
+            gradient[n] = written(
+                np.array(slopes, slopes[0].dtype if slopes else unit.dtype).reshape(unit.shape)
+            )
         return {"ok": ([written(y) for y in values], gradient)}
 
     def function(self, program, request, here):
-        """What answers the question as a function of inputs, weights, directions and units; and the names that are no inputs of it."""
-        known = {} if self.structured else {n: a.item() for n, a in here.items() if a.dtype.kind in "ib" and not a.ndim}
+        """What answers the question as a function of inputs, weights, directions and units; and the names
+        that are no inputs of it.
+        """
+        known = (
+            {}
+            if self.structured
+            else {n: a.item() for n, a in here.items() if a.dtype.kind in "ib" and not a.ndim}
+        )
         weighted = tuple(w is not None for w in request["weights"])
         key = (tuple(known.items()), tuple(request["wrt"]), tuple(request["modes"]), weighted)
         kept = vars(program).setdefault("compiled", {})
@@ -285,14 +307,22 @@ class Compiled(kit.Way):
         vs = [x.type(f"v{k}") for k, x in enumerate(xs)] if request["directions"] else []
         units = [x.type(f"u{k}") for k, x in enumerate(xs)] if modes and modes[-1] == "fwd" else []
         outputs = program(variables)
-        tensors = [y if isinstance(y, pytensor.graph.Variable) else pt.constant(np.asarray(y)) for y in outputs]
+        tensors = [
+            y if isinstance(y, pytensor.graph.Variable) else pt.constant(np.asarray(y)) for y in outputs
+        ]
         shapes = [tuple(w["shape"]) if w else None for w in request["weights"]]
-        weights = [pt.tensor(f"w{k}", dtype=request["dtype"], shape=s) for k, s in enumerate(shapes) if s is not None]
+        weights = [
+            pt.tensor(f"w{k}", dtype=request["dtype"], shape=s) for k, s in enumerate(shapes) if s is not None
+        ]
         weighted = [y for y, w in zip(tensors, shapes) if w is not None]
         terms = [pt.sum(y * w) for y, w in zip(weighted, weights)]
         g = sum(terms[1:], terms[0]) if terms else pt.constant(0.0, dtype=request["dtype"])
         for mode in modes[:-1]:
-            g = self.slope(g, xs, vs) if mode == "fwd" else sum(pt.sum(s * v) for s, v in zip(gradient(g, xs), vs))
+            g = (
+                self.slope(g, xs, vs)
+                if mode == "fwd"
+                else sum(pt.sum(s * v) for s, v in zip(gradient(g, xs), vs))
+            )
         found = []
         if modes:
             found = [self.slope(g, xs, units)] if units else gradient(g, xs)
@@ -308,7 +338,12 @@ class Compiled(kit.Way):
 
     def slope(self, g, xs, vs):
         return pushforward(
-            [g], xs, vs, disconnected_outputs="ignore", return_disconnected="zero", use_op_pushforward=self.direct
+            [g],
+            xs,
+            vs,
+            disconnected_outputs="ignore",
+            return_disconnected="zero",
+            use_op_pushforward=self.direct,
         )[0]
 
 
@@ -330,7 +365,9 @@ def written(value):
 
 
 def last(start, steps):
-    """What a carry is after a scan, of no steps, too. Its index is no -1: PyTensor takes that for one into the first of what is joined."""
+    """What a carry is after a scan, of no steps, too. Its index is no -1: PyTensor takes that for one into
+    the first of what is joined.
+    """
     return pt.concatenate([start[np.newaxis], steps])[steps.shape[0]]
 
 
@@ -341,7 +378,9 @@ class Scanning(Compiled):
     orders = (0, 1, 2)  # the graph of a scan of the third takes minutes to rewrite
 
     def scan(self, step, carries, **options):
-        found = pytensor.scan(step, outputs_info=carries, mode=self.mode, return_updates=False, return_list=True, **options)
+        found = pytensor.scan(
+            step, outputs_info=carries, mode=self.mode, return_updates=False, return_list=True, **options
+        )
         return [last(start, steps) for start, steps in zip(carries, found)]
 
     def for_loop(self, count, body, carries, captures):
@@ -381,11 +420,16 @@ def distinct(captures):
 
 def fitted(values, carries):
     """The same with the static shapes of the carries, where a branch has forgotten them."""
-    return [y if y.type.shape == c.type.shape else pt.specify_shape(y, c.type.shape) for y, c in zip(values, carries)]
+    return [
+        y if y.type.shape == c.type.shape else pt.specify_shape(y, c.type.shape)
+        for y, c in zip(values, carries)
+    ]
 
 
 class Unrolled(Compiled):
-    """Loops are Python's: graphs without any, which are rewritten as a whole. Nothing is known of floats, so no branch on them."""
+    """Loops are Python's: graphs without any, which are rewritten as a whole. Nothing is known of floats, so
+    no branch on them.
+    """
 
     ops = {op: lifted(f) for op, f in OPS.items()}
 

@@ -1,4 +1,6 @@
-"""Quadrants on its CPU backend, first order: see fields.py. The manual recommends the option that is set here for all reverse mode."""
+"""Quadrants on its CPU backend, first order: see fields.py. The manual recommends the option that is set here
+for all reverse mode.
+"""
 
 # mypy: ignore-errors
 

@@ -1,7 +1,9 @@
-"""TensorFlow on the CPU. Five ways: op by op, in a graph with loops of its own, that graph by XLA, differentiated from outside, and vectorized.
+"""TensorFlow on the CPU. Five ways: op by op, in a graph with loops of its own, that graph by XLA,
+differentiated from outside, and vectorized.
 
-Reverse mode is GradientTape, forward mode ForwardAccumulator, which transposes the gradient functions; higher orders nest the two. An op is TensorFlow's own
-function wherever it has one. An op without a registered gradient, and what the documentation of one excludes, is *unsupported*; complex numbers are not asked about.
+Reverse mode is GradientTape, forward mode ForwardAccumulator, which transposes the gradient functions; higher
+orders nest the two. An op is TensorFlow's own function wherever it has one. An op without a registered
+gradient, and what the documentation of one excludes, is *unsupported*; complex numbers are not asked about.
 """
 
 # mypy: ignore-errors
@@ -17,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
-# Ops -------------------------------------------------------------------------------------------------------------------
+# Ops --------------------------------------------------------------------------------------------------------
 
 
 def swapped(x):
@@ -95,7 +97,9 @@ def scatter_add(x, indices, updates, axis):
     if count == 0:  # an update has at least one axis there
         indices, updates, count = indices[None], tf.expand_dims(updates, axis), 1
     front = [axis, *[k for k in range(rank) if k != axis]]
-    moved = list(range(axis, axis + count)) + [k for k in range(rank - 1 + count) if not axis <= k < axis + count]
+    moved = list(range(axis, axis + count)) + [
+        k for k in range(rank - 1 + count) if not axis <= k < axis + count
+    ]
     added = tf.tensor_scatter_nd_add(tf.transpose(x, front), indices[..., None], tf.transpose(updates, moved))
     return tf.transpose(added, np.argsort(front))
 
@@ -119,7 +123,9 @@ def conv(x, kernel, strides, padding):
     if count == 2:
         y = tf.nn.conv2d(x, kernel, strides, [[0, 0], *map(list, padding), [0, 0]])
     else:
-        y = tf.nn.conv1d(tf.pad(x, [[0, 0], *padding, [0, 0]]) if any(padding[0]) else x, kernel, strides[0], "VALID")
+        y = tf.nn.conv1d(
+            tf.pad(x, [[0, 0], *padding, [0, 0]]) if any(padding[0]) else x, kernel, strides[0], "VALID"
+        )
     return tf.transpose(y, [0, count + 1, *range(1, count + 1)])
 
 
@@ -179,7 +185,8 @@ def vector_norm(x, ord, axis, keepdims):
 
 
 SAME = (
-    "add subtract multiply divide negative pow sin cos tan tanh exp sqrt abs sign maximum minimum where less less_equal greater"
+    "add subtract multiply divide negative pow sin cos tan tanh exp sqrt abs sign maximum minimum where less"
+    " less_equal greater"
 )
 SAME += " greater_equal equal not_equal logical_and logical_or logical_not reshape broadcast_to concat stack"
 """Ops that are functions of tf by the same name."""
@@ -246,11 +253,13 @@ OPS = {
 }
 
 
-# Derivatives -----------------------------------------------------------------------------------------------------------
+# Derivatives ------------------------------------------------------------------------------------------------
 
 ZERO = tf.UnconnectedGradients.ZERO
 COST, MOST = 4, 32
-"""How much longer a derivative of the next order takes, and how many directions are asked for one after the other, op by op."""
+"""How much longer a derivative of the next order takes, and how many directions are asked for one after the
+other, op by op.
+"""
 
 
 def gradient(g, xs):
@@ -271,7 +280,9 @@ def inner(xs, ys):
 
 
 def derivative(f, xs, weights, directions, modes):
-    """A function of a unit direction: all outputs, and the gradient, or (in forward mode) the slope along the unit direction."""
+    """A function of a unit direction: all outputs, and the gradient, or (in forward mode) the slope along the
+    unit direction.
+    """
     outputs = []
 
     def objective(xs):
@@ -318,17 +329,21 @@ def gathered(call, xs, modes):
     gradients, rest = [], iter(slopes)
     for x in xs:
         dtype = slopes[0].dtype if slopes else x.dtype.as_numpy_dtype
-        gradients.append(np.array([next(rest) for _ in range(x.shape.num_elements())], dtype).reshape(x.shape))
+        gradients.append(
+            np.array([next(rest) for _ in range(x.shape.num_elements())], dtype).reshape(x.shape)
+        )
     return outputs, gradients
 
 
 def refusal(error):
     """What TensorFlow says where no gradient is registered for an op."""
     text = str(error)
-    return isinstance(error, LookupError) and ("No gradient defined" in text or "gradient registry has no entry" in text)
+    return isinstance(error, LookupError) and (
+        "No gradient defined" in text or "gradient registry has no entry" in text
+    )
 
 
-# Ways ------------------------------------------------------------------------------------------------------------------
+# Ways -------------------------------------------------------------------------------------------------------
 
 
 class Eager(kit.Way):
@@ -347,7 +362,11 @@ class Eager(kit.Way):
         return array.dtype.name, array.shape, array.ravel().tolist()
 
     def differentiate(self, f, xs, weights, directions, modes):
-        if modes and modes[-1] == "fwd" and sum(x.shape.num_elements() for x in xs) * COST ** (len(modes) - 1) > MOST:
+        if (
+            modes
+            and modes[-1] == "fwd"
+            and sum(x.shape.num_elements() for x in xs) * COST ** (len(modes) - 1) > MOST
+        ):
             raise kit.Unsupported("forward mode of so many entries takes too long op by op")
         try:
             return gathered(derivative(f, xs, weights, directions, modes), xs, modes)
@@ -356,7 +375,9 @@ class Eager(kit.Way):
 
 
 class WhileLoop(Eager):
-    """In a graph: loops are tf.while_loop, branches tf.cond, and the derivative is part of the graph. One graph for all points of a question."""
+    """In a graph: loops are tf.while_loop, branches tf.cond, and the derivative is part of the graph. One
+    graph for all points of a question.
+    """
 
     name = "while_loop"
     structured = True
@@ -364,7 +385,9 @@ class WhileLoop(Eager):
     compiled = {}
 
     def while_loop(self, condition, body, carries, captures):
-        return tf.nest.flatten(tf.while_loop(lambda *cs: condition(cs, captures), lambda *cs: body(cs, captures), list(carries)))
+        return tf.nest.flatten(
+            tf.while_loop(lambda *cs: condition(cs, captures), lambda *cs: body(cs, captures), list(carries))
+        )
 
     def branch(self, predicate, then, otherwise, captures):
         return tf.nest.flatten(tf.cond(predicate, lambda: then(captures), lambda: otherwise(captures)))
@@ -387,7 +410,11 @@ class WhileLoop(Eager):
         modes, wrt = tuple(request["modes"]), request["wrt"]
         absent = tuple(w is None for w in request["weights"])
         weights = [self.array(*kit.decode_tensor(w)) for w in request["weights"] if w is not None]
-        directions = [self.array(*kit.decode_tensor(request["directions"][n])) for n in wrt] if request["directions"] else []
+        directions = (
+            [self.array(*kit.decode_tensor(request["directions"][n])) for n in wrt]
+            if request["directions"]
+            else []
+        )
         traced = self.traced(program, wrt, modes, absent)
         points = [
             {n: self.array(d, s[1:], np.array(e, d).reshape(s)[k]) for n, (d, s, e) in inputs.items()}
@@ -400,16 +427,22 @@ class WhileLoop(Eager):
         for here in points:
             try:
                 xs = [here[n] for n in wrt]
-                outputs, slopes = gathered(lambda unit, here=here: traced(here, weights, directions, unit), xs, modes)
+                outputs, slopes = gathered(
+                    lambda unit, here=here: traced(here, weights, directions, unit), xs, modes
+                )
                 values = [self.entries(y) for y in outputs]
-                results.append({"ok": (values, {n: self.entries(s) for n, s in zip(wrt, slopes)} if modes else {})})
+                results.append(
+                    {"ok": (values, {n: self.entries(s) for n, s in zip(wrt, slopes)} if modes else {})}
+                )
             except Exception as error:
                 results.append(kit.arm_of(kit.Unsupported(str(error)) if refusal(error) else error))
         return results
 
 
 class Xla(WhileLoop):
-    """The same graph, compiled by XLA, which differentiates a loop only where it knows the greatest number of trips."""
+    """The same graph, compiled by XLA, which differentiates a loop only where it knows the greatest number of
+    trips.
+    """
 
     name = "xla"
     loops = ("for",)
@@ -430,7 +463,9 @@ class Xla(WhileLoop):
 
 
 class Function(WhileLoop):
-    """A graph of the program alone, called and differentiated from outside: the tape records the call of a function."""
+    """A graph of the program alone, called and differentiated from outside: the tape records the call of a
+    function.
+    """
 
     name = "function"
 
@@ -461,14 +496,22 @@ class Vectorized(WhileLoop):
         @tf.function(autograph=False)
         def mapped(unit):
             return tf.vectorized_map(
-                lambda here: traced.python_function(here, weights, directions, unit), stacked, fallback_to_while_loop=False
+                lambda here: traced.python_function(here, weights, directions, unit),
+                stacked,
+                fallback_to_while_loop=False,
             )
 
         try:
             outputs, slopes = mapped_over_units(mapped, [points[0][n] for n in wrt], modes)
         except Exception as error:
-            missing = refusal(error) or "No pfor vectorization defined" in str(error) or "No converter defined" in str(error)
-            return [kit.arm_of(kit.Unsupported(str(error).partition("\n")[0]) if missing else error)] * len(points)
+            missing = (
+                refusal(error)
+                or "No pfor vectorization defined" in str(error)
+                or "No converter defined" in str(error)
+            )
+            return [kit.arm_of(kit.Unsupported(str(error).partition("\n")[0]) if missing else error)] * len(
+                points
+            )
         return [
             {
                 "ok": (
@@ -490,7 +533,11 @@ def mapped_over_units(mapped, xs, modes):
     gradients, rest = [], iter([slopes[0].numpy() for _, slopes in found])
     for x in xs:
         size = x.shape.num_elements()
-        columns = np.stack([next(rest) for _ in range(size)], -1) if size else np.zeros((count, 0), x.dtype.as_numpy_dtype)
+        columns = (
+            np.stack([next(rest) for _ in range(size)], -1)
+            if size
+            else np.zeros((count, 0), x.dtype.as_numpy_dtype)
+        )
         gradients.append(columns.reshape((count, *x.shape)))
     return outputs, gradients
 

@@ -1,10 +1,13 @@
-"""tinygrad on the CPU: lazy tensors, loops by Python. Reverse mode by Tensor.gradient, higher orders by nesting it.
+"""tinygrad on the CPU: lazy tensors, loops by Python. Reverse mode by Tensor.gradient, higher orders by
+nesting it.
 
 lazy      float32, on the CPU backend, which compiles by clang
 float64   the same in float64: in tinygrad 0.14, sin of float64 beyond 30 is right to seven digits
-python    both, on the backend that interprets kernels in Python, which needs no compiler: where no clang is on the path, or where DEV=PYTHON asks for it
+python    both, on the backend that interprets kernels in Python, which needs no compiler: where no clang is
+          on the path, or where DEV=PYTHON asks for it
 
-What a program decides on takes a schedule and a kernel of its own each time, so a point whose loops are not done after 20 seconds is *unsupported*.
+What a program decides on takes a schedule and a kernel of its own each time, so a point whose loops are not
+done after 20 seconds is *unsupported*.
 """
 
 # mypy: ignore-errors
@@ -15,7 +18,9 @@ import os
 import time
 from importlib.metadata import version
 
-os.environ.setdefault("DEV", "CPU" if any(os.access(f"{path}/clang", os.X_OK) for path in os.get_exec_path()) else "PYTHON")
+os.environ.setdefault(
+    "DEV", "CPU" if any(os.access(f"{path}/clang", os.X_OK) for path in os.get_exec_path()) else "PYTHON"
+)
 os.environ.pop("CC", None)  # which the CPU backend would take for a clang
 os.environ.setdefault("CACHELEVEL", "0")  # so that nothing is left in the home of whoever runs this
 
@@ -150,7 +155,9 @@ class Lazy(kit.Way):
     hints = {"stride": 8}
 
     def array(self, dtype, shape, entries):
-        """A scalar made of a scalar would be a constant, which is the same node wherever its value is the same."""
+        """A scalar made of a scalar would be a constant, which is the same node wherever its value is the
+        same.
+        """
         return Tensor(np.array(entries, dtype), dtype=DTYPES[dtype]).reshape(shape)
 
     def entries(self, value):
@@ -160,7 +167,8 @@ class Lazy(kit.Way):
     def decide(self, value):
         if time.monotonic() > self.until:
             raise kit.Unsupported(
-                f"the loops of a point have {SECONDS:g} seconds here: every decision is computed by a kernel of its own"
+                f"the loops of a point have {SECONDS:g} seconds here: every decision is computed by a kernel"
+                " of its own"
             )
         return bool(value.item())
 
@@ -206,4 +214,8 @@ class Interpreted(Lazy):
 
 
 if __name__ == "__main__":
-    kit.serve("tinygrad", version("tinygrad"), [Interpreted()] if os.environ["DEV"] == "PYTHON" else [Lazy(), Double()])
+    kit.serve(
+        "tinygrad",
+        version("tinygrad"),
+        [Interpreted()] if os.environ["DEV"] == "PYTHON" else [Lazy(), Double()],
+    )

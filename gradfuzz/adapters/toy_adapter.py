@@ -64,8 +64,9 @@ class Toy(kit.Way):
 
     name = ""  # what follows "mylib:" in the target's name; "" where there is one way only
 
-    # Yours: op of a program -> function(*operands, **static parameters). Ops that are not here are unsupported. The operands
-    # have the dtype that the op works in; docs/targets.md says what each op is given.
+    # Yours: op of a program -> function(*operands, **static parameters). Ops that are not here are
+    # unsupported. The operands have the dtype that the op works in; docs/targets.md says what each op is
+    # given.
     ops = {
         "add": operator.add,
         "subtract": operator.sub,
@@ -77,7 +78,8 @@ class Toy(kit.Way):
         "less_equal": operator.le,
     }
 
-    # Yours: what it can. Several orders and modes mean every sequence of them, from the innermost derivative to the outermost.
+    # Yours: what it can. Several orders and modes mean every sequence of them, from the innermost derivative
+    # to the outermost.
     dtypes = ("float64",)  # of float64, float32, bfloat16, float16
     modes = ("fwd",)  # of rev, fwd
     orders = (0, 1)  # 0 is the outputs alone
@@ -85,13 +87,17 @@ class Toy(kit.Way):
     features = ("branches", "break", "continue", "nested", "runtime_trips")
 
     def array(self, dtype, shape, entries):
-        """Yours: a tensor of the library with these entries, in row-major order. Every float input and constant is made here."""
+        """Yours: a tensor of the library with these entries, in row-major order. Every float input and
+        constant is made here.
+        """
         if shape:
             raise kit.Unsupported("the toy has no arrays")
         return Dual(entries[0])
 
     def entries(self, value):
-        """Yours: (dtype, shape, entries) of a tensor of the library, as it is: a wrong dtype or shape is for gradfuzz to see."""
+        """Yours: (dtype, shape, entries) of a tensor of the library, as it is: a wrong dtype or shape is for
+        gradfuzz to see.
+        """
         return "float64", (), [value.value]
 
     def decide(self, value):
@@ -101,8 +107,9 @@ class Toy(kit.Way):
     def differentiate(self, f, xs, weights, directions, modes):
         """Yours: the outputs of `f(*xs)`, and a derivative of F = sum of <weight, output> for each of `xs`.
 
-        A weight is None for an output that takes no part. Every mode of `modes` but the last contracts with `directions`, one for each of
-        `xs`; the last one gives the gradient. Here there is one at most, and the toy has it by a run for each input.
+        A weight is None for an output that takes no part. Every mode of `modes` but the last contracts with
+        `directions`, one for each of `xs`; the last one gives the gradient. Here there is one at most, and
+        the toy has it by a run for each input.
         """
         outputs = f(*xs)
         gradient = []

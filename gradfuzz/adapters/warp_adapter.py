@@ -5,8 +5,9 @@ kernel      a program is one kernel; loops over a number of trips are unrolled b
 function    the same in a wp.func that the kernel calls
 stored      loops stay loops, and what they carry is kept in an array, one row for each trip
 
-Warp's manual says that a loop which is not unrolled is not replayed on the way back ("Dynamic Loops"): what needs a value that such a loop computed in a local
-variable is not asked about. `stored` is the remedy that the manual names.
+Warp's manual says that a loop which is not unrolled is not replayed on the way back ("Dynamic Loops"): what
+needs a value that such a loop computed in a local variable is not asked about. `stored` is the remedy that
+the manual names.
 """
 
 # mypy: ignore-errors
@@ -31,11 +32,13 @@ MOST_UNROLLED = 200
 FLOATS = {"float64": wp.float64, "float32": wp.float32}
 
 
-# Spelling --------------------------------------------------------------------------------------------------------------
+# Spelling ---------------------------------------------------------------------------------------------------
 
 
 def spelled(template, native=""):
-    """An elementwise op. Where the operands of one shape are vectors (v) or matrices (m) too, `native` says so."""
+    """An elementwise op. Where the operands of one shape are vectors (v) or matrices (m) too, `native` says
+    so.
+    """
 
     def write(writer, sources, types, result):
         shapes = {t[1] for t in types}
@@ -73,7 +76,11 @@ def astype(writer, sources, types, result, dtype):
 def total(writer, sources, types, result, axis, keepdims, mean=False):
     """Warp has no sum of a vector: the entries are added up."""
     source, (dtype, shape) = writer.bound(sources[0]), types[0]
-    axes = range(len(shape)) if axis is None else [a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))]
+    axes = (
+        range(len(shape))
+        if axis is None
+        else [a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))]
+    )
     kept = [k for k in range(len(shape)) if k not in axes]
     sums = {}
     for place in kernels.entries_of(shape):
@@ -116,7 +123,12 @@ def matrices(template, sizes=()):
     """A function of one matrix, of one of these sizes only."""
 
     def write(writer, sources, types, result, **params):
-        if len(types[0][1]) != 2 or len(set(types[0][1])) != 1 or (sizes and types[0][1][0] not in sizes) or any(params.values()):
+        if (
+            len(types[0][1]) != 2
+            or len(set(types[0][1])) != 1
+            or (sizes and types[0][1][0] not in sizes)
+            or any(params.values())
+        ):
             raise kit.Unsupported("Warp has this for small square matrices only")
         return template.format(*sources)
 
@@ -150,7 +162,9 @@ OPS = {
     "abs": spelled("wp.abs({})", "v"),
     "where": spelled("wp.where({}, {}, {})"),
     "pow": spelled("wp.pow({}, {})"),
-    "integer_pow": lambda w, s, t, r, n: spelled("wp.pow({}, " + w.constant("float", float(n)) + ")")(w, s, t, r),
+    "integer_pow": lambda w, s, t, r, n: spelled("wp.pow({}, " + w.constant("float", float(n)) + ")")(
+        w, s, t, r
+    ),
     "logical_and": spelled("({} and {})"),
     "logical_or": spelled("({} or {})"),
     "logical_not": spelled("(not {})"),
@@ -158,7 +172,9 @@ OPS = {
     "sum": total,
     "mean": lambda *operands, **params: total(*operands, mean=True, **params),
     "reshape": kernels.moved(kernels.reshaped),
-    "broadcast_to": kernels.moved(lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0]))),
+    "broadcast_to": kernels.moved(
+        lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0]))
+    ),
     "permute_dims": transposed,
     "flip": kernels.moved(kernels.flipped),
     "concat": kernels.moved(kernels.place_in_concat),
@@ -174,9 +190,18 @@ OPS = {
     "vector_norm": norm,
 }
 OPS.update({op: spelled(f"wp.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt")})
-SIGNS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+SIGNS = {
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "equal": "==",
+    "not_equal": "!=",
+}
 OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in SIGNS.items()})
-"""What has no row (log1p, expm1, sign with a zero, ...) Warp does not have. An entry of a vector may be assigned once, says its manual: no index_update."""
+"""What has no row (log1p, expm1, sign with a zero, ...) Warp does not have. An entry of a vector may be
+assigned once, says its manual: no index_update.
+"""
 
 
 class Writer(kernels.Writer):
@@ -212,7 +237,9 @@ class Writer(kernels.Writer):
         name = "{}{}".format(dtype, "x".join(map(str, shape)))
         if name not in self.names:
             scalar = self.names["F" if dtype == "float" else "I"]
-            self.names[name] = wp.types.vector(shape[0], scalar) if len(shape) == 1 else wp.types.matrix(shape, scalar)
+            self.names[name] = (
+                wp.types.vector(shape[0], scalar) if len(shape) == 1 else wp.types.matrix(shape, scalar)
+            )
         return name
 
     def count(self, source):
@@ -220,7 +247,10 @@ class Writer(kernels.Writer):
 
     def converted(self, source, own, wanted):
         if own == "bool":
-            return f"wp.where({source}, {self.constant(wanted, 1.0 if wanted == 'float' else 1)}, {self.zero(wanted, ())})"
+            return (
+                f"wp.where({source}, {self.constant(wanted, 1.0 if wanted == 'float' else 1)},"
+                f" {self.zero(wanted, ())})"
+            )
         if wanted == "bool":
             return f"({source} != {self.zero(own, ())})"
         return f"{'F' if wanted == 'float' else 'I'}({source})"
@@ -234,14 +264,17 @@ def unrolled(form):
         for s in statements:
             if s == "break":
                 raise kit.Unsupported(
-                    "a loop that is left early is not unrolled, and what it computes not replayed on the way back"
+                    "a loop that is left early is not unrolled, and what it computes not replayed on the way"
+                    " back"
                 )
             if isinstance(s, dict) and "if" in s:
                 found += of(s["then"]) + of(s["else"])
             elif isinstance(s, dict) and "for" in s:
                 trips = kernels.count_of_loop(s)
                 if trips is None:
-                    raise kit.Unsupported("a loop over a number that is not constant is not replayed on the way back")
+                    raise kit.Unsupported(
+                        "a loop over a number that is not constant is not replayed on the way back"
+                    )
                 found += trips * of(s["body"])
             elif isinstance(s, dict) and "while" in s:
                 raise kit.Unsupported("a loop with a condition is not replayed on the way back")
@@ -252,7 +285,7 @@ def unrolled(form):
         raise kit.Unsupported(f"{found} statements after unrolling take too long to compile")
 
 
-# Compiling -------------------------------------------------------------------------------------------------------------
+# Compiling --------------------------------------------------------------------------------------------------
 
 _numbers = itertools.count()
 
@@ -269,7 +302,9 @@ def defined(source, names, most_unrolled=1024):
     return scope
 
 
-PARAMETERS = [f"{name}: wp.array2d(dtype={dtype})" for name, dtype in (("X", "F"), ("N", "I"), ("Y", "F"), ("M", "I"))]
+PARAMETERS = [
+    f"{name}: wp.array2d(dtype={dtype})" for name, dtype in (("X", "F"), ("N", "I"), ("Y", "F"), ("M", "I"))
+]
 
 
 def kernel_of(body, *more):
@@ -317,12 +352,16 @@ class Kernel(kit.Way):
         return defined(kernel_of(writer.written(layout, 1)), writer.names)
 
     def launched(self, scope, request, layout, arrays):
-        """Runs the kernel, and gives the derivatives by all floats of every point; None where none are asked for."""
+        """Runs the kernel, and gives the derivatives by all floats of every point; None where none are asked
+        for.
+        """
         X, _, Y, _ = arrays
         count, scalar = request["count"], FLOATS[request["dtype"]]
         tape = wp.Tape()
         with tape:
-            wp.launch(scope["program"], dim=count, inputs=[*arrays, *self.more(scope, count, scalar)], device="cpu")
+            wp.launch(
+                scope["program"], dim=count, inputs=[*arrays, *self.more(scope, count, scalar)], device="cpu"
+            )
         if not request["modes"]:
             return None
         weights = layout.weights(request)
@@ -342,7 +381,7 @@ def rows(values, count, width, dtype):
     return wp.array(host, dtype=dtype, device="cpu", requires_grad=dtype != wp.int64)
 
 
-# Functions -------------------------------------------------------------------------------------------------------------
+# Functions --------------------------------------------------------------------------------------------------
 
 
 class FunctionWriter(Writer):
@@ -352,9 +391,12 @@ class FunctionWriter(Writer):
         self._depth = depth
         self.defined.update(name for name, *_ in layout.inputs)
         self.block(self.form["body"][:-1])
-        self.line("return " + ", ".join([self.bound(self.expression(e)) for e in self.form["body"][-1]["return"]]))
+        self.line(
+            "return " + ", ".join([self.bound(self.expression(e)) for e in self.form["body"][-1]["return"]])
+        )
         parameters = ", ".join(
-            f"{self.name(name)}: {self.annotation(dtype, shape)}" for name, dtype, shape, _, _ in layout.inputs
+            f"{self.name(name)}: {self.annotation(dtype, shape)}"
+            for name, dtype, shape, _, _ in layout.inputs
         )
         return f"@wp.func\ndef body({parameters}):\n" + "\n".join(self.lines) + "\n"
 
@@ -370,7 +412,7 @@ class FunctionWriter(Writer):
         return f"body({', '.join(parts)})"
 
 
-# Loops whose carries are stored ----------------------------------------------------------------------------------------
+# Loops whose carries are stored -----------------------------------------------------------------------------
 
 
 def most_trips(form, inputs):
@@ -400,7 +442,9 @@ def most_trips(form, inputs):
 
 
 class StoringWriter(Writer):
-    """What a loop carries is read from a row of `S` (floats) or `T` (ints and bools) in each trip, and written to the next one."""
+    """What a loop carries is read from a row of `S` (floats) or `T` (ints and bools) in each trip, and
+    written to the next one.
+    """
 
     def __init__(self, form, dtype, trips):
         super().__init__(form, dtype)
@@ -437,7 +481,10 @@ class StoringWriter(Writer):
             for name in carries:
                 dtype, shape = self.types[name]
                 for entry, (array, column) in zip(kernels.entries_of(shape), places[name]):
-                    self.line(f"{place(array, column, row)} = {self.stored(self.entry(self.name(name), entry), dtype)}")
+                    self.line(
+                        f"{place(array, column, row)} ="
+                        f" {self.stored(self.entry(self.name(name), entry), dtype)}"
+                    )
 
         def load(row):
             self.renamed(carries)
@@ -495,7 +542,10 @@ class Stored(Kernel):
         return {**scope, "sizes": writer.sizes}
 
     def more(self, scope, count, scalar):
-        return [rows(None, count, scope["sizes"]["S"], scalar), rows(None, count, scope["sizes"]["T"], wp.int64)]
+        return [
+            rows(None, count, scope["sizes"]["S"], scalar),
+            rows(None, count, scope["sizes"]["T"], wp.int64),
+        ]
 
 
 class Function(Kernel):
@@ -511,11 +561,13 @@ class Function(Kernel):
         lines = [f"    {', '.join(names)} = {writer.called(layout)}"]
         for name, (_, kind, shape, array, start) in zip(names, layout.outputs):
             for k, place in enumerate(kernels.entries_of(shape)):
-                lines.append(f"    {writer.place(array, start + k)} = {writer.stored(writer.entry(name, place), kind)}")
+                lines.append(
+                    f"    {writer.place(array, start + k)} = {writer.stored(writer.entry(name, place), kind)}"
+                )
         return defined(function + kernel_of("\n".join(lines) + "\n"), writer.names)
 
 
-# One launch for each op -------------------------------------------------------------------------------------------------
+# One launch for each op -------------------------------------------------------------------------------------
 
 ENTRYWISE = {
     "add": "a[i] + b[i]",
@@ -558,7 +610,11 @@ def launched_ops(dtype):
     source = PRELUDE
     for op, text in ENTRYWISE.items():
         arrays = [name for name in "abc" if f"{name}[i]" in text]
-        parameters = [f"{name}: wp.array(dtype=F)" for name in arrays] + ["n: F"] * ("n)" in text) + ["y: wp.array(dtype=F)"]
+        parameters = (
+            [f"{name}: wp.array(dtype=F)" for name in arrays]
+            + ["n: F"] * ("n)" in text)
+            + ["y: wp.array(dtype=F)"]
+        )
         source += f"@wp.kernel\ndef {op}({', '.join(parameters)}):\n    i = wp.tid()\n    y[i] = {text}\n\n"
     return defined(source, {"wp": wp, "F": FLOATS[dtype]})
 
@@ -575,7 +631,9 @@ class Tensor:
 
 
 def tensor(dtype, shape, entries=None):
-    """A tensor of these entries; of zeros where there are none. Warp's arrays have one entry at least here."""
+    """A tensor of these entries; of zeros where there are none. Warp's arrays have one entry at
+    least here.
+    """
     host = np.zeros(max(math.prod(shape), 1), dtype)
     if entries is not None:
         host[: len(entries)] = entries
@@ -591,7 +649,11 @@ def launch(op, operands, result, more=(), dim=None):
         _modules[result.dtype] = launched_ops(result.dtype)
     inputs = [x.data if isinstance(x, Tensor) else x for x in (*operands, *more)]
     wp.launch(
-        _modules[result.dtype][op], dim=result.size if dim is None else dim, inputs=inputs, outputs=[result.data], device="cpu"
+        _modules[result.dtype][op],
+        dim=result.size if dim is None else dim,
+        inputs=inputs,
+        outputs=[result.data],
+        device="cpu",
     )
     return result
 
@@ -601,7 +663,9 @@ def places(array):
 
 
 def rearranged(sources, wheres, shape):
-    """A tensor whose entries are those of the sources; `wheres` has an array of (place in the source, place in the result) for each."""
+    """A tensor whose entries are those of the sources; `wheres` has an array of (place in the source, place
+    in the result) for each.
+    """
     result = tensor(sources[0].dtype, shape)
     for x, (own, there) in zip(sources, wheres):
         launch("moved", [x], result, (places(own), places(there)), dim=own.size)
@@ -681,7 +745,9 @@ def added(x, axis, keepdims):
         return np.sum(x, axis=axis, keepdims=keepdims)
     shape = np.sum(np.zeros(x.shape), axis=axis, keepdims=keepdims).shape
     kept = np.sum(np.zeros(x.shape), axis=axis, keepdims=True).shape
-    return launch("total", [x], tensor(x.dtype, shape), (places(np.broadcast_to(numbered(kept), x.shape)),), dim=x.size)
+    return launch(
+        "total", [x], tensor(x.dtype, shape), (places(np.broadcast_to(numbered(kept), x.shape)),), dim=x.size
+    )
 
 
 def averaged(x, axis, keepdims):
@@ -707,7 +773,9 @@ def cast(x, dtype):
 
 LAUNCHED = {op: entrywise(op) for op in ENTRYWISE}
 LAUNCHED.update({op: compared(getattr(np, op)) for op in SIGNS})
-LAUNCHED.update({op: compared(getattr(np, op)) for op in ("logical_and", "logical_or", "logical_not", "remainder")})
+LAUNCHED.update(
+    {op: compared(getattr(np, op)) for op in ("logical_and", "logical_or", "logical_not", "remainder")}
+)
 LAUNCHED.update(
     {
         "where": choice,

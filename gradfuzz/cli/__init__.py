@@ -1,11 +1,12 @@
 """The commands. They translate between the shell and the rooms, and do nothing else.
 
-Every flag is also a key of `[tool.gradfuzz]` in the pyproject.toml of the current directory (for all commands, or in
-`[tool.gradfuzz.sweep]` for one), and a variable GRADFUZZ_FLAG or GRADFUZZ_COMMAND_FLAG. The command line wins over the variable,
-the variable over the file. Results go to stdout, everything else to stderr.
+Every flag is also a key of `[tool.gradfuzz]` in the pyproject.toml of the current directory (for all
+commands, or in `[tool.gradfuzz.sweep]` for one), and a variable GRADFUZZ_FLAG or GRADFUZZ_COMMAND_FLAG. The
+command line wins over the variable, the variable over the file. Results go to stdout, everything else to
+stderr.
 
-Exit codes: 0 clean, 1 findings, 2 usage error and nothing ran, 3 incomplete or not to be written, 130 interrupted (with what there was).
-A command is a module of this package and a name in COMMANDS.
+Exit codes: 0 clean, 1 findings, 2 usage error and nothing ran, 3 incomplete or not to be written, 130
+interrupted (with what there was). A command is a module of this package and a name in COMMANDS.
 """
 
 from __future__ import annotations
@@ -39,7 +40,14 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit.")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version and exit.",
+)
 @click.pass_context
 def main(ctx: click.Context) -> None:
     """Find wrong gradients in automatic differentiation systems, and prove them.

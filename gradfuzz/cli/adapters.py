@@ -43,7 +43,9 @@ def check(command: str | None, form: str) -> int:
     from gradfuzz.oracles.foreign.conformance import conformance
 
     if not command:
-        raise UsageError("targets check needs a command, as in: gradfuzz targets check 'python my_adapter.py'")
+        raise UsageError(
+            "targets check needs a command, as in: gradfuzz targets check 'python my_adapter.py'"
+        )
     command = command.removeprefix("cmd:")
     found = []
     for row in conformance(command):
@@ -69,7 +71,9 @@ def new(folder: str | None, lang: str) -> int:
     target, beginning = Path(folder or "."), LANGUAGES[lang]
     there = [name for name in beginning.files if (target / name).exists()]
     if there:
-        raise UsageError(f"{target / there[0]} exists already, and nothing is overwritten; name another folder")
+        raise UsageError(
+            f"{target / there[0]} exists already, and nothing is overwritten; name another folder"
+        )
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name in beginning.files:
@@ -78,8 +82,14 @@ def new(folder: str | None, lang: str) -> int:
         raise UsageError(f"the folder {str(target)!r} cannot be written: {error}") from error
     script = target / beginning.files[-1]
     program = script.with_suffix("") if script.is_absolute() else f"./{script.with_suffix('')}"
-    build, start = (text.format(script=script, program=program) for text in (beginning.build, beginning.start))
-    doubts = "" if beginning.run else " They are written after the language's documentation, and nobody has run them."
+    build, start = (
+        text.format(script=script, program=program) for text in (beginning.build, beginning.start)
+    )
+    doubts = (
+        ""
+        if beginning.run
+        else " They are written after the language's documentation, and nobody has run them."
+    )
     steps = f"{build} && gradfuzz targets check {start}" if build else f"gradfuzz targets check '{start}'"
     click.echo(f"Wrote {', '.join(str(target / name) for name in beginning.files)}.{doubts} Now: {steps}")
     return CLEAN

@@ -12,7 +12,9 @@ from gradfuzz.errors import UsageError
 
 
 @click.command(short_help="Accept findings for now, with a reason.")
-@click.argument("action", type=click.Choice(["list", "add", "remove"]), default="list", metavar="[list|add|remove]")
+@click.argument(
+    "action", type=click.Choice(["list", "add", "remove"]), default="list", metavar="[list|add|remove]"
+)
 @click.argument("id", required=False)
 @click.option("--reason", metavar="TEXT", help="Why the finding is accepted.")
 @click.option("--link", default="", metavar="URL", help="Where it is reported.")
@@ -21,12 +23,20 @@ from gradfuzz.errors import UsageError
 @BASELINE
 @FORMAT
 def baseline(
-    action: str, id: str | None, reason: str | None, link: str, expires: str | None, store: Path, accepted: Path, form: str
+    action: str,
+    id: str | None,
+    reason: str | None,
+    link: str,
+    expires: str | None,
+    store: Path,
+    accepted: Path,
+    form: str,
 ) -> None:
     """List the accepted findings, add a recorded one, or remove one.
 
-    They stand in gradfuzz-baseline.json, which is made to be committed. A sweep still shows them, but they are no reason for exit code 1; an entry
-    that has expired accepts nothing, and one whose finding is fixed is reported as stale.
+    They stand in gradfuzz-baseline.json, which is made to be committed. A sweep still shows them, but they
+    are no reason for exit code 1; an entry that has expired accepts nothing, and one whose finding is fixed
+    is reported as stale.
     """
     from gradfuzz.fuzzer.store import baseline as file
     from gradfuzz.fuzzer.store import lookup
@@ -45,7 +55,9 @@ def baseline(
             click.echo(plain.line(f"{entry.id} {entry.target}: {entry.reason}{link}{until}"))
         return
     if id is None:
-        raise UsageError(f"`gradfuzz baseline {action}` needs the id of a finding: gradfuzz baseline {action} GF-7c1e")
+        raise UsageError(
+            f"`gradfuzz baseline {action}` needs the id of a finding: gradfuzz baseline {action} GF-7c1e"
+        )
     if action == "add":
         if reason is None:
             raise UsageError("a baseline entry needs a reason: --reason 'reported, see the link'")

@@ -18,19 +18,36 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Say in which release a finding came or went.")
 @click.argument("source", metavar="ID|FILE")
-@click.option("--versions", required=True, metavar="A..B", help="The releases: all from A to B, or just 1.0,1.1,1.2.")
-@click.option("--with", "extra", multiple=True, metavar="REQUIREMENT", help="Install this, too ('numpy<2'). May be repeated.")
-@click.option("--discard", is_flag=True, help="Remove each environment that was made as soon as it was asked.")
+@click.option(
+    "--versions", required=True, metavar="A..B", help="The releases: all from A to B, or just 1.0,1.1,1.2."
+)
+@click.option(
+    "--with",
+    "extra",
+    multiple=True,
+    metavar="REQUIREMENT",
+    help="Install this, too ('numpy<2'). May be repeated.",
+)
+@click.option(
+    "--discard", is_flag=True, help="Remove each environment that was made as soon as it was asked."
+)
 @STORE
 @FORMAT
 @click.pass_context
 def bisect(
-    ctx: click.Context, /, source: str, versions: str, extra: tuple[str, ...], discard: bool, store: Path, form: str
+    ctx: click.Context,
+    /,
+    source: str,
+    versions: str,
+    extra: tuple[str, ...],
+    discard: bool,
+    store: Path,
+    form: str,
 ) -> None:
     """Ask releases of a finding's library about it, as few as tell, and say in which of them it came or went.
 
-    Each release gets an environment of its own beside the store. One that cannot be installed, or cannot be asked, is passed over and told.
-    Exit code 1 if the newest release that can tell is wrong, 3 if none can.
+    Each release gets an environment of its own beside the store. One that cannot be installed, or cannot be
+    asked, is passed over and told. Exit code 1 if the newest release that can tell is wrong, 3 if none can.
     """
     from gradfuzz.fuzzer.sweep.bisecting import Said, asker
     from gradfuzz.fuzzer.sweep.bisecting import bisect as search
@@ -76,7 +93,9 @@ def _page(finding: Finding, library: str, result: Bisection) -> None:
     for said in result.asked:
         table.add_row(*map(plain.line, (said.version, _WORDS[said.status.value], said.message)))
     asked = f"{len(result.asked)} of {len(result.releases)} releases were asked."
-    heading = plain.line(f"{finding.id}  {finding.kind.value}  {finding.target}  {finding.check} {finding.precision}")
+    heading = plain.line(
+        f"{finding.id}  {finding.kind.value}  {finding.target}  {finding.check} {finding.precision}"
+    )
     print_page(Group(Text(heading, style="bold"), table, Text(""), Text(f"{result.words} {asked}")))
 
 
@@ -86,7 +105,9 @@ def _document(finding: Finding, library: str, result: Bisection) -> dict[str, ob
         "target": finding.target,
         "library": library,
         "releases": list(result.releases),
-        "asked": [{"version": s.version, "status": s.status.value, "message": s.message} for s in result.asked],
+        "asked": [
+            {"version": s.version, "status": s.status.value, "message": s.message} for s in result.asked
+        ],
         "changes": [
             {
                 "what": "came" if c.came else "went",

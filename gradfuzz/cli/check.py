@@ -14,21 +14,42 @@ from gradfuzz.errors import UsageError
 
 @click.command(short_help="Ask every oracle about one program.")
 @click.argument("source", metavar="BODY|FILE|MODULE:FUNC")
-@click.option("--trips", type=click.IntRange(0), metavar="N", help="How often the loop of a bare body runs; 3 if not given.")
 @click.option(
-    "--loop", type=click.Choice(["for", "while", "repeat", "all"]), help="The loop around a bare body; all if not given."
+    "--trips",
+    type=click.IntRange(0),
+    metavar="N",
+    help="How often the loop of a bare body runs; 3 if not given.",
 )
 @click.option(
-    "--at", multiple=True, metavar="x=0.5,...", help="A point; repeat it for several. An input that is not named is 0.5."
+    "--loop",
+    type=click.Choice(["for", "while", "repeat", "all"]),
+    help="The loop around a bare body; all if not given.",
 )
 @click.option(
-    "--init", multiple=True, metavar="acc=1.0", help="The first value of a carry: a number or an expression. May be repeated."
+    "--at",
+    multiple=True,
+    metavar="x=0.5,...",
+    help="A point; repeat it for several. An input that is not named is 0.5.",
+)
+@click.option(
+    "--init",
+    multiple=True,
+    metavar="acc=1.0",
+    help="The first value of a carry: a number or an expression. May be repeated.",
 )
 @click.option("--wrt", metavar="x,...", help="The inputs to differentiate by; all float inputs if not given.")
 @click.option(
-    "--order", type=click.IntRange(0, 3), default=1, show_default=True, help="The order of the derivative; 0 is the value."
+    "--order",
+    type=click.IntRange(0, 3),
+    default=1,
+    show_default=True,
+    help="The order of the derivative; 0 is the value.",
 )
-@click.option("--mode", metavar="rev,fwd", help="One rev or fwd per order, innermost first; if not given, what each oracle has.")
+@click.option(
+    "--mode",
+    metavar="rev,fwd",
+    help="One rev or fwd per order, innermost first; if not given, what each oracle has.",
+)
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "float64", "bfloat16", "float16"]),
@@ -36,8 +57,19 @@ from gradfuzz.errors import UsageError
     show_default=True,
     help="The working precision.",
 )
-@click.option("--with", "others", multiple=True, metavar="ORACLE", help="Ask this one, too: mutant:nx-1747. May be repeated.")
-@click.option("--only", multiple=True, metavar="ORACLE", help="Ask this one instead of all that are installed. May be repeated.")
+@click.option(
+    "--with",
+    "others",
+    multiple=True,
+    metavar="ORACLE",
+    help="Ask this one, too: mutant:nx-1747. May be repeated.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ORACLE",
+    help="Ask this one instead of all that are installed. May be repeated.",
+)
 @ON_DEVICE
 @LIMITS
 @FORMAT
@@ -45,8 +77,9 @@ from gradfuzz.errors import UsageError
 def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
     """Ask every oracle about one program.
 
-    A bare loop body, such as acc*x, is the next value of acc, which starts at 1.0; a FILE holds one def, and MODULE:FUNC is imported and
-    traced. A complex input, as in --at z=0.5+0.25j, is asked about as z_re and z_im. Exit code 1 if an answer is wrong.
+    A bare loop body, such as acc*x, is the next value of acc, which starts at 1.0; a FILE holds one def, and
+    MODULE:FUNC is imported and traced. A complex input, as in --at z=0.5+0.25j, is asked about as z_re and
+    z_im. Exit code 1 if an answer is wrong.
     """
     from gradfuzz.fuzzer.questions import asking
     from gradfuzz.fuzzer.verdict.answering import ask_everyone
@@ -58,7 +91,9 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
     order, modes = _order_and_modes(flags["order"], flags["mode"], ctx)
     inputs = asking.read_inputs(flags["at"])
     loops = None if flags["loop"] in (None, "all") else (flags["loop"],)
-    programs = asking.programs_of(source, loops=loops, trips=flags["trips"], init=asking.read_inits(flags["init"]), inputs=inputs)
+    programs = asking.programs_of(
+        source, loops=loops, trips=flags["trips"], init=asking.read_inits(flags["init"]), inputs=inputs
+    )
     names = list(dict.fromkeys((*(flags["only"] or registry.installed()), *flags["others"])))
     points = [asking.points_of(program, inputs, flags["dtype"]) for _, program in programs]
     for remark in asking.remarks(programs[0][1], inputs, source):
@@ -89,9 +124,12 @@ def _order_and_modes(order: int, mode: str | None, ctx: click.Context) -> tuple[
     for name in modes:
         if name not in ("rev", "fwd"):
             raise UsageError(
-                f"--mode {mode!r}: {name!r} is no mode; the modes are rev and fwd, one for each order, innermost first"
+                f"--mode {mode!r}: {name!r} is no mode; the modes are rev and fwd, one for each order,"
+                " innermost first"
             )
     given = ctx.get_parameter_source("order") is not click.core.ParameterSource.DEFAULT
     if given and len(modes) != order:
-        raise UsageError(f"--mode {mode!r} has {len(modes)} steps and --order is {order}; give one mode for each order")
+        raise UsageError(
+            f"--mode {mode!r} has {len(modes)} steps and --order is {order}; give one mode for each order"
+        )
     return len(modes), modes

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str) -> None:
     """Say which findings of B are new against A, which are gone, and which are still there.
 
-    A and B are numbers of runs in the store, JSON documents of sweeps, event streams, or folders of findings. Exit code 1 if one is new.
+    A and B are numbers of runs in the store, JSON documents of sweeps, event streams, or folders of findings.
+    Exit code 1 if one is new.
     """
     from gradfuzz.fuzzer.store.run_diff import difference
     from gradfuzz.reports.common import plain
@@ -31,7 +32,9 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
     result = difference(_findings(before, store), _findings(after, store))
     parts = {"new": result.new, "gone": result.gone, "still there": result.still}
     if form == "json":
-        print_json({name.split()[0]: [finding.id for finding in findings] for name, findings in parts.items()})
+        print_json(
+            {name.split()[0]: [finding.id for finding in findings] for name, findings in parts.items()}
+        )
     else:
         for name, findings in parts.items():
             click.echo(f"{name}: {len(findings)}")
@@ -43,4 +46,8 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
 def _findings(text: str, store: Path) -> tuple[Finding, ...]:
     from gradfuzz.fuzzer.store import lookup
 
-    return tuple(lookup.findings_in(Path(text))) if lookup.is_path(text) else lookup.sweep_of(text, store)[0].findings
+    return (
+        tuple(lookup.findings_in(Path(text)))
+        if lookup.is_path(text)
+        else lookup.sweep_of(text, store)[0].findings
+    )

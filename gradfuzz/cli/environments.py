@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def install(names: Sequence[str], extra: Sequence[str], form: str) -> int:
-    """Makes the environment of each target, and prints what was done. One that cannot be made does not keep back the others. The exit code."""
+    """Makes the environment of each target, and prints what was done. One that cannot be made does not keep
+    back the others. The exit code.
+    """
     from gradfuzz.oracles.foreign import managed
     from gradfuzz.reports.common import plain
 
@@ -83,4 +85,7 @@ def _row(made: Environment) -> dict[str, Any]:
 
 
 def _told(made: Environment) -> str:
-    return f"{made.distribution} {made.version} by {made.installer} in {made.seconds:.1f} s, {made.size() / 1e6:,.0f} MB, {made.folder}"
+    return (
+        f"{made.distribution} {made.version} by {made.installer} in {made.seconds:.1f} s,"
+        f" {made.size() / 1e6:,.0f} MB, {made.folder}"
+    )

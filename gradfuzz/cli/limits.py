@@ -13,7 +13,12 @@ C = TypeVar("C", bound=Callable[..., object])
 _ABOVE_NOTHING = click.FloatRange(min=0, min_open=True)
 
 _OPTIONS = (
-    ("--target-memory", _ABOVE_NOTHING, "GIB", "What a target's process and its children may take.  [default: 8]"),
+    (
+        "--target-memory",
+        _ABOVE_NOTHING,
+        "GIB",
+        "What a target's process and its children may take.  [default: 8]",
+    ),
     (
         "--target-seconds",
         _ABOVE_NOTHING,
@@ -32,11 +37,15 @@ def _set(ctx: click.Context, param: click.Parameter, value: float | None) -> Non
     if value is None:
         return
     os.environ[variable] = str(value)
-    ctx.call_on_close(lambda: os.environ.pop(variable, None) if before is None else os.environ.update({variable: before}))
+    ctx.call_on_close(
+        lambda: os.environ.pop(variable, None) if before is None else os.environ.update({variable: before})
+    )
 
 
 def LIMITS(command: C) -> C:  # noqa: N802 - it stands among the options, which are constants
     """The options of a command that asks targets."""
     for name, kind, metavar, words in reversed(_OPTIONS):
-        command = click.option(name, type=kind, metavar=metavar, expose_value=False, callback=_set, help=words)(command)
+        command = click.option(
+            name, type=kind, metavar=metavar, expose_value=False, callback=_set, help=words
+        )(command)
     return command

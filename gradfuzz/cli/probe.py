@@ -16,17 +16,30 @@ from gradfuzz.cli.shell import click
 @click.option("--suite", default="loops", show_default=True, help="The canonical cases to ask about.")
 @click.option("--op", metavar="OP,...", help="Only the rows of a status table that are about these ops.")
 @click.option(
-    "--scripts", "folder", type=click.Path(path_type=Path), metavar="FOLDER", help="Write a script for each wrong cell."
+    "--scripts",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write a script for each wrong cell.",
 )
-@click.option("--script", "number", type=int, metavar="N", help="Print the script of the wrong cell number N, and nothing else.")
+@click.option(
+    "--script",
+    "number",
+    type=int,
+    metavar="N",
+    help="Print the script of the wrong cell number N, and nothing else.",
+)
 @ON_DEVICE
 @LIMITS
 @FORMAT
-def probe(target: str, suite: str, op: str | None, folder: Path | None, number: int | None, form: str) -> None:
+def probe(
+    target: str, suite: str, op: str | None, folder: Path | None, number: int | None, form: str
+) -> None:
     """Ask TARGET about a fixed grid of canonical cases, and print a report card.
 
-    A row that agrees by coincidence differs at a neighbouring point; where the true derivative is zero all around, the row is vacuous. The suites
-    of ops (linalg, complex, tensor, vectorize) print a word per cell; the wrong ones have a number, and each a script that shows it without gradfuzz.
+    A row that agrees by coincidence differs at a neighbouring point; where the true derivative is zero all
+    around, the row is vacuous. The suites of ops (linalg, complex, tensor, vectorize) print a word per cell;
+    the wrong ones have a number, and each a script that shows it without gradfuzz.
     """
     from gradfuzz.fuzzer.probe.report import probe as report_card
     from gradfuzz.oracles import registry

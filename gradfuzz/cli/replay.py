@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 @FORMAT
 @click.pass_context
 def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: str) -> None:
-    """Ask the targets again about recorded findings, all if none is named, and say FIXED, FAILED or ERROR for each.
+    """Ask the targets again about recorded findings, all if none is named, and say FIXED, FAILED or ERROR for
+    each.
 
-    A FILE is what `gradfuzz show ID --format json` prints, or the JSON document of a sweep; a DIR holds such files. Exit code 0 if all are fixed,
-    1 if one is not, 3 if one cannot be told.
+    A FILE is what `gradfuzz show ID --format json` prints, or the JSON document of a sweep; a DIR holds such
+    files. Exit code 0 if all are fixed, 1 if one is not, 3 if one cannot be told.
     """
     from gradfuzz.fuzzer.sweep.replaying import Status, replay_all
     from gradfuzz.reports.common import plain
@@ -38,9 +39,15 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
     for outcome in replay_all(chosen):
         finding, status = outcome.finding, outcome.status
         statuses.append(status)
-        rows.append({"id": finding.id, "target": finding.target, "status": status.value, "message": outcome.message})
+        rows.append(
+            {"id": finding.id, "target": finding.target, "status": status.value, "message": outcome.message}
+        )
         if form == "terminal":
-            click.echo(plain.line(f"{status.value:<6} {finding.id} {finding.target} {finding.check}: {outcome.message}"))
+            click.echo(
+                plain.line(
+                    f"{status.value:<6} {finding.id} {finding.target} {finding.check}: {outcome.message}"
+                )
+            )
     if form == "json":
         print_json({"replayed": rows, **{status.value.lower(): statuses.count(status) for status in Status}})
     elif not chosen:

@@ -19,8 +19,8 @@ from gradfuzz.cli.storage import STORE
 def report(source: str | None, reports: tuple[str, ...], show_scripts: bool, store: Path, form: str) -> None:
     """Print the end of a recorded sweep again, and write it in other formats.
 
-    The sweep is the RUN of this number in the store, the last run of a STORE, or that of an event stream (--report ndjson); the last run of
-    .gradfuzz if none is named.
+    The sweep is the RUN of this number in the store, the last run of a STORE, or that of an event stream
+    (--report ndjson); the last run of .gradfuzz if none is named.
     """
     from gradfuzz.fuzzer.store import lookup
 

@@ -28,12 +28,19 @@ REPORTS = click.option(
     "reports",
     multiple=True,
     metavar="FORMAT[=PATH]",
-    help=f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-..., and github goes to stdout and to the summary "
-    "of the step. May be repeated.",
+    help=(
+        f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-..., and github goes to"
+        " stdout and to the summary of the step. May be repeated."
+    ),
 )
 
 STDOUT = click.option(
-    "--format", "form", type=click.Choice(NAMES[:-1]), default="terminal", show_default=True, help="What stdout gets."
+    "--format",
+    "form",
+    type=click.Choice(NAMES[:-1]),
+    default="terminal",
+    show_default=True,
+    help="What stdout gets.",
 )
 
 
@@ -46,7 +53,9 @@ class Output:
 
 
 def outputs(reports: Iterable[str]) -> list[Output]:
-    """What --report asks for. `UsageError` or `StoreError` where it cannot be written: known before hours of work, not after."""
+    """What --report asks for. `UsageError` or `StoreError` where it cannot be written: known before hours of
+    work, not after.
+    """
     from gradfuzz.reports.formats import FORMATS
 
     found = []
@@ -54,14 +63,17 @@ def outputs(reports: Iterable[str]) -> list[Output]:
         name, sign, path = text.partition("=")
         if name not in FORMATS:
             raise UsageError(
-                f"--report {text!r}: {name!r} is no format; there is {', '.join(FORMATS)}, as in --report html=sweep.html"
+                f"--report {text!r}: {name!r} is no format; there is {', '.join(FORMATS)}, as in --report"
+                " html=sweep.html"
             )
         if not sign and not FORMATS[name].file:
             found.append(Output(name, None))
             continue
         file = Path(path) if sign else Path(FORMATS[name].file)
         if not file.parent.is_dir():
-            raise UsageError(f"--report {text!r}: the folder {str(file.parent)!r} does not exist; make it first")
+            raise UsageError(
+                f"--report {text!r}: the folder {str(file.parent)!r} does not exist; make it first"
+            )
         if file.is_dir():
             raise UsageError(f"--report {text!r}: {str(file)!r} is a folder; name a file in it")
         if not os.access(file if file.exists() else file.parent, os.W_OK):
@@ -71,7 +83,9 @@ def outputs(reports: Iterable[str]) -> list[Output]:
 
 
 class Streams(AbstractContextManager["Streams", None]):
-    """The files that are written as a sweep runs, made when it has begun. An event is in all of them before anybody else hears of it."""
+    """The files that are written as a sweep runs, made when it has begun. An event is in all of them before
+    anybody else hears of it.
+    """
 
     def __init__(self, wanted: Iterable[Output]) -> None:
         self._paths = [output.path for output in wanted if output.path is not None]
@@ -80,7 +94,9 @@ class Streams(AbstractContextManager["Streams", None]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         for path, file in self._files.items():
             try:
                 file.close()
@@ -140,5 +156,6 @@ def report(
 
 def _unwritten(path: Path | str, error: OSError) -> StoreError:
     return StoreError(
-        f"{path}: the report cannot be written: {error.strerror or error}; give another path with --report FORMAT=PATH"
+        f"{path}: the report cannot be written: {error.strerror or error}; give another path with --report"
+        " FORMAT=PATH"
     )

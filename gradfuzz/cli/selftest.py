@@ -28,16 +28,23 @@ from gradfuzz.errors import UsageError
     metavar="N",
     help="Programs of each family that a bug may survive.",
 )
-@click.option("--mutant", "mutants", multiple=True, metavar="NAME", help="Only this planted bug: nx-1747. May be repeated.")
+@click.option(
+    "--mutant",
+    "mutants",
+    multiple=True,
+    metavar="NAME",
+    help="Only this planted bug: nx-1747. May be repeated.",
+)
 @click.option("--max-time", type=float, metavar="SECONDS", help="Begin no new round after so many seconds.")
 @click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
 @FORMAT
 @click.pass_context
 def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **flags: Any) -> None:
-    """Plant bugs in the engine, and count the programs until each is found; ask correct oracles, and count false alarms.
+    """Plant bugs in the engine, and count the programs until each is found; ask correct oracles, and count
+    false alarms.
 
-    Exit code 0 if every bug after a real report is found, 98 % of the systematic ones, and there is no false alarm; 1 if not; 3 where a time
-    limit left it incomplete.
+    Exit code 0 if every bug after a real report is found, 98 % of the systematic ones, and there is no false
+    alarm; 1 if not; 3 where a time limit left it incomplete.
     """
     from gradfuzz.fuzzer.results.score import Score
     from gradfuzz.fuzzer.sweep.selftest import SelftestConfig

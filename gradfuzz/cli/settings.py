@@ -29,7 +29,9 @@ def _defaults(group: Group, table: Mapping[str, Any]) -> Iterator[tuple[str, dic
     flags = {name: flags_of(command) for name, command in group.commands.items()}
     everywhere = {key: value for key, value in table.items() if not isinstance(value, dict)}
     _refuse_unknown(everywhere, "tool.gradfuzz", {key for own in flags.values() for key in own})
-    _refuse_unknown({key: value for key, value in table.items() if isinstance(value, dict)}, "tool.gradfuzz", set(flags))
+    _refuse_unknown(
+        {key: value for key, value in table.items() if isinstance(value, dict)}, "tool.gradfuzz", set(flags)
+    )
     for name, own in flags.items():
         here = table.get(name, {})
         here = here if isinstance(here, dict) else {}  # `report` is a flag, too
@@ -41,7 +43,9 @@ def _defaults(group: Group, table: Mapping[str, Any]) -> Iterator[tuple[str, dic
 def _refuse_unknown(table: Mapping[str, Any], name: str, known: set[str]) -> None:
     for key in table:
         if key not in known:
-            raise Failure(f"{key!r} in [{name}] of pyproject.toml means nothing; known are {', '.join(sorted(known))}")
+            raise Failure(
+                f"{key!r} in [{name}] of pyproject.toml means nothing; known are {', '.join(sorted(known))}"
+            )
 
 
 def _joined(option: click.Option, value: Any) -> Any:

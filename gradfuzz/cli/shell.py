@@ -66,11 +66,16 @@ class Commands(Group):
 
 
 def _flush() -> None:
-    """What is written is written now: where it cannot be, the command says so, and not the interpreter as it ends."""
+    """What is written is written now: where it cannot be, the command says so, and not the interpreter as it
+    ends.
+    """
     try:
         sys.stdout.flush()
     except OSError:
-        with contextlib.suppress(OSError), Path(os.devnull).open("w") as nowhere:  # what is left in the buffer goes there
+        with (
+            contextlib.suppress(OSError),
+            Path(os.devnull).open("w") as nowhere,
+        ):  # what is left in the buffer goes there
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         raise
 

@@ -23,8 +23,11 @@ DIALECTS = ("python", "native", "pytest", "issue", "json", "jax", "torch", "auto
     "--as",
     "dialect",
     type=click.Choice(DIALECTS),
-    help="Print this and nothing else: the target's own script (native, or python where it is one), the same question to another system, "
-    "a test for pytest, the text of an issue, or the record for `gradfuzz replay`.",
+    help=(
+        "Print this and nothing else: the target's own script (native, or python where it is one), the same"
+        " question to another system, a test for pytest, the text of an issue, or the record for `gradfuzz"
+        " replay`."
+    ),
 )
 @STORE
 @FORMAT
@@ -58,5 +61,7 @@ def _text(finding: Finding, dialect: str) -> str:
     text = scripts.get(dialect)
     if not text:
         there = ", ".join(name for name, script in scripts.items() if script)
-        raise UsageError(f"{finding.id} has no {dialect} script; it has {there or 'none at all'}, and --as issue and json")
+        raise UsageError(
+            f"{finding.id} has no {dialect} script; it has {there or 'none at all'}, and --as issue and json"
+        )
     return text if text.endswith("\n") else f"{text}\n"

@@ -1,4 +1,6 @@
-"""`--store` and `--baseline`: where findings are kept, and which of them are accepted. Environments of targets are beside the store."""
+"""`--store` and `--baseline`: where findings are kept, and which of them are accepted. Environments of
+targets are beside the store.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ BASELINE = click.option(
 
 
 def installed(ctx: click.Context, store: Path, targets: Iterable[str] = ()) -> None:
-    """Makes the environments that are beside `store` those of this command, and those of `targets` that are not there yet. `InstallError` where one cannot be."""
+    """Makes the environments that are beside `store` those of this command, and those of `targets` that are
+    not there yet. `InstallError` where one cannot be.
+    """
     from gradfuzz.oracles.foreign import managed
 
     ctx.with_resource(managed.beside(store))

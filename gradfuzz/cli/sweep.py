@@ -34,9 +34,18 @@ if TYPE_CHECKING:
     metavar="C,...",
     help="What is asked; twins alone ask a reference only where two answers contradict each other.",
 )
-@click.option("--dtypes", default="float64,float32", show_default=True, metavar="D,...", help="Working precisions.")
+@click.option(
+    "--dtypes", default="float64,float32", show_default=True, metavar="D,...", help="Working precisions."
+)
 @click.option("--orders", default="1,2,3", show_default=True, metavar="N,...", help="Orders of derivatives.")
-@click.option("--max-examples", type=int, default=96, show_default=True, metavar="N", help="Programs per target and family.")
+@click.option(
+    "--max-examples",
+    type=int,
+    default=96,
+    show_default=True,
+    metavar="N",
+    help="Programs per target and family.",
+)
 @click.option("--max-time", type=float, metavar="SECONDS", help="Begin nothing new after so many seconds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs.")
 @click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
@@ -65,10 +74,10 @@ def sweep(
 ) -> None:
     """Draw programs and judge what each TARGET says about them; all installed targets if none is named.
 
-    A TARGET may name a release, as in warp==1.19.0: it gets an environment of its own, which is made before the sweep begins.
-    What is found is kept in .gradfuzz, where `gradfuzz show`, `replay`, `diff` and `report` find it again. Exit code 1 with findings that
-    the baseline does not accept, 3 where a time limit left it incomplete or the disk takes nothing,
-    130 after Ctrl-C, which keeps what was found.
+    A TARGET may name a release, as in warp==1.19.0: it gets an environment of its own, which is made before
+    the sweep begins. What is found is kept in .gradfuzz, where `gradfuzz show`, `replay`, `diff` and `report`
+    find it again. Exit code 1 with findings that the baseline does not accept, 3 where a time limit left it
+    incomplete or the disk takes nothing, 130 after Ctrl-C, which keeps what was found.
     """
     from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
     from gradfuzz.fuzzer.store import baseline
@@ -104,7 +113,8 @@ def sweep(
                     recorder.handle(event)
                     if isinstance(event, SweepStarted) and recorder.unfinished:
                         click.echo(
-                            f"This sweep was begun before and did not end; --resume goes on with run {recorder.unfinished}.",
+                            "This sweep was begun before and did not end; --resume goes on with run"
+                            f" {recorder.unfinished}.",
                             err=True,
                         )
                 streams.handle(event)
@@ -113,7 +123,14 @@ def sweep(
         review = _review(event, known, recorder)
         streams.handle(review)
         scripts = {} if recorder is None else _scripts(event, recorder.store.path.parent / "scripts")
-        report(event, review, form, [f for f in files if f.name != STREAM], scripts=scripts, show_scripts=show_scripts)
+        report(
+            event,
+            review,
+            form,
+            [f for f in files if f.name != STREAM],
+            scripts=scripts,
+            show_scripts=show_scripts,
+        )
         if recorder is not None:
             recorder.store.review(recorder.run, review, complete=event.complete)
     ctx.exit(_exit_code(event, len(counted(event, review))))

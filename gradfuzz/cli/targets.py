@@ -14,7 +14,9 @@ from gradfuzz.cli.storage import STORE, installed
 from gradfuzz.errors import GradfuzzError, UsageError
 
 
-@click.command(short_help="List who can be asked here, and the conventions; install a release; check an adapter.")
+@click.command(
+    short_help="List who can be asked here, and the conventions; install a release; check an adapter."
+)
 @click.argument(
     "action",
     type=click.Choice(["list", "conventions", "install", "remove", "check", "new"]),
@@ -22,9 +24,19 @@ from gradfuzz.errors import GradfuzzError, UsageError
     metavar="[list|conventions|install|remove|check|new]",
 )
 @click.argument("what", nargs=-1, metavar="[NAME[==VERSION]|CMD|FOLDER]...")
-@click.option("--lang", default="python", type=click.Choice(list(LANGUAGES)), help="The language of a new adapter.")
-@click.option("--with", "extra", multiple=True, metavar="REQUIREMENT", help="Install this, too ('numpy<2'). May be repeated.")
-@click.option("--ways", is_flag=True, help="Load the libraries, and list every way into them with what it can.")
+@click.option(
+    "--lang", default="python", type=click.Choice(list(LANGUAGES)), help="The language of a new adapter."
+)
+@click.option(
+    "--with",
+    "extra",
+    multiple=True,
+    metavar="REQUIREMENT",
+    help="Install this, too ('numpy<2'). May be repeated.",
+)
+@click.option(
+    "--ways", is_flag=True, help="Load the libraries, and list every way into them with what it can."
+)
 @LIMITS
 @STORE
 @FORMAT
@@ -42,16 +54,21 @@ def targets(
 ) -> None:
     """List who can be asked here, with versions, and what would have to be installed for the rest.
 
-    `targets conventions` prints what the engine, JAX and Torch answer where a derivative does not exist: kinks, ties, ends of domains.
-    `targets install NAME[==VERSION]...` installs a library into an environment of its own beside the store, where sweeps find it;
-    `targets remove` takes it away.
-    `targets check CMD` checks an adapter by the protocol: exit code 1 where it is broken. `targets new [FOLDER]` writes one to begin with.
+    `targets conventions` prints what the engine, JAX and Torch answer where a derivative does not exist:
+    kinks, ties, ends of domains. `targets install NAME[==VERSION]...` installs a library into an environment
+    of its own beside the store, where sweeps find it; `targets remove` takes it away. `targets check CMD`
+    checks an adapter by the protocol: exit code 1 where it is broken. `targets new [FOLDER]` writes one to
+    begin with.
     """
     installed(ctx, store)
     if action in ("install", "remove"):
         from gradfuzz.cli import environments
 
-        ctx.exit(environments.install(what, extra, form) if action == "install" else environments.remove(what, form))
+        ctx.exit(
+            environments.install(what, extra, form)
+            if action == "install"
+            else environments.remove(what, form)
+        )
     one = what[0] if what else None
     if len(what) > 1 or (what and action in ("list", "conventions")):
         raise UsageError(f"targets {action} takes nothing more, but there is {what[-1]!r}")

@@ -8,7 +8,8 @@
     >>> engine.grad(engine.grad(cube))(0.5)
     3.0
 
-`derivative` makes the graph of a program's derivative, `compile` a Python function of a graph, `to_source` a text to read.
+`derivative` makes the graph of a program's derivative, `compile` a Python function of a graph, `to_source` a
+text to read.
 """
 
 from gradfuzz.engine import linalg

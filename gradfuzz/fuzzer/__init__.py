@@ -12,7 +12,14 @@ from __future__ import annotations
 import importlib as _importlib
 import typing as _typing
 
-from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.results.events import (
+    Event,
+    FindingFound,
+    Progress,
+    SweepFinished,
+    SweepStarted,
+    TargetSummary,
+)
 from gradfuzz.fuzzer.results.finding import Case, Class, Finding, FindingPoint, Reason, Verdict
 
 if _typing.TYPE_CHECKING:
@@ -41,7 +48,9 @@ _LATER = {"Check": "verdict.checking", "check_program": "verdict.checking"}
 
 def __getattr__(name: str) -> _typing.Any:
     if name not in _LATER:
-        raise AttributeError(f"module 'gradfuzz.fuzzer' has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'gradfuzz.fuzzer' has no attribute {name!r}; it has {', '.join(__all__)}"
+        )
     value = getattr(_importlib.import_module(f"gradfuzz.fuzzer.{_LATER[name]}"), name)
     globals()[name] = value
     return value

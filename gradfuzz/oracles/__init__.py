@@ -1,4 +1,5 @@
-"""Who answers: the references that say what is true, the engine, the libraries on trial, and the planted bugs.
+"""Who answers: the references that say what is true, the engine, the libraries on trial, and the planted
+bugs.
 
     resolve(name)    the oracles that a name stands for
     references()     the sources of truth

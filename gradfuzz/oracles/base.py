@@ -1,7 +1,8 @@
 """The contract of every oracle: a question about a program goes in, one answer per point comes out.
 
-A question fixes a scalar function F(x) = sum over outputs of <weights, output>, and asks for its value and, through `modes`,
-for a derivative. `modes` lists the differentiations from the innermost to the outermost, "rev" or "fwd":
+A question fixes a scalar function F(x) = sum over outputs of <weights, output>, and asks for its value and,
+through `modes`, for a derivative. `modes` lists the differentiations from the innermost to the outermost,
+"rev" or "fwd":
 
     ()             the value only
     ("rev",)       the gradient of F, by reverse mode
@@ -9,8 +10,8 @@ for a derivative. `modes` lists the differentiations from the innermost to the o
     ("rev", "fwd") forward over reverse, and so on: every step but the last contracts with `directions`,
                    so order k means the gradient of D^{k-1} F [v, ..., v] with respect to the inputs in `wrt`.
 
-Whatever the modes, the answer is one array per differentiated input, of the input's shape. Everything here can be
-written to JSON, so that an oracle can live in another process.
+Whatever the modes, the answer is one array per differentiated input, of the input's shape. Everything here
+can be written to JSON, so that an oracle can live in another process.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 
 _MOST_NESTED = 10_000
-"""Ways that compute whole Jacobians are not asked for more numbers: a third order over 50 entries takes minutes."""
+"""Ways that compute whole Jacobians are not asked for more numbers: a third order over 50 entries takes
+minutes.
+"""
 
 Array = npt.NDArray[Any]
 Mode = Literal["fwd", "rev"]
@@ -36,7 +39,9 @@ Status = Literal["ok", "unsupported", "error", "inconclusive"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """Inputs of a program: one array per parameter (0-d for scalars). Float inputs are in the working precision, int ones int64, bools bool."""
+    """Inputs of a program: one array per parameter (0-d for scalars). Float inputs are in the working
+    precision, int ones int64, bools bool.
+    """
 
     inputs: Mapping[str, Array]
 
@@ -45,9 +50,9 @@ class Point:
 class Question:
     """What is asked of an oracle. Weights and directions are the same at every point.
 
-    `weights` holds one float64 array per output (of its shape; an output that is not float has none: None), exactly
-    representable in `precision`; `directions` one array per name in `wrt`, likewise. Constants of the program are
-    rounded to `precision` by everybody, references included.
+    `weights` holds one float64 array per output (of its shape; an output that is not float has none: None),
+    exactly representable in `precision`; `directions` one array per name in `wrt`, likewise. Constants of the
+    program are rounded to `precision` by everybody, references included.
     """
 
     program: Program
@@ -62,7 +67,8 @@ class Question:
         for param in self.program.params:
             if param.type.is_complex:
                 raise UsageError(
-                    f"the input {param.name} is complex, and what is asked about is real; ask about programs.in_pairs(program)"
+                    f"the input {param.name} is complex, and what is asked about is real; ask about"
+                    " programs.in_pairs(program)"
                 )
 
     @property
@@ -71,7 +77,9 @@ class Question:
 
     @property
     def too_many_slopes(self) -> str | None:
-        """Why ways that compute whole Jacobians, nested to the question's order, are not asked; None where they are."""
+        """Why ways that compute whole Jacobians, nested to the question's order, are not asked; None where
+        they are.
+        """
         entries = sum(self.points[0].inputs[name].size for name in self.wrt) if self.points else 0
         if entries**self.order <= _MOST_NESTED:
             return None
@@ -82,9 +90,9 @@ class Question:
 class Answer:
     """What an oracle says at one point.
 
-    status "ok": `values` are the outputs and `gradient` the derivative, as the library returned them (dtype, shape and
-    non-finite entries unaltered). "unsupported": the oracle has no way to ask this; `message` says why. "error": the
-    library raised; `message` has the exception's type and first line.
+    status "ok": `values` are the outputs and `gradient` the derivative, as the library returned them (dtype,
+    shape and non-finite entries unaltered). "unsupported": the oracle has no way to ask this; `message` says
+    why. "error": the library raised; `message` has the exception's type and first line.
     """
 
     status: Status
@@ -95,7 +103,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slopes:
-    """The slopes of F to the left and to the right of a point along one direction, and a bound for the error of both."""
+    """The slopes of F to the left and to the right of a point along one direction, and a bound for the error
+    of both.
+    """
 
     direction: Mapping[str, Array]
     left: float
@@ -105,13 +115,15 @@ class Slopes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """A derivative with an error bound, at one point, as float64 arrays (rounded to nearest from many digits).
+    """A derivative with an error bound, at one point, as float64 arrays (rounded to nearest from many
+    digits).
 
-    status "ok": |true - value| <= value_bounds and |true - gradient| <= bounds, entry by entry (bounds include
-    the rounding to float64). "inconclusive": `message` says why (an undecided branch, a kink, a domain edge).
-    `left` and `right` are the one-sided slopes where the reference measures them, `side_bounds` their error; `trace` is the branch trace:
-    every decision taken and every trip count, in order. `kink` says that the slopes differ or the trace changes around the point; `across` has
-    the slopes along other directions than the coordinates' own, where somebody measured them.
+    status "ok": |true - value| <= value_bounds and |true - gradient| <= bounds, entry by entry (bounds
+    include the rounding to float64). "inconclusive": `message` says why (an undecided branch, a kink, a
+    domain edge). `left` and `right` are the one-sided slopes where the reference measures them, `side_bounds`
+    their error; `trace` is the branch trace: every decision taken and every trip count, in order. `kink` says
+    that the slopes differ or the trace changes around the point; `across` has the slopes along other
+    directions than the coordinates' own, where somebody measured them.
     """
 
     status: Status
@@ -129,7 +141,9 @@ class Truth:
 
 
 Sides = tuple[Mapping[str, Array], Mapping[str, Array]]
-"""The gradients to the left and to the right of a point: each coordinate on the line that moves it alone, or along the direction too."""
+"""The gradients to the left and to the right of a point: each coordinate on the line that moves it alone, or
+along the direction too.
+"""
 
 
 class Oracle(abc.ABC):
@@ -140,14 +154,21 @@ class Oracle(abc.ABC):
     version: str
     """The version of the library behind it."""
     stride: int = 1
-    """A sweep asks this oracle about every `stride`-th program: 1 for fast ways, more for those that take seconds to compile."""
+    """A sweep asks this oracle about every `stride`-th program: 1 for fast ways, more for those that take
+    seconds to compile.
+    """
     by_shape: bool = False
-    """Whether every new shape of an array costs it a compilation: then it is asked about fewer programs of matrices and arrays."""
+    """Whether every new shape of an array costs it a compilation: then it is asked about fewer programs of
+    matrices and arrays.
+    """
     variant: bool = False
-    """Whether it is another one of the library's ways run otherwise (without jit, with its loops unrolled) and compiles op by op: a sweep
-    asks it in turn, a status table of ops leaves it out."""
+    """Whether it is another one of the library's ways run otherwise (without jit, with its loops unrolled)
+    and compiles op by op: a sweep asks it in turn, a status table of ops leaves it out.
+    """
     together: bool = False
-    """Whether the points of a question are the instances of one vectorized call: then what is said at one depends on the others."""
+    """Whether the points of a question are the instances of one vectorized call: then what is said at one
+    depends on the others.
+    """
     bulk: bool = False
     """Whether `answer_all` of many questions is cheaper than asking them one by one."""
 
@@ -178,5 +199,7 @@ class Reference(abc.ABC):
         """One truth per point, in order. `question.modes` matters by its order only."""
 
     def sides(self, question: Question) -> list[Sides | None]:
-        """One pair of gradients per point, just to the left and to the right of it; None where the reference cannot tell."""
+        """One pair of gradients per point, just to the left and to the right of it; None where the reference
+        cannot tell.
+        """
         return [None] * len(question.points)

@@ -1,7 +1,9 @@
-"""Where JAX and Torch compute. References, the engine and whatever else is asked compute on the CPU, at the same inputs.
+"""Where JAX and Torch compute. References, the engine and whatever else is asked compute on the CPU, at the
+same inputs.
 
-The device is an environment variable, so that worker processes have it, too. On a GPU the products of float32 matrices are rounded to TF32 where a
-library's default says so (JAX's does on Ampere and later, as Torch's does for convolutions): operands keep 11 significant bits.
+The device is an environment variable, so that worker processes have it, too. On a GPU the products of float32
+matrices are rounded to TF32 where a library's default says so (JAX's does on Ampere and later, as Torch's
+does for convolutions): operands keep 11 significant bits.
 """
 
 from __future__ import annotations
@@ -32,5 +34,7 @@ def device() -> str:
 
 
 def operand_roundings(precision: Precision) -> float:
-    """What an operand of a matrix product may lose before it is multiplied, in units of the precision's roundoff."""
+    """What an operand of a matrix product may lose before it is multiplied, in units of the precision's
+    roundoff.
+    """
     return _TF32 / FORMATS[precision].roundoff if device() == "cuda" and precision == "float32" else 0.0

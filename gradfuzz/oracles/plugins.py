@@ -3,9 +3,10 @@
     [project.entry-points."gradfuzz.oracles"]
     tinytape = "tinytape.oracle"
 
-The name is the target's name. What it points to is a module with a function `ways()`, or something that is called without arguments: a function, or
-a subclass of `Oracle`. It returns the ways into the system: one `Oracle` or several, named "tinytape" or "tinytape:WAY". Like our own oracles they
-are asked in a process of their own, and nothing of a plug-in is imported before its target is named. One that is broken is an error of
+The name is the target's name. What it points to is a module with a function `ways()`, or something that is
+called without arguments: a function, or a subclass of `Oracle`. It returns the ways into the system: one
+`Oracle` or several, named "tinytape" or "tinytape:WAY". Like our own oracles they are asked in a process of
+their own, and nothing of a plug-in is imported before its target is named. One that is broken is an error of
 its own (`PluginError`) and of nobody else.
 """
 
@@ -45,7 +46,9 @@ class Plugin:
 
 
 def found(taken: Collection[str] = ()) -> list[Plugin]:
-    """All plug-ins by name, with what is wrong about them. Loads none. Those with a name that is `taken` are refused, and any two that share one."""
+    """All plug-ins by name, with what is wrong about them. Loads none. Those with a name that is `taken` are
+    refused, and any two that share one.
+    """
     return list(_found(tuple(sys.path), frozenset(taken)))
 
 
@@ -54,7 +57,13 @@ def _found(_path: tuple[str, ...], taken: frozenset[str]) -> tuple[Plugin, ...]:
     """The same for a search path, which decides what is installed."""
     entries = [_plugin(entry) for entry in importlib.metadata.entry_points(group=GROUP)]
     checked = [
-        Plugin(p.name, p.value, p.distribution, p.version, _problem(p, taken, [other for other in entries if other is not p]))
+        Plugin(
+            p.name,
+            p.value,
+            p.distribution,
+            p.version,
+            _problem(p, taken, [other for other in entries if other is not p]),
+        )
         for p in entries
     ]
     return tuple(sorted(checked, key=lambda p: (p.name, p.distribution)))
@@ -62,7 +71,12 @@ def _found(_path: tuple[str, ...], taken: frozenset[str]) -> tuple[Plugin, ...]:
 
 def _plugin(entry: importlib.metadata.EntryPoint) -> Plugin:
     dist = entry.dist
-    return Plugin(entry.name, entry.value, dist.name if dist else "an unknown distribution", dist.version if dist else "?")
+    return Plugin(
+        entry.name,
+        entry.value,
+        dist.name if dist else "an unknown distribution",
+        dist.version if dist else "?",
+    )
 
 
 def _problem(plugin: Plugin, taken: Collection[str], others: Sequence[Plugin]) -> str:
@@ -70,7 +84,8 @@ def _problem(plugin: Plugin, taken: Collection[str], others: Sequence[Plugin]) -
         return f"gradfuzz has a target {plugin.name!r} of its own; the plug-in needs another name"
     if re.fullmatch(r"[A-Za-z][\w.-]*", plugin.name) is None:
         return (
-            f"{plugin.name!r} is no name for a target: it begins with a letter, and has letters, digits, '_', '-' and '.' in it"
+            f"{plugin.name!r} is no name for a target: it begins with a letter, and has letters, digits, '_',"
+            " '-' and '.' in it"
         )
     rivals = sorted({other.distribution for other in others if other.name == plugin.name})
     if rivals:
@@ -82,7 +97,9 @@ def _problem(plugin: Plugin, taken: Collection[str], others: Sequence[Plugin]) -
 
 
 def ways(plugin: Plugin) -> list[Oracle]:
-    """The ways of a plug-in, which is loaded here. `PluginError` says what is wrong with one that gives none."""
+    """The ways of a plug-in, which is loaded here. `PluginError` says what is wrong with one that
+    gives none.
+    """
     if plugin.problem:
         raise PluginError(f"{plugin.who} is not used: {plugin.problem}")
     advice = f"ask the authors of {plugin.distribution}, or uninstall it"
@@ -92,7 +109,9 @@ def ways(plugin: Plugin) -> list[Oracle]:
         raise PluginError(f"{plugin.who} cannot be loaded: {_first_line(error)}; {advice}") from error
     make = getattr(loaded, "ways", loaded)
     if not callable(make):
-        raise PluginError(f"{plugin.who} points to a {type(loaded).__name__}, which has no function ways(); {advice}")
+        raise PluginError(
+            f"{plugin.who} points to a {type(loaded).__name__}, which has no function ways(); {advice}"
+        )
     try:
         given = make()
         oracles = [given] if isinstance(given, Oracle) else list(given)
@@ -111,7 +130,10 @@ def _wrong(name: str, oracles: Sequence[object]) -> str:
     names = []
     for oracle in oracles:
         if not isinstance(oracle, Oracle):
-            return f"gives a {type(oracle).__name__} ({oracle!r}) as an oracle, which is no gradfuzz.oracles.Oracle"
+            return (
+                f"gives a {type(oracle).__name__} ({oracle!r}) as an oracle, which is no"
+                " gradfuzz.oracles.Oracle"
+            )
         own = getattr(oracle, "name", None)
         if not isinstance(own, str) or (own != name and not own.startswith(f"{name}:")):
             return f"has an oracle of the name {own!r}; a way into {name} is called {name!r} or '{name}:WAY'"

@@ -1,4 +1,6 @@
-"""Which oracles there are, by name. A row of `libraries.LIBRARIES` adds one here, an entry point adds one elsewhere (`plugins`)."""
+"""Which oracles there are, by name. A row of `libraries.LIBRARIES` adds one here, an entry point adds one
+elsewhere (`plugins`).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
 
 IN_PROCESS = "GRADFUZZ_IN_PROCESS"
-"""The environment variable that lets every library be asked in the process that judges: faster to debug, and a crash ends both."""
+"""The environment variable that lets every library be asked in the process that judges: faster to debug, and
+a crash ends both.
+"""
 
 
 _TAKEN = frozenset({"arb", "cmd", "engine", "mpmath", "mutant", *LIBRARIES, *ADAPTERS})
@@ -51,10 +55,13 @@ class Available:
 
 
 def resolve(name: str, *, together: bool = False, supervised: bool = False) -> list[Oracle]:
-    """The oracles that `name` stands for: all ways into a library ("jax"), one of them ("jax:scan"), "engine", "mutant:NAME", "cmd:COMMAND", a plug-in.
+    """The oracles that `name` stands for: all ways into a library ("jax"), one of them ("jax:scan"),
+    "engine", "mutant:NAME", "cmd:COMMAND", a plug-in.
 
-    "engine" is the engine on one point at a time; `together` adds its ways that answer all points in one call. A library that is imported here is
-    asked in a process of its own where it is to be `supervised`, unless the environment variable GRADFUZZ_IN_PROCESS is set. Raises `UnknownTargetError` (with the names that come close), `MissingExtraError` and `PluginError`.
+    "engine" is the engine on one point at a time; `together` adds its ways that answer all points in one
+    call. A library that is imported here is asked in a process of its own where it is to be `supervised`,
+    unless the environment variable GRADFUZZ_IN_PROCESS is set. Raises `UnknownTargetError` (with the names
+    that come close), `MissingExtraError` and `PluginError`.
     """
     target = TargetName.of(name)
     library, way = target.library, target.way
@@ -77,9 +84,14 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
     elif library == "cmd" and way:
         return _foreign(name)
     elif library in LIBRARIES or library in ADAPTERS:
-        return _chosen(target, _elsewhere(target) or _ways(library, supervised=supervised and not os.environ.get(IN_PROCESS)))
+        return _chosen(
+            target,
+            _elsewhere(target) or _ways(library, supervised=supervised and not os.environ.get(IN_PROCESS)),
+        )
     elif (plugin := plugged_in(library)) is not None:
-        return _chosen(target, _plugged(plugin, target, supervised=supervised and not os.environ.get(IN_PROCESS)))
+        return _chosen(
+            target, _plugged(plugin, target, supervised=supervised and not os.environ.get(IN_PROCESS))
+        )
     close = difflib.get_close_matches(name, _similar(library), n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"the targets are {', '.join(names())}"
     raise UnknownTargetError(f"unknown target {name!r}: {hint}")
@@ -92,7 +104,9 @@ def _chosen(target: TargetName, ways: list[Oracle]) -> list[Oracle]:
     chosen = [o for o in ways if o.name == target.whole]
     if chosen:
         return chosen
-    raise UnknownTargetError(f"unknown target {target.whole!r}: {target.library} has the ways {', '.join(o.name for o in ways)}")
+    raise UnknownTargetError(
+        f"unknown target {target.whole!r}: {target.library} has the ways {', '.join(o.name for o in ways)}"
+    )
 
 
 def names() -> list[str]:
@@ -119,14 +133,18 @@ def _similar(library: str) -> list[str]:
 
 
 def _foreign(name: str) -> list[Oracle]:
-    """The ways of "cmd:COMMAND", or the one of "cmd:COMMAND#way". Starts the command, as only it knows them."""
+    """The ways of "cmd:COMMAND", or the one of "cmd:COMMAND#way". Starts the command, as only it
+    knows them.
+    """
     from gradfuzz.oracles.foreign.allowance import limits
     from gradfuzz.oracles.foreign.oracle import named_ways
 
     command = name.removeprefix("cmd:")
     target, _, way = name.rpartition("#")
     if target and way and " " not in way:
-        chosen = [o for o in named_ways(target, target.removeprefix("cmd:"), limits=limits()) if o.name == name]
+        chosen = [
+            o for o in named_ways(target, target.removeprefix("cmd:"), limits=limits()) if o.name == name
+        ]
         if chosen:
             return chosen
     return named_ways(name, command, limits=limits())
@@ -160,7 +178,8 @@ def _plugged(plugin: Plugin, target: TargetName, *, supervised: bool) -> list[Or
     """The ways of a plug-in; in a process of its own, what is wrong with it is what that process says."""
     if target.specifier:
         raise UnknownTargetError(
-            f"{target.base!r} names a release, and {plugin.who} is asked in the one that is installed; name it {plugin.name}"
+            f"{target.base!r} names a release, and {plugin.who} is asked in the one that is installed; name"
+            f" it {plugin.name}"
         )
     if not supervised or plugin.problem:
         return plugins.ways(plugin)
@@ -178,7 +197,9 @@ def _guest(library: str) -> str:
 
 
 def _elsewhere(target: TargetName) -> list[Oracle]:
-    """The ways of a target in an environment of its own: where its name says which releases, and where the library is not installed beside gradfuzz."""
+    """The ways of a target in an environment of its own: where its name says which releases, and where the
+    library is not installed beside gradfuzz.
+    """
     if not target.specifier and _beside(target.library) is not None:
         return []
     from gradfuzz.oracles.foreign import managed
@@ -188,7 +209,9 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
         return named_ways(target.base, managed.plan(target.base).command(), ":", _patient())
     if target.specifier:
         managed.plan(target.base)  # which tells what is wrong with the name
-        raise MissingExtraError(f"{target.base} has no environment yet; make it with: gradfuzz targets install '{target.base}'")
+        raise MissingExtraError(
+            f"{target.base} has no environment yet; make it with: gradfuzz targets install '{target.base}'"
+        )
     return []
 
 
@@ -197,7 +220,9 @@ def _adapter(library: str) -> list[Oracle]:
 
     adapter = ADAPTERS[library]
     if _beside(library) is None:
-        raise MissingExtraError(f"the target {library} needs the package {adapter.distribution}; {_how(library)}")
+        raise MissingExtraError(
+            f"the target {library} needs the package {adapter.distribution}; {_how(library)}"
+        )
     script = adapters.path(adapter.script)
     return named_ways(library, shlex.join([sys.executable, str(script)]), ":", _patient())
 
@@ -251,7 +276,9 @@ def available() -> list[Available]:
 
     rows = [
         Available("arb", "reference", _version("python-flint"), "ball-arithmetic Taylor series: enclosures"),
-        Available("mpmath", "reference", _version("mpmath"), "central differences at two precisions and two steps"),
+        Available(
+            "mpmath", "reference", _version("mpmath"), "central differences at two precisions and two steps"
+        ),
         Available("engine", "peer", __version__, "gradfuzz's own autodiff"),
     ]
     from gradfuzz.oracles.foreign.managed import everything
@@ -260,10 +287,17 @@ def available() -> list[Available]:
     for library in (*LIBRARIES, *ADAPTERS):
         version = _beside(library) or next((one.version for one in made if one.target == library), None)
         own = [one.target for one in made if TargetName.of(one.target).library == library]
-        note = "" if version or own else f"not installed: {_how(library).removeprefix('install it with: ').partition(',')[0]}"
+        note = (
+            ""
+            if version or own
+            else f"not installed: {_how(library).removeprefix('install it with: ').partition(',')[0]}"
+        )
         rows.append(Available(library, "target", version, note, own))
     rows += [Available(p.name, "target", p.version, _remark(p)) for p in plugins.found(_TAKEN)]
-    rows += [Available(f"mutant:{m.alias}", "mutant", __version__, f"{m.id}: {m.summary} ({m.reported})") for m in MUTANTS]
+    rows += [
+        Available(f"mutant:{m.alias}", "mutant", __version__, f"{m.id}: {m.summary} ({m.reported})")
+        for m in MUTANTS
+    ]
     return rows
 
 
@@ -272,5 +306,7 @@ def _remark(plugin: Plugin) -> str:
 
 
 def installed() -> list[str]:
-    """The targets and peers that can be asked here and now in this process; plug-ins, and those that have an adapter, are asked where they are named."""
+    """The targets and peers that can be asked here and now in this process; plug-ins, and those that have an
+    adapter, are asked where they are named.
+    """
     return ["engine", *(library for library in LIBRARIES if _version(library))]

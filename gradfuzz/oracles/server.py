@@ -1,4 +1,5 @@
-"""Serves oracles of this installation by the protocol: `python -m gradfuzz.oracles.server jax`, or `engine`, `mutant:nx-1747`, `torch:scan`.
+"""Serves oracles of this installation by the protocol: `python -m gradfuzz.oracles.server jax`, or `engine`,
+`mutant:nx-1747`, `torch:scan`.
 
 So a target that is written in Python as an oracle can run in a supervised process like any other.
 """
@@ -57,7 +58,9 @@ _CHUNK = 1 << 18
 
 
 class Server:
-    """Replies to requests. Its hello promises everything: what an oracle cannot answer, it says when it is asked whether it supports it."""
+    """Replies to requests. Its hello promises everything: what an oracle cannot answer, it says when it is
+    asked whether it supports it.
+    """
 
     def __init__(self, oracles: Sequence[Oracle], target: str) -> None:
         self._oracles = {_way_name(o.name, target): o for o in oracles}
@@ -124,7 +127,9 @@ class Server:
             try:
                 questions = [_question(requests[k], self._programs[requests[k].program]) for k in places]
                 given = self._oracles[way].answer_all(questions)
-                replies.update((k, Reached(ok=_replied(answers))) for k, answers in zip(places, given, strict=True))
+                replies.update(
+                    (k, Reached(ok=_replied(answers))) for k, answers in zip(places, given, strict=True)
+                )
             except Exception as error:
                 replies.update((k, Reached(error=_failure(error))) for k in places)
         return [replies[k] for k in range(len(requests))]
@@ -133,7 +138,9 @@ class Server:
         program = self._programs[request.program]
         float_, zeros = FORMATS[request.dtype].dtype, {}
         for param in program.params:
-            zeros[param.name] = np.zeros(param.type.sizes, float_ if param.type.is_float else param.type.dtype)
+            zeros[param.name] = np.zeros(
+                param.type.sizes, float_ if param.type.is_float else param.type.dtype
+            )
         wrt, modes = tuple(request.wrt), cast("tuple[Mode, ...]", tuple(request.modes))
         question = Question(program, (Point(zeros),), request.dtype, wrt, modes, (), {})
         found = {name: oracle.supports(question) for name, oracle in self._oracles.items()}
@@ -143,7 +150,9 @@ class Server:
 def _failure(error: Exception) -> Failure:
     if isinstance(error, MemoryError):
         return Failure("out_of_memory", str(error) or "MemoryError")
-    kind: Literal["bad_request", "exception"] = "bad_request" if isinstance(error, (GradfuzzError, KeyError)) else "exception"
+    kind: Literal["bad_request", "exception"] = (
+        "bad_request" if isinstance(error, (GradfuzzError, KeyError)) else "exception"
+    )
     return Failure(kind, f"{type(error).__name__}: {error}")
 
 
@@ -171,7 +180,9 @@ def _float64(tensor: Tensor) -> Array:
 
 def _led(name: str, tensor: Tensor, count: int) -> Array:
     if not tensor.shape or tensor.shape[0] != count:
-        raise ProtocolError(f"the input {name} has the shape {tensor.shape}: its first axis is that of the {count} points")
+        raise ProtocolError(
+            f"the input {name} has the shape {tensor.shape}: its first axis is that of the {count} points"
+        )
     return from_tensor(tensor)
 
 
@@ -198,7 +209,10 @@ def _joined(arrays: Sequence[Array]) -> Array:
 
 
 def _result(values: Sequence[Array], gradient: Mapping[str, Array]) -> Result:
-    return Result([to_tensor(v, binary=True) for v in values], {n: to_tensor(g, binary=True) for n, g in gradient.items()})
+    return Result(
+        [to_tensor(v, binary=True) for v in values],
+        {n: to_tensor(g, binary=True) for n, g in gradient.items()},
+    )
 
 
 def _point(answer: Answer) -> PointReply:
@@ -240,7 +254,9 @@ def _line(number: int, **arm: str | Failure) -> bytes:
 
 
 def _private_pipes() -> tuple[Iterator[bytearray], Callable[[bytes], object]]:
-    """stdin and stdout for the protocol alone: what a library prints goes to stderr, and nobody else reads what is sent."""
+    """stdin and stdout for the protocol alone: what a library prints goes to stderr, and nobody else reads
+    what is sent.
+    """
     reader, writer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -1,11 +1,16 @@
-"""What a target is called: "warp==1.19.0:kernel" is the way "kernel" into the release 1.19.0 of the library "warp"."""
+"""What a target is called: "warp==1.19.0:kernel" is the way "kernel" into the release 1.19.0 of the library
+"warp".
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-_FORM = re.compile(r"(?P<library>[A-Za-z][\w.-]*)\s*(?P<specifier>(?:===|==|~=|!=|<=|>=|<|>)[^:]*)?(?::(?P<way>.*))?", re.DOTALL)
+_FORM = re.compile(
+    r"(?P<library>[A-Za-z][\w.-]*)\s*(?P<specifier>(?:===|==|~=|!=|<=|>=|<|>)[^:]*)?(?::(?P<way>.*))?",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +19,9 @@ class TargetName:
 
     library: str
     specifier: str = ""
-    """Which releases, as packages of Python say it ("==1.19.0", ">=1.2,<2"); empty: the one that is installed."""
+    """Which releases, as packages of Python say it ("==1.19.0", ">=1.2,<2"); empty: the one that is
+    installed.
+    """
     way: str = ""
 
     @classmethod
@@ -42,7 +49,11 @@ class TargetName:
     @property
     def version(self) -> str:
         """The one release that fits, or empty where several do."""
-        exact = self.specifier.startswith("==") and not self.specifier.startswith("===") and "," not in self.specifier
+        exact = (
+            self.specifier.startswith("==")
+            and not self.specifier.startswith("===")
+            and "," not in self.specifier
+        )
         return self.specifier[2:] if exact and not self.specifier.endswith("*") else ""
 
     def at(self, version: str) -> TargetName:

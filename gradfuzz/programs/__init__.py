@@ -78,5 +78,7 @@ __all__ = [
     "walk",
 ]
 
-if "hypothesis" in _sys.modules:  # so that st.from_type(Program) draws, whichever of the two is imported first
+if (
+    "hypothesis" in _sys.modules
+):  # so that st.from_type(Program) draws, whichever of the two is imported first
     _importlib.import_module("gradfuzz.hypothesis_plugin").register_types()

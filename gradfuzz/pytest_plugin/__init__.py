@@ -9,12 +9,15 @@ makes a test of each op and check. The mark takes
     target      a name, or several: what `gradfuzz probe` asks
     suite       "loops", "linalg", "complex", "tensor", "vectorize", or several
     checks      of "vjp", "jvp" and "second order"; all if not given
-    ops         the ops (of the suite loops: the loop bodies, or the titles of tables) to ask about; all if not given
+    ops         the ops (of the suite loops: the loop bodies, or the titles of tables) to ask about; all if
+                not given
 
-and stands on a function, a class or a module; the nearest one counts. A gradient that is wrong fails the test. What the target cannot be asked is skipped, and so is what
-nobody can judge: a test that passes has answers that agree, or that are legal where there is no derivative.
+and stands on a function, a class or a module; the nearest one counts. A gradient that is wrong fails the
+test. What the target cannot be asked is skipped, and so is what nobody can judge: a test that passes has
+answers that agree, or that are legal where there is no derivative.
 
-pytest loads this module in every session, so it imports nothing. The rest is loaded by the first test that has the mark.
+pytest loads this module in every session, so it imports nothing. The rest is loaded by the first test that
+has the mark.
 """
 
 from __future__ import annotations
@@ -49,21 +52,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gradfuzz-profile",
         choices=("quick", "ci", "nightly"),
-        help="how much the tests with the mark gradfuzz ask: quick (one use of each op), ci (all; the default), nightly (all ways "
-        "too, and what is wrong is shrunk). Given here, it also loads Hypothesis' profile gradfuzz-quick, gradfuzz-ci or gradfuzz-nightly.",
+        help=(
+            "how much the tests with the mark gradfuzz ask: quick (one use of each op), ci (all; the"
+            " default), nightly (all ways too, and what is wrong is shrunk). Given here, it also loads"
+            " Hypothesis' profile gradfuzz-quick, gradfuzz-ci or gradfuzz-nightly."
+        ),
     )
     group.addoption(
         "--gradfuzz-report",
         action="append",
         default=[],
         metavar="FORMAT[=PATH]",
-        help="write what these tests found as `gradfuzz sweep --report` does: html, json, sarif, markdown, ...; may be repeated.",
+        help=(
+            "write what these tests found as `gradfuzz sweep --report` does: html, json, sarif, markdown,"
+            " ...; may be repeated."
+        ),
     )
     group.addoption(
-        "--gradfuzz-baseline", metavar="FILE", help="findings that this file accepts are expected failures, with its reason."
+        "--gradfuzz-baseline",
+        metavar="FILE",
+        help="findings that this file accepts are expected failures, with its reason.",
     )
     group.addoption(
-        "--gradfuzz-accept", metavar="REASON", help="accept what is found in the file of --gradfuzz-baseline, for this reason."
+        "--gradfuzz-accept",
+        metavar="REASON",
+        help="accept what is found in the file of --gradfuzz-baseline, for this reason.",
     )
 
 
@@ -71,10 +84,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Says what the mark is; what is asked by options is checked before any test runs."""
     config.addinivalue_line(
         "markers",
-        "gradfuzz(target, suite='loops', checks=None, ops=None): a test of each op of a suite of gradfuzz and each check; "
-        "the test takes the fixture gradfuzz_check and calls it.",
+        "gradfuzz(target, suite='loops', checks=None, ops=None): a test of each op of a suite of gradfuzz and"
+        " each check; the test takes the fixture gradfuzz_check and calls it.",
     )
-    given = {name: config.getoption(f"gradfuzz_{name}") for name in ("profile", "report", "baseline", "accept")}
+    given = {
+        name: config.getoption(f"gradfuzz_{name}") for name in ("profile", "report", "baseline", "accept")
+    }
     if any(given.values()):
         from gradfuzz.pytest_plugin import options
 
@@ -84,7 +99,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Listener:
-    """Gathers what the tests say: in this process, or in the one that pytest-xdist has its workers report to."""
+    """Gathers what the tests say: in this process, or in the one that pytest-xdist has its workers
+    report to.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -134,7 +151,8 @@ def gradfuzz_check(request: pytest.FixtureRequest) -> GradfuzzCheck:
     """What a test with the mark gradfuzz calls: asks the target, and judges the answers."""
     if not hasattr(request, "param"):
         pytest.fail(
-            "the fixture gradfuzz_check is for tests with the mark gradfuzz: @pytest.mark.gradfuzz(target='torch', suite='linalg')",
+            "the fixture gradfuzz_check is for tests with the mark gradfuzz:"
+            " @pytest.mark.gradfuzz(target='torch', suite='linalg')",
             pytrace=False,
         )
     from gradfuzz.pytest_plugin.check import GradfuzzCheck
@@ -148,7 +166,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     result = yield
     check: GradfuzzCheck | None = pyfuncitem.funcargs.get(_FIXTURE)  # type: ignore[assignment]  # the fixture above made it
     if check is not None and not check.called:
-        pytest.fail(f"{pyfuncitem.originalname} never called gradfuzz_check(), so nothing was asked", pytrace=False)
+        pytest.fail(
+            f"{pyfuncitem.originalname} never called gradfuzz_check(), so nothing was asked", pytrace=False
+        )
     return result
 
 

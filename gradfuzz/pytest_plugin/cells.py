@@ -18,7 +18,9 @@ from gradfuzz.fuzzer.verdict.rows import groups
 from gradfuzz.oracles.base import Mode, Question
 
 CHECKS = ("vjp", "jvp", "second order")
-"""What is asked of an op: reverse mode, forward mode, and the derivative of the derivative in every mix of the two."""
+"""What is asked of an op: reverse mode, forward mode, and the derivative of the derivative in every mix of
+the two.
+"""
 
 _MODES: Mapping[str, tuple[tuple[Mode, ...], ...]] = {
     "vjp": (("rev",),),
@@ -55,7 +57,7 @@ class Put:
     question: Question
 
 
-# Marks -----------------------------------------------------------------------------------------------------------------
+# Marks ------------------------------------------------------------------------------------------------------
 
 
 def cells_of(marks: Sequence[pytest.Mark]) -> list[Cell]:
@@ -68,7 +70,9 @@ def cells_of(marks: Sequence[pytest.Mark]) -> list[Cell]:
             suite,
             op,
             check,
-            "-".join([part for part, told in zip((target, suite), several, strict=True) if told] + [op, check]),
+            "-".join(
+                [part for part, told in zip((target, suite), several, strict=True) if told] + [op, check]
+            ),
         )
         for target, suite, op, check in asked
     ]
@@ -95,7 +99,9 @@ def _asked(mark: pytest.Mark) -> Iterator[tuple[str, str, str, str]]:
     for suite in suites:
         chosen = [op for op, names in _ops(suite).items() if wanted is None or set(names) & set(wanted)]
         for target in _listed(mark.kwargs, "target") or ():
-            yield from ((target, suite, op, check) for op in chosen for check in checks if _has(suite, op, check))
+            yield from (
+                (target, suite, op, check) for op in chosen for check in checks if _has(suite, op, check)
+            )
 
 
 def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
@@ -103,7 +109,13 @@ def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
     value = given.get(name)
     if value is None:
         return None
-    listed = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple, set, frozenset)) else ()
+    listed = (
+        (value,)
+        if isinstance(value, str)
+        else tuple(value)
+        if isinstance(value, (list, tuple, set, frozenset))
+        else ()
+    )
     if not listed or not all(isinstance(one, str) for one in listed):
         _fail(f"{name}={value!r} of the mark gradfuzz: it is a name, or a list of names")
     return tuple(sorted(listed)) if isinstance(value, (set, frozenset)) else listed
@@ -112,7 +124,11 @@ def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
 def _chosen(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there is {', '.join(map(repr, known))}"
+        hint = (
+            f"did you mean {' or '.join(map(repr, close))}?"
+            if close
+            else f"there is {', '.join(map(repr, known))}"
+        )
         _fail(f"{name!r} is no {what}: {hint}")
 
 
@@ -120,7 +136,7 @@ def _fail(message: str) -> None:
     pytest.fail(message, pytrace=False)
 
 
-# Suites ----------------------------------------------------------------------------------------------------------------
+# Suites -----------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -128,7 +144,11 @@ def _ops(suite: str) -> Mapping[str, tuple[str, ...]]:
     """The ops of a suite, and by which names they may be chosen."""
     if suite in GRIDS:
         return {op: (op,) for op in GRIDS[suite].ops()}
-    found = {_loop(table, case): (table.title, str(case.cells[0])) for table in _tables(suite) for case in table.cases}
+    found = {
+        _loop(table, case): (table.title, str(case.cells[0]))
+        for table in _tables(suite)
+        for case in table.cases
+    }
     return {op: (op, *also) for op, also in found.items()}
 
 
@@ -159,8 +179,15 @@ def puts(suite: str, op: str, check: str) -> tuple[Put, ...]:
             if check_name(question.modes).startswith(check)
         )
     order = 2 if check == "second order" else 1
-    cases = [case for table in _tables(suite) for case in table.cases if _loop(table, case) == op and case.order == order]
-    return tuple(Put(op, group.here.precision, group.here) for modes in _MODES[check] for group in groups(cases, modes))
+    cases = [
+        case
+        for table in _tables(suite)
+        for case in table.cases
+        if _loop(table, case) == op and case.order == order
+    ]
+    return tuple(
+        Put(op, group.here.precision, group.here) for modes in _MODES[check] for group in groups(cases, modes)
+    )
 
 
 @functools.lru_cache(maxsize=16)

@@ -81,7 +81,9 @@ class GradfuzzCheck:
         return f"<gradfuzz_check of {self.target}: {self.suite}, {self.op}, {self.check}>"
 
     def __call__(self) -> None:
-        """Fails where an answer is wrong, xfails where the baseline accepts all that is wrong, skips where nothing could be asked or judged."""
+        """Fails where an answer is wrong, xfails where the baseline accepts all that is wrong, skips where
+        nothing could be asked or judged.
+        """
         __tracebackhide__ = True
         self.called = True
         given = options(self._item.config)
@@ -90,7 +92,11 @@ class GradfuzzCheck:
             judged = _judged(self._cell, given.profile)
         except GradfuzzError as error:
             pytest.fail(f"{self.target} cannot be asked: {error}", pytrace=False)
-        wrong = [Wrong(j.put, j.place, j.oracle, j.case) for j in judged if j.case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
+        wrong = [
+            Wrong(j.put, j.place, j.oracle, j.case)
+            for j in judged
+            if j.case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
+        ]
         findings, dropped = _findings(self._cell, wrong, given)
         judged = [replace(j, case=dropped.get(id(j.case), j.case)) for j in judged]
         known, expired = _accepted(findings, given)
@@ -105,7 +111,9 @@ class GradfuzzCheck:
         verdicts = Counter(j.case.verdict for j in judged)
         told = ", ".join(f"{verdict.value} {verdicts[verdict]}" for verdict in Verdict if verdicts[verdict])
         version = next((j.oracle.version for j in judged), "")
-        if verdicts[Verdict.AGREE] and all(_vacuous(j.case) for j in judged if j.case.verdict is Verdict.AGREE):
+        if verdicts[Verdict.AGREE] and all(
+            _vacuous(j.case) for j in judged if j.case.verdict is Verdict.AGREE
+        ):
             told += "; the true derivative is zero wherever they agree"
         self._item.user_properties.append(("gradfuzz", f"{self.target} {version}: {told or 'nothing asked'}"))
         for finding in findings:
@@ -146,7 +154,7 @@ def _skip_unasked(cell: Cell, judged: Sequence[Judged]) -> NoReturn:
     pytest.skip(f"unsupported: {_reasons(judged)}")
 
 
-# Asking ----------------------------------------------------------------------------------------------------------------
+# Asking -----------------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=8)
@@ -156,7 +164,9 @@ def _ways(target: str) -> tuple[Oracle, ...]:
 
 
 def _judged(cell: Cell, profile: Profile) -> list[Judged]:
-    """All answers. A way is asked about everything at once, which is cheaper where each question has to be compiled."""
+    """All answers. A way is asked about everything at once, which is cheaper where each question has to be
+    compiled.
+    """
     asked = puts(cell.suite, cell.op, cell.check)
     if profile == "quick":
         asked = tuple(put for put in asked if put.use == asked[0].use)
@@ -172,7 +182,9 @@ def _judged(cell: Cell, profile: Profile) -> list[Judged]:
 
 
 def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozenset[str] | None]]:
-    """The ways that are asked, and in which columns of a grid (None: in all). Ways that are others run otherwise are for the night."""
+    """The ways that are asked, and in which columns of a grid (None: in all). Ways that are others run
+    otherwise are for the night.
+    """
     ways = _ways(cell.target)
     plainly = [way for way in ways if profile == "nightly" or not way.variant] or list(ways)
     grid: Grid | None = GRIDS.get(cell.suite)
@@ -186,11 +198,13 @@ def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozense
             yield way, columns
 
 
-# Findings --------------------------------------------------------------------------------------------------------------
+# Findings ---------------------------------------------------------------------------------------------------
 
 
 def _findings(cell: Cell, wrong: Sequence[Wrong], given: Options) -> tuple[list[Finding], dict[int, Case]]:
-    """A finding for each sort of wrong answer; and of answers that were not wrong when they were asked again, the cases as they stand now."""
+    """A finding for each sort of wrong answer; and of answers that were not wrong when they were asked again,
+    the cases as they stand now.
+    """
     findings: dict[str, Finding] = {}
     dropped: dict[int, Case] = {}
     left = _SHRUNK
@@ -202,7 +216,13 @@ def _findings(cell: Cell, wrong: Sequence[Wrong], given: Options) -> tuple[list[
             smaller, why = shrunk(one, cell.suite, len(alike))
             if smaller is None:
                 for other in alike:
-                    case = replace(other.case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=why)
+                    case = replace(
+                        other.case,
+                        verdict=Verdict.INCONCLUSIVE,
+                        kind=None,
+                        reason=Reason.REFERENCES,
+                        message=why,
+                    )
                     dropped[id(other.case)] = case
                 continue
             finding = smaller
@@ -224,11 +244,15 @@ def _accepted(findings: Sequence[Finding], given: Options) -> tuple[list[Baselin
     """The entries of the baseline that accept findings, and those that no longer do."""
     today = datetime.datetime.now(datetime.UTC).date()
     names = {finding.signature: finding.id for finding in findings}
-    up = [replace(item.entry, id=names[item.entry.signature]) for item in given.known.accepted if item.entry.signature in names]
+    up = [
+        replace(item.entry, id=names[item.entry.signature])
+        for item in given.known.accepted
+        if item.entry.signature in names
+    ]
     return [e for e in up if accepts(e, today)], [e for e in up if not accepts(e, today)]
 
 
-# Words -----------------------------------------------------------------------------------------------------------------
+# Words ------------------------------------------------------------------------------------------------------
 
 
 def _message(
@@ -242,7 +266,8 @@ def _message(
     asked = sum(j.case.verdict is not Verdict.UNSUPPORTED for j in judged)
     version = wrong[0].oracle.version
     lines = [
-        f"{cell.target} {version}: {len(wrong)} of {count(asked, 'answer')} about {cell.op} ({cell.suite}, {cell.check}) are wrong"
+        f"{cell.target} {version}: {len(wrong)} of {count(asked, 'answer')} about {cell.op} ({cell.suite},"
+        f" {cell.check}) are wrong"
     ]
     for one in distinct(wrong):
         lines += ["", *_told(one, [other for other in wrong if other.sort == one.sort])]
@@ -255,27 +280,37 @@ def _message(
 def _told(one: Wrong, alike: Sequence[Wrong]) -> Iterator[str]:
     """A wrong answer in lines, and where else the like of it was met."""
     case, question = one.case, one.case.question
-    asked = dict.fromkeys((one.oracle.name, one.put.situation, question.precision, f"by {', '.join(question.modes)}"))
+    asked = dict.fromkeys(
+        (one.oracle.name, one.put.situation, question.precision, f"by {', '.join(question.modes)}")
+    )
     yield f"{', '.join(asked)}: {plain.line(in_words(case))}"
     if case.worst is not None and case.error_over_allowed is not None:
         by = f", say {' and '.join(case.references)}" if case.references else ""
         yield f"  The error is {case.error_over_allowed:.3g} times what rounding allows{by}."
     yield from (f"    {line}" for line in plain.program(question.program).splitlines())
     yield f"  at {plain.line(inputs(case.point.inputs))}"
-    others = list(dict.fromkeys(f"{other.put.situation} ({other.oracle.name})" for other in alike if other is not one))
+    others = list(
+        dict.fromkeys(f"{other.put.situation} ({other.oracle.name})" for other in alike if other is not one)
+    )
     if others:
-        yield f"  Wrong alike: {', '.join(others[:8])}{f' and {len(others) - 8} more' if len(others) > 8 else ''}."
+        yield (
+            "  Wrong alike:"
+            f" {', '.join(others[:8])}{f' and {len(others) - 8} more' if len(others) > 8 else ''}."
+        )
 
 
 def _reasons(judged: Sequence[Judged]) -> str:
     told = dict.fromkeys(
-        j.case.message or j.case.answer.message or (j.case.reason.value if j.case.reason else "") for j in judged
+        j.case.message or j.case.answer.message or (j.case.reason.value if j.case.reason else "")
+        for j in judged
     )
     reasons = [plain.line(reason) for reason in told if reason]
-    return "; ".join(reasons[:_REASONS]) + (f"; and {len(reasons) - _REASONS} more reasons" if len(reasons) > _REASONS else "")
+    return "; ".join(reasons[:_REASONS]) + (
+        f"; and {len(reasons) - _REASONS} more reasons" if len(reasons) > _REASONS else ""
+    )
 
 
-# For the end of the session --------------------------------------------------------------------------------------------
+# For the end of the session ---------------------------------------------------------------------------------
 
 
 def _document(
@@ -292,7 +327,9 @@ def _document(
     for j in judged:
         counts.setdefault((j.oracle.name, j.oracle.version), Counts()).count(j.case)
         conventions.update(j.case.conventions)
-    summaries = [summarized(name, version, cell.suite, counted) for (name, version), counted in counts.items()]
+    summaries = [
+        summarized(name, version, cell.suite, counted) for (name, version), counted in counts.items()
+    ]
     document: dict[str, Any] = {
         "cell": [cell.target, cell.suite, cell.op, cell.check],
         "questions": len({id(j.put) for j in judged}),

@@ -66,7 +66,13 @@ def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
         references=case.references,
         reproduced=(1, 1),
         note=" ".join(
-            filter(None, [case.message.strip(), f"From the suite {family}: {wrong.put.use}, {wrong.put.situation}; not shrunk."])
+            filter(
+                None,
+                [
+                    case.message.strip(),
+                    f"From the suite {family}: {wrong.put.use}, {wrong.put.situation}; not shrunk.",
+                ],
+            )
         ),
         script=reproducer(specimen, case, wrong.oracle),
         others=specimen.others,
@@ -76,11 +82,19 @@ def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
 
 
 def shrunk(wrong: Wrong, family: str, seen: int) -> tuple[Finding | None, str]:
-    """The finding that a sweep makes of it; None, and why, where it does not stand up when it is asked again."""
+    """The finding that a sweep makes of it; None, and why, where it does not stand up when it is
+    asked again.
+    """
     question = wrong.case.question
     case = replace(wrong.case, question=replace(question, points=(wrong.case.point,)))
     proof = prove(
-        Raw(case, family, 0, question.points if wrong.oracle.together else (), wrong.place if wrong.oracle.together else 0)
+        Raw(
+            case,
+            family,
+            0,
+            question.points if wrong.oracle.together else (),
+            wrong.place if wrong.oracle.together else 0,
+        )
     )
     if proof.finding is None:
         return None, proof.message or (proof.reason.value if proof.reason else "")

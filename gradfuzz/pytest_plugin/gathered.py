@@ -1,4 +1,6 @@
-"""What all tests with the mark found, at the end of the session: pytest's summary, and the reports that were asked for."""
+"""What all tests with the mark found, at the end of the session: pytest's summary, and the reports that were
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +48,14 @@ class Gathered:
         self._said.append(json.loads(said))
 
     def finish(self, session: pytest.Session) -> None:
-        """Writes reports, and the baseline. What cannot be written is told in the summary, and the session does not pass."""
+        """Writes reports, and the baseline. What cannot be written is told in the summary, and the session
+        does not pass.
+        """
         try:
             self._accept()
-            for name, path, text in self._reports(interrupted=session.exitstatus == pytest.ExitCode.INTERRUPTED):
+            for name, path, text in self._reports(
+                interrupted=session.exitstatus == pytest.ExitCode.INTERRUPTED
+            ):
                 if path is not None:
                     path.write_text(text, encoding="utf-8")
                 self._lines += [f"The {name} report is in {path}."] if path is not None else text.splitlines()
@@ -69,12 +75,20 @@ class Gathered:
             entry = known.get(finding.signature)
             terminal.line(f"{plain.line(line(finding))}{f' (accepted: {entry.reason})' if entry else ''}")
         if len(finished.findings) > _SHOWN:
-            terminal.line(f"... and {count(len(finished.findings) - _SHOWN, 'more finding')}; --gradfuzz-report has all of them")
+            terminal.line(
+                f"... and {count(len(finished.findings) - _SHOWN, 'more finding')}; --gradfuzz-report has all"
+                " of them"
+            )
         for text in self._lines:
             terminal.line(text)
 
     def _of_target(self, target: str) -> str:
-        summaries = [decode(TargetSummary, s) for said in self._said if said["cell"][0] == target for s in said["summaries"]]
+        summaries = [
+            decode(TargetSummary, s)
+            for said in self._said
+            if said["cell"][0] == target
+            for s in said["summaries"]
+        ]
         total: Counter[str] = Counter()
         for summary in summaries:
             told = ("agree", "disagree", "crashed", "convention", "unsupported")
@@ -108,7 +122,9 @@ class Gathered:
             conventions=dict(sorted(conventions.items(), key=lambda item: (-item[1], item[0]))),
             environment=environment(self._began[0]),
         )
-        return finished, Review(known=_entries(said, "known", findings), expired=_entries(said, "expired", findings))
+        return finished, Review(
+            known=_entries(said, "known", findings), expired=_entries(said, "expired", findings)
+        )
 
     def _reports(self, *, interrupted: bool) -> list[tuple[str, Any, str]]:
         given = options(self._config)
@@ -147,14 +163,18 @@ def _named(said: list[dict[str, Any]]) -> tuple[Finding, ...]:
     for document in (document for one in said for document in one["findings"]):
         finding = from_document(document, Finding, "a test's report")
         first = found.get(finding.signature)
-        found[finding.signature] = finding if first is None else replace(first, seen=first.seen + finding.seen)
+        found[finding.signature] = (
+            finding if first is None else replace(first, seen=first.seen + finding.seen)
+        )
     digits = 4
     while len({signature[:digits] for signature in found}) < len(found):
         digits += 1
     return tuple(sorted((replace(f, id=f"GF-{s[:digits]}") for s, f in found.items()), key=rank))
 
 
-def _entries(said: list[dict[str, Any]], which: str, findings: tuple[Finding, ...]) -> tuple[BaselineEntry, ...]:
+def _entries(
+    said: list[dict[str, Any]], which: str, findings: tuple[Finding, ...]
+) -> tuple[BaselineEntry, ...]:
     ids = {finding.signature: finding.id for finding in findings}
     entries = [decode(BaselineEntry, entry) for one in said for entry in one[which]]
     return tuple({entry.signature: replace(entry, id=ids[entry.signature]) for entry in entries}.values())

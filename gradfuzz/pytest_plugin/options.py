@@ -45,7 +45,9 @@ def options(config: pytest.Config) -> Options:
 
 
 def check(config: pytest.Config) -> None:
-    """Reads the options, and lets Hypothesis use the profile. `pytest.UsageError` where one makes no sense: before the tests, not after."""
+    """Reads the options, and lets Hypothesis use the profile. `pytest.UsageError` where one makes no sense:
+    before the tests, not after.
+    """
     try:
         given = options(config)
         if given.reports:
@@ -55,9 +57,13 @@ def check(config: pytest.Config) -> None:
     except GradfuzzError as error:
         raise pytest.UsageError(str(error).replace("--report ", "--gradfuzz-report ")) from error
     if given.accept is not None and given.file is None:
-        raise pytest.UsageError("--gradfuzz-accept needs a file to write into: --gradfuzz-baseline=gradfuzz-baseline.json")
+        raise pytest.UsageError(
+            "--gradfuzz-accept needs a file to write into: --gradfuzz-baseline=gradfuzz-baseline.json"
+        )
     if given.accept is not None and not given.accept.strip():
-        raise pytest.UsageError("--gradfuzz-accept needs a reason: --gradfuzz-accept='reported, see the link'")
+        raise pytest.UsageError(
+            "--gradfuzz-accept needs a reason: --gradfuzz-accept='reported, see the link'"
+        )
     if config.getoption("gradfuzz_profile") and not config.getoption("--hypothesis-profile", None):
         _load_hypothesis_profile(f"gradfuzz-{given.profile}")
 

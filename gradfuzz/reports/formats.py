@@ -1,7 +1,7 @@
 """The formats that a sweep's end is written in: a row each.
 
-A renderer gets the end of a sweep and its review, and returns the whole text. It is loaded when it is asked for. `ndjson` is a stream besides: while a
-sweep runs, its events are written line by line (`fuzzer.stream`).
+A renderer gets the end of a sweep and its review, and returns the whole text. It is loaded when it is asked
+for. `ndjson` is a stream besides: while a sweep runs, its events are written line by line (`fuzzer.stream`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ STREAM = "ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`file` is where it is written to if nobody says where, stdout if it is empty; `module` the one of this room whose `render` writes it."""
+    """`file` is where it is written to if nobody says where, stdout if it is empty; `module` the one of this
+    room whose `render` writes it.
+    """
 
     name: str
     file: str

@@ -6,19 +6,24 @@
     ... def test_my_library(program, data):
     ...     point = data.draw(points(program))
 
-    programs        programs of every family; each family alone: loops, linalg_programs, tensor_programs, complex_programs
+    programs        programs of every family; each family alone: loops, linalg_programs, tensor_programs,
+                    complex_programs
     loop_bodies     the statements of one trip; expressions: float expressions over given names
     points          inputs of a program; cotangents: weights of its outputs
-    arrays          arrays with the entries at which gradients tend to be wrong; matrices: with a structure or a condition number
+    arrays          arrays with the entries at which gradients tend to be wrong; matrices: with a structure or
+                    a condition number
     shapes          shapes of stacks of matrices
     cases           a program with points and what is asked of it; linalg_cases, tensor_cases, complex_cases
 
-Options are given by keyword. One that makes no sense is an `InvalidArgument` of Hypothesis, in the test that draws, with the value and what is
-allowed. What a strategy shows is the call that makes it again, with the names that this module exports; what Hypothesis shows of a draw can be pasted
-into `@example`, with these names, those of `gradfuzz.programs` and NumPy's `array` and `zeros`. `climb` leads Hypothesis to the worst draws.
+Options are given by keyword. One that makes no sense is an `InvalidArgument` of Hypothesis, in the test that
+draws, with the value and what is allowed. What a strategy shows is the call that makes it again, with the
+names that this module exports; what Hypothesis shows of a draw can be pasted into `@example`, with these
+names, those of `gradfuzz.programs` and NumPy's `array` and `zeros`. `climb` leads Hypothesis to the worst
+draws.
 
-`draw_many` draws without a test: the same seed gives the same draws on every machine. Each is drawn anew, where Hypothesis mostly varies what it has
-drawn before: of 500 programs that it draws a third are different ones. So a search that is to reach much is a sweep, or goes over `draw_many`.
+`draw_many` draws without a test: the same seed gives the same draws on every machine. Each is drawn anew,
+where Hypothesis mostly varies what it has drawn before: of 500 programs that it draws a third are different
+ones. So a search that is to reach much is a sweep, or goes over `draw_many`.
 """
 
 from gradfuzz.programs.language.types import Type

@@ -22,7 +22,9 @@ from gradfuzz.strategies.vectorize_program import VECTORIZE_GOALS, vectorize_cas
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How its cases are drawn in given precisions, what the draws are meant to reach, and what a case does reach."""
+    """How its cases are drawn in given precisions, what the draws are meant to reach, and what a case does
+    reach.
+    """
 
     cases: Callable[[tuple[Precision, ...]], st.SearchStrategy[Case]]
     goals: tuple[str, ...]
@@ -41,15 +43,24 @@ FAMILIES: dict[str, Family] = {
         triggers,
         shapes=False,
     ),
-    "linalg": Family(lambda precisions: linalg_cases(precisions=precisions), tuple(MATRIX_GOALS), matrix_triggers),
-    "tensor": Family(lambda precisions: tensor_cases(precisions=precisions), tuple(TENSOR_GOALS), tensor_triggers),
+    "linalg": Family(
+        lambda precisions: linalg_cases(precisions=precisions), tuple(MATRIX_GOALS), matrix_triggers
+    ),
+    "tensor": Family(
+        lambda precisions: tensor_cases(precisions=precisions), tuple(TENSOR_GOALS), tensor_triggers
+    ),
     "complex": Family(
-        lambda precisions: complex_cases(precisions=tuple(p for p in precisions if p in ("float32", "float64")) or ("float64",)),
+        lambda precisions: complex_cases(
+            precisions=tuple(p for p in precisions if p in ("float32", "float64")) or ("float64",)
+        ),
         tuple(COMPLEX_GOALS),
         complex_triggers,
     ),
     "vectorize": Family(
-        lambda precisions: vectorize_cases(precisions=precisions), VECTORIZE_GOALS, vectorize_triggers, together=True
+        lambda precisions: vectorize_cases(precisions=precisions),
+        VECTORIZE_GOALS,
+        vectorize_triggers,
+        together=True,
     ),
 }
 """By name, the default one first."""

@@ -27,18 +27,24 @@ _FAMILIES: dict[ProgramFamily, st.SearchStrategy[Program]] = {
 
 @st.composite
 def programs(
-    draw: Draw, *, families: tuple[ProgramFamily, ...] = get_args(ProgramFamily), ops: tuple[str, ...] | None = None
+    draw: Draw,
+    *,
+    families: tuple[ProgramFamily, ...] = get_args(ProgramFamily),
+    ops: tuple[str, ...] | None = None,
 ) -> Program:
-    """Programs of all families, or of those in `families`, equally often, each with the options that it has by default.
+    """Programs of all families, or of those in `families`, equally often, each with the options that it has
+    by default.
 
-    `ops`: those to use alone (None: all), which `families=("loops",)` can be held to. `points(program)` draws inputs of any of them. Shrinks towards the simplest program of the first family.
+    `ops`: those to use alone (None: all), which `families=("loops",)` can be held to. `points(program)` draws
+    inputs of any of them. Shrinks towards the simplest program of the first family.
     """
     check_choices("families", families, _FAMILIES)
     if ops is not None:
         if set(families) != {"loops"}:
             raise InvalidArgument(
-                f"ops={ops!r} with families={families!r}: only loops are drawn of some ops alone; "
-                'give families=("loops",), or draw the others by their own strategies, whose ops= says what they are about'
+                f"ops={ops!r} with families={families!r}: only loops are drawn of some ops alone; give"
+                ' families=("loops",), or draw the others by their own strategies, whose ops= says what they'
+                " are about"
             )
         held: Program = draw(loops(ops=ops))
         return held

@@ -1,4 +1,6 @@
-"""The strategy for batches: a program of another family, and points that lie along one axis or two as instances of one vectorized call."""
+"""The strategy for batches: a program of another family, and points that lie along one axis or two as
+instances of one vectorized call.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,10 @@ LAYOUTS: Table[str] = Table(
     (6, "equal"),
     (6, "unused"),
 )
-"""How the points lie: independent of each other; a grid, some inputs along its rows and some along its columns; some inputs the same for all;
-the same points in another order; a batch of one; the same point again and again; with a parameter that the program does not use."""
+"""How the points lie: independent of each other; a grid, some inputs along its rows and some along its
+columns; some inputs the same for all; the same points in another order; a batch of one; the same point again
+and again; with a parameter that the program does not use.
+"""
 
 _KINDS: Table[str] = Table((52, "loops"), (26, "linalg"), (22, "tensor"))
 _MOST = 3
@@ -79,13 +83,19 @@ def lay_out(dice: Dice, layout: str, drawn: list[Inputs]) -> list[Inputs]:
         case "two axes" | "unused" if len(names) > 1:
             first = names[-1] if layout == "unused" else dice.pick(names)
             columns = drawn[-2:]
-            return [{name: (row if name == first else column)[name] for name in names} for row in rows for column in columns]
+            return [
+                {name: (row if name == first else column)[name] for name in names}
+                for row in rows
+                for column in columns
+            ]
     return rows
 
 
 @st.composite
 def vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order: int = 3) -> Case:
-    """Cases whose points are the instances of one vectorized call: loop, matrix and tensor programs in each of `LAYOUTS`."""
+    """Cases whose points are the instances of one vectorized call: loop, matrix and tensor programs in each
+    of `LAYOUTS`.
+    """
     dice = Dice(draw)
     kind, layout = dice.weighted(_KINDS), dice.weighted(LAYOUTS)
     if kind == "loops":
@@ -114,7 +124,9 @@ def _loop_case(draw: Draw, dice: Dice, precisions: tuple[Precision, ...]) -> Cas
     return Case(program, points, (), precision)
 
 
-def _with_unused(program: Program, points: list[Inputs], precision: Precision) -> tuple[Program, list[Inputs]]:
+def _with_unused(
+    program: Program, points: list[Inputs], precision: Precision
+) -> tuple[Program, list[Inputs]]:
     """With one more parameter, a scalar, that the program does not use."""
     taken = {p.name for p in program.params} | {node.id for node in walk(program) if isinstance(node, Name)}
     name = next(n for n in ("u", "v", *(f"u{k}" for k in range(99))) if n not in taken)
@@ -122,7 +134,7 @@ def _with_unused(program: Program, points: list[Inputs], precision: Precision) -
     return replace(program, params=(*program.params, Param(name, FLOAT))), more
 
 
-# What a case reaches ---------------------------------------------------------------------------------------------------
+# What a case reaches ----------------------------------------------------------------------------------------
 
 
 def vectorize_triggers(case: Case) -> frozenset[str]:
@@ -145,7 +157,8 @@ def vectorize_triggers(case: Case) -> frozenset[str]:
         "trip count per instance": looping and several and _traces_differ(case),
         "a shared input differentiated": not set(shared).isdisjoint(case.wrt),
         "instances without entries": several and any(v.size == 0 for v in case.points[0].values()),
-        "stacks of matrices": not ops.isdisjoint(_MATRIX_OPS) and any(v.ndim > 2 for v in case.points[0].values()),
+        "stacks of matrices": not ops.isdisjoint(_MATRIX_OPS)
+        and any(v.ndim > 2 for v in case.points[0].values()),
         "an order of two or more": len(case.modes) > 1,
         "float32": case.precision == "float32",
         "a varying input captured": any(axes and name not in case.wrt for name, axes in layout.axes.items()),

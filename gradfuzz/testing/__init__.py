@@ -1,7 +1,8 @@
 """Assertions for other people's test suites: is this gradient right?
 
     check_gradient(f, *args)     raises GradientMismatch where f's derivative is wrong at these arguments
-    measure_gradient(f, *args)   the same as a result that says all there is to say; never raises for what f does
+    measure_gradient(f, *args)   the same as a result that says all there is to say; never raises for what f
+                                 does
     check_program(program, t)    the same for a program and a target
     reference(truth)             says what a function computes exactly, where nothing can work it out
 
@@ -45,7 +46,9 @@ _LATER = {
 
 def __getattr__(name: str) -> _typing.Any:
     if name not in _LATER:
-        raise AttributeError(f"module 'gradfuzz.testing' has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'gradfuzz.testing' has no attribute {name!r}; it has {', '.join(__all__)}"
+        )
     value = getattr(_importlib.import_module(f"gradfuzz.testing.{_LATER[name]}"), name)
     globals()[name] = value
     return value

@@ -15,7 +15,9 @@ _ATTRIBUTE = "__gradfuzz_reference__"
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """What a function computes, or what its gradient is, exactly: one of the two. Called with a function it attaches itself."""
+    """What a function computes, or what its gradient is, exactly: one of the two. Called with a function it
+    attaches itself.
+    """
 
     function: Callable[..., Any] | None = None
     gradient: Callable[..., Any] | None = None
@@ -25,19 +27,25 @@ class Exact:
         try:
             setattr(f, _ATTRIBUTE, self)
         except AttributeError:
-            raise UsageError(f"{f!r} takes no attribute; pass the reference to the assertion instead, as reference=") from None
+            raise UsageError(
+                f"{f!r} takes no attribute; pass the reference to the assertion instead, as reference="
+            ) from None
         return f
 
 
-def reference(function: Callable[..., Any] | None = None, *, gradient: Callable[..., Any] | None = None) -> Exact:
-    """Says what a function computes exactly, where nothing can work it out or something else is meant by its gradient.
+def reference(
+    function: Callable[..., Any] | None = None, *, gradient: Callable[..., Any] | None = None
+) -> Exact:
+    """Says what a function computes exactly, where nothing can work it out or something else is meant by its
+    gradient.
 
-        @reference(exact)                   exact(*args) is the function, written so that it can be traced or differenced
-        @reference(gradient=exact_gradient) exact_gradient(*args) is its gradient in closed form
+        @reference(exact)                   exact(*args) is the function, written so that it can be traced or
+        differenced @reference(gradient=exact_gradient) exact_gradient(*args) is its gradient in closed form
 
-    Both take the arguments of the function that is checked, in float64. A gradient returns one array, or a tuple where several arguments are
-    differentiated; where the function returns anything but one scalar it is called with the cotangent as one more argument, and returns the
-    vector-Jacobian product. What comes of it is both a decorator and what `check_gradient(..., reference=...)` takes.
+    Both take the arguments of the function that is checked, in float64. A gradient returns one array, or a
+    tuple where several arguments are differentiated; where the function returns anything but one scalar it is
+    called with the cotangent as one more argument, and returns the vector-Jacobian product. What comes of it
+    is both a decorator and what `check_gradient(..., reference=...)` takes.
     """
     if (function is None) == (gradient is None):
         raise UsageError("a reference is one of two: the exact function, or gradient= the exact gradient")

@@ -26,7 +26,13 @@ from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
 from gradfuzz.testing.leading import lead
 from gradfuzz.testing.measuring.lines import MANY, along_lines
 from gradfuzz.testing.measuring.measure import FACTORS, Asked, Inquiry, combinations
-from gradfuzz.testing.measuring.measured import InconclusiveError, InconclusiveWarning, Measured, Method, Nearby
+from gradfuzz.testing.measuring.measured import (
+    InconclusiveError,
+    InconclusiveWarning,
+    Measured,
+    Method,
+    Nearby,
+)
 from gradfuzz.testing.measuring.subject import Subject, subject_of
 from gradfuzz.testing.measuring.units import in_units, unit_of
 from gradfuzz.testing.mismatch import GradientMismatch, told
@@ -47,44 +53,56 @@ def check_gradient(
     target: str | None = None,
     strict: bool = False,
 ) -> None:
-    """Raises `GradientMismatch` where a derivative of `f` at `args` is wrong; returns None where all are right.
+    """Raises `GradientMismatch` where a derivative of `f` at `args` is wrong; returns None where all are
+    right.
 
-    `f` is a function of JAX, Torch or HIPS autograd (a custom gradient, a jitted function, an `autograd.Function` or its `apply`), a NumPy
-    function whose gradient `grad` was written by hand, or a `Program`, asked of `target`. Whose function it is, is seen from the arguments or
-    from what its code names, unless `framework` says so.
+    `f` is a function of JAX, Torch or HIPS autograd (a custom gradient, a jitted function, an
+    `autograd.Function` or its `apply`), a NumPy function whose gradient `grad` was written by hand, or a
+    `Program`, asked of `target`. Whose function it is, is seen from the arguments or from what its code
+    names, unless `framework` says so.
 
-    Arguments are arrays, numbers, or nested dicts, lists and tuples of them. The dtype of the float arrays is the precision that is judged: NumPy
-    arrays are handed to JAX and Torch in their dtype, float64 ones to JAX with 64-bit types switched on for the call; plain Python floats
-    take the dtype of the arrays, or float64. A complex argument z is judged by its parts, z.real and z.imag, so both conventions of complex
-    gradients are met by the frameworks themselves.
+    Arguments are arrays, numbers, or nested dicts, lists and tuples of them. The dtype of the float arrays is
+    the precision that is judged: NumPy arrays are handed to JAX and Torch in their dtype, float64 ones to JAX
+    with 64-bit types switched on for the call; plain Python floats take the dtype of the arrays, or float64.
+    A complex argument z is judged by its parts, z.real and z.imag, so both conventions of complex gradients
+    are met by the frameworks themselves.
 
-    Of more than 64 entries to differentiate by, the derivatives along three random directions are checked: a single
-    entry that is wrong may be lost there in what rounding may do to a sum of all.
+    Of more than 64 entries to differentiate by, the derivatives along three random directions are checked: a
+    single entry that is wrong may be lost there in what rounding may do to a sum of all.
 
-    `wrt` names arguments (or numbers them) to differentiate by; None means all floats. Every derivative up to `order` is checked, in each
-    sequence of `modes` ("rev", "fwd"); None means all that the function has, and one that it lacks is left out. A mode asked for by name must be there.
+    `wrt` names arguments (or numbers them) to differentiate by; None means all floats. Every derivative up to
+    `order` is checked, in each sequence of `modes` ("rev", "fwd"); None means all that the function has, and
+    one that it lacks is left out. A mode asked for by name must be there.
 
-    `grad` takes the arguments of `f` and returns the gradient, a tuple of them where `wrt` has several; where `f` returns anything but one
-    scalar it takes the cotangent as one more argument, in the form of f's result, and returns the vector-Jacobian product. The gradient by a complex z
-    is dL/d(z.real) + i dL/d(z.imag).
+    `grad` takes the arguments of `f` and returns the gradient, a tuple of them where `wrt` has several; where
+    `f` returns anything but one scalar it takes the cotangent as one more argument, in the form of f's
+    result, and returns the vector-Jacobian product. The gradient by a complex z is dL/d(z.real) + i
+    dL/d(z.imag).
 
-    `reference` is the exact function, or `gradfuzz.reference(gradient=...)`; without one the truth is worked out (see `measure_gradient`).
+    `reference` is the exact function, or `gradfuzz.reference(gradient=...)`; without one the truth is worked
+    out (see `measure_gradient`).
 
-    In a test of Hypothesis's the error in units of what is allowed is its target: later examples are like the worst ones so far.
+    In a test of Hypothesis's the error in units of what is allowed is its target: later examples are like the
+    worst ones so far.
 
-    Where nobody can tell, the gradient is not found wrong: an `InconclusiveWarning` says why, or with `strict` an `InconclusiveError`. What `f` itself
-    raises is not caught. `UsageError` says that the question makes no sense, `UnsupportedError` that the function has no such derivative.
+    Where nobody can tell, the gradient is not found wrong: an `InconclusiveWarning` says why, or with
+    `strict` an `InconclusiveError`. What `f` itself raises is not caught. `UsageError` says that the question
+    makes no sense, `UnsupportedError` that the function has no such derivative.
     """
     __tracebackhide__ = True
     if isinstance(f, Program):
         if target is None:
-            raise UsageError("a program has no derivative of its own; name who is asked for it, as in target='torch'")
+            raise UsageError(
+                "a program has no derivative of its own; name who is asked for it, as in target='torch'"
+            )
         names = [p.name for p in f.params]
         point = dict(zip(names, args, strict=False))
         chosen = (
             None
             if wrt is None
-            else [names[w] if isinstance(w, int) else w for w in ([wrt] if isinstance(wrt, (str, int)) else wrt)]
+            else [
+                names[w] if isinstance(w, int) else w for w in ([wrt] if isinstance(wrt, (str, int)) else wrt)
+            ]
         )
         check_program(f, target, point, wrt=chosen, order=order, modes=modes, strict=strict)
         return
@@ -106,11 +124,13 @@ def measure_gradient(
     reference: Callable[..., Any] | Exact | None = None,
     framework: FrameworkName | None = None,
 ) -> Measured:
-    """What `check_gradient` judges by, as a result; it raises for a question that makes no sense (`UsageError`), never for what `f` does.
+    """What `check_gradient` judges by, as a result; it raises for a question that makes no sense
+    (`UsageError`), never for what `f` does.
 
-    `method` says where the truth comes from: "traced" (the function as a program, its derivative proved by interval arithmetic and
-    confirmed by differences in hundreds of bits), "reference" (given with the function), "complex step" or "Richardson" (measured on the function
-    itself in float64, with an error estimate).
+    `method` says where the truth comes from: "traced" (the function as a program, its derivative proved by
+    interval arithmetic and confirmed by differences in hundreds of bits), "reference" (given with the
+    function), "complex step" or "Richardson" (measured on the function itself in float64, with an error
+    estimate).
     """
     return _measured(f, args, wrt, order, modes, grad, reference, framework)[0]
 
@@ -126,19 +146,30 @@ def check_program(
     modes: Sequence[Mode] | Mode | None = None,
     strict: bool = False,
 ) -> None:
-    """Raises `GradientMismatch` where `target` is wrong about the derivatives of `program` at one of `points`, each a mapping of inputs.
+    """Raises `GradientMismatch` where `target` is wrong about the derivatives of `program` at one of
+    `points`, each a mapping of inputs.
 
-    `program` is a program or its text: a `def`, a file, or a bare loop body. `target` is a name as the command line knows it ("torch", "jax:scan",
-    "cmd:..."); all ways into a library are asked. Inputs that are not named take defaults. `order`, `modes` and `strict` are those of `check_gradient`.
-    `UnsupportedError` where the target cannot be asked about this program; in a test of drawn programs, `hypothesis.reject()` passes over it.
+    `program` is a program or its text: a `def`, a file, or a bare loop body. `target` is a name as the
+    command line knows it ("torch", "jax:scan", "cmd:..."); all ways into a library are asked. Inputs that are
+    not named take defaults. `order`, `modes` and `strict` are those of `check_gradient`. `UnsupportedError`
+    where the target cannot be asked about this program; in a test of drawn programs, `hypothesis.reject()`
+    passes over it.
     """
     given = [{name: np.asarray(value) for name, value in point.items()} for point in points]
     __tracebackhide__ = True
-    programs = [in_pairs(program)] if isinstance(program, Program) else [p for _, p in programs_of(program, inputs=given)]
+    programs = (
+        [in_pairs(program)]
+        if isinstance(program, Program)
+        else [p for _, p in programs_of(program, inputs=given)]
+    )
     asked_modes = _modes(modes)
     for one in programs:
         at = points_of(one, given, precision)
-        names = tuple(inputs_named(one, wrt)) if wrt is not None else tuple(p.name for p in one.params if p.type.is_float)
+        names = (
+            tuple(inputs_named(one, wrt))
+            if wrt is not None
+            else tuple(p.name for p in one.params if p.type.is_float)
+        )
         jury = Jury(trip_limit=TRIP_LIMIT)
         unclear: Measured | None = None
         refusals: dict[str, None] = {}
@@ -147,8 +178,13 @@ def check_program(
             question = weighted_question(one, at, precision, steps)
             for name in names:
                 if name not in question.wrt:
-                    raise UsageError(f"wrt={name!r} names no float input; the program has {', '.join(question.wrt) or 'none'}")
-            question = in_units(replace(question, wrt=names, directions={name: question.directions[name] for name in names}))
+                    raise UsageError(
+                        f"wrt={name!r} names no float input; the program has"
+                        f" {', '.join(question.wrt) or 'none'}"
+                    )
+            question = in_units(
+                replace(question, wrt=names, directions={name: question.directions[name] for name in names})
+            )
             for case in check_question(question, resolve(target, supervised=True), jury).cases:
                 if case.verdict is Verdict.UNSUPPORTED:
                     refusals[case.message] = None
@@ -204,7 +240,13 @@ def _measured(
         raise UsageError(f"order={order}: the order of a derivative is 1 or more")
     asked_modes = _modes(modes)
     subject = subject_of(f, args, wrt, grad, framework)
-    given = reference if isinstance(reference, Exact) else Exact(function=reference) if reference is not None else reference_of(f)
+    given = (
+        reference
+        if isinstance(reference, Exact)
+        else Exact(function=reference)
+        if reference is not None
+        else reference_of(f)
+    )
     exact = None
     if given is not None and given.function is not None:
         exact = subject_of(given.function, args, wrt, lambda *_: None, None)
@@ -227,7 +269,8 @@ def _measured(
             left_out[steps] = asked.case.message
             if modes is not None:
                 raise UnsupportedError(
-                    f"{subject.label} was asked in the modes {', '.join(steps)}, which it does not have: {asked.case.message}"
+                    f"{subject.label} was asked in the modes {', '.join(steps)}, which it does not have:"
+                    f" {asked.case.message}"
                 )
             continue
         found.append(asked)
@@ -267,12 +310,18 @@ def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
     return replace(measured, untraced=inquiry.untraced)
 
 
-def _from_case(case: Case, function: str, framework: str, names: Mapping[str, str], method: Method) -> Measured:
+def _from_case(
+    case: Case, function: str, framework: str, names: Mapping[str, str], method: Method
+) -> Measured:
     """A case with the names of the arguments; cotangents and directions of scalars are divided out."""
     truth, unit = case.truth, unit_of(case.question)
 
     def renamed(arrays: Mapping[str, Array], factor: float = 1.0 / unit) -> dict[str, Array]:
-        return {names[name]: np.asarray(a, np.float64) * factor + 0.0 for name, a in arrays.items() if name in names}
+        return {
+            names[name]: np.asarray(a, np.float64) * factor + 0.0
+            for name, a in arrays.items()
+            if name in names
+        }
 
     known = truth is not None and truth.status == "ok"
     worst = None if case.worst is None else (names.get(case.worst[0], case.worst[0]), case.worst[1])
@@ -303,8 +352,14 @@ def _from_case(case: Case, function: str, framework: str, names: Mapping[str, st
 
 def _reason(case: Case) -> str:
     told = case.reason.value if case.reason is not None else ""
-    message = case.message.partition(": ")[2] if case.message.startswith(("references: ", "kink: ", "domain: ")) else case.message
-    return f"{told}: {message}" if told and message and case.reason is not Reason.REFERENCES else message or told
+    message = (
+        case.message.partition(": ")[2]
+        if case.message.startswith(("references: ", "kink: ", "domain: "))
+        else case.message
+    )
+    return (
+        f"{told}: {message}" if told and message and case.reason is not Reason.REFERENCES else message or told
+    )
 
 
 def _nearby(decisive: Asked, subject: Subject, inquiry: Inquiry) -> list[Nearby]:

@@ -6,7 +6,9 @@ import sys
 
 
 def lead(error_over_allowed: float | None) -> None:
-    """Makes log10(error / allowed) the target of the example that is running; elsewhere, and after the first time in one example, nothing."""
+    """Makes log10(error / allowed) the target of the example that is running; elsewhere, and after the first
+    time in one example, nothing.
+    """
     if error_over_allowed is None or "hypothesis" not in sys.modules:
         return
     from hypothesis.errors import InvalidArgument

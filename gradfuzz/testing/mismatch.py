@@ -27,7 +27,9 @@ class GradientMismatch(AssertionError):  # noqa: N818 - it is no error of gradfu
 
 
 def told(measured: Measured) -> str:
-    """A measurement in words: what is wrong or why nobody can tell, the entry that decides on both sides, what is allowed and why."""
+    """A measurement in words: what is wrong or why nobody can tell, the entry that decides on both sides,
+    what is allowed and why.
+    """
     return "\n".join(_lines(measured))
 
 
@@ -41,11 +43,19 @@ def _lines(m: Measured) -> Iterator[str]:
         return
     if m.reason:
         yield f"  {m.reason}"
-    if m.worst is not None and m.worst_expected is not None and m.worst_got is not None and m.kind not in MALFORMED:
+    if (
+        m.worst is not None
+        and m.worst_expected is not None
+        and m.worst_got is not None
+        and m.kind not in MALFORMED
+    ):
         yield from _numbers(m)
     yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
     if m.along:
-        yield f"  entries   {m.along:,}, too many to be asked one by one: direction[j] is the j-th random direction among them"
+        yield (
+            f"  entries   {m.along:,}, too many to be asked one by one: direction[j] is the j-th random"
+            " direction among them"
+        )
     if m.method is not None and m.expected:
         yield f"  truth     {_source(m)}"
     if m.nearby and m.worst is not None:
@@ -53,13 +63,21 @@ def _lines(m: Measured) -> Iterator[str]:
 
 
 def _headline(m: Measured) -> str:
-    what = f"the derivative of {m.function}" if m.order < 2 else f"the derivative of order {m.order} of {m.function}"
+    what = (
+        f"the derivative of {m.function}"
+        if m.order < 2
+        else f"the derivative of order {m.order} of {m.function}"
+    )
     if m.verdict is Verdict.INCONCLUSIVE:
         return f"{what} could be found neither right nor wrong"
     if m.verdict is Verdict.CRASHED:
         return f"{what} raises an error"
     if m.right:
-        return f"{what} is right" if m.verdict is Verdict.AGREE else f"{what} is one of the legal answers at a kink"
+        return (
+            f"{what} is right"
+            if m.verdict is Verdict.AGREE
+            else f"{what} is one of the legal answers at a kink"
+        )
     if m.kind is Class.WRONG_PRIMAL:
         return f"the value of {m.function} changes when it is differentiated"
     name = f" by {where(*m.worst)}" if m.worst is not None and m.kind not in MALFORMED else ""
@@ -79,14 +97,18 @@ def _numbers(m: Measured) -> Iterator[str]:
     yield f"  got       {got}" + (f", {ratio(m.ratio)} times as much" if m.ratio and wrong else "")
     if name in m.allowed and m.error_over_allowed is not None:
         yield (
-            f"  allowed   {number(float(m.allowed[name][index]), 2)}: what rounding to {m.precision} may do here; the error is "
-            f"{factor(m.error_over_allowed)} times that"
+            f"  allowed   {number(float(m.allowed[name][index]), 2)}: what rounding to {m.precision} may do"
+            f" here; the error is {factor(m.error_over_allowed)} times that"
         )
 
 
 def _source(m: Measured) -> str:
     by = f", by {' and '.join(m.references)}" if m.references and m.method == "traced" else ""
-    why = f"; not traced: {_short(m.untraced)}" if m.untraced and m.method in ("complex step", "Richardson") else ""
+    why = (
+        f"; not traced: {_short(m.untraced)}"
+        if m.untraced and m.method in ("complex step", "Richardson")
+        else ""
+    )
     return f"{_METHODS[m.method or 'traced']}{by}{why}"
 
 
@@ -108,7 +130,12 @@ def _around(m: Measured) -> Iterator[str]:
         yield f"    {at}   expected {expected}   got {got}   {row[3]}"
 
 
-_VERDICTS = {Verdict.AGREE: "right", Verdict.DISAGREE: "wrong", Verdict.CRASHED: "raises", Verdict.CONVENTION: "a convention"}
+_VERDICTS = {
+    Verdict.AGREE: "right",
+    Verdict.DISAGREE: "wrong",
+    Verdict.CRASHED: "raises",
+    Verdict.CONVENTION: "a convention",
+}
 
 
 def _row(n: Nearby) -> tuple[str, str, str, str]:

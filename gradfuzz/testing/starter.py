@@ -1,4 +1,5 @@
-"""A test to begin with, for a function of somebody's: `check_gradient` at example arguments, and at drawn ones.
+"""A test to begin with, for a function of somebody's: `check_gradient` at example arguments, and at drawn
+ones.
 
 The arguments are found by trying: shapes are given to the function until one gives finite floats.
 """
@@ -30,7 +31,17 @@ _SHAPES: tuple[tuple[int, ...], ...] = ((3,), (), (2, 2), (2, 3), (3, 2))
 _MOST = 200
 """So many combinations of shapes are tried."""
 
-_GRADS = ("{}_grad", "grad_{}", "{}_gradient", "gradient_{}", "d{}", "d_{}", "{}_vjp", "{}_backward", "{}_prime")
+_GRADS = (
+    "{}_grad",
+    "grad_{}",
+    "{}_gradient",
+    "gradient_{}",
+    "d{}",
+    "d_{}",
+    "{}_vjp",
+    "{}_backward",
+    "{}_prime",
+)
 """What the hand-written gradient of a NumPy function tends to be called."""
 
 _TEMPLATE = '''\
@@ -57,7 +68,10 @@ def test_gradient_of_{name}_where_it_is_drawn({parameters}) -> None:
     check_gradient({function}, {passed}{options})
 '''
 
-_FOUND = "The arguments are examples: put those in that matter, and say in the strategies where the function is defined."
+_FOUND = (
+    "The arguments are examples: put those in that matter, and say in the strategies where the function is"
+    " defined."
+)
 
 _NOT_FOUND = "No arguments were found that the function takes ({why}): put in some in place of these."
 
@@ -80,31 +94,40 @@ class _Subject:
 
 
 def starter(
-    source: str, *, grad: str | None = None, framework: FrameworkName | None = None, inputs: Mapping[str, Array] | None = None
+    source: str,
+    *,
+    grad: str | None = None,
+    framework: FrameworkName | None = None,
+    inputs: Mapping[str, Array] | None = None,
 ) -> str:
     """The text of a test for `source`, which is MODULE:FUNC.
 
-    `grad` is the hand-written gradient of a NumPy function, as FUNC or MODULE:FUNC; one in the same module that has a usual name is found. `inputs`
-    are arguments by name; the others are looked for. Raises `UsageError` where there is no such function, or nothing to check, and `MissingExtraError`.
+    `grad` is the hand-written gradient of a NumPy function, as FUNC or MODULE:FUNC; one in the same module
+    that has a usual name is found. `inputs` are arguments by name; the others are looked for. Raises
+    `UsageError` where there is no such function, or nothing to check, and `MissingExtraError`.
     """
     module, _, name = source.partition(":")
     if not module or not name.isidentifier():
-        raise UsageError(f"{source!r} names no function; write MODULE:FUNC, as in gradfuzz write my_package.losses:huber")
+        raise UsageError(
+            f"{source!r} names no function; write MODULE:FUNC, as in gradfuzz write my_package.losses:huber"
+        )
     f = imported(module, name)
     whose = framework or framework_of(f, []).name
     subject = _Subject(source, module, name, f, whose, _gradient(module, name, grad))
     if subject.framework == "numpy" and subject.grad is None:
         usual = " nor ".join(form.format(name) for form in _GRADS[:3])
         raise UsageError(
-            f"{source} is a NumPy function, and its gradient is one that somebody wrote: name it with --grad MODULE:FUNC ({module} "
-            f"has neither {usual}); if it is a function of JAX, Torch or autograd, say so with --framework"
+            f"{source} is a NumPy function, and its gradient is one that somebody wrote: name it with --grad"
+            f" MODULE:FUNC ({module} has neither {usual}); if it is a function of JAX, Torch or autograd, say"
+            " so with --framework"
         )
     names = _parameters(f, name)
     given = dict(inputs or {})
     wrong = sorted(set(given) - set(names))
     if wrong:
         raise UsageError(
-            f"--at names {wrong[0]!r}, which is no argument of {name} that has to be given; there is {', '.join(names)}"
+            f"--at names {wrong[0]!r}, which is no argument of {name} that has to be given; there is"
+            f" {', '.join(names)}"
         )
     found, why = _arguments(subject, names, given)
     if not any(is_float(value.dtype) for value in found.values()):
@@ -115,7 +138,7 @@ def starter(
     return _text(subject, found, _FOUND if not why else _NOT_FOUND.format(why=why))
 
 
-# The function ----------------------------------------------------------------------------------------------------------
+# The function -----------------------------------------------------------------------------------------------
 
 
 def _is_function_class(f: Any) -> bool:
@@ -135,27 +158,36 @@ def _parameters(f: Callable[..., Any], name: str) -> list[str]:
     """The names of the arguments that have to be given."""
     called = f.apply if _is_function_class(f) else f  # type: ignore[attr-defined]
     try:
-        parameters = inspect.signature(getattr(f, "forward", f) if _is_function_class(f) else f).parameters.values()
+        parameters = inspect.signature(
+            getattr(f, "forward", f) if _is_function_class(f) else f
+        ).parameters.values()
     except (TypeError, ValueError):
-        raise UsageError(f"{name} has no signature to read its arguments from; wrap it in a plain Python function") from None
+        raise UsageError(
+            f"{name} has no signature to read its arguments from; wrap it in a plain Python function"
+        ) from None
     plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     context = 1 if _is_function_class(f) and plain and signature_of(called, 1) != [plain[0].name] else 0
     needed = [p for p in plain[context:] if p.default is p.empty]
     if not needed:
         raise UsageError(
-            f"{name} has no argument that must be given, so nothing to differentiate by; wrap it in a function of one"
+            f"{name} has no argument that must be given, so nothing to differentiate by; wrap it in a"
+            " function of one"
         )
     return signature_of(called, len(needed))
 
 
-# Arguments -------------------------------------------------------------------------------------------------------------
+# Arguments --------------------------------------------------------------------------------------------------
 
 
-def _arguments(subject: _Subject, names: Sequence[str], given: Mapping[str, Array]) -> tuple[dict[str, Array], str]:
+def _arguments(
+    subject: _Subject, names: Sequence[str], given: Mapping[str, Array]
+) -> tuple[dict[str, Array], str]:
     """Arguments that the function takes; or, with the reason, some that it does not take."""
     why = ""
     for shapes in itertools.islice(_combinations([name for name in names if name not in given]), _MOST):
-        trial = {name: given[name] if name in given else _example(k, shapes[name]) for k, name in enumerate(names)}
+        trial = {
+            name: given[name] if name in given else _example(k, shapes[name]) for k, name in enumerate(names)
+        }
         refusal = _refusal(subject, list(trial.values()))
         if not refusal:
             return trial, ""
@@ -167,14 +199,22 @@ def _combinations(names: Sequence[str]) -> Iterator[dict[str, tuple[int, ...]]]:
     """Shapes by name: first the same for all, then all mixed."""
     yield from (dict.fromkeys(names, shape) for shape in _SHAPES)
     if len(names) > 1:
-        yield from (dict(zip(names, shapes, strict=True)) for shapes in itertools.product(_SHAPES, repeat=len(names)))
+        yield from (
+            dict(zip(names, shapes, strict=True)) for shapes in itertools.product(_SHAPES, repeat=len(names))
+        )
 
 
 def _example(place: int, shape: tuple[int, ...]) -> Array:
-    """Positive numbers with few digits, all apart; a square matrix is symmetric and has a heavy diagonal, so that it is nobody's edge."""
+    """Positive numbers with few digits, all apart; a square matrix is symmetric and has a heavy diagonal, so
+    that it is nobody's edge.
+    """
     count = int(np.prod(shape))
     values = np.asarray(0.5 + 0.25 * np.arange(count) + 0.125 * place).reshape(shape)
-    return values if len(shape) < 2 or shape[0] != shape[1] else np.asarray((values + values.T) / 2 + 2 * np.eye(shape[0]))
+    return (
+        values
+        if len(shape) < 2 or shape[0] != shape[1]
+        else np.asarray((values + values.T) / 2 + 2 * np.eye(shape[0]))
+    )
 
 
 def _refusal(subject: _Subject, values: Sequence[Array]) -> str:
@@ -193,7 +233,7 @@ def _refusal(subject: _Subject, values: Sequence[Array]) -> str:
     return "" if all(np.isfinite(y).all() for y in floats) else "it returns what is not finite"
 
 
-# Text ------------------------------------------------------------------------------------------------------------------
+# Text -------------------------------------------------------------------------------------------------------
 
 
 def _text(subject: _Subject, arguments: Mapping[str, Array], remark: str) -> str:
@@ -222,7 +262,9 @@ def _imports(subject: _Subject) -> str:
     wanted: dict[str, list[str]] = {subject.module: [subject.name]}
     if subject.grad is not None:
         wanted.setdefault(subject.grad[0], []).append(subject.grad[1])
-    return "\n".join(f"from {module} import {', '.join(sorted(set(names)))}" for module, names in sorted(wanted.items()))
+    return "\n".join(
+        f"from {module} import {', '.join(sorted(set(names)))}" for module, names in sorted(wanted.items())
+    )
 
 
 def _literal(value: Array) -> str:

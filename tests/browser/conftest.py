@@ -35,7 +35,9 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
         yield chromium
         chromium.close()
 
@@ -52,13 +54,20 @@ def violations(page: Any) -> list[str]:
     from axe_playwright_python import base
 
     page.evaluate((Path(base.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
-    page.evaluate("css => { const s = new CSSStyleSheet(); s.replaceSync(css); document.adoptedStyleSheets = [s]; }", _ALL_OF_IT)
+    page.evaluate(
+        "css => { const s = new CSSStyleSheet(); s.replaceSync(css); document.adoptedStyleSheets = [s]; }",
+        _ALL_OF_IT,
+    )
     told = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         result = page.evaluate("axe.run({ resultTypes: ['violations'] })")
         assert len(result["passes"]) > 20, "axe has looked at the page"
-        told += [f"{width} px, {rule['id']}: {node['html'][:200]}" for rule in result["violations"] for node in rule["nodes"]]
+        told += [
+            f"{width} px, {rule['id']}: {node['html'][:200]}"
+            for rule in result["violations"]
+            for node in rule["nodes"]
+        ]
     return told
 
 
@@ -110,9 +119,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def short_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three findings: of a loop, of matrices with a grid of entries, and a flaky one; whoever looks at every element has less to do."""
+    """Three findings: of a loop, of matrices with a grid of entries, and a flaky one; whoever looks at every
+    element has less to do.
+    """
     grid = finding(4)
-    point = dataclasses.replace(grid.clearest, allowed={name: 1e-9 + 0 * bound for name, bound in grid.clearest.bound.items()})
+    point = dataclasses.replace(
+        grid.clearest, allowed={name: 1e-9 + 0 * bound for name, bound in grid.clearest.bound.items()}
+    )
     sweep = finished([finding(0), dataclasses.replace(grid, clearest=point), finding(10)])
     path = tmp_path_factory.mktemp("short") / "report.html"
     path.write_text(render(sweep, review(sweep)), encoding="utf-8")

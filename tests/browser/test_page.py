@@ -1,4 +1,6 @@
-"""The HTML report in Chromium: silent, alone, complete without JavaScript, usable by keyboard, accessible, quick."""
+"""The HTML report in Chromium: silent, alone, complete without JavaScript, usable by keyboard, accessible,
+quick.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def ids(page: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("which", ["report", "hostile"])
-def test_it_is_silent_and_asks_for_nothing(which: str, open_page: Open, request: pytest.FixtureRequest) -> None:
+def test_it_is_silent_and_asks_for_nothing(
+    which: str, open_page: Open, request: pytest.FixtureRequest
+) -> None:
     opened = open_page(request.getfixturevalue(which))
     page = opened.page
     page.keyboard.press("/")
@@ -32,7 +36,9 @@ def test_it_is_silent_and_asks_for_nothing(which: str, open_page: Open, request:
     page.get_by_role("button", name="Copy").last.click()
     page.emulate_media(media="print")
     assert (opened.console, opened.requests) == ([], [])
-    assert not page.evaluate("'alert' in globalThis && document.querySelector('img, iframe, object, [onerror]')")
+    assert not page.evaluate(
+        "'alert' in globalThis && document.querySelector('img, iframe, object, [onerror]')"
+    )
 
 
 def test_it_is_complete_without_javascript(report: Path, open_page: Open) -> None:
@@ -76,10 +82,15 @@ def test_axe_finds_nothing(scheme: str, short_report: Path, open_page: Open, vio
 
 
 @pytest.mark.parametrize("which", ["report", "hostile"])
-def test_nothing_sticks_out_of_a_narrow_page(which: str, open_page: Open, request: pytest.FixtureRequest) -> None:
+def test_nothing_sticks_out_of_a_narrow_page(
+    which: str, open_page: Open, request: pytest.FixtureRequest
+) -> None:
     page = open_page(request.getfixturevalue(which), viewport={"width": 375, "height": 800}).page
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
-    widest = "Math.max(...[...document.querySelectorAll('main > section > *')].map(e => e.getBoundingClientRect().right))"
+    widest = (
+        "Math.max(...[...document.querySelectorAll('main > section > *')].map(e =>"
+        " e.getBoundingClientRect().right))"
+    )
     assert page.evaluate(widest) <= 375
 
 
@@ -175,7 +186,8 @@ def test_tab_goes_through_what_is_shown(report: Path, open_page: Open) -> None:
     for _ in range(12):
         page.keyboard.press("Tab")
         shown = page.evaluate(
-            "document.activeElement.getBoundingClientRect().width > 0 && document.activeElement !== document.body"
+            "document.activeElement.getBoundingClientRect().width > 0 && document.activeElement !=="
+            " document.body"
         )
         assert shown
 
@@ -191,7 +203,8 @@ def test_five_hundred_findings_open_quickly(tmp_path: Path, open_page: Open) -> 
         start = time.perf_counter()
         page = open_page(path).page
         wall = time.perf_counter() - start
-        # Others may use the machine: what counts is the processor time of the page's process, and never more than has passed.
+        # Others may use the machine: what counts is the processor time of the page's process, and never more
+        # than has passed.
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
         metrics = {row["name"]: row["value"] for row in session.send("Performance.getMetrics")["metrics"]}

@@ -1,4 +1,6 @@
-"""The site of the documents in Chromium: it asks for nothing elsewhere, says nothing, and finds what is looked for."""
+"""The site of the documents in Chromium: it asks for nothing elsewhere, says nothing, and finds what is
+looked for.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,12 @@ def test_pages_ask_for_nothing_elsewhere_and_say_nothing(browser: Any, site: str
     elsewhere: list[str] = []
     page.on("console", lambda message: said.append(f"{page.url}: {message.text}"))
     page.on("pageerror", lambda error: said.append(f"{page.url}: {error}"))
-    page.on("request", lambda request: None if request.url.startswith((f"{site}/", "data:")) else elsewhere.append(request.url))
+    page.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith((f"{site}/", "data:")) else elsewhere.append(request.url)
+        ),
+    )
     for name in (
         "index",
         "tutorial",

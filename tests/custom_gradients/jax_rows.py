@@ -115,7 +115,9 @@ def layer_norm_in_single():
         y, scale = f(x), jnp.sqrt(x.var() + 1e-5)
         return ((g - g.mean() - y * (g * y).mean()) / scale,)
 
-    return Made(custom(f, lambda x: (f(x), x), backward), (np.array([100.3, 100.1, 99.7, 101.2], np.float32),))
+    return Made(
+        custom(f, lambda x: (f(x), x), backward), (np.array([100.3, 100.1, 99.7, 101.2], np.float32),)
+    )
 
 
 @TABLE.right
@@ -143,7 +145,9 @@ def half_kernel_in_single():
 def cotangent_dropped():
     import jax.numpy as jnp
 
-    return Made(custom(lambda x: jnp.sum(x**3), lambda x: (jnp.sum(x**3), x), lambda x, g: (3.0 * x * x,)), (X,))
+    return Made(
+        custom(lambda x: jnp.sum(x**3), lambda x: (jnp.sum(x**3), x), lambda x, g: (3.0 * x * x,)), (X,)
+    )
 
 
 @TABLE.wrong("the slope of the negative branch is 0")
@@ -222,7 +226,9 @@ def carry_dropped():
 def complex_product_conjugated():
     import jax.numpy as jnp
 
-    times = custom(jnp.multiply, lambda z, w: (z * w, (z, w)), lambda s, g: (g * jnp.conj(s[1]), g * jnp.conj(s[0])))
+    times = custom(
+        jnp.multiply, lambda z, w: (z * w, (z, w)), lambda s, g: (g * jnp.conj(s[1]), g * jnp.conj(s[0]))
+    )
 
     def f(x, y):
         z = times(x + 1j * y, jnp.exp(1j * x))

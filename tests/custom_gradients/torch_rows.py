@@ -20,7 +20,9 @@ def tensors(*arrays):
 
 
 def function(forward, backward, jvp=None):
-    """An autograd.Function that saves its inputs and its output: backward(saved, g), saved = (*inputs, output)."""
+    """An autograd.Function that saves its inputs and its output: backward(saved, g), saved = (*inputs,
+    output).
+    """
     import torch
 
     def save(ctx, inputs, output):
@@ -48,7 +50,9 @@ def inverse():
 def determinant_untransposed():
     import torch
 
-    return Made(function(lambda a: torch.linalg.det(a), lambda s, g: g * s[1] * torch.linalg.inv(s[0])), tensors(A))
+    return Made(
+        function(lambda a: torch.linalg.det(a), lambda s, g: g * s[1] * torch.linalg.inv(s[0])), tensors(A)
+    )
 
 
 @TABLE.right
@@ -70,7 +74,9 @@ def broadcast_mean():
 @TABLE.right
 def complex_product():
     times = function(lambda z, w: z * w, lambda s, g: (g * s[1].conj(), g * s[0].conj()))
-    return Made(times.apply, tensors(np.array([1.0 + 2.0j, 0.5 - 1.5j]), np.array([0.25 - 1.0j, 2.0 + 0.75j])))
+    return Made(
+        times.apply, tensors(np.array([1.0 + 2.0j, 0.5 - 1.5j]), np.array([0.25 - 1.0j, 2.0 + 0.75j]))
+    )
 
 
 @TABLE.wrong("the conjugate is missing")
@@ -78,7 +84,10 @@ def complex_product_unconjugated():
     import torch
 
     times = function(lambda z, w: z * w, lambda s, g: (g * s[1], g * s[0]))
-    return Made(lambda x, y: torch.view_as_real(times.apply(torch.complex(x, y), torch.complex(y, x * x))), tensors(X, Y))
+    return Made(
+        lambda x, y: torch.view_as_real(times.apply(torch.complex(x, y), torch.complex(y, x * x))),
+        tensors(X, Y),
+    )
 
 
 @TABLE.wrong("the saved output is changed in place afterwards")
@@ -114,7 +123,9 @@ def root_of_size():
 def jvp_halved():
     import torch
 
-    f = function(lambda x: torch.sin(x), lambda s, g: g * torch.cos(s[0]), lambda s, t: 0.5 * t * torch.cos(s[0]))
+    f = function(
+        lambda x: torch.sin(x), lambda s, g: g * torch.cos(s[0]), lambda s, t: 0.5 * t * torch.cos(s[0])
+    )
     return Made(f, tensors(X))
 
 
@@ -125,4 +136,6 @@ def log_softmax_far_out():
     def backward(s, g):
         return g - torch.exp(s[1]) * g.sum()
 
-    return Made(function(lambda x: torch.log_softmax(x, 0), backward), tensors(np.array([600.0, 590.0, -20.0])))
+    return Made(
+        function(lambda x: torch.log_softmax(x, 0), backward), tensors(np.array([600.0, 590.0, -20.0]))
+    )

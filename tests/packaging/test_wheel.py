@@ -19,10 +19,18 @@ pytestmark = pytest.mark.xdist_group("wheel")  # one worker builds it, once
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """What `command` prints, run without this session's Python settings; its whole output is shown where it fails."""
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
-    done = subprocess.run([str(c) for c in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(map(str, command))} exited with {done.returncode}\n{done.stdout}\n{done.stderr}"
+    """What `command` prints, run without this session's Python settings; its whole output is shown where it
+    fails.
+    """
+    environment = {
+        k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    }
+    done = subprocess.run(
+        [str(c) for c in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, (
+        f"{' '.join(map(str, command))} exited with {done.returncode}\n{done.stdout}\n{done.stderr}"
+    )
     return done.stdout
 
 
@@ -53,7 +61,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     files = {
-        p.relative_to(ROOT).as_posix() for p in (ROOT / "gradfuzz").rglob("*") if p.is_file() and "__pycache__" not in p.parts
+        p.relative_to(ROOT).as_posix()
+        for p in (ROOT / "gradfuzz").rglob("*")
+        if p.is_file() and "__pycache__" not in p.parts
     }
     assert names == files
     assert "gradfuzz/py.typed" in names
@@ -69,7 +79,18 @@ def test_the_console_script_works_outside_the_repository(fresh: Path, tmp_path: 
 
 
 def test_a_check_works_without_the_extras(fresh: Path, tmp_path: Path) -> None:
-    text = run(fresh / "gradfuzz", "check", "acc*x", "--trips", "3", "--at", "x=0.5", "--format", "json", cwd=tmp_path)
+    text = run(
+        fresh / "gradfuzz",
+        "check",
+        "acc*x",
+        "--trips",
+        "3",
+        "--at",
+        "x=0.5",
+        "--format",
+        "json",
+        cwd=tmp_path,
+    )
     (point,) = json.loads(text)["points"]
     # acc = x^3 at x = 0.5, and its derivative 3 x^2: both exact in binary.
     assert point["truth"]["value"] == 0.125
@@ -128,7 +149,11 @@ def test_strategies_engine_and_check_gradient_need_neither_jax_nor_torch(fresh: 
 
 def test_a_target_that_is_not_installed_names_its_extra(fresh: Path, tmp_path: Path) -> None:
     done = subprocess.run(
-        [fresh / "gradfuzz", "check", "acc*x", "--only", "jax"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [fresh / "gradfuzz", "check", "acc*x", "--only", "jax"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2
     assert "gradfuzz[jax]" in done.stderr

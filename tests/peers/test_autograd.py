@@ -1,6 +1,7 @@
 """The public strategies inside the test suite of another library, HIPS autograd: loops and linear algebra.
 
-Nothing of its own suite is needed. What is found and known is in docs/trophies.md, with a script in docs/findings; anything else that is wrong fails.
+Nothing of its own suite is needed. What is found and known is in docs/trophies.md, with a script in
+docs/findings; anything else that is wrong fails.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ OPS = (
 """Linear algebra that autograd has derivatives of."""
 
 
-# What is known ---------------------------------------------------------------------------------------------------------
+# What is known ----------------------------------------------------------------------------------------------
 
 
 def calls(case: Case, *ops: str) -> list[Call]:
@@ -60,7 +61,10 @@ def batches(case: Case) -> list[tuple[int, ...]]:
 
 
 def has(case: Case, op: str, **params: object) -> bool:
-    return any(all(dict(call.params).get(name) == value for name, value in params.items()) for call in calls(case, op))
+    return any(
+        all(dict(call.params).get(name) == value for name, value in params.items())
+        for call in calls(case, op)
+    )
 
 
 def oblong(case: Case) -> bool:
@@ -79,15 +83,23 @@ KNOWN = (
     Known("autograd/norm_stack", lambda c: bool(calls(c, "matrix_norm")) and any(batches(c))),
     Known("autograd/solve_broadcast", lambda c: bool(calls(c, "solve")) and len(set(batches(c))) > 1),
     Known("autograd/triangular_unit_diagonal", lambda c: has(c, "triangular_solve", unit_diagonal=True)),
-    Known("autograd/eigh_second_order", lambda c: bool(calls(c, "eigh")) and c.question.modes == ("rev", "rev")),
+    Known(
+        "autograd/eigh_second_order", lambda c: bool(calls(c, "eigh")) and c.question.modes == ("rev", "rev")
+    ),
     Known("autograd/diagonal_shape", lambda c: bool(calls(c, "diagonal")) and oblong(c)),
     Known("autograd/norm_inf", lambda c: has(c, "vector_norm", ord="inf") and c.kind is Class.NON_FINITE),
-    Known("autograd/det_singular", lambda c: bool(calls(c, "det")) and "LinAlgError: Singular matrix" in c.message),
+    Known(
+        "autograd/det_singular",
+        lambda c: bool(calls(c, "det")) and "LinAlgError: Singular matrix" in c.message,
+    ),
     Known("autograd/svd_repeated", lambda c: bool(calls(c, "svd")) and c.kind is Class.NON_FINITE),
     Known("autograd/prod_zero", lambda c: bool(calls(c, "prod")) and c.kind is Class.NON_FINITE),
     Known("autograd/tanh_second_derivative", lambda c: bool(calls(c, "tanh")) and c.question.order > 1),
     Known("autograd/pow_zero_exponent", lambda c: bool(calls(c, "pow")) and c.question.order > 1),
-    Known("autograd/float64_of_float32", lambda c: c.question.precision == "float32" and c.kind is Class.WRONG_DTYPE),
+    Known(
+        "autograd/float64_of_float32",
+        lambda c: c.question.precision == "float32" and c.kind is Class.WRONG_DTYPE,
+    ),
     Known("autograd/divide_range", lambda c: bool(calls(c, "divide", "abs")) and c.question.order > 1),
 )
 """Numbered in docs/trophies.md, each with its cause in autograd's source."""
@@ -97,7 +109,7 @@ def test_what_is_known_has_a_script() -> None:
     assert [k.script for k in KNOWN if not (SCRIPTS / f"{k.script}.py").is_file()] == []
 
 
-# The tests -------------------------------------------------------------------------------------------------------------
+# The tests --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +120,9 @@ def autograd() -> Oracle:
 
 
 @st.composite
-def questions(draw: Any, programs: st.SearchStrategy[Program], modes: st.SearchStrategy[tuple[Mode, ...]]) -> Question:
+def questions(
+    draw: Any, programs: st.SearchStrategy[Program], modes: st.SearchStrategy[tuple[Mode, ...]]
+) -> Question:
     """A program at one point: the derivative, by all its floats, of its outputs times weights."""
     program = draw(programs)
     precision = draw(st.sampled_from(["float64", "float64", "float32"]))
@@ -116,7 +130,9 @@ def questions(draw: Any, programs: st.SearchStrategy[Program], modes: st.SearchS
     floats = tuple(p.name for p in program.params if p.type.is_float)
     near_one = {"precision": "float32", "min_value": -2.0, "max_value": 2.0, "extremes": False}
     along = {name: draw(arrays(point[name].shape, **near_one)).astype(np.float64) for name in floats}
-    return Question(program, (Point(point),), precision, floats, draw(modes), draw(cotangents(program)), along)
+    return Question(
+        program, (Point(point),), precision, floats, draw(modes), draw(cotangents(program)), along
+    )
 
 
 def judged(jury: Jury, oracle: Oracle, question: Question) -> Case:
@@ -138,26 +154,37 @@ def test_a_diagonal_beside_the_main_one(autograd: Oracle, offset: int) -> None:
     assert case.verdict is Verdict.AGREE
 
 
-LOOPS = questions(loops(), st.sampled_from([("rev",), ("fwd",), ("rev", "rev"), ("fwd", "rev"), ("rev", "fwd")]))
-LINALG = questions(linalg_programs(ops=OPS, max_side=3), st.sampled_from([("rev",), ("rev",), ("rev", "rev"), ("fwd",)]))
+LOOPS = questions(
+    loops(), st.sampled_from([("rev",), ("fwd",), ("rev", "rev"), ("fwd", "rev"), ("rev", "fwd")])
+)
+LINALG = questions(
+    linalg_programs(ops=OPS, max_side=3), st.sampled_from([("rev",), ("rev",), ("rev", "rev"), ("fwd",)])
+)
 
 
 def explained(case: Case) -> str:
-    """The verdict, or the script of what is known; an assertion that fails for anything else that is wrong."""
+    """The verdict, or the script of what is known; an assertion that fails for anything else that
+    is wrong.
+    """
     if case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED):
         climb(case.error_over_allowed)
         return case.verdict.value
     known = [k.script for k in KNOWN if k.explains(case)]
     truth = case.truth and case.truth.gradient
     assert known, (
-        f"{case.kind}: {case.message or case.error_over_allowed}\n{case.question}\ngot {case.answer.gradient}\ntrue {truth}"
+        f"{case.kind}: {case.message or case.error_over_allowed}\n{case.question}\ngot"
+        f" {case.answer.gradient}\ntrue {truth}"
     )
     return known[0]
 
 
 @pytest.mark.parametrize("drawn", [pytest.param(LOOPS, id="loops"), pytest.param(LINALG, id="linalg")])
-def test_autograd_is_right_but_for_what_is_known(autograd: Oracle, drawn: st.SearchStrategy[Question]) -> None:
-    """As a suite would have it: Hypothesis varies what it has drawn, climbs to the worst errors, and shrinks what fails."""
+def test_autograd_is_right_but_for_what_is_known(
+    autograd: Oracle, drawn: st.SearchStrategy[Question]
+) -> None:
+    """As a suite would have it: Hypothesis varies what it has drawn, climbs to the worst errors, and shrinks
+    what fails.
+    """
     jury = Jury()
     seen: Counter[str] = Counter()
 

@@ -60,7 +60,9 @@ def test_ops_choose_programs() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"ops": ("cosine",)}, {"ops": ()}, {"precisions": ("bfloat16",)}, {"max_side": 1}, {"max_order": 4}], ids=str
+    "wrong",
+    [{"ops": ("cosine",)}, {"ops": ()}, {"precisions": ("bfloat16",)}, {"max_side": 1}, {"max_order": 4}],
+    ids=str,
 )
 def test_wrong_arguments_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidArgument, match=str(next(iter(wrong)))):

@@ -15,7 +15,9 @@ DRAWN = {
     "complex": "6781544d519b0043",
     "vectorize": "9ac0e42a906627c8",
 }
-"""What the first forty cases of each family are, as a hash; it changes only with an entry in the changelog."""
+"""What the first forty cases of each family are, as a hash; it changes only with an entry in the
+changelog.
+"""
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
@@ -23,6 +25,9 @@ def test_a_seed_draws_the_same_cases_as_before(family: str) -> None:
     """Programs, what is asked, and the points of loops; those of matrices hold what LAPACK rounded."""
     lines = []
     for case in draw_many(FAMILIES[family].cases(("float64", "float32")), 40, 7):
-        points = [[(name, v.shape, v.tolist() if family == "loops" else "") for name, v in p.items()] for p in case.points]
+        points = [
+            [(name, v.shape, v.tolist() if family == "loops" else "") for name, v in p.items()]
+            for p in case.points
+        ]
         lines.append(repr((str(case.program), case.wrt, case.modes, case.precision, points)))
     assert hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] == DRAWN[family]

@@ -1,4 +1,6 @@
-"""What is drawn in bfloat16 and float16: the situations of the families, and numbers that the formats hold."""
+"""What is drawn in bfloat16 and float16: the situations of the families, and numbers that the
+formats hold.
+"""
 
 from __future__ import annotations
 

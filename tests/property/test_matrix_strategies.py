@@ -1,4 +1,6 @@
-"""Matrices have the structure that they promise, and matrix programs are well-typed, finite, and free of gauge."""
+"""Matrices have the structure that they promise, and matrix programs are well-typed, finite, and free of
+gauge.
+"""
 
 from __future__ import annotations
 
@@ -63,9 +65,12 @@ def test_structure(structure: Any, precision: Any, seed: int) -> None:
                 if structure == "low rank":
                     assert exact_rank(m) <= max(len(m) - 1, 1)
                 if structure == "orthogonal":
-                    assert np.allclose(m @ m.T, np.eye(len(m)), atol=1e-6 if precision == "float32" else 1e-14)
+                    assert np.allclose(
+                        m @ m.T, np.eye(len(m)), atol=1e-6 if precision == "float32" else 1e-14
+                    )
                 if structure == "companion":
-                    # the roots of the polynomial are the eigenvalues: p(m) = 0 for m^n - c_1 m^(n-1) - ... - c_n (Cayley and Hamilton)
+                    # the roots of the polynomial are the eigenvalues: p(m) = 0 (Cayley and Hamilton), where
+                    # p(m) is m^n - c_1 m^(n-1) - ... - c_n
                     p = np.concatenate([[1.0], -m[0]])
                     value = sum(c * np.linalg.matrix_power(m, len(m) - k) for k, c in enumerate(p))
                     assert np.allclose(value, 0, atol=1e-9)
@@ -95,7 +100,11 @@ def test_sizes(precision: Any, seed: int) -> None:
     assert min(largest) < facts.smallest_normal
     assert max(largest) > float(facts.max) ** 0.3
     with np.errstate(under="ignore", over="raise"):
-        assert all(np.all(np.isfinite(np.prod(m, axis=0))) for m in drawn if np.abs(m).max() < float(facts.max) ** 0.3)
+        assert all(
+            np.all(np.isfinite(np.prod(m, axis=0)))
+            for m in drawn
+            if np.abs(m).max() < float(facts.max) ** 0.3
+        )
     full = [m.astype(np.float64) for m in drawn if 1e-3 < np.abs(m).max() < 1e3]
     assert max(np.linalg.cond(m) for m in full) > (1e11 if precision == "float64" else 1e6)
 
@@ -160,7 +169,9 @@ def test_no_output_depends_on_the_signs_of_a_decomposition(recipe: Any) -> None:
 
 
 def test_no_objective_is_constant(seed: int) -> None:
-    """Outputs move with the matrix, but where it has no entries, and for the few ops of which a parameter makes them constant."""
+    """Outputs move with the matrix, but where it has no entries, and for the few ops of which a parameter
+    makes them constant.
+    """
     rng = np.random.default_rng(seed)
     without = {"matrix_power", "trace", "diagonal", "tril", "triu"}
     for program in draw_many(
@@ -172,14 +183,17 @@ def test_no_objective_is_constant(seed: int) -> None:
         structures = {"a": "spd"} if shapes["a"][-2:-1] == shapes["a"][-1:] else {}
         at = [
             {
-                n: draw_matrix(Plain(), s if len(s) > 1 else (*s, 1), structures.get(n, "general")).reshape(s) / 4
+                n: draw_matrix(Plain(), s if len(s) > 1 else (*s, 1), structures.get(n, "general")).reshape(s)
+                / 4
                 for n, s in shapes.items()
             }
             for _ in range(2)
         ]
         for x in at[1].values():
             x += rng.uniform(0.01, 0.1, x.shape)
-        for k, y in enumerate(zip(*(interpret(program, x, NumpyNamespace("float64")) for x in at), strict=True)):
+        for k, y in enumerate(
+            zip(*(interpret(program, x, NumpyNamespace("float64")) for x in at), strict=True)
+        ):
             assert not np.allclose(*y, rtol=1e-11, atol=0), f"output {k} of {to_text(program)}"
 
 

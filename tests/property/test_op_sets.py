@@ -32,7 +32,13 @@ SETS: tuple[tuple[str, ...], ...] = (
     ("add", "prod", "stack", "index", "flip", "equal"),
     ("minimum", "astype", "less_equal", "integer_pow", "cumulative_sum", "sum", "concat", "reshape"),
 )
-VECTORS = {"x": FLOAT, "v": Type("float", (3,)), "m": Type("float", (2, 2)), "e": Type("float", (0,)), "n": INT}
+VECTORS = {
+    "x": FLOAT,
+    "v": Type("float", (3,)),
+    "m": Type("float", (2, 2)),
+    "e": Type("float", (0,)),
+    "n": INT,
+}
 
 
 def ops_in(drawn: Program | Block | Expr) -> set[str]:
@@ -47,14 +53,18 @@ def test_only_these_ops_occur(ops: tuple[str, ...], seed: int) -> None:
         assert typecheck(program).outputs
         assert parse(to_text(program)) == program
         assert any(p.type.is_float for p in program.params)
-    valued = [defined(program, point) for program in drawn[:30] for point in draw_many(points(program), 1, seed)]
+    valued = [
+        defined(program, point) for program in drawn[:30] for point in draw_many(points(program), 1, seed)
+    ]
     assert sum(valued) >= 27
 
 
 @pytest.mark.parametrize("ops", SETS, ids="-".join)
 def test_bodies_and_expressions_too(ops: tuple[str, ...], seed: int) -> None:
     types = {name: t for name, t in VECTORS.items() if t.is_float}
-    bodies = loop_bodies(carries={"h": Type("float", (3,)), "acc": FLOAT}, names=types, exits=("break", "continue"), ops=ops)
+    bodies = loop_bodies(
+        carries={"h": Type("float", (3,)), "acc": FLOAT}, names=types, exits=("break", "continue"), ops=ops
+    )
     drawn: list[Any] = [*draw_many(loop_bodies(ops=ops), 60, seed), *draw_many(bodies, 60, seed)]
     for shape in ((), (3,), (2, 2), (4,), (0,)):
         for expr in draw_many(expressions(names=VECTORS, shape=shape, raw=("x",), ops=ops), 40, seed):
@@ -67,7 +77,9 @@ def test_bodies_and_expressions_too(ops: tuple[str, ...], seed: int) -> None:
 def test_every_op_is_drawn_that_is_asked_for(op: str) -> None:
     """With a few others that many need."""
     ops = tuple({"multiply", "index", "sum", "less", "where", "stack", op})
-    assert any(op in ops_in(program) for seed in range(20) for program in draw_many(loops(ops=ops), 100, seed))
+    assert any(
+        op in ops_in(program) for seed in range(20) for program in draw_many(loops(ops=ops), 100, seed)
+    )
 
 
 def test_all_ops_are_those_of_no_set(seed: int) -> None:
@@ -75,7 +87,9 @@ def test_all_ops_are_those_of_no_set(seed: int) -> None:
     assert set().union(*map(ops_in, draw_many(loops(), 1000, 0))) <= set(LOOP_OPS)
 
 
-@pytest.mark.parametrize("ops", [("divide", "tanh"), ("pow", "sin", "cos"), ("sqrt", "add"), ("exp", "subtract")], ids="-".join)
+@pytest.mark.parametrize(
+    "ops", [("divide", "tanh"), ("pow", "sin", "cos"), ("sqrt", "add"), ("exp", "subtract")], ids="-".join
+)
 def test_every_op_is_drawn_even_of_very_few(ops: tuple[str, ...]) -> None:
     assert set().union(*map(ops_in, draw_many(loops(ops=ops), 200, 0))) == set(ops)
 
@@ -92,7 +106,10 @@ def test_every_op_is_drawn_even_of_very_few(ops: tuple[str, ...]) -> None:
         (lambda: loop_bodies(ops=("exp", "sum")), "ops=('exp', 'sum') 'add'"),
         (lambda: expressions(ops=("less",)), "ops=('less',) 'sin'"),
         (lambda: loops(ops=("multiply", "add"), forms=("while", "repeat")), "'while' 'repeat' 'add' 'less'"),
-        (lambda: programs(ops=("multiply",)), "ops=('multiply',) families=('loops', only families=(\"loops\",)"),
+        (
+            lambda: programs(ops=("multiply",)),
+            "ops=('multiply',) families=('loops', only families=(\"loops\",)",
+        ),
     ],
 )
 def test_a_set_that_cannot_be_is_named(make: Callable[[], st.SearchStrategy[Any]], words: str) -> None:
@@ -110,7 +127,9 @@ def test_nothing_else_is_drawn_by_programs(seed: int) -> None:
     assert all(ops_in(p) <= {"add", "sin"} for p in drawn)
 
 
-@pytest.mark.parametrize("ops", [("multiply",), ("sin",), ("add", "multiply", "sin", "index", "less")], ids="-".join)
+@pytest.mark.parametrize(
+    "ops", [("multiply",), ("sin",), ("add", "multiply", "sin", "index", "less")], ids="-".join
+)
 def test_hypothesis_finds_nothing_unhealthy(ops: tuple[str, ...]) -> None:
     """No filter, nothing slow, no large draws; and the call that a strategy shows makes it again."""
     strategy = loops(ops=ops)

@@ -1,4 +1,6 @@
-"""Every public strategy: its repr makes it again, its draws are valid and can be pasted, it shrinks to what is documented, and Hypothesis is content."""
+"""Every public strategy: its repr makes it again, its draws are valid and can be pasted, it shrinks to what
+is documented, and Hypothesis is content.
+"""
 
 from __future__ import annotations
 
@@ -45,15 +47,13 @@ from gradfuzz.strategies import (
 from gradfuzz.strategies.drawing.shown import array_text
 from gradfuzz.strategies.inputs.point import defined
 
-PROGRAM = parse(
-    """
+PROGRAM = parse("""
 def f(x, v: "float[3]", a: "float[2, 2]", n: "int", b: "bool"):
     acc = x
     for i in range(n):
         acc = acc * v[i]
     return acc, inv(a), n
-"""
-)
+""")
 SIMPLEST = parse("def f(x):\n    acc = 1.0\n    for i in range(0):\n        acc = acc * x\n    return acc")
 INVERSE = parse('def f(a: "float[2, 2]"):\n    y = inv(a)\n    return y')
 SUM = parse('def f(a: "float[2, 2]"):\n    t = sum(a, axis=0)\n    return t')
@@ -64,11 +64,18 @@ QUARTERS = np.array([[2.0, -1.5], [0.0, 2.5]])
 def same(a: Any, b: Any) -> bool:
     """Equal, arrays bit for bit."""
     if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+        return isinstance(b, np.ndarray) and (a.dtype, a.shape, a.tobytes()) == (
+            b.dtype,
+            b.shape,
+            b.tobytes(),
+        )
     if isinstance(a, dict):
         return isinstance(b, dict) and list(a) == list(b) and all(same(a[k], b[k]) for k in a)
     if isinstance(a, Case):
-        return all(same(getattr(a, name), getattr(b, name)) for name in ("program", "points", "wrt", "precision", "modes"))
+        return all(
+            same(getattr(a, name), getattr(b, name))
+            for name in ("program", "points", "wrt", "precision", "modes")
+        )
     if isinstance(a, tuple):
         return isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
     return type(a) is type(b) and bool(a == b)
@@ -79,7 +86,9 @@ def is_program(program: Program) -> bool:
 
 
 def is_case(case: Case) -> bool:
-    return is_program(case.program) and all(point.keys() == {p.name for p in case.program.params} for point in case.points)
+    return is_program(case.program) and all(
+        point.keys() == {p.name for p in case.program.params} for point in case.points
+    )
 
 
 def is_point(point: dict[str, Any]) -> bool:
@@ -93,7 +102,9 @@ def is_about(simplest: Program) -> Callable[[Case], bool]:
 
 @dataclass(frozen=True)
 class Row:
-    """A public strategy with options that are not the defaults, what holds of every draw, and what it shrinks to."""
+    """A public strategy with options that are not the defaults, what holds of every draw, and what it shrinks
+    to.
+    """
 
     plain: Callable[[], st.SearchStrategy[Any]]
     other: Callable[[], st.SearchStrategy[Any]]
@@ -107,14 +118,29 @@ def is_array(array: Any) -> bool:
 
 PRODUCT = Call("multiply", (Name("acc"), Name("x")))
 ROWS: dict[str, Row] = {
-    "programs": Row(programs, lambda: programs(families=("linalg", "loops")), is_program, lambda p: p == SIMPLEST),
-    "loops": Row(loops, lambda: loops(min_trips=1, forms=("for", "while"), by_value=False), is_program, lambda p: p == SIMPLEST),
-    "linalg_programs": Row(
-        linalg_programs, lambda: linalg_programs(ops=("solve",), max_side=3), is_program, lambda p: p == INVERSE
+    "programs": Row(
+        programs, lambda: programs(families=("linalg", "loops")), is_program, lambda p: p == SIMPLEST
     ),
-    "tensor_programs": Row(tensor_programs, lambda: tensor_programs(ops=("sort",), empty=False), is_program, lambda p: p == SUM),
+    "loops": Row(
+        loops,
+        lambda: loops(min_trips=1, forms=("for", "while"), by_value=False),
+        is_program,
+        lambda p: p == SIMPLEST,
+    ),
+    "linalg_programs": Row(
+        linalg_programs,
+        lambda: linalg_programs(ops=("solve",), max_side=3),
+        is_program,
+        lambda p: p == INVERSE,
+    ),
+    "tensor_programs": Row(
+        tensor_programs, lambda: tensor_programs(ops=("sort",), empty=False), is_program, lambda p: p == SUM
+    ),
     "complex_programs": Row(
-        complex_programs, lambda: complex_programs(ops=("inv",), max_side=2), is_program, lambda p: "y = y * a" in to_text(p)
+        complex_programs,
+        lambda: complex_programs(ops=("inv",), max_side=2),
+        is_program,
+        lambda p: "y = y * a" in to_text(p),
     ),
     "loop_bodies": Row(
         loop_bodies,
@@ -124,7 +150,9 @@ ROWS: dict[str, Row] = {
     ),
     "expressions": Row(
         expressions,
-        lambda: expressions(names={"v": Type("float", (3,)), "z": Type("float")}, shape=(3,), max_depth=2, raw=("z",)),
+        lambda: expressions(
+            names={"v": Type("float", (3,)), "z": Type("float")}, shape=(3,), max_depth=2, raw=("z",)
+        ),
         lambda e: isinstance(e, (Name, Const, Call)),
         lambda e: e == Name("x"),
     ),
@@ -132,12 +160,21 @@ ROWS: dict[str, Row] = {
         lambda: points(PROGRAM),
         lambda: points(parse("def f(x):\n    return log(x)"), precision="float32", extremes=False),
         is_point,
-        lambda p: p["x"] == 0.5 and p["v"].tolist() == [0.5] * 3 and p["n"] == 0 and not p["b"] and same(p["a"], QUARTERS),
+        lambda p: (
+            p["x"] == 0.5
+            and p["v"].tolist() == [0.5] * 3
+            and p["n"] == 0
+            and not p["b"]
+            and same(p["a"], QUARTERS)
+        ),
     ),
     "cotangents": Row(
         lambda: cotangents(PROGRAM),
         lambda: cotangents(SIMPLEST, min_value=-1.0, max_value=-0.5),
-        lambda w: [None if x is None else x.shape for x in w] == [(), (2, 2), None] and any(x is not None and x.any() for x in w),
+        lambda w: (
+            [None if x is None else x.shape for x in w] == [(), (2, 2), None]
+            and any(x is not None and x.any() for x in w)
+        ),
         lambda w: same(w, (np.array(1.0), np.ones((2, 2)), None)),
     ),
     "arrays": Row(
@@ -153,21 +190,39 @@ ROWS: dict[str, Row] = {
         lambda a: same(a, QUARTERS),
     ),
     "shapes": Row(
-        shapes, lambda: shapes(aspects=("tall",), max_side=3, empty=False), lambda s: len(s) in (2, 3, 4), lambda s: s == (2, 2)
+        shapes,
+        lambda: shapes(aspects=("tall",), max_side=3, empty=False),
+        lambda s: len(s) in (2, 3, 4),
+        lambda s: s == (2, 2),
     ),
     "cases": Row(
-        cases, lambda: cases(programs=loops(max_loops=1), precisions=("float32",), max_points=2), is_case, is_about(SIMPLEST)
+        cases,
+        lambda: cases(programs=loops(max_loops=1), precisions=("float32",), max_points=2),
+        is_case,
+        is_about(SIMPLEST),
     ),
-    "linalg_cases": Row(linalg_cases, lambda: linalg_cases(ops=("qr",), points=2), is_case, is_about(INVERSE)),
+    "linalg_cases": Row(
+        linalg_cases, lambda: linalg_cases(ops=("qr",), points=2), is_case, is_about(INVERSE)
+    ),
     "tensor_cases": Row(tensor_cases, lambda: tensor_cases(max_order=1), is_case, is_about(SUM)),
-    "complex_cases": Row(complex_cases, lambda: complex_cases(max_side=3), is_case, lambda c: "y = y * a" in to_text(c.program)),
+    "complex_cases": Row(
+        complex_cases, lambda: complex_cases(max_side=3), is_case, lambda c: "y = y * a" in to_text(c.program)
+    ),
 }
 STRATEGIES = pytest.mark.parametrize("name", list(ROWS))
 FINDING = settings(
-    phases=[Phase.generate, Phase.shrink], derandomize=True, database=None, deadline=None, report_multiple_bugs=False
+    phases=[Phase.generate, Phase.shrink],
+    derandomize=True,
+    database=None,
+    deadline=None,
+    report_multiple_bugs=False,
 )
 SCOPE = {name: getattr(gradfuzz.strategies, name) for name in gradfuzz.strategies.__all__}
-PASTED = {**{name: getattr(gradfuzz.programs, name) for name in gradfuzz.programs.__all__}, "array": np.array, "zeros": np.zeros}
+PASTED = {
+    **{name: getattr(gradfuzz.programs, name) for name in gradfuzz.programs.__all__},
+    "array": np.array,
+    "zeros": np.zeros,
+}
 
 
 def test_every_public_strategy_is_in_the_table() -> None:
@@ -215,14 +270,17 @@ def test_it_shrinks_to_what_is_documented(name: str) -> None:
 
 @STRATEGIES
 def test_hypothesis_is_content_with_it_at_default_settings(name: str) -> None:
-    """All health checks are on, and a warning is an error. That for slow draws looks at the clock on the wall, which a busy machine spoils: here it
-    is the time of the process, a tenth of a second for each of the examples that it looks at.
+    """All health checks are on, and a warning is an error. That for slow draws looks at the clock on the
+    wall, which a busy machine spoils: here it is the time of the process, a tenth of a second for each of the
+    examples that it looks at.
     """
     default = settings.get_profile("default")
     assert (default.max_examples, default.suppress_health_check) == (100, ())
     start = time.process_time()
 
-    @settings(default, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(
+        default, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
     @given(ROWS[name].plain())
     def test(_: Any) -> None: ...
 
@@ -246,7 +304,7 @@ def test_what_hypothesis_shows_can_be_pasted(name: str, which: str) -> None:
 
     with pytest.raises(AssertionError) as caught:
         test()
-    (note, *_) = (n for n in caught.value.__notes__ if "drawn=" in n)
+    note, *_ = (n for n in caught.value.__notes__ if "drawn=" in n)
     arguments = eval("dict" + note[note.index("(") :], {**SCOPE, **PASTED})
     assert same(arguments["drawn"], seen[-1])
 
@@ -266,18 +324,24 @@ def test_what_is_shown_is_what_was_drawn() -> None:
     assert "'v': array([0.5, 0.5, 0.5])" in note
 
 
-@pytest.mark.parametrize("array", [np.array(0.1), np.zeros((0, 2), np.float32), np.array([[1, 2]]), np.array([], bool)], ids=str)
+@pytest.mark.parametrize(
+    "array", [np.array(0.1), np.zeros((0, 2), np.float32), np.array([[1, 2]]), np.array([], bool)], ids=str
+)
 def test_the_text_of_an_array_makes_it(array: Any) -> None:
     assert same(eval(array_text(array), dict(PASTED)), array)
 
 
 def test_a_program_shows_the_call_that_makes_it() -> None:
-    assert repr(SIMPLEST) == r"parse('def f(x):\n    acc = 1.0\n    for i in range(0):\n        acc = acc * x\n    return acc\n')"
+    assert (
+        repr(SIMPLEST)
+        == r"parse('def f(x):\n    acc = 1.0\n    for i in range(0):\n        acc = acc * x\n    return"
+        r" acc\n')"
+    )
     for program in draw_many(programs(), 80, 4):
         assert eval(repr(program), {"parse": parse}) == program
 
 
-# Options ---------------------------------------------------------------------------------------------------------------
+# Options ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -297,7 +361,10 @@ def test_a_program_shows_the_call_that_makes_it() -> None:
         (lambda: arrays(precision="float32", max_value=0.1), "max_value=0.1 0.10000000149"),
         (lambda: arrays(precision="float16", max_value=1e6), "max_value=1000000.0 float16"),
         (lambda: arrays(min_value=0.0, max_value=0.0, zeros=False), "zeros=False"),
-        (lambda: arrays((100, 100), precision="bfloat16", ties=False), "ties=False shape=(100, 100) bfloat16"),
+        (
+            lambda: arrays((100, 100), precision="bfloat16", ties=False),
+            "ties=False shape=(100, 100) bfloat16",
+        ),
         (lambda: arrays((2,), min_value=1.0, max_value=1.0, ties=False), "ties=False 1.0"),
         (lambda: matrices((3,)), "shape=(3,) 2 sizes"),
         (lambda: matrices(3), "shape=3 tuple"),
@@ -314,8 +381,14 @@ def test_a_program_shows_the_call_that_makes_it() -> None:
         (lambda: matrices((2, 3), structure="spd"), "shape=(2, 3) 'spd' square"),
         (lambda: matrices(structure="dense"), "'dense' 'general' 'spd'"),
         (lambda: matrices((2, 2), min_condition=0.5), "min_condition=0.5"),
-        (lambda: matrices((2, 2), min_condition=9.0, max_condition=3.0), "min_condition=9.0 max_condition=3.0"),
-        (lambda: matrices((2, 2), max_condition=1e12, precision="float32"), "max_condition=1000000000000.0 'float32'"),
+        (
+            lambda: matrices((2, 2), min_condition=9.0, max_condition=3.0),
+            "min_condition=9.0 max_condition=3.0",
+        ),
+        (
+            lambda: matrices((2, 2), max_condition=1e12, precision="float32"),
+            "max_condition=1000000000000.0 'float32'",
+        ),
         (lambda: matrices((2, 2), min_condition=1e30), "min_condition=1e+30"),
         (lambda: matrices((4, 1), min_condition=2.0), "min_condition=2.0 shape=(4, 1)"),
         (lambda: matrices((2, 2), structure="singular", max_condition=9.0), "'singular' 'general', 'spd'"),
@@ -324,8 +397,12 @@ def test_a_program_shows_the_call_that_makes_it() -> None:
         (lambda: cotangents(SIMPLEST, max_value=math.inf), "max_value=inf 32"),
     ],
 )
-def test_an_impossible_option_is_named_where_it_is_drawn(make: Callable[[], st.SearchStrategy[Any]], words: str) -> None:
-    """With its value and what is allowed; not where it is made, so that a module of tests can always be collected."""
+def test_an_impossible_option_is_named_where_it_is_drawn(
+    make: Callable[[], st.SearchStrategy[Any]], words: str
+) -> None:
+    """With its value and what is allowed; not where it is made, so that a module of tests can always be
+    collected.
+    """
 
     @given(make())
     def test(_: Any) -> None: ...
@@ -336,14 +413,20 @@ def test_an_impossible_option_is_named_where_it_is_drawn(make: Callable[[], st.S
         assert word in str(caught.value)
 
 
-@given(st.data(), st.sampled_from(["float64", "float32", "bfloat16", "float16"]), st.booleans(), st.booleans())
+@given(
+    st.data(), st.sampled_from(["float64", "float32", "bfloat16", "float16"]), st.booleans(), st.booleans()
+)
 @settings(max_examples=150)
 def test_arrays_keep_to_their_bounds(data: st.DataObject, precision: Any, zeros: bool, ties: bool) -> None:
-    low, high = data.draw(st.sampled_from([(None, None), (-1.0, None), (None, 0.0), (0.0, 3.0), (-4.0, -2.0), (2.0, 64.0)]))
+    low, high = data.draw(
+        st.sampled_from([(None, None), (-1.0, None), (None, 0.0), (0.0, 3.0), (-4.0, -2.0), (2.0, 64.0)])
+    )
     shape = data.draw(st.sampled_from([None, (), (3,), (0, 2), (2, 3), (7, 6)]))
     if not ties and precision == "bfloat16" and shape == (7, 6):
         return
-    drawn = data.draw(arrays(shape, precision=precision, min_value=low, max_value=high, zeros=zeros, ties=ties))
+    drawn = data.draw(
+        arrays(shape, precision=precision, min_value=low, max_value=high, zeros=zeros, ties=ties)
+    )
     values = drawn.astype(np.float64)
     assert drawn.dtype == np.dtype(precision)
     assert shape is None or drawn.shape == shape
@@ -370,8 +453,12 @@ def test_arrays_reach_what_breaks_gradients(seed: int) -> None:
 
 @pytest.mark.parametrize("structure", ["general", "spd", "symmetric", "lower", "upper"])
 @pytest.mark.parametrize(("low", "high"), [(None, 1.0), (None, 50.0), (1e3, 1e5), (1e8, None), (1e4, 1e4)])
-def test_condition_numbers_lie_between_their_bounds(structure: Any, low: float | None, high: float | None, seed: int) -> None:
-    for stack in draw_many(matrices((2, 4, 4), structure=structure, min_condition=low, max_condition=high), 40, seed):
+def test_condition_numbers_lie_between_their_bounds(
+    structure: Any, low: float | None, high: float | None, seed: int
+) -> None:
+    for stack in draw_many(
+        matrices((2, 4, 4), structure=structure, min_condition=low, max_condition=high), 40, seed
+    ):
         found = np.linalg.cond(stack)
         assert np.all(found >= 0.999 * (low or 1.0))
         assert np.all(found <= 1.001 * (high or 1e15))
@@ -382,7 +469,10 @@ def test_condition_numbers_lie_between_their_bounds(structure: Any, low: float |
 
 
 def test_condition_numbers_fill_their_range(seed: int) -> None:
-    found = [float(np.linalg.cond(m)) for m in draw_many(matrices((5, 3), min_condition=10.0, max_condition=1e6), 150, seed)]
+    found = [
+        float(np.linalg.cond(m))
+        for m in draw_many(matrices((5, 3), min_condition=10.0, max_condition=1e6), 150, seed)
+    ]
     assert found[0] == pytest.approx(10.0)
     assert {math.floor(math.log10(c)) for c in found} >= {1, 2, 3, 4, 5}
     assert all(min(m.shape[-2:]) > 1 for m in draw_many(matrices(min_condition=2.0), 60, seed))
@@ -407,7 +497,9 @@ def test_weights_are_exact_in_every_precision(seed: int) -> None:
 @pytest.mark.parametrize("family", ["loops", "linalg", "tensor", "complex"])
 @pytest.mark.parametrize("precision", ["float64", "float32", "bfloat16", "float16"])
 def test_points_fit_programs_of_every_family(family: Any, precision: Any, seed: int) -> None:
-    """Matrices are factored, indices are in range, and nearly every value is finite, where the precision has the ops."""
+    """Matrices are factored, indices are in range, and nearly every value is finite, where the precision has
+    the ops.
+    """
     finite = []
     for k, program in enumerate(draw_many(programs(families=(family,)), 60, seed)):
         (point,) = draw_many(points(program, precision=precision), 2, seed + k)[1:]

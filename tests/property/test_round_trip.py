@@ -1,4 +1,6 @@
-"""Programs survive being written and read, as text and as JSON, and their text means as Python what the program means."""
+"""Programs survive being written and read, as text and as JSON, and their text means as Python what the
+program means.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +65,8 @@ Env = dict[str, Type]
 class Grower:
     """Draws well-typed programs. `env` holds what may be read at the place that is being grown.
 
-    A tame program has small constants and no entries that are assigned, so that it can be run as Python, where an array
-    that is assigned to is changed under all its names.
+    A tame program has small constants and no entries that are assigned, so that it can be run as Python,
+    where an array that is assigned to is changed under all its names.
     """
 
     def __init__(self, draw: Draw, *, tame: bool) -> None:
@@ -84,7 +86,9 @@ class Grower:
         return self.int_expr(env, depth - 1) if t.dtype == "int" else self.float_expr(t, env, depth - 1)
 
     def constant(self, t: Type) -> Expr:
-        floats = st.sampled_from([0.0, -0.0, 0.5, -1.5, 2.0, math.inf, math.nan]) if self.tame else st.floats()
+        floats = (
+            st.sampled_from([0.0, -0.0, 0.5, -1.5, 2.0, math.inf, math.nan]) if self.tame else st.floats()
+        )
         ints = st.integers(-5, 5) if self.tame else st.integers(-(2**63), 2**63 - 1)
         if t.dtype == "bool":
             return Const(self.draw(st.booleans()))
@@ -94,7 +98,9 @@ class Grower:
             return Const(self.draw(floats | ints))
         shape = tuple(n for n in t.shape if n is not None)
         count = math.prod(shape)
-        return ArrayConst("float", shape, tuple(self.draw(st.lists(floats.map(Const), min_size=count, max_size=count))))
+        return ArrayConst(
+            "float", shape, tuple(self.draw(st.lists(floats.map(Const), min_size=count, max_size=count)))
+        )
 
     def bool_expr(self, env: Env, depth: int) -> Expr:
         match self.pick("floats", "ints", "logical_and", "logical_or", "logical_not"):
@@ -112,7 +118,12 @@ class Grower:
             case "negative":
                 return call("negative", self.expr(INT, env, depth))
             case "where":
-                return call("where", self.expr(BOOL, env, depth), self.expr(INT, env, depth), self.expr(INT, env, depth))
+                return call(
+                    "where",
+                    self.expr(BOOL, env, depth),
+                    self.expr(INT, env, depth),
+                    self.expr(INT, env, depth),
+                )
             case "astype":
                 return call("astype", self.expr(BOOL, env, depth), dtype="int")
             case op:
@@ -141,7 +152,9 @@ class Grower:
         return [
             lambda: call(self.pick("sum", "mean", "prod"), inner(VECTOR), axis=self.pick(None, 0, -1)),
             lambda: call(self.pick("sum", "mean", "prod"), inner(MATRIX), axis=self.pick(None, (0, 1))),
-            lambda: call("index", inner(MATRIX), self.pick(Const(0), Const(1)), Const(2), pattern=("at", "at")),
+            lambda: call(
+                "index", inner(MATRIX), self.pick(Const(0), Const(1)), Const(2), pattern=("at", "at")
+            ),
             lambda: call("index", inner(VECTOR), call("remainder", inner(INT), Const(3)), pattern=("at",)),
             lambda: call("matmul", inner(VECTOR), inner(VECTOR)),
         ]
@@ -159,10 +172,14 @@ class Grower:
             lambda: call("stack", inner(FLOAT), inner(FLOAT), inner(FLOAT)),
             lambda: call("matmul", turned(), call("sum", inner(MATRIX), axis=-1)),
             lambda: call("index", inner(MATRIX), Const(1), pattern=("at", ("slice", 0, 3))),
-            lambda: call("concat", call("stack", inner(FLOAT)), call("index", inner(), pattern=(("slice", 1, 3),))),
+            lambda: call(
+                "concat", call("stack", inner(FLOAT)), call("index", inner(), pattern=(("slice", 1, 3),))
+            ),
         ]
         updates: list[Callable[[], Expr]] = [
-            lambda: call("index_update", inner(), inner(FLOAT), self.pick(Const(0), Const(2)), pattern=("at",)),
+            lambda: call(
+                "index_update", inner(), inner(FLOAT), self.pick(Const(0), Const(2)), pattern=("at",)
+            ),
             lambda: call("index_update", inner(), call("stack", inner(FLOAT)), pattern=(("slice", 1, 2),)),
         ]
         return options if self.tame else options + updates
@@ -170,12 +187,18 @@ class Grower:
     def matrices(self, inner: Callable[..., Expr]) -> list[Callable[[], Expr]]:
         options: list[Callable[[], Expr]] = [
             lambda: call("stack", inner(VECTOR), inner(VECTOR)),
-            lambda: call("index", call("concat", inner(), inner()), pattern=(("slice", 1, 3), ("slice", 0, 3))),
+            lambda: call(
+                "index", call("concat", inner(), inner()), pattern=(("slice", 1, 3), ("slice", 0, 3))
+            ),
             lambda: call("cumulative_sum", inner(), axis=1),
             lambda: call("flip", inner()),
         ]
         if not self.tame:
-            options.append(lambda: call("index_update", inner(), inner(VECTOR), Const(1), pattern=("at", ("slice", 0, 3))))
+            options.append(
+                lambda: call(
+                    "index_update", inner(), inner(VECTOR), Const(1), pattern=("at", ("slice", 0, 3))
+                )
+            )
         return options
 
     def block(self, env: Env, depth: int, loop: str | None) -> tuple[Block, Env | None]:
@@ -211,7 +234,10 @@ class Grower:
                 return Repeat(body, self.expr(BOOL, known)), safe
             case "if":
                 condition = self.expr(BOOL, env)
-                (body, then), (orelse, otherwise) = self.block(env, depth - 1, loop), self.block(env, depth - 1, loop)
+                (body, then), (orelse, otherwise) = (
+                    self.block(env, depth - 1, loop),
+                    self.block(env, depth - 1, loop),
+                )
                 if then is None or otherwise is None:
                     return If(condition, body, orelse), otherwise if then is None else then
                 return If(condition, body, orelse), {name: t for name, t in then.items() if name in otherwise}
@@ -227,7 +253,9 @@ class Grower:
         params = tuple(Param(name, t) for name, t in env.items())
         body, known = self.block(env, 3, None)
         assert known is not None, "outside loops every way goes on"
-        types = self.draw(st.lists(st.sampled_from([FLOAT, VECTOR, MATRIX, INT, BOOL]), min_size=1, max_size=3))
+        types = self.draw(
+            st.lists(st.sampled_from([FLOAT, VECTOR, MATRIX, INT, BOOL]), min_size=1, max_size=3)
+        )
         return Program("f", params, (*body, Return(tuple(self.expr(t, known) for t in types))))
 
 
@@ -261,24 +289,28 @@ def test_float_round_trip(value: float) -> None:
     assert math.isnan(again) if math.isnan(value) else again.hex() == value.hex()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128", "int8", "int64", "uint64", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "complex64", "complex128", "int8", "int64", "uint64", "bool"]
+)
 @given(data=st.data())
 def test_array_round_trip(dtype: str, data: st.DataObject) -> None:
     array = data.draw(arrays(dtype, array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)))
     again = decode_array(json.loads(json.dumps(encode_array(array), allow_nan=False)))
     assert (again.dtype, again.shape) == (array.dtype, array.shape)
     np.testing.assert_array_equal(again, array)
-    for part in ("real", "imag") if array.dtype.kind in "fc" else ():  # zeros keep their sign, which == does not see
+    for part in (
+        ("real", "imag") if array.dtype.kind in "fc" else ()
+    ):  # zeros keep their sign, which == does not see
         ours, theirs = getattr(again, part), getattr(array, part)
         np.testing.assert_array_equal(np.signbit(ours[ours == 0]), np.signbit(theirs[theirs == 0]))
 
 
-# The text is Python ----------------------------------------------------------------------------------------------------
+# The text is Python -----------------------------------------------------------------------------------------
 
 
 class NumPyScalars(ast.NodeTransformer):
-    """Float constants become np.float64, so that 1.0 / 0.0 is inf as in IEEE arithmetic and no error; `**` becomes np.power,
-    whose last bit differs from that of `**` on scalars.
+    """Float constants become np.float64, so that 1.0 / 0.0 is inf as in IEEE arithmetic and no error; `**`
+    becomes np.power, whose last bit differs from that of `**` on scalars.
     """
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
@@ -298,10 +330,17 @@ def axis_of(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 SCOPE: dict[str, Any] = {
-    **{name: getattr(np, name) for name in ("float64", "inf", "nan", "array", "sum", "mean", "prod", "broadcast_to", "where")},
-    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "sign", "negative")},
     **{
-        name: getattr(np, name) for name in ("maximum", "minimum", "logical_and", "logical_or", "logical_not", "reshape", "stack")
+        name: getattr(np, name)
+        for name in ("float64", "inf", "nan", "array", "sum", "mean", "prod", "broadcast_to", "where")
+    },
+    **{
+        name: getattr(np, name)
+        for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "sign", "negative")
+    },
+    **{
+        name: getattr(np, name)
+        for name in ("maximum", "minimum", "logical_and", "logical_or", "logical_not", "reshape", "stack")
     },
     "pow": lambda x, y: np.power(x, np.float64(y)),
     "where": lambda c, a, b: np.asarray(np.where(c, a, b))[()],
@@ -340,7 +379,7 @@ def test_the_text_run_as_python_gives_what_the_program_gives(program: Program) -
         np.testing.assert_array_equal(np.asarray(ours, np.float64), np.asarray(python, np.float64))
 
 
-# Strangers -------------------------------------------------------------------------------------------------------------
+# Strangers --------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=150)
@@ -350,16 +389,23 @@ def test_a_damaged_text_is_a_program_or_an_error_of_ours(program: Program, data:
     start = data.draw(st.integers(0, len(text)))
     length = data.draw(st.integers(0, 10))
     damage = data.draw(
-        st.text(max_size=5) | st.sampled_from(["(", ")", ":", "\n", "    ", "**", "[", ".", "=", "lambda: ", "not ", "-"])
+        st.text(max_size=5)
+        | st.sampled_from(["(", ")", ":", "\n", "    ", "**", "[", ".", "=", "lambda: ", "not ", "-"])
     )
     with contextlib.suppress(ProgramError):
         typecheck(parse(text[:start] + damage + text[start + length :]))
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["x", "add", "at", "NaN"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["x", "add", "at", "NaN"]),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["op", "args", "float", "params", "axis"]), inner)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["op", "args", "float", "params", "axis"]), inner)
     ),
     max_leaves=5,
 )
@@ -372,7 +418,9 @@ def test_damaged_json_is_a_program_or_an_error_of_ours(program: Program, data: s
     places: list[tuple[Any, Any]] = []
 
     def visit(node: Any) -> None:
-        for key in list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else []:
+        for key in (
+            list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else []
+        ):
             places.append((node, key))
             visit(node[key])
 

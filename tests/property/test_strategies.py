@@ -37,7 +37,17 @@ from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.syntax import Assign, Break, Continue, If, Return
 from gradfuzz.programs.language.typecheck import expression_type
 from gradfuzz.programs.text.json_form import from_json, to_json
-from gradfuzz.strategies import FAMILIES, Case, cases, draw_many, expressions, loop_bodies, loops, points, programs
+from gradfuzz.strategies import (
+    FAMILIES,
+    Case,
+    cases,
+    draw_many,
+    expressions,
+    loop_bodies,
+    loops,
+    points,
+    programs,
+)
 from gradfuzz.strategies.inputs.point import defined
 from gradfuzz.strategies.loop.facts import Facts
 
@@ -59,7 +69,7 @@ def ops(program: Program) -> int:
     return sum(isinstance(n, Call) and n.op != "index" for n in walk(program))
 
 
-# Programs --------------------------------------------------------------------------------------------------------------
+# Programs ---------------------------------------------------------------------------------------------------
 
 
 def test_programs_typecheck_and_are_their_own_text_and_json(drawn: list[Program]) -> None:
@@ -78,7 +88,10 @@ def test_programs_have_a_loop_and_a_float_input_and_read_every_input(drawn: list
 
 def test_programs_are_small(drawn: list[Program]) -> None:
     sizes = sorted(ops(p) for p in drawn)
-    print(f"ops per program: median {sizes[len(sizes) // 2]}, 9 of 10 up to {sizes[len(sizes) * 9 // 10]}, most {sizes[-1]}")
+    print(
+        f"ops per program: median {sizes[len(sizes) // 2]}, 9 of 10 up to {sizes[len(sizes) * 9 // 10]}, most"
+        f" {sizes[-1]}"
+    )
     assert sizes[len(sizes) // 2] <= 8
     assert sizes[len(sizes) * 9 // 10] <= 18
     assert sum(len(Facts(p).loops) == 1 for p in drawn) > 0.75 * len(drawn)
@@ -93,8 +106,18 @@ NOT_DRAWN = {"cofactor", "divide_by_gaps"}
 
 
 def test_every_op_is_drawn(drawn: list[Program], asked: list[Case]) -> None:
-    others = [c for name in FAMILIES if name != "loops" for c in draw_many(FAMILIES[name].cases(("float64",)), 500, 1)]
-    found = {n.op for p in [*drawn, *(c.program for c in [*asked, *others])] for n in walk(p) if isinstance(n, Call)}
+    others = [
+        c
+        for name in FAMILIES
+        if name != "loops"
+        for c in draw_many(FAMILIES[name].cases(("float64",)), 500, 1)
+    ]
+    found = {
+        n.op
+        for p in [*drawn, *(c.program for c in [*asked, *others])]
+        for n in walk(p)
+        if isinstance(n, Call)
+    }
     more = draw_many(loops(), 1200, 1) if found < set(OPS) - NOT_DRAWN else []
     found |= {n.op for p in more for n in walk(p) if isinstance(n, Call)}
     assert found == set(OPS) - NOT_DRAWN
@@ -107,7 +130,9 @@ def test_every_op_is_drawn(drawn: list[Program], asked: list[Case]) -> None:
     st.sampled_from([("for",), ("while",), ("repeat",), ("for", "while", "repeat")]),
 )
 @settings(max_examples=150)
-def test_trips_and_forms_keep_to_their_bounds(data: st.DataObject, least: int, more: int, forms: tuple[str, ...]) -> None:
+def test_trips_and_forms_keep_to_their_bounds(
+    data: st.DataObject, least: int, more: int, forms: tuple[str, ...]
+) -> None:
     most = max(least + more, 1)
     program = data.draw(loops(min_trips=least, max_trips=most, forms=forms, run_time=False, by_value=False))
     facts = Facts(program)
@@ -123,7 +148,16 @@ def test_trips_and_forms_keep_to_their_bounds(data: st.DataObject, least: int, m
 @settings(max_examples=150)
 def test_what_is_switched_off_is_not_drawn(data: st.DataObject) -> None:
     program = data.draw(
-        loops(max_params=2, max_loops=1, max_outputs=1, arrays=False, branches=False, exits=False, run_time=False, by_value=False)
+        loops(
+            max_params=2,
+            max_loops=1,
+            max_outputs=1,
+            arrays=False,
+            branches=False,
+            exits=False,
+            run_time=False,
+            by_value=False,
+        )
     )
     types = typecheck(program).variables
     assert len(program.params) <= 2
@@ -147,21 +181,30 @@ def test_bodies_fit_the_loop_they_are_put_in(data: st.DataObject, vector: bool) 
     assert {s.target for s in walk(body) if isinstance(s, Assign)} >= set(carries)
     start = tuple(Assign(n, Name(f"{n}0")) for n in carries)
     params = (*(Param(f"{n}0", t) for n, t in carries.items()), Param("x", FLOAT), Param("y", FLOAT))
-    typecheck(Program("f", params, (*start, For("i", Const(3), body), Return(tuple(Name(n) for n in carries)))))
+    typecheck(
+        Program("f", params, (*start, For("i", Const(3), body), Return(tuple(Name(n) for n in carries))))
+    )
 
 
 @given(st.data(), st.sampled_from([(), (2,), (3,), (2, 2), (2, 3)]), st.integers(0, 3))
 @settings(max_examples=150)
-def test_expressions_have_their_shape_and_a_finite_value(data: st.DataObject, shape: tuple[int, ...], depth: int) -> None:
+def test_expressions_have_their_shape_and_a_finite_value(
+    data: st.DataObject, shape: tuple[int, ...], depth: int
+) -> None:
     names = {"x": FLOAT, "v": Type("float", (3,)), "m": Type("float", (2, 2)), "i": INT}
     expr = data.draw(expressions(names=names, shape=shape, max_depth=depth))
     assert expression_type(expr, names) == Type("float", shape)
-    inputs = {"x": np.float64(0.7), "v": np.array([0.5, -1.5, 2.0]), "m": np.array([[0.5, 1.0], [0.25, -2.0]]), "i": 2}
+    inputs = {
+        "x": np.float64(0.7),
+        "v": np.array([0.5, -1.5, 2.0]),
+        "m": np.array([[0.5, 1.0], [0.25, -2.0]]),
+        "i": 2,
+    }
     program = Program("f", tuple(Param(n, t) for n, t in names.items()), (Return((expr,)),))
     assert np.all(np.isfinite(interpret(program, inputs, NumpyNamespace("float64"))[0]))
 
 
-# Points ----------------------------------------------------------------------------------------------------------------
+# Points -----------------------------------------------------------------------------------------------------
 
 
 def test_nearly_every_point_is_in_the_domain_and_every_loop_ends(asked: list[Case]) -> None:
@@ -218,13 +261,14 @@ def test_a_trip_count_stays_inside_the_arrays_that_the_counter_indexes(data: st.
     assert defined(program, inputs)
 
 
-# Streams ---------------------------------------------------------------------------------------------------------------
+# Streams ----------------------------------------------------------------------------------------------------
 
 DIGEST = """
 import hashlib
 from gradfuzz.strategies import cases, draw_many
 drawn = draw_many(cases(), 60, 7)
-text = repr([(str(c.program), [(n, v.dtype, v.tolist()) for p in c.points for n, v in p.items()], c.wrt, c.modes) for c in drawn])
+inputs = [[(n, v.dtype, v.tolist()) for p in c.points for n, v in p.items()] for c in drawn]
+text = repr([(str(c.program), here, c.wrt, c.modes) for c, here in zip(drawn, inputs)])
 print(hashlib.sha256(text.encode()).hexdigest())
 """
 
@@ -277,7 +321,7 @@ def test_drawing_is_cheap() -> None:
     assert each < 0.05, "ten times what it took when this was written"
 
 
-# Arguments -------------------------------------------------------------------------------------------------------------
+# Arguments --------------------------------------------------------------------------------------------------
 
 PROGRAM = parse("def f(x):\n    return x")
 
@@ -320,4 +364,7 @@ def test_a_strategy_shows_the_call_that_rebuilds_it() -> None:
     again = eval(repr(strategy), {"loops": loops})
     assert repr(again) == repr(strategy)
     assert draw_many(again, 20, 0) == draw_many(strategy, 20, 0)
-    assert repr(cases(programs=loops(max_trips=3), max_order=1)) == "cases(programs=loops(max_trips=3), max_order=1)"
+    assert (
+        repr(cases(programs=loops(max_trips=3), max_order=1))
+        == "cases(programs=loops(max_trips=3), max_order=1)"
+    )

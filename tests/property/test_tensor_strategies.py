@@ -1,4 +1,6 @@
-"""Tensor programs are well-typed and finite, depend on what is differentiated, reach every goal, and are nothing but their seed."""
+"""Tensor programs are well-typed and finite, depend on what is differentiated, reach every goal, and are
+nothing but their seed.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def test_programs_are_well_typed_and_finite(drawn: list[Case]) -> None:
         typed = typecheck(case.program)
         assert parse(to_text(case.program)) == case.program
         for point in case.points:
-            assert [(p.name, p.type.sizes) for p in case.program.params] == [(n, v.shape) for n, v in point.items()]
+            assert [(p.name, p.type.sizes) for p in case.program.params] == [
+                (n, v.shape) for n, v in point.items()
+            ]
             values = outputs(case, point)
             assert [np.shape(y) for y in values] == [t.shape for t in typed.outputs]
             finite += all(bool(np.all(np.isfinite(y))) for y in values)
@@ -117,7 +121,9 @@ def test_the_objective_of_a_case_is_not_constant(drawn: list[Case]) -> None:
             for name, v in case.points[0].items()
         }
         pairs = list(zip(outputs(case, case.points[0]), outputs(case, moved), strict=True))
-        has_entries = all(v.size for n, v in moved.items() if n in case.wrt) and any(np.size(y) for y, _ in pairs)
+        has_entries = all(v.size for n, v in moved.items() if n in case.wrt) and any(
+            np.size(y) for y, _ in pairs
+        )
         still += has_entries and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
     assert still <= 15
 

@@ -1,7 +1,9 @@
-"""Chaotic, saturated and cancelling programs: a right answer is agreed with, or rounding is said to hide it; it is never accused.
+"""Chaotic, saturated and cancelling programs: a right answer is agreed with, or rounding is said to hide it;
+it is never accused.
 
-In these programs rounding is all that is left of a derivative, or is amplified by every trip. What a fixed tolerance makes of them is a false
-alarm each (a relative one of `x - x`, an absolute one of a product of forty factors).
+In these programs rounding is all that is left of a derivative, or is amplified by every trip. What a fixed
+tolerance makes of them is a false alarm each (a relative one of `x - x`, an absolute one of a product of
+forty factors).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from gradfuzz.programs.language.precision import FORMATS, Precision
 
 
 def loop(step: str, trips: int, start: str = "x", result: str = "y") -> str:
-    return f"def f(x):\n    y = {start}\n    for i in range({trips}):\n        y = {step}\n    return {result}\n"
+    return (
+        f"def f(x):\n    y = {start}\n    for i in range({trips}):\n        y = {step}\n    return {result}\n"
+    )
 
 
 def whole(expression: str) -> str:
@@ -39,12 +43,12 @@ PROGRAMS = {
     "tent map": loop("where(y < 0.5, 1.9 * y, 1.9 * (1.0 - y))", 50),
     "doubling by sines": loop("sin(3.0 * y)", 40),
     "Henon map": (
-        "def f(x):\n    y = x\n    z = 0.1\n    for i in range(50):\n        w = 1.0 - 1.4 * y * y + z\n        z = 0.3 * y\n"
-        "        y = w\n    return y + z\n"
+        "def f(x):\n    y = x\n    z = 0.1\n    for i in range(50):\n        w = 1.0 - 1.4 * y * y + z\n     "
+        "   z = 0.3 * y\n        y = w\n    return y + z\n"
     ),
     "Muller's recurrence": (
-        "def f(x):\n    y = x\n    z = x + 0.5\n    for i in range(25):\n        w = 111.0 - 1130.0 / z + 3000.0 / (z * y)\n        y = z\n"
-        "        z = w\n    return z\n"
+        "def f(x):\n    y = x\n    z = x + 0.5\n    for i in range(25):\n        w = 111.0 - 1130.0 / z +"
+        " 3000.0 / (z * y)\n        y = z\n        z = w\n    return z\n"
     ),
     # Saturation: the derivative is below the rounding of 1
     "tanh of exp": whole("tanh(exp(x))"),
@@ -68,26 +72,31 @@ PROGRAMS = {
     "x^2 / x^2": whole("x ** 2 / x ** 2"),
     "difference of squares": whole("(x + 1.0) * (x - 1.0) - x * x"),
     "expanded sixth power": whole(
-        "(x - 1.0) ** 6 - (x ** 6 - 6.0 * x ** 5 + 15.0 * x ** 4 - 20.0 * x ** 3 + 15.0 * x ** 2 - 6.0 * x + 1.0)"
+        "(x - 1.0) ** 6 - (x ** 6 - 6.0 * x ** 5 + 15.0 * x ** 4 - 20.0 * x ** 3 + 15.0 * x ** 2 - 6.0 * x +"
+        " 1.0)"
     ),
     "smaller root of a quadratic": whole("1e4 * x - sqrt(1e8 * x * x - 1.0)"),
     "variance by moments": (
-        "def f(x):\n    s = 0.0\n    q = 0.0\n    for i in range(10):\n        s = s + (x + 1000.0)\n        q = q + (x + 1000.0) * (x + 1000.0)\n"
-        "    return q / 10.0 - (s / 10.0) * (s / 10.0)\n"
+        "def f(x):\n    s = 0.0\n    q = 0.0\n    for i in range(10):\n        s = s + (x + 1000.0)\n       "
+        " q = q + (x + 1000.0) * (x + 1000.0)\n    return q / 10.0 - (s / 10.0) * (s / 10.0)\n"
     ),
     "series of exp(-x)": (
-        "def f(x):\n    y = 1.0\n    t = 1.0\n    k = 0.0\n    for i in range(60):\n        k = k + 1.0\n        t = -t * x / k\n        y = y + t\n    return y\n"
+        "def f(x):\n    y = 1.0\n    t = 1.0\n    k = 0.0\n    for i in range(60):\n        k = k + 1.0\n    "
+        "    t = -t * x / k\n        y = y + t\n    return y\n"
     ),
     "sum that telescopes": (
-        "def f(x):\n    y = 0.0\n    for i in range(30):\n        y = y + x\n    for i in range(30):\n        y = y - x\n    return y\n"
+        "def f(x):\n    y = 0.0\n    for i in range(30):\n        y = y + x\n    for i in range(30):\n       "
+        " y = y - x\n    return y\n"
     ),
     # Long products and powers
     "product of 40 factors": loop("y * x", 40, "1.0"),
     "product of 40 different factors": (
-        "def f(x):\n    y = 1.0\n    k = -2.0\n    for i in range(40):\n        k = k + 0.1\n        y = y * (x + k)\n    return y\n"
+        "def f(x):\n    y = 1.0\n    k = -2.0\n    for i in range(40):\n        k = k + 0.1\n        y = y *"
+        " (x + k)\n    return y\n"
     ),
     "product of 40 factors and their inverses": (
-        "def f(x):\n    y = 1.0\n    for i in range(40):\n        y = y * x\n    for i in range(40):\n        y = y / x\n    return y\n"
+        "def f(x):\n    y = 1.0\n    for i in range(40):\n        y = y * x\n    for i in range(40):\n       "
+        " y = y / x\n    return y\n"
     ),
     "forty factors of an array": 'def f(x: "float[40]"):\n    return prod(x)\n',
     "sum of forty with signs": 'def f(x: "float[40]"):\n    return sum(x * x) - sum(flip(x) * x)\n',
@@ -95,20 +104,23 @@ PROGRAMS = {
     "x ** 40": whole("x ** 40"),
     "x ** -40": whole("x ** -40"),
     "roots and as many squares": (
-        "def f(x):\n    y = x\n    for i in range(30):\n        y = sqrt(y)\n    for i in range(30):\n        y = y * y\n    return y\n"
+        "def f(x):\n    y = x\n    for i in range(30):\n        y = sqrt(y)\n    for i in range(30):\n       "
+        " y = y * y\n    return y\n"
     ),
     "tower of powers": loop("x ** y", 12, "1.0"),
     # Iterations that converge: what came before is forgotten
     "Newton for a root": loop("0.5 * (y + x / y)", 20, "1.0"),
     "Newton for a root, until it is good": (
-        "def f(x):\n    y = 1.0 + x * x\n    while abs(y * y - x) > 0.001:\n        y = 0.5 * (y + x / y)\n    return y\n"
+        "def f(x):\n    y = 1.0 + x * x\n    while abs(y * y - x) > 0.001:\n        y = 0.5 * (y + x / y)\n  "
+        "  return y\n"
     ),
     "Newton for a cube root": loop("y - (y * y * y - x) / (3.0 * y * y)", 30, "1.0"),
     "Newton that never converges": loop("y - (y * y + 1.0) / (2.0 * y)", 25),
     "cosine to its fixed point": loop("cos(y)", 80),
     "continued fraction": loop("1.0 + 1.0 / y", 40),
     "mean of means": (
-        "def f(x):\n    a = x\n    b = 1.0\n    for i in range(12):\n        m = 0.5 * (a + b)\n        b = sqrt(a * b)\n        a = m\n    return a - b\n"
+        "def f(x):\n    a = x\n    b = 1.0\n    for i in range(12):\n        m = 0.5 * (a + b)\n        b ="
+        " sqrt(a * b)\n        a = m\n    return a - b\n"
     ),
 }
 
@@ -143,7 +155,9 @@ def points(text: str, precision: Precision, some: Sequence[float]) -> Iterator[P
     for x in some:
         if abs(x) > FORMATS[precision].largest:
             continue
-        value = np.asarray(x) * (1.0 + 0.01 * (np.arange(40) % 7 - 3)) if "float[40]" in text else np.asarray(x)
+        value = (
+            np.asarray(x) * (1.0 + 0.01 * (np.arange(40) % 7 - 3)) if "float[40]" in text else np.asarray(x)
+        )
         yield Point({"x": value.astype(FORMATS[precision].dtype)})
 
 
@@ -159,7 +173,9 @@ def cases(
     program = parse(PROGRAMS[name])
     for precision in precisions:
         for steps in modes:
-            question = weighted_question(program, list(points(PROGRAMS[name], precision, some)), precision, steps)
+            question = weighted_question(
+                program, list(points(PROGRAMS[name], precision, some)), precision, steps
+            )
             if oracle.supports(question) is None:
                 yield from jury.cases(oracle.name, question, oracle.answer(question), thorough=True)
 
@@ -168,8 +184,9 @@ def check(found: Sequence[Case]) -> Counter[str]:
     """Nothing is accused. The counts of verdicts, and of reasons."""
     for case in found:
         assert case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED), (
-            f"{case.oracle}: {case.kind} {case.message} expected {case.expected} got {case.got}, error over allowed {case.error_over_allowed}, at "
-            f"{case.point.inputs} {case.question.precision} {case.question.modes}\n{case.question.program}"
+            f"{case.oracle}: {case.kind} {case.message} expected {case.expected} got {case.got}, error over"
+            f" allowed {case.error_over_allowed}, at {case.point.inputs} {case.question.precision}"
+            f" {case.question.modes}\n{case.question.program}"
         )
     return Counter(c.verdict.value if c.reason is None else f"inconclusive: {c.reason.name}" for c in found)
 
@@ -201,7 +218,9 @@ def test_torch(name: str, jury: Jury) -> None:
 
 
 @needs["jax"]
-@pytest.mark.parametrize("name", ["logistic map, 60 trips", "tanh of exp, twice", "x / x", "product of 40 factors"])
+@pytest.mark.parametrize(
+    "name", ["logistic map, 60 trips", "tanh of exp, twice", "x / x", "product of 40 factors"]
+)
 def test_jax(name: str, jury: Jury) -> None:
     (jax,) = resolve("jax:unrolled")
     check(list(cases(jax, jury, name, ("float32",), MODES[:1], POINTS[:2])))
@@ -217,7 +236,9 @@ def test_jax(name: str, jury: Jury) -> None:
     ],
 )
 def test_all_of_them(way: str, jury: Jury) -> None:
-    """Every program at every point: in four formats and all modes by the engine and Torch, in two and first order by JAX."""
+    """Every program at every point: in four formats and all modes by the engine and Torch, in two and first
+    order by JAX.
+    """
     (oracle,) = resolve(way)
     precisions: tuple[Precision, ...] = (
         ("float64", "float32") if way == "jax:unrolled" else ("float64", "float32", "bfloat16", "float16")

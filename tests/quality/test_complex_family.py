@@ -1,4 +1,6 @@
-"""The family of complex programs: no false alarm about the engine, and planted bugs that are found and shrunk."""
+"""The family of complex programs: no false alarm about the engine, and planted bugs that are found and
+shrunk.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ SHOWN = [
     ("conjugate-forgotten", "x, y -> imag(complex(x, y) * complex(0.5, 0.0))", Verdict.AGREE),
     ("conjugate-forgotten", "x, y -> imag(complex(x, y) * complex(0.5, 1.0))", Verdict.DISAGREE),
     ("adjoint-transposed", 'x: "float[2]", y: "float[2]" -> x @ y', Verdict.AGREE),
-    ("adjoint-transposed", 'x: "float[2]", y: "float[2]" -> real(complex(x, y) @ complex(y, x))', Verdict.DISAGREE),
+    (
+        "adjoint-transposed",
+        'x: "float[2]", y: "float[2]" -> real(complex(x, y) @ complex(y, x))',
+        Verdict.DISAGREE,
+    ),
     ("modulus-conjugate", "x, y -> abs(x) + abs(complex(x, 0.0))", Verdict.AGREE),
     ("modulus-conjugate", "x, y -> abs(complex(x, y))", Verdict.DISAGREE),
 ]
@@ -38,7 +44,10 @@ def test_what_a_planted_bug_needs(name: str, text: str, verdict: Verdict) -> Non
     program = parse(f"def f({header}):\n    return {expression}\n")
     values = iter(np.array([0.375, -0.75, 1.25, 0.5]))
     point = Point(
-        {p.name: np.array([next(values) for _ in np.ndindex(*p.type.sizes)]).reshape(p.type.sizes) for p in program.params}
+        {
+            p.name: np.array([next(values) for _ in np.ndindex(*p.type.sizes)]).reshape(p.type.sizes)
+            for p in program.params
+        }
     )
     question = weighted_question(program, [point], "float64", ("rev",))
     oracle = mutant(name)
@@ -48,7 +57,9 @@ def test_what_a_planted_bug_needs(name: str, text: str, verdict: Verdict) -> Non
 
 
 def first_finding(name: str, seed: int) -> Finding:
-    for event in sweep(SweepConfig((f"mutant:{name}",), families=("complex",), seed=seed, max_examples=MAX_PROGRAMS, jobs=1)):
+    for event in sweep(
+        SweepConfig((f"mutant:{name}",), families=("complex",), seed=seed, max_examples=MAX_PROGRAMS, jobs=1)
+    ):
         if isinstance(event, FindingFound):
             print(f"mutant:{name} seed {seed}: {event.finding.kind.value}\n{event.finding.program}")
             return event.finding
@@ -80,7 +91,9 @@ def test_no_false_alarm_about_the_engine() -> None:
 
 @pytest.mark.parametrize("column", [0, 2])
 def test_the_engine_is_right_in_the_suite(column: int) -> None:
-    """Every row, one matrix and a stack of them, by reverse mode; the others are printed by `gradfuzz probe engine --suite complex`."""
+    """Every row, one matrix and a stack of them, by reverse mode; the others are printed by `gradfuzz probe
+    engine --suite complex`.
+    """
     (engine,) = [oracle for oracle in resolve("engine") if oracle.name == "engine"]
     for row in GRIDS["complex"].rows():
         for question in row.cells[column]:

@@ -9,12 +9,40 @@ import pytest
 
 from gradfuzz.programs import parse
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.strategies import GOALS, Case, cases, coverage_counts, coverage_table, draw_many, loops, triggers
+from gradfuzz.strategies import (
+    GOALS,
+    Case,
+    cases,
+    coverage_counts,
+    coverage_table,
+    draw_many,
+    loops,
+    triggers,
+)
 from gradfuzz.strategies.loop.facts import Facts
 
 DRAWS = 2000
 LEAST = 5
-PLANTED = {"M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9", "M10", "M12", "M14", "M15", "M17", "M18", "M20", "M21", "M22"}
+PLANTED = {
+    "M1",
+    "M2",
+    "M3",
+    "M4",
+    "M5",
+    "M6",
+    "M7",
+    "M8",
+    "M9",
+    "M10",
+    "M12",
+    "M14",
+    "M15",
+    "M17",
+    "M18",
+    "M20",
+    "M21",
+    "M22",
+}
 """The planted bugs whose triggers are loops."""
 
 
@@ -45,7 +73,9 @@ def test_goals_have_one_name_each() -> None:
 
 
 def test_another_seed_reaches_the_goals_as_often(counts: dict[str, int]) -> None:
-    """The shares are properties of the strategies, not luck: two samples differ by no more than five standard deviations."""
+    """The shares are properties of the strategies, not luck: two samples differ by no more than five standard
+    deviations.
+    """
     again = coverage_counts(draw_many(cases(), DRAWS // 2, 1))
     for name, n in counts.items():
         share = (n + again[name] + 1) / (DRAWS * 1.5)
@@ -53,13 +83,16 @@ def test_another_seed_reaches_the_goals_as_often(counts: dict[str, int]) -> None
         assert abs(n / DRAWS - again[name] / (DRAWS / 2)) <= 5 * deviation + 1 / DRAWS, name
 
 
-# Each trigger by hand --------------------------------------------------------------------------------------------------
+# Each trigger by hand ---------------------------------------------------------------------------------------
 
 ONE = {"x": np.array(0.5)}
 
 
 def case(
-    text: str, point: dict[str, np.ndarray] | None = None, wrt: tuple[str, ...] = ("x",), modes: tuple[str, ...] = ("rev",)
+    text: str,
+    point: dict[str, np.ndarray] | None = None,
+    wrt: tuple[str, ...] = ("x",),
+    modes: tuple[str, ...] = ("rev",),
 ) -> Case:
     return Case(parse(text), (ONE if point is None else point,), wrt, "float64", modes)
 
@@ -139,7 +172,13 @@ def f(v: "float[3]", x):
         ),
         (
             case(CLASSIC.replace("1.0", "x").replace("acc * x", "acc * acc"), modes=("fwd", "fwd")),
-            {"parameter start", "differentiated start", "nonlinear in the carry", "fwd-fwd", "forward over forward"},
+            {
+                "parameter start",
+                "differentiated start",
+                "nonlinear in the carry",
+                "fwd-fwd",
+                "forward over forward",
+            },
             {"constant start", "parameter closed over", "rev"},
         ),
         (case(CLASSIC.replace("range(3)", "range(0)")), {"trips 0"}, {"trips 1", "order of adjoints"}),
@@ -222,7 +261,9 @@ def test_triggers_of_known_cases(asked: Case, reached: set[str], missed: set[str
         (lambda t: t.replace("acc = acc * x", "acc = acc * i"), "counter in the body"),
         (lambda t: t.replace("return acc", "return acc * x"), "parameter closed over"),
         (
-            lambda t: t.replace("    acc = 1.0", "    c = x\n    acc = 1.0").replace("acc * x", "acc * c\n        c = c * 0.5"),
+            lambda t: t.replace("    acc = 1.0", "    c = x\n    acc = 1.0").replace(
+                "acc * x", "acc * c\n        c = c * 0.5"
+            ),
             "parameter carried",
         ),
         (lambda t: t.replace("acc * x", "acc + x * x"), "same input twice"),

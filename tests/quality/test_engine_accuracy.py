@@ -33,7 +33,9 @@ def test_the_engine_never_disagrees_with_the_references(programs: int, seed: int
         for question in questions(drawn, index, seed):
             for case in jury.cases("engine", question, engine.answer(question)):
                 verdicts[case.verdict] += 1
-                assert case.verdict is not Verdict.DISAGREE, f"{case.message} {case.point.inputs}\n{to_text(drawn.program)}"
+                assert case.verdict is not Verdict.DISAGREE, (
+                    f"{case.message} {case.point.inputs}\n{to_text(drawn.program)}"
+                )
                 assert case.verdict is not Verdict.CRASHED, case.message
     assert verdicts[Verdict.AGREE] > 0.85 * verdicts.total(), verdicts
 
@@ -51,7 +53,10 @@ def test_forward_and_reverse_are_transposes(seed: int) -> None:
                 for name in question.wrt:
                     back, forth = both[0][k].gradient[name], both[1][k].gradient[name]
                     limit = 2 * tolerance.allowed(back, tolerance.noise[name], np.zeros(np.shape(back)))
-                    assert np.all(np.abs(back - forth) <= limit), (to_text(drawn.program), question.points[k].inputs)
+                    assert np.all(np.abs(back - forth) <= limit), (
+                        to_text(drawn.program),
+                        question.points[k].inputs,
+                    )
                     judged += 1
     assert judged > 150
 
@@ -61,7 +66,9 @@ def _with(question: Question, mode: Mode) -> Question:
 
 
 def test_compiled_code_is_the_interpreted_program(seed: int) -> None:
-    """In float32, where NumPy computes both, the results are equal bit for bit; and so is the program made of the lowered one."""
+    """In float32, where NumPy computes both, the results are equal bit for bit; and so is the program made of
+    the lowered one.
+    """
     namespace = NumpyNamespace("float32")
     for drawn in draw_many(cases(precisions=("float32",)), 200, seed):
         program = drawn.program
@@ -78,7 +85,9 @@ def test_compiled_code_is_the_interpreted_program(seed: int) -> None:
 
 
 def _run(program: Program, inputs: dict[str, Any], namespace: NumpyNamespace) -> tuple[Any, ...]:
-    return interpret(program, dict(zip((p.name for p in program.params), inputs.values(), strict=True)), namespace)
+    return interpret(
+        program, dict(zip((p.name for p in program.params), inputs.values(), strict=True)), namespace
+    )
 
 
 def _plain(value: Any, dtype: str) -> Any:

@@ -1,4 +1,6 @@
-"""The examples: their suites pass where the gradient is right, and where it is wrong every test fails and names the entry."""
+"""The examples: their suites pass where the gradient is right, and where it is wrong every test fails and
+names the entry.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,13 @@ def suite(project: str, *options: str) -> tuple[int, str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "-rN", *options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     done = subprocess.run(
-        command, cwd=EXAMPLES / project, env=environment, capture_output=True, text=True, timeout=600, check=False
+        command,
+        cwd=EXAMPLES / project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     return done.returncode, done.stdout + done.stderr
 

@@ -1,4 +1,6 @@
-"""A target that fails in nine ways, each once in forty cases: every other case is answered, each fault is told as what it was, nothing is left."""
+"""A target that fails in nine ways, each once in forty cases: every other case is answered, each fault is
+told as what it was, nothing is left.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def question(*numbers: int) -> Question:
 
 
 def oracle(mark: str, seconds: float = SECONDS) -> ForeignOracle:
-    worker = Worker(f"{sys.executable} {TARGET}", replace(LIMITS, request=seconds), {"GRADFUZZ_TEST_MARK": mark})
+    worker = Worker(
+        f"{sys.executable} {TARGET}", replace(LIMITS, request=seconds), {"GRADFUZZ_TEST_MARK": mark}
+    )
     hello = worker.hello
     return ForeignOracle("faulty", worker, hello.ways[0], hello.version)
 
@@ -63,7 +67,10 @@ def marked(mark: str) -> list[int]:
     found = []
     for folder in Path("/proc").iterdir():
         try:
-            if folder.name.isdigit() and f"GRADFUZZ_TEST_MARK={mark}".encode() in (folder / "environ").read_bytes():
+            if (
+                folder.name.isdigit()
+                and f"GRADFUZZ_TEST_MARK={mark}".encode() in (folder / "environ").read_bytes()
+            ):
                 found.append(int(folder.name))
         except OSError:
             continue
@@ -71,7 +78,9 @@ def marked(mark: str) -> list[int]:
 
 
 def left(mark: str) -> list[int]:
-    """Those that do not end within half a minute: one that has been killed with its memory full takes a moment."""
+    """Those that do not end within half a minute: one that has been killed with its memory full takes a
+    moment.
+    """
     until = time.monotonic() + 30.0
     while (found := marked(mark)) and time.monotonic() < until:
         time.sleep(0.1)
@@ -90,7 +99,9 @@ def mistake(k: int, answer: Answer) -> str:
 
 
 def run(cases: int, jobs: int, mark: str, seconds: float) -> tuple[Counter[str], int, list[int], list[str]]:
-    """Asks about 0, ..., cases - 1; how often each kind of fault was counted, how many processes were started, memory along the way, mistakes."""
+    """Asks about 0, ..., cases - 1; how often each kind of fault was counted, how many processes were
+    started, memory along the way, mistakes.
+    """
 
     def share(job: int) -> tuple[Counter[str], int, list[int], list[str]]:
         target = oracle(mark, seconds)
@@ -108,7 +119,12 @@ def run(cases: int, jobs: int, mark: str, seconds: float) -> tuple[Counter[str],
     faults: Counter[str] = Counter()
     for counted, _, _, _ in shares:
         faults.update(counted)
-    return faults, sum(share[1] for share in shares), shares[0][2], [text for share in shares for text in share[3]]
+    return (
+        faults,
+        sum(share[1] for share in shares),
+        shares[0][2],
+        [text for share in shares for text in share[3]],
+    )
 
 
 def own_memory() -> int:
@@ -123,13 +139,16 @@ def judged(cases: int, jobs: int, seconds: float = SECONDS) -> None:
     early = memory[len(memory) // 3]  # after every kind of fault has been met
     growth = (memory[-1] - early) / (1 << 20)
     print(
-        f"{cases:,} cases, {sum(faults.values())} faults {dict(faults)}, {starts} processes, {took:.0f} s with {jobs} workers, "
-        f"memory {early / (1 << 20):.0f} MiB early and {memory[-1] / (1 << 20):.0f} MiB in the end"
+        f"{cases:,} cases, {sum(faults.values())} faults {dict(faults)}, {starts} processes, {took:.0f} s"
+        f" with {jobs} workers, memory {early / (1 << 20):.0f} MiB early and {memory[-1] / (1 << 20):.0f} MiB"
+        " in the end"
     )
     expected = Counter(TOLD[fault][0] for k in range(cases) if (fault := fault_of(k)) is not None)
     assert mistakes == []
     assert faults == expected
-    assert sum(expected.values()) <= starts <= sum(expected.values()) + jobs  # nobody is started after a last fault
+    assert (
+        sum(expected.values()) <= starts <= sum(expected.values()) + jobs
+    )  # nobody is started after a last fault
     assert left(mark) == []
     assert cases < 1000 or growth < 32.0  # a few buffers of the size of a flood come and go
 
@@ -144,7 +163,9 @@ def test_four_thousand_cases() -> None:
 
 
 def test_the_other_points_of_a_question_are_answered() -> None:
-    """Of a question with a point that ends the process, the others have the answers that they would have had alone."""
+    """Of a question with a point that ends the process, the others have the answers that they would have had
+    alone.
+    """
     target = oracle(uuid.uuid4().hex)
     bad = next(k for k in range(100) if fault_of(k) == "exit")
     numbers = (1, bad, 3)
@@ -169,7 +190,9 @@ def test_nothing_is_left_when_gradfuzz_is_killed() -> None:
     assert parent.stdout is not None
     assert parent.stdout.readline() == b"ready\n"
     until = time.monotonic() + 10.0
-    while len(marked(mark)) < 2 and time.monotonic() < until:  # the target, and its child, which take a moment to be seen
+    while (
+        len(marked(mark)) < 2 and time.monotonic() < until
+    ):  # the target, and its child, which take a moment to be seen
         time.sleep(0.05)
     assert len(marked(mark)) >= 2
     parent.send_signal(signal.SIGKILL)
@@ -179,7 +202,10 @@ def test_nothing_is_left_when_gradfuzz_is_killed() -> None:
 
 
 def test_the_memory_of_children_counts() -> None:
-    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'x = b\"x\" * (200 << 20); print(1, flush=True); input()'])"
+    code = (
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'x = b\"x\" * (200 << 20); print(1,"
+        " flush=True); input()'])"
+    )
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()

@@ -1,4 +1,6 @@
-"""The scripts of findings do what they say: a finding's own shows the bug, its test fails, and ports to right libraries are right."""
+"""The scripts of findings do what they say: a finding's own shows the bug, its test fails, and ports to right
+libraries are right.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWa
 ROOT = Path(__file__).parents[2]
 PYTHON = ("jax", "torch", "autograd")
 CANNOT = 125
-"""The exit code where a library that is right raises: autograd lacks derivatives, and torch has no reverse over forward of some ops."""
+"""The exit code where a library that is right raises: autograd lacks derivatives, and torch has no reverse
+over forward of some ops.
+"""
 
 POWER = "def f(x):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * x\n    return acc\n"
 REPEAT = (
@@ -55,7 +59,12 @@ WRONG: dict[str, tuple[str, str, tuple[Mode, ...], Inputs]] = {
     "linalg": ("mutant:lu-batch", LU, ("rev",), ({"a": MATRICES},)),
     "tensor": ("mutant:take-overwrites", TAKE, ("rev",), ({"v": [1.0, 2.0, 3.0]},)),
     "complex": ("mutant:conjugate-forgotten", COMPLEX, ("rev",), ({"x": 0.5, "y": 2.0},)),
-    "vectorize": ("mutant:foreign-axis", BATCH, ("rev",), tuple({"x": x, "y": y} for x in (2.0, 5.0) for y in (3.0, 4.0))),
+    "vectorize": (
+        "mutant:foreign-axis",
+        BATCH,
+        ("rev",),
+        tuple({"x": x, "y": y} for x in (2.0, 5.0) for y in (3.0, 4.0)),
+    ),
     "torch, while_loop": ("torch:while_loop", POWER, ("rev",), ({"x": 0.5},)),
     "torch, minimum": ("torch:eager", TINY, ("fwd",), ({"x": 1.0},)),
 }
@@ -66,7 +75,11 @@ def run(text: str, path: Path) -> tuple[Any, str]:
     """The exit code of a script and what it prints, without another interpreter."""
     path.write_text(text, encoding="utf-8")
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), pytest.raises(SystemExit) as end:
+    with (
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+        pytest.raises(SystemExit) as end,
+    ):
         runpy.run_path(str(path), run_name="__main__")
     return end.value.code, printed.getvalue()
 
@@ -79,7 +92,9 @@ def check(script: str, others: Mapping[str, str], target: str, folder: Path) -> 
     for system in PYTHON:
         if system in others:
             code, printed = run(others[system], path)
-            assert code == 0 or (code == CANNOT and "no answer" in printed), f"{target} in {system}:\n{others[system]}\n{printed}"
+            assert code == 0 or (code == CANNOT and "no answer" in printed), (
+                f"{target} in {system}:\n{others[system]}\n{printed}"
+            )
     path.unlink()
     name = others["pytest"].partition("def test_gf_")[2].partition("(")[0]
     (folder / f"test_{name}_{len(list(folder.iterdir()))}.py").write_text(others["pytest"], encoding="utf-8")
@@ -89,7 +104,18 @@ def check_tests(folder: Path) -> None:
     """Every test in the folder fails, and says what was expected and what was got."""
     files = list(folder.glob("test_*.py"))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), "--tb=line", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(folder),
+        "--tb=line",
+        str(folder),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
     assert f"{len(files)} failed" in done.stdout, done.stdout[-3000:]
     assert "passed" not in done.stdout
@@ -146,7 +172,9 @@ def test_every_script_of_every_finding_of_a_sweep(family: str, seed: int, tmp_pa
     pytest.importorskip("jax")
     targets = tuple(f"mutant:{name}" for name in SWEEPS[family])
     events = sweep(SweepConfig(targets, families=(family,), seed=seed, max_examples=MAX_PROGRAMS, jobs=1))
-    found = list(itertools.islice((event.finding for event in events if isinstance(event, FindingFound)), ENOUGH))
+    found = list(
+        itertools.islice((event.finding for event in events if isinstance(event, FindingFound)), ENOUGH)
+    )
     assert found
     for finding in found:
         check(finding.script, finding.ports, f"{finding.id} {finding.target}\n{finding.program}", tmp_path)

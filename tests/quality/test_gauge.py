@@ -1,6 +1,8 @@
-"""A decomposition is free in signs and phases, in rotations among equal values and in the order of eigenvalues: no choice of these is a finding.
+"""A decomposition is free in signs and phases, in rotations among equal values and in the order of
+eigenvalues: no choice of these is a finding.
 
-The oracle here is the engine with a choice of its own: what LAPACK returns is turned at random before the derivative sees it.
+The oracle here is the engine with a choice of its own: what LAPACK returns is turned at random before the
+derivative sees it.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ def groups(values: Any) -> list[list[int]]:
 
 
 class Turned(NumpyNamespace):
-    """NumPy with other signs or phases, other vectors of equal values, and with `permuted` other orders of eigenvalues.
+    """NumPy with other signs or phases, other vectors of equal values, and with `permuted` other orders of
+    eigenvalues.
 
     The same matrix is always turned in the same way, as the results of one decomposition belong together.
     """
@@ -116,15 +119,21 @@ class Turned(NumpyNamespace):
         return self.rng(w.shape).permuted(order, axis=-1) if self.permuted else order
 
     def rotations(self, x: Any, values: Any, dtype: Any) -> Any:
-        """Orthogonal or unitary matrices that mix what belongs to equal values, and turn the rest by signs or phases."""
+        """Orthogonal or unitary matrices that mix what belongs to equal values, and turn the rest by signs or
+        phases.
+        """
         rng = self.rng(x)
         n = values.shape[-1]
         result = np.zeros((*values.shape, n), dtype)
         for place in np.ndindex(*values.shape[:-1]):
             for group in groups(values[place]):
                 size = (len(group),) * 2
-                mixing = rng.normal(size=size) + (1j * rng.normal(size=size) if result.dtype.kind == "c" else 0.0)
-                result[place][np.ix_(group, group)] = np.linalg.qr(mixing)[0] * phases(rng, dtype, (len(group),))
+                mixing = rng.normal(size=size) + (
+                    1j * rng.normal(size=size) if result.dtype.kind == "c" else 0.0
+                )
+                result[place][np.ix_(group, group)] = np.linalg.qr(mixing)[0] * phases(
+                    rng, dtype, (len(group),)
+                )
         return result
 
 
@@ -148,7 +157,9 @@ def same_values(question: Question, namespace: NumpyNamespace) -> bool:
     """Whether the outputs are what they are in the usual order of the eigenvalues, to rounding."""
     usual, near = NumpyNamespace(question.precision), UNITS * np.finfo(question.precision).eps
     for point in question.points:
-        pairs = zip(*(interpret(question.program, point.inputs, ns) for ns in (usual, namespace)), strict=True)
+        pairs = zip(
+            *(interpret(question.program, point.inputs, ns) for ns in (usual, namespace)), strict=True
+        )
         with np.errstate(all="ignore"):
             if not all(np.all(np.abs(a - b) <= near * np.abs(a).max(initial=0.0)) for a, b in pairs):
                 return False
@@ -160,13 +171,15 @@ def judged(cases: list[Drawn], seed: int) -> list[Case]:
     jury, result = Jury(), []
     permuted_at_all = 0
     for index, drawn in enumerate(cases):
-        (question, *_) = questions(drawn, index, seed, orders=(1 + index % 2,))
+        question, *_ = questions(drawn, index, seed, orders=(1 + index % 2,))
         graph = prune(derivative(question.program, wrt=question.wrt, modes=question.modes))
         text = to_text(question.program)
         for turn in range(TURNS):
             choice = 1000 * index + turn
             other = Turned(question.precision, choice, permuted=True)
-            permuted = bool(turn % 2) and EIGENVALUES.search(text) is not None and same_values(question, other)
+            permuted = (
+                bool(turn % 2) and EIGENVALUES.search(text) is not None and same_values(question, other)
+            )
             given = answers(question, graph, other if permuted else Turned(question.precision, choice))
             permuted_at_all += permuted
             result += jury.cases("engine:turned", question, given)
@@ -180,8 +193,9 @@ def check(cases: list[Drawn], seed: int) -> None:
     print(f"{len(cases)} programs, {len(cases) * TURNS} variations, {len(found)} checks: {dict(counts)}")
     for case in found:
         assert case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED), (
-            f"{case.kind} {case.message} expected {case.expected} got {case.got} at {case.point.inputs}, "
-            f"modes {case.question.modes} {case.question.precision} wrt {case.question.wrt}\n{case.question.program}"
+            f"{case.kind} {case.message} expected {case.expected} got {case.got} at {case.point.inputs},"
+            f" modes {case.question.modes} {case.question.precision} wrt"
+            f" {case.question.wrt}\n{case.question.program}"
         )
     assert sum(c.verdict is Verdict.AGREE for c in found) > 0.8 * len(found)
 
@@ -222,7 +236,10 @@ def test_the_choice_is_another_one(seed: int) -> None:
         ("eig", h, lambda w, v: (v * w[..., np.newaxis, :]) @ np.linalg.inv(v)),
     ):
         params = PARAMS.get(op, {})
-        old, new = getattr(usual, op)(x, **params), getattr(Turned("float64", 1, permuted=op == "eig"), op)(x, **params)
+        old, new = (
+            getattr(usual, op)(x, **params),
+            getattr(Turned("float64", 1, permuted=op == "eig"), op)(x, **params),
+        )
         assert np.allclose(compose(*new), x, atol=1e-12)
         assert not np.allclose(old[-1], new[-1])
         assert np.allclose(np.linalg.norm(new[0 if op in ("qr", "svd") else 1], axis=-2), 1.0)
@@ -230,11 +247,15 @@ def test_the_choice_is_another_one(seed: int) -> None:
     assert not np.all(np.diff(w) >= -1e-9)
     assert np.allclose((v * w) @ v.T, s, atol=1e-13)
     first, second = (Turned("float64", k).eigh(s)[1][:, :3] for k in (1, 2))
-    assert not np.allclose(np.abs(first), np.abs(second), atol=0.01), "rotated in the space of the repeated eigenvalue"
+    assert not np.allclose(np.abs(first), np.abs(second), atol=0.01), (
+        "rotated in the space of the repeated eigenvalue"
+    )
 
 
 class OneTriangle(ReverseMode):
-    """Cotangents of symmetric inputs as of a library that reads the lower triangle only: all of an entry's pair stands there."""
+    """Cotangents of symmetric inputs as of a library that reads the lower triangle only: all of an entry's
+    pair stands there.
+    """
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         parts = super().equation(node, g, tape)
@@ -246,13 +267,21 @@ class OneTriangle(ReverseMode):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("c = cholesky(0.5 * (a + permute_dims(a, (0, 2, 1))))\n    return triangular_solve(c, a)", Verdict.AGREE),
+        (
+            "c = cholesky(0.5 * (a + permute_dims(a, (0, 2, 1))))\n    return triangular_solve(c, a)",
+            Verdict.AGREE,
+        ),
         ("return eigvalsh(a @ permute_dims(a, (0, 2, 1)))", Verdict.AGREE),
         ("l = tril(a)\n    return eigvalsh(l + permute_dims(l, (0, 2, 1)))", Verdict.AGREE),
-        ("return cholesky(a)", Verdict.DISAGREE),  # the language means the symmetric part, and the oracles' sources say so
+        (
+            "return cholesky(a)",
+            Verdict.DISAGREE,
+        ),  # the language means the symmetric part, and the oracles' sources say so
     ],
 )
-def test_on_the_tangent_space_of_symmetric_matrices_it_is_the_same_which_triangle_is_read(text: str, expected: Verdict) -> None:
+def test_on_the_tangent_space_of_symmetric_matrices_it_is_the_same_which_triangle_is_read(
+    text: str, expected: Verdict
+) -> None:
     program = parse(f'def f(a: "float[2, 3, 3]"):\n    {text}\n')
     (a,) = draw_many(matrices((2, 3, 3), structure="spd"), 1, 0)
     question = weighted_question(program, [Point({"a": a})], "float64", ("rev",))
@@ -262,12 +291,19 @@ def test_on_the_tangent_space_of_symmetric_matrices_it_is_the_same_which_triangl
 
 
 def test_a_zero_of_one_phase_is_rounding_of_another() -> None:
-    """The diagonal of a Hermitian function of a matrix is real; that its imaginary part is exactly 0 is due to LAPACK's phases."""
+    """The diagonal of a Hermitian function of a matrix is real; that its imaginary part is exactly 0 is due
+    to LAPACK's phases.
+    """
     adjoint = "conj(permute_dims({0}, (1, 0)))".format
-    body = f"w, v = eigh(0.5 * (a + {adjoint('a')}))\n    return imag(v * reshape(sin(w), (1, 3)) @ {adjoint('v')})"
+    body = (
+        f"w, v = eigh(0.5 * (a + {adjoint('a')}))\n    return imag(v * reshape(sin(w), (1, 3)) @"
+        f" {adjoint('v')})"
+    )
     program = parse(f'def f(re: "float[3, 3]", im: "float[3, 3]"):\n    a = complex(re, im)\n    {body}\n')
     re_, im = [[8, 0, 2], [0, 8.03125, -4], [2, -4, 7.0625]], [[0, 5, -4], [-5, 0, -2], [4, 2, 0]]
-    question = weighted_question(program, [Point({"re": np.array(re_, float), "im": np.array(im, float)})], "float64", ("rev",))
+    question = weighted_question(
+        program, [Point({"re": np.array(re_, float), "im": np.array(im, float)})], "float64", ("rev",)
+    )
     graph = prune(derivative(program, wrt=question.wrt, modes=question.modes))
     for turn in range(TURNS):
         (case,) = Jury().cases("engine:turned", question, answers(question, graph, Turned("float64", turn)))
@@ -283,8 +319,12 @@ BY_FACTORS = (
 
 @pytest.mark.parametrize("modes", [("rev",), ("fwd",), ("rev", "fwd")], ids="-".join)
 @pytest.mark.parametrize("body", BY_FACTORS)
-def test_a_function_of_a_matrix_with_repeated_values_is_nobodys_error(body: str, modes: tuple[Mode, ...]) -> None:
-    """Its derivative exists, but not those of the factors that it is computed with: NaN and any number are inconclusive, also to both references."""
+def test_a_function_of_a_matrix_with_repeated_values_is_nobodys_error(
+    body: str, modes: tuple[Mode, ...]
+) -> None:
+    """Its derivative exists, but not those of the factors that it is computed with: NaN and any number are
+    inconclusive, also to both references.
+    """
     program = parse(f'def f(a: "float[3, 3]"):\n    {body}\n')
     question = weighted_question(program, [Point({"a": REPEATED})], "float64", modes)
     (own,) = EngineOracle().answer(question)
@@ -294,7 +334,9 @@ def test_a_function_of_a_matrix_with_repeated_values_is_nobodys_error(body: str,
             (case,) = Jury().cases("any", question, [replace(own, gradient={"a": gradient})], confirm=confirm)
             assert case.verdict is Verdict.INCONCLUSIVE
             assert "repeated eigenvalue or singular value" in case.message
-    near = weighted_question(program, [Point({"a": REPEATED + np.diag([0.0, 2.0**-8, 0.0])})], "float64", modes)
+    near = weighted_question(
+        program, [Point({"a": REPEATED + np.diag([0.0, 2.0**-8, 0.0])})], "float64", modes
+    )
     (case,) = Jury().cases("engine", near, EngineOracle().answer(near))
     assert case.verdict is Verdict.AGREE, case.message
 

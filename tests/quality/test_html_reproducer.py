@@ -1,4 +1,6 @@
-"""Whoever has the HTML file alone can run its reproducer: it is taken out, and run where there is only the target's library."""
+"""Whoever has the HTML file alone can run its reproducer: it is taken out, and run where there is only the
+target's library.
+"""
 
 from __future__ import annotations
 
@@ -48,25 +50,44 @@ def taken_out(script: str, tmp_path: Path) -> Path:
 def run(python: str | Path, path: Path) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON") and k != "VIRTUAL_ENV"}
     return subprocess.run(
-        [str(python), "-I", str(path)], capture_output=True, text=True, check=False, cwd=path.parent, env=environment
+        [str(python), "-I", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=path.parent,
+        env=environment,
     )
 
 
 def test_a_reproducer_from_the_report_shows_the_bug(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    done = run(sys.executable, taken_out((ROOT / "docs/findings/torch/minimum_jvp.py").read_text(encoding="utf-8"), tmp_path))
+    done = run(
+        sys.executable,
+        taken_out((ROOT / "docs/findings/torch/minimum_jvp.py").read_text(encoding="utf-8"), tmp_path),
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "expected" in done.stdout
 
 
 @pytest.mark.slow
 def test_a_reproducer_needs_the_target_library_only(tmp_path: Path) -> None:
-    """jax_det_singular is a real finding in a released JAX; the environment has JAX, NumPy (which it needs) and mpmath, and no gradfuzz."""
+    """jax_det_singular is a real finding in a released JAX; the environment has JAX, NumPy (which it needs)
+    and mpmath, and no gradfuzz.
+    """
     jax = pytest.importorskip("jax")
     path = taken_out((ROOT / "docs/findings/jax/det_singular.py").read_text(encoding="utf-8"), tmp_path)
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"jax=={jax.__version__}", "mpmath<1.4"]
+    install = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        f"jax=={jax.__version__}",
+        "mpmath<1.4",
+    ]
     subprocess.run(list(map(str, install)), check=True, cwd=tmp_path)
     assert run(python, path).returncode == 1
     nothing = tmp_path / "nothing.py"

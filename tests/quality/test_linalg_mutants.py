@@ -1,4 +1,6 @@
-"""The planted bugs in linear algebra: right for one matrix, wrong for several, found by a sweep, and shrunk to the smallest stack that shows them."""
+"""The planted bugs in linear algebra: right for one matrix, wrong for several, found by a sweep, and shrunk
+to the smallest stack that shows them.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def jury() -> Jury:
 def verdict(name: str, op: str, batch: tuple[int, ...], side: int, second: str | None = None) -> Verdict:
     recipe = next(r for r in RECIPES if r.op == op and second in (None, r.second))
     program = compose(Plain(), recipe, batch, (side, side))
-    question = weighted_question(program.program, [Point(point_of(Plain(), program, "float64"))], "float64", ("rev",))
+    question = weighted_question(
+        program.program, [Point(point_of(Plain(), program, "float64"))], "float64", ("rev",)
+    )
     oracle = mutant(name)
     assert oracle is not None
     (case,) = jury().cases(oracle.name, question, oracle.answer(question))
@@ -91,7 +95,9 @@ def test_a_forgotten_sum_shows_where_the_right_side_lacks_a_batch_axis(op: str) 
 
 
 def shows(oracle: Oracle, question: Question) -> bool:
-    """Whether an answer is an error, or off by more than a thousandth of the largest entry of the engine's gradient."""
+    """Whether an answer is an error, or off by more than a thousandth of the largest entry of the engine's
+    gradient.
+    """
     for right, wrong in zip(EngineOracle().answer(question), oracle.answer(question), strict=True):
         if right.status != "ok" or wrong.status != "ok":
             return right.status == "ok"
@@ -108,18 +114,27 @@ def test_the_draws_of_a_sweep_bring_every_bug_out(seed: int) -> None:
     """Without references, so that many seeds cost little."""
     hidden = {name: mutant(name) for name in (*BATCHED, *OTHERS) if name != "broadcast-mean"}
     for index, case in enumerate(drawn(Order(1, 0, MAX_PROGRAMS, "linalg", seed, ()))):
-        (question, *_) = questions(case, index, seed, orders=(1,), checks=("vjp",))
-        hidden = {name: oracle for name, oracle in hidden.items() if oracle is not None and not shows(oracle, question)}
+        question, *_ = questions(case, index, seed, orders=(1,), checks=("vjp",))
+        hidden = {
+            name: oracle
+            for name, oracle in hidden.items()
+            if oracle is not None and not shows(oracle, question)
+        }
     assert not hidden
 
 
 def first_finding(name: str, seed: int) -> Finding:
     programs = 0
-    for event in sweep(SweepConfig((f"mutant:{name}",), families=("linalg",), seed=seed, max_examples=MAX_PROGRAMS)):
+    for event in sweep(
+        SweepConfig((f"mutant:{name}",), families=("linalg",), seed=seed, max_examples=MAX_PROGRAMS)
+    ):
         if isinstance(event, Progress):
             programs = event.programs
         elif isinstance(event, FindingFound):
-            print(f"mutant:{name} seed {seed}: {event.finding.kind.value} within {programs} programs\n{event.finding.program}")
+            print(
+                f"mutant:{name} seed {seed}: {event.finding.kind.value} within {programs}"
+                f" programs\n{event.finding.program}"
+            )
             return event.finding
     pytest.fail(f"seed {seed}: {MAX_PROGRAMS} programs do not find mutant:{name}")
 
@@ -127,7 +142,9 @@ def first_finding(name: str, seed: int) -> Finding:
 def check_small(name: str, finding: Finding) -> None:
     """A batch and matrices no larger than the bug needs."""
     side = 4 if name == "det-batch" else 2
-    batch = 3 if name == "cholesky-eye" else 2  # it raises only where the batch is neither 1 nor as long as the matrices
+    batch = (
+        3 if name == "cholesky-eye" else 2
+    )  # it raises only where the batch is neither 1 nor as long as the matrices
     for p in finding.program.params:
         sizes = [n or 0 for n in p.type.shape]
         assert all(n <= batch for n in sizes[:-2]), str(finding.program)

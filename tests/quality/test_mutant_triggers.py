@@ -12,17 +12,24 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.strategies import GOALS, cases, draw_many, triggers
 
 NUMBERS = {"M7", "M8", "M9", "M10", "M12", "M15", "M17", "M18", "M21", "M22"}
-TRIGGERS = {m.alias: {goal.name for goal in GOALS if m.id in goal.mutants} for m in MUTANTS if m.id in NUMBERS}
+TRIGGERS = {
+    m.alias: {goal.name for goal in GOALS if m.id in goal.mutants} for m in MUTANTS if m.id in NUMBERS
+}
 
 
 def same(answer: Answer, other: Answer) -> bool:
     """To the last bit."""
-    pairs = [*zip(answer.values, other.values, strict=True), *((answer.gradient[n], g) for n, g in other.gradient.items())]
+    pairs = [
+        *zip(answer.values, other.values, strict=True),
+        *((answer.gradient[n], g) for n, g in other.gradient.items()),
+    ]
     return answer.status == other.status and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
 
 def check(programs: int, seed: str) -> None:
-    """Orders one and two, in all modes; at order three the duplicated loop of M10 adds its cotangents in another order."""
+    """Orders one and two, in all modes; at order three the duplicated loop of M10 adds its cotangents in
+    another order.
+    """
     (engine,) = resolve("engine")
     oracles = {name: resolve(f"mutant:{name}")[0] for name in TRIGGERS}
     for index, case in enumerate(draw_many(cases(min_points=2, max_points=2), programs, seed)):

@@ -38,20 +38,34 @@ def verdicts(oracle: str, programs: int, seed: int, family: str = "loops") -> li
 
 def report(oracle: str, found: list[Case]) -> float:
     """Prints the distribution of error over allowed; returns its maximum."""
-    ratios = np.array([c.error_over_allowed for c in found if c.verdict is Verdict.AGREE and c.error_over_allowed is not None])
+    ratios = np.array(
+        [
+            c.error_over_allowed
+            for c in found
+            if c.verdict is Verdict.AGREE and c.error_over_allowed is not None
+        ]
+    )
     counts = Counter(c.verdict.value if c.reason is None else c.reason.name for c in found)
     quantiles = "  ".join(f"{q:g}: {np.quantile(ratios, q):.3f}" for q in (0.5, 0.9, 0.99, 0.999, 1.0))
     print(f"{oracle}: {len(found)} checks {dict(counts)}; error / allowed {quantiles}")
     return float(ratios.max())
 
 
-def check(oracle: str, programs: int, seed: int, *, tolerated: frozenset[Verdict] = frozenset(), family: str = "loops") -> None:
+def check(
+    oracle: str,
+    programs: int,
+    seed: int,
+    *,
+    tolerated: frozenset[Verdict] = frozenset(),
+    family: str = "loops",
+) -> None:
     found = verdicts(oracle, programs, seed, family)
     largest = report(oracle, found)
     for case in found:
         assert case.verdict not in {Verdict.DISAGREE, Verdict.CRASHED} - tolerated, (
-            f"{case.kind} {case.message} expected {case.expected} got {case.got} at {case.point.inputs}, "
-            f"modes {case.question.modes} {case.question.precision} wrt {case.question.wrt}\n{case.question.program}"
+            f"{case.kind} {case.message} expected {case.expected} got {case.got} at {case.point.inputs},"
+            f" modes {case.question.modes} {case.question.precision} wrt"
+            f" {case.question.wrt}\n{case.question.program}"
         )
     assert sum(c.verdict is Verdict.AGREE for c in found) > 0.8 * len(found)
     assert largest < (HEADROOM if family == "loops" else 1.0)

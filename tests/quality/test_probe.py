@@ -1,4 +1,6 @@
-"""The report card against figures recorded from the real Nx, and against an mpmath computation that shares nothing with gradfuzz."""
+"""The report card against figures recorded from the real Nx, and against an mpmath computation that shares
+nothing with gradfuzz.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "nx_while.json").read_
 
 U = 2.0**-24
 OPS = 32
-"""At most 4 trips of at most 4 operations, forward and backward: so many roundings may a float32 figure have gathered."""
+"""At most 4 trips of at most 4 operations, forward and backward: so many roundings may a float32 figure have
+gathered.
+"""
 
 Step = Callable[[mpmath.mpf, mpmath.mpf, int], mpmath.mpf]
 
@@ -70,7 +74,8 @@ def true_slope(body: str, x: float, n: int) -> mpmath.mpf:
 def swept(body: str, x: float, n: int, *, forward: bool) -> tuple[float, float]:
     """The gradient that a backward pass gathers, and the sum of the sizes of what it adds up.
 
-    With `forward` the passes over the trips run from the first to the last: what the golden file says of the buggy Nx.
+    With `forward` the passes over the trips run from the first to the last: what the golden file says of the
+    buggy Nx.
     """
     step, from_x = step_of(body)
     with mpmath.workdps(40):
@@ -112,7 +117,7 @@ def close(a: float, b: float, size: float) -> bool:
     return abs(a - b) <= OPS * U * max(size, abs(b))
 
 
-# The loop body table ---------------------------------------------------------------------------------------------------
+# The loop body table ----------------------------------------------------------------------------------------
 
 
 def test_every_recorded_gradient_is_reproduced(nx: ProbeReport) -> None:
@@ -149,7 +154,7 @@ def test_labels_follow_from_the_figures(nx: ProbeReport) -> None:
         assert (row["label"] == Label.DIFFERS.value) == apart, row
 
 
-# What the report that started it got wrong -----------------------------------------------------------------------------
+# What the report that started it got wrong ------------------------------------------------------------------
 
 
 def test_sin_of_the_product_at_three_trips(nx: ProbeReport) -> None:
@@ -201,7 +206,7 @@ def test_the_fixed_point_of_the_near_zero_table_is_a_coincidence(nx: ProbeReport
         assert close(row["got"], record["grad"], abs(record["grad"]))
 
 
-# The other tables ------------------------------------------------------------------------------------------------------
+# The other tables -------------------------------------------------------------------------------------------
 
 
 def test_per_variable(nx: ProbeReport) -> None:

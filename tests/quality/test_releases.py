@@ -24,13 +24,21 @@ def gradfuzz(folder: Path, *arguments: str, **variables: str) -> subprocess.Comp
 
 @pytest.mark.slow
 def test_two_releases_side_by_side_without_a_network(tmp_path: Path) -> None:
-    """A library with a bug in one of them; worker processes know the target, too, as every interpreter that starts here does."""
+    """A library with a bug in one of them; worker processes know the target, too, as every interpreter that
+    starts here does.
+    """
     pytest.importorskip("pip")
     write_wheels(tmp_path)
     (tmp_path / "sitecustomize.py").write_text(
-        f"from gradfuzz.adapters.shipped import ADAPTERS, Adapter\nADAPTERS['toygrad'] = Adapter({str(ADAPTER)!r}, 'toygrad')\n"
+        "from gradfuzz.adapters.shipped import ADAPTERS, Adapter\nADAPTERS['toygrad'] ="
+        f" Adapter({str(ADAPTER)!r}, 'toygrad')\n"
     )
-    pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_CONFIG_FILE": os.devnull, "UV_OFFLINE": "1"}
+    pip = {
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(tmp_path),
+        "PIP_CONFIG_FILE": os.devnull,
+        "UV_OFFLINE": "1",
+    }
     options = ("--max-examples", "8", "--checks", "jvp", "--orders", "1", "--jobs", "1")
     done = gradfuzz(tmp_path, "sweep", "toygrad==1.1", "toygrad==1.4", *options, **pip)
     assert done.returncode == 1, done.stderr
@@ -51,16 +59,33 @@ def test_two_releases_side_by_side_without_a_network(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_releases_of_autograd(tmp_path: Path) -> None:
-    """1.6.2 reads parts of NumPy that NumPy 2 has not: its environment has an older one, and the newest release's has not."""
-    options = ("--max-examples", "4", "--checks", "vjp", "--orders", "1", "--dtypes", "float64", "--jobs", "1")
+    """1.6.2 reads parts of NumPy that NumPy 2 has not: its environment has an older one, and the newest
+    release's has not.
+    """
+    options = (
+        "--max-examples",
+        "4",
+        "--checks",
+        "vjp",
+        "--orders",
+        "1",
+        "--dtypes",
+        "float64",
+        "--jobs",
+        "1",
+    )
     done = gradfuzz(tmp_path, "sweep", "autograd==1.6.2", "autograd==1.9.1", *options)
     if "was reached" in done.stderr:
         pytest.skip("there is no index of packages")
     assert done.returncode == 0, done.stdout + done.stderr
     rows = json.loads(gradfuzz(tmp_path, "targets", "--format", "json").stdout)["targets"]
-    assert next(row for row in rows if row["name"] == "autograd")["environments"] == ["autograd==1.6.2", "autograd==1.9.1"]
+    assert next(row for row in rows if row["name"] == "autograd")["environments"] == [
+        "autograd==1.6.2",
+        "autograd==1.9.1",
+    ]
     markers = [
-        json.loads((tmp_path / ".gradfuzz" / "envs" / f"autograd-{v}" / "gradfuzz.json").read_text()) for v in ("1.6.2", "1.9.1")
+        json.loads((tmp_path / ".gradfuzz" / "envs" / f"autograd-{v}" / "gradfuzz.json").read_text())
+        for v in ("1.6.2", "1.9.1")
     ]
     assert [marker["version"] for marker in markers] == ["1.6.2", "1.9.1"]
     assert [marker["packages"]["numpy"].partition(".")[0] for marker in markers] == ["1", "2"]

@@ -1,4 +1,6 @@
-"""A sweep that is killed at any moment loses nothing that it said, and resumed it ends as if nobody had killed it."""
+"""A sweep that is killed at any moment loses nothing that it said, and resumed it ends as if nobody had
+killed it.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def untimed(document: dict[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(timeless))
 
 
-# Here ------------------------------------------------------------------------------------------------------------------
+# Here -------------------------------------------------------------------------------------------------------
 
 
 def part(path: Path, stop: int | None = None, *, resume: bool) -> list[Event]:
@@ -61,7 +63,9 @@ def document(events: list[Event]) -> dict[str, Any]:
     return untimed(sweep_document(events[-1]))
 
 
-def test_a_sweep_that_was_left_again_and_again_ends_as_one_that_was_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_that_was_left_again_and_again_ends_as_one_that_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done: list[object] = []
 
     def counting(work: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,15 +81,19 @@ def test_a_sweep_that_was_left_again_and_again_ends_as_one_that_was_not(tmp_path
     for number, stop in enumerate(stops):
         events = part(path, stop, resume=number > 0)
         with Store(path) as store:
-            assert {e.finding.id for e in events if isinstance(e, FindingFound)} <= {f.id for f in store.findings(1)}
+            assert {e.finding.id for e in events if isinstance(e, FindingFound)} <= {
+                f.id for f in store.findings(1)
+            }
     assert document(part(path, resume=True)) == document(whole)
-    assert len(done) - needed <= needed + len(stops), "what was done is not done again, but for what was under way"
+    assert len(done) - needed <= needed + len(stops), (
+        "what was done is not done again, but for what was under way"
+    )
     with Store(path) as store:
         assert document([store.finished(1)[0]]) == document(whole), "the record says the same"
         assert [run.complete for run in store.runs()] == [True]
 
 
-# With a signal ---------------------------------------------------------------------------------------------------------
+# With a signal ----------------------------------------------------------------------------------------------
 
 FLAGS = [
     *("--max-examples", "6", "--orders", "1", "--dtypes", "float64", "--checks", "vjp"),
@@ -125,9 +133,11 @@ def unfinished(folder: Path) -> bool:
 
 
 def kills(tmp_path: Path, number: int, rng: random.Random, *more: str) -> None:
-    """So many sweeps, of `more` targets, too, killed at random moments and resumed; each that comes to its end ends as one that nobody killed.
+    """So many sweeps, of `more` targets, too, killed at random moments and resumed; each that comes to its
+    end ends as one that nobody killed.
 
-    One that is killed when it has been told, in its last milliseconds, has nothing to resume: the next one is in a folder of its own.
+    One that is killed when it has been told, in its last milliseconds, has nothing to resume: the next one is
+    in a folder of its own.
     """
     (tmp_path / "whole").mkdir()
     begun = time.monotonic()
@@ -164,7 +174,10 @@ def kills(tmp_path: Path, number: int, rng: random.Random, *more: str) -> None:
             resume = []
     assert finish(folder, *more, *resume) == whole
     assert not unfinished(folder)
-    print(f"\n{killed} kills, {ended + 1} sweeps that came to their end, all equal to the one that was not killed")
+    print(
+        f"\n{killed} kills, {ended + 1} sweeps that came to their end, all equal to the one that was not"
+        " killed"
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")

@@ -1,4 +1,6 @@
-"""Shrinking never changes the class of a finding: disagreements as they are met, proved, and what is left asked again."""
+"""Shrinking never changes the class of a finding: disagreements as they are met, proved, and what is left
+asked again.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,15 @@ FAMILIES = (
 """Where each planted bug shows most."""
 
 QUICK = (
-    *("nx-1747", "stale-primal", "last-trip-only", "initial-value", "used-after", "dropped-tangent", "take-overwrites"),
+    *(
+        "nx-1747",
+        "stale-primal",
+        "last-trip-only",
+        "initial-value",
+        "used-after",
+        "dropped-tangent",
+        "take-overwrites",
+    ),
     *("cumulative-unflipped", "cholesky-batch", "solve-batch", "conjugate-forgotten", "foreign-axis"),
 )
 TOGETHER = 500
@@ -53,11 +63,15 @@ SEEDS = range(100, 140)
 """Of the slow tests."""
 
 PER_SEED = 4
-BY_NUMBERS = frozenset({Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE})
+BY_NUMBERS = frozenset(
+    {Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE}
+)
 
 
 def met(name: str, seed: int, most: int = PER_SEED, orders: tuple[int, ...] = (1, 2)) -> list[Raw]:
-    """Disagreements of a mutant in the programs of one seed, no two of the same class and check; agreement is left to the engine."""
+    """Disagreements of a mutant in the programs of one seed, no two of the same class and check; agreement is
+    left to the engine.
+    """
     family, target, jury = FAMILIES[name], oracle(f"mutant:{name}"), Jury()
     found: dict[tuple[Class, str], Raw] = {}
     for index, question in asked_about(family, seed, orders):
@@ -98,7 +112,9 @@ def proved(raw: Raw) -> Shown:
 
 
 def check(shown: Shown) -> None:
-    """The class that was met is the one that the finding has and shows, and what a fresh jury says with both references."""
+    """The class that was met is the one that the finding has and shows, and what a fresh jury says with both
+    references.
+    """
     kind, finding, specimen = shown.raw.case.kind, shown.proof.finding, shown.proof.specimen
     assert finding is not None
     assert specimen is not None
@@ -108,9 +124,13 @@ def check(shown: Shown) -> None:
     assert specimen.program == finding.program
     assert (specimen.modes, specimen.precision) == (shown.original.modes, shown.original.precision)
     case = asked(specimen, oracle(finding.target), Jury(), confirm=True)
-    assert same_kind(case, kind, shown.raw.case.message), f"{told}\nasked again: {case.verdict}, {case.kind}, {case.message}"
+    assert same_kind(case, kind, shown.raw.case.message), (
+        f"{told}\nasked again: {case.verdict}, {case.kind}, {case.message}"
+    )
     assert case.references == finding.references == ("arb", "mpmath")
-    assert cost(specimen)[:-1] <= cost(shown.original)[:-1], told  # the last one is the names, which are made canonical
+    assert cost(specimen)[:-1] <= cost(shown.original)[:-1], (
+        told
+    )  # the last one is the names, which are made canonical
     if kind in BY_NUMBERS:
         assert case.error_over_allowed is not None
         assert case.error_over_allowed >= CLEAR
@@ -121,7 +141,9 @@ def check(shown: Shown) -> None:
 def class_of(point: FindingPoint) -> Class | None:
     """The class that a reader sees in the entry that a finding shows."""
     allowed = (
-        0.0 if math.isinf(point.error_over_allowed) else abs(point.entry_got - point.entry_expected) / point.error_over_allowed
+        0.0
+        if math.isinf(point.error_over_allowed)
+        else abs(point.entry_got - point.entry_expected) / point.error_over_allowed
     )
     return classify_entry(point.entry_expected, point.entry_got, allowed)
 
@@ -135,7 +157,9 @@ def test_the_class_stays(name: str, seed: int) -> None:
 
 
 def findings(name: str) -> Iterator[Shown]:
-    """The findings of a mutant over the seeds, as many as are its share; a disagreement that is not proved says why."""
+    """The findings of a mutant over the seeds, as many as are its share; a disagreement that is not proved
+    says why.
+    """
     left = math.ceil(TOGETHER / len(MUTANTS))
     for raw in itertools.chain.from_iterable(met(name, seed) for seed in SEEDS):
         shown = proved(raw)

@@ -28,7 +28,10 @@ def ops(program: Program) -> int:
 
 def times_parameter(loop: LoopFacts) -> bool:
     """The body multiplies the carry by a parameter."""
-    return any(c.op == "multiply" and Name("acc") in c.args and {Name("x"), Name("y")} & set(c.args) for c in loop.calls)
+    return any(
+        c.op == "multiply" and Name("acc") in c.args and {Name("x"), Name("y")} & set(c.args)
+        for c in loop.calls
+    )
 
 
 def any_loop(test: Callable[[LoopFacts], object]) -> Callable[[Program], bool]:
@@ -39,11 +42,19 @@ def any_loop(test: Callable[[LoopFacts], object]) -> Callable[[Program], bool]:
     ("wanted", "most_loops", "most_trips", "most_ops"),
     [
         pytest.param(any_loop(times_parameter), 1, 0, 1, id="carry times a parameter"),
-        pytest.param(any_loop(lambda x: times_parameter(x) and isinstance(x.count, int) and x.count >= 2), 1, 2, 1, id="twice"),
+        pytest.param(
+            any_loop(lambda x: times_parameter(x) and isinstance(x.count, int) and x.count >= 2),
+            1,
+            2,
+            1,
+            id="twice",
+        ),
         pytest.param(any_loop(lambda x: x.leaves(Break)), 1, 0, 3, id="break"),
         pytest.param(any_loop(lambda x: x.leaves(Continue)), 1, 0, 3, id="continue"),
         pytest.param(any_loop(lambda x: x.outer is not None), 2, 0, 3, id="nested"),
-        pytest.param(any_loop(lambda x: x.form == "repeat" and x.temporaries), 1, 1, 4, id="repeat with a temporary"),
+        pytest.param(
+            any_loop(lambda x: x.form == "repeat" and x.temporaries), 1, 1, 4, id="repeat with a temporary"
+        ),
         pytest.param(any_loop(lambda x: x.by_value), 1, 8, 4, id="stops by value"),
         pytest.param(any_loop(lambda x: x.by_counter("index")), 1, 1, 2, id="reads by the counter"),
         pytest.param(any_loop(lambda x: any(c.op == "stack" for c in x.calls)), 1, 0, 4, id="vector rebuilt"),
@@ -57,20 +68,30 @@ def test_programs_shrink_to_little_more_than_what_is_wanted(
     counts = [loop.count for loop in Facts(program).loops]
     assert len(counts) <= most_loops
     assert all(isinstance(n, int) and n <= most_trips for n in counts)
-    steps = sum(not isinstance(n, str) and loop.form != "for" for n, loop in zip(counts, Facts(program).loops, strict=True))
+    steps = sum(
+        not isinstance(n, str) and loop.form != "for"
+        for n, loop in zip(counts, Facts(program).loops, strict=True)
+    )
     assert ops(program) - 2 * steps <= most_ops, "the counter of a while loop takes two ops"
 
 
 def test_the_simplest_draws() -> None:
     (program,) = draw_many(loops(min_trips=3), 1, 0)
-    assert to_text(program) == "def f(x):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * x\n    return acc\n"
+    assert (
+        to_text(program)
+        == "def f(x):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * x\n    return acc\n"
+    )
     (body,) = draw_many(loop_bodies(), 1, 0)
     assert body == (Assign("acc", Call("multiply", (Name("acc"), Name("x")))),)
     assert draw_many(expressions(), 1, 0) == [Name("x")]
 
 
 def test_an_op_shrinks_to_itself_on_a_name() -> None:
-    expr = find(expressions(), lambda e: any(isinstance(n, Call) and n.op == "log" for n in walk(e)), settings=SETTINGS)
+    expr = find(
+        expressions(),
+        lambda e: any(isinstance(n, Call) and n.op == "log" for n in walk(e)),
+        settings=SETTINGS,
+    )
     assert expression_text(expr) in ("log(1.0 + x * x)", "x * log(exp(sin(x)))", "x * log(2.0 + sin(x))")
 
 
@@ -83,7 +104,11 @@ def test_points_shrink_to_one_half() -> None:
 
 
 def test_cases_shrink_to_one_point_in_reverse_mode() -> None:
-    case = find(cases(programs=loops(max_loops=1, arrays=False)), lambda c: len(c.program.params) == 2, settings=SETTINGS)
+    case = find(
+        cases(programs=loops(max_loops=1, arrays=False)),
+        lambda c: len(c.program.params) == 2,
+        settings=SETTINGS,
+    )
     assert len(case.points) == 1
     assert case.modes == ("rev",)
     assert case.precision == "float64"

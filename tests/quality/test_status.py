@@ -1,4 +1,6 @@
-"""The status grid: no wrong cell for the engine, and where a planted bug is wrong a wrong cell, with a script that shows it."""
+"""The status grid: no wrong cell for the engine, and where a planted bug is wrong a wrong cell, with a script
+that shows it.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ def words(report: ProbeReport) -> list[dict[str, object]]:
     return [dict(zip(table.columns, line, strict=True)) for line in table.rows]
 
 
-# Cells -----------------------------------------------------------------------------------------------------------------
+# Cells ------------------------------------------------------------------------------------------------------
 
 
 def test_the_status_of_the_engine_has_no_wrong_cell() -> None:
@@ -66,7 +68,10 @@ def test_the_status_of_the_engine_has_no_wrong_cell() -> None:
             ways = [o for o in resolve("engine", together=True) if o.together == (column == "vectorized")]
             for question, way in itertools.product(cell, ways):
                 for case in jury().cases(way.name, question, way.answer(question)):
-                    assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), f"{op}, {column} {question.modes}: {case.message}"
+                    assert case.verdict in (
+                        Verdict.AGREE,
+                        Verdict.CONVENTION,
+                    ), f"{op}, {column} {question.modes}: {case.message}"
 
 
 def test_the_status_of_a_batch_bug_is_wrong_in_the_batch_columns(report: ProbeReport) -> None:
@@ -116,7 +121,7 @@ def test_ops_pick_rows(suite: str) -> None:
         grid.about(["no_such_op"])
 
 
-# Notes -----------------------------------------------------------------------------------------------------------------
+# Notes ------------------------------------------------------------------------------------------------------
 
 
 def test_ways_that_are_wrong_alike_are_told_once(small: None) -> None:
@@ -155,11 +160,12 @@ def test_the_table_is_a_table_at_every_width(report: ProbeReport, width: int) ->
     heading = next(line for line in text.splitlines() if "jvp" in line)
     assert {"2-D", "batch"} <= set(heading.split())
     assert " ".join(text.split()).endswith(
-        "A script for each number: gradfuzz probe mutant:lu-batch --suite small --scripts FOLDER, or --script N to print one."
+        "A script for each number: gradfuzz probe mutant:lu-batch --suite small --scripts FOLDER, or --script"
+        " N to print one."
     )
 
 
-# Scripts ---------------------------------------------------------------------------------------------------------------
+# Scripts ----------------------------------------------------------------------------------------------------
 
 
 def test_a_script_shows_what_is_wrong(report: ProbeReport, tmp_path: Path) -> None:
@@ -171,7 +177,9 @@ def test_a_script_shows_what_is_wrong(report: ProbeReport, tmp_path: Path) -> No
     ]
     assert str(folder) in printed(report, 1000, folder)
     here = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, str(paths[1])], capture_output=True, text=True, check=False, env=here)
+    done = subprocess.run(
+        [sys.executable, str(paths[1])], capture_output=True, text=True, check=False, env=here
+    )
     assert done.returncode == 1, done.stderr
     assert "disagree" in done.stdout
     assert script_of(report, 1) == paths[1].read_text(encoding="utf-8")

@@ -1,4 +1,6 @@
-"""`gradfuzz sweep` from end to end on a planted bug: exit code, reports, and scripts that show the bug on their own."""
+"""`gradfuzz sweep` from end to end on a planted bug: exit code, reports, and scripts that show the bug on
+their own.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,24 @@ from gradfuzz.cli import FINDINGS, main
 MUTANT = "mutant:nx-1747"
 
 
-def test_findings_come_with_exit_code_1_reports_and_scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_come_with_exit_code_1_reports_and_scripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = ["sweep", MUTANT, "--max-examples", "2", "--orders", "1", "--checks", "vjp", "--dtypes", "float64", "--jobs", "1"]
+    arguments = [
+        "sweep",
+        MUTANT,
+        "--max-examples",
+        "2",
+        "--orders",
+        "1",
+        "--checks",
+        "vjp",
+        "--dtypes",
+        "float64",
+        "--jobs",
+        "1",
+    ]
     reports = ["--report", "json=sweep.json", "--report", "sarif=sweep.sarif", "--report", "junit=sweep.xml"]
     result = CliRunner().invoke(main, [*arguments, *reports])
     assert result.exit_code == FINDINGS, result.output
@@ -30,7 +47,11 @@ def test_findings_come_with_exit_code_1_reports_and_scripts(tmp_path: Path, monk
     assert document["rerun"].startswith(f"gradfuzz sweep {MUTANT} --seed 0 --max-examples 2")
     assert "Scripts that show the findings" in result.stderr
     results = json.loads(Path("sweep.sarif").read_text())["runs"][0]["results"]
-    prints = [r["partialFingerprints"]["gradfuzzSignature/v1"] for r in results if r.get("baselineState") != "absent"]
+    prints = [
+        r["partialFingerprints"]["gradfuzzSignature/v1"]
+        for r in results
+        if r.get("baselineState") != "absent"
+    ]
     assert prints == [finding["signature"] for finding in document["findings"]]
     assert len(ElementTree.parse("sweep.xml").findall("testsuite/testcase/failure")) == len(prints)
     for finding in document["findings"]:
@@ -39,6 +60,9 @@ def test_findings_come_with_exit_code_1_reports_and_scripts(tmp_path: Path, monk
         path = tmp_path / ".gradfuzz" / "scripts" / f"{finding['id']}.py"
         assert path.read_text() == finding["script"]
         shown = subprocess.run(
-            [sys.executable, str(path)], capture_output=True, text=True, env={"PYTHONPATH": str(Path(__file__).parents[2])}
+            [sys.executable, str(path)],
+            capture_output=True,
+            text=True,
+            env={"PYTHONPATH": str(Path(__file__).parents[2])},
         )
         assert shown.returncode == 1, shown.stdout + shown.stderr

@@ -1,4 +1,6 @@
-"""Each planted bug is found, proved, and shrunk to a few lines. Every mutant against its correct twin, the engine, in test_no_false_alarms."""
+"""Each planted bug is found, proved, and shrunk to a few lines. Every mutant against its correct twin, the
+engine, in test_no_false_alarms.
+"""
 
 from __future__ import annotations
 
@@ -124,6 +126,8 @@ def test_the_script_of_a_finding_reproduces_it(tmp_path: Path) -> None:
     script = tmp_path / "finding.py"
     script.write_text(finding.script, encoding="utf-8")
     root = Path(__file__).parents[2]
-    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=root, env={"PYTHONPATH": str(root)})
+    run = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, cwd=root, env={"PYTHONPATH": str(root)}
+    )
     assert run.returncode == 1, run.stderr
     assert "disagree" in run.stdout

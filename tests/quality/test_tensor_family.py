@@ -1,4 +1,6 @@
-"""The family of tensor programs: no false alarm about the engine, no wrong cell in its status, and planted bugs that are found and shrunk."""
+"""The family of tensor programs: no false alarm about the engine, no wrong cell in its status, and planted
+bugs that are found and shrunk.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
 
 MAX_PROGRAMS = 300
-MUTANTS = ("take-overwrites", "cumulative-unflipped", "unbroadcast-axes", "forward-over-forward", "clip-squared")
+MUTANTS = (
+    "take-overwrites",
+    "cumulative-unflipped",
+    "unbroadcast-axes",
+    "forward-over-forward",
+    "clip-squared",
+)
 
 REV: tuple[Mode, ...] = ("rev",)
 FWD_FWD: tuple[Mode, ...] = ("fwd", "fwd")
@@ -27,7 +35,12 @@ FWD_FWD: tuple[Mode, ...] = ("fwd", "fwd")
 SHOWN = [
     ("take-overwrites", 'x: "float[3]" -> take(x, array([0, 2]), axis=0)', REV, Verdict.AGREE),
     ("take-overwrites", 'x: "float[3]" -> take(x, array([0, 2, 0]), axis=0)', REV, Verdict.DISAGREE),
-    ("take-overwrites", 'x: "float[2, 2]" -> take(x, array([[1, 1], [0, 1]]), axis=1)', REV, Verdict.DISAGREE),
+    (
+        "take-overwrites",
+        'x: "float[2, 2]" -> take(x, array([[1, 1], [0, 1]]), axis=1)',
+        REV,
+        Verdict.DISAGREE,
+    ),
     ("cumulative-unflipped", 'x: "float[1]" -> cumulative_sum(x)', REV, Verdict.AGREE),
     ("cumulative-unflipped", 'x: "float[3]" -> cumulative_sum(x)', REV, Verdict.DISAGREE),
     ("unbroadcast-axes", 'x: "float[2]", y: "float[3, 2]" -> x * y', REV, Verdict.AGREE),
@@ -49,7 +62,10 @@ def test_what_a_planted_bug_needs(name: str, text: str, modes: tuple[Mode, ...],
     program = parse(f"def f({header}):\n    return {expression}\n")
     values = iter(np.array([0.375, -0.75, 1.25, 0.5, -1.5, 0.875, 1.625, -0.25, 0.625]))
     point = Point(
-        {p.name: np.array([next(values) for _ in np.ndindex(*p.type.sizes)]).reshape(p.type.sizes) for p in program.params}
+        {
+            p.name: np.array([next(values) for _ in np.ndindex(*p.type.sizes)]).reshape(p.type.sizes)
+            for p in program.params
+        }
     )
     question = weighted_question(program, [point], "float64", modes)
     oracle = mutant(name)
@@ -59,7 +75,9 @@ def test_what_a_planted_bug_needs(name: str, text: str, modes: tuple[Mode, ...],
 
 
 def first_finding(name: str, seed: int) -> Finding:
-    for event in sweep(SweepConfig((f"mutant:{name}",), families=("tensor",), seed=seed, max_examples=MAX_PROGRAMS, jobs=1)):
+    for event in sweep(
+        SweepConfig((f"mutant:{name}",), families=("tensor",), seed=seed, max_examples=MAX_PROGRAMS, jobs=1)
+    ):
         if isinstance(event, FindingFound):
             print(f"mutant:{name} seed {seed}: {event.finding.kind.value}\n{event.finding.program}")
             return event.finding
@@ -102,7 +120,9 @@ def test_the_status_of_the_engine_has_no_wrong_cell() -> None:
         for cell in rows[op].cells:
             for question in cell:
                 for case in jury().cases("engine", question, engine.answer(question)):
-                    assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), f"{op} {question.modes}: {case.message}"
+                    assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), (
+                        f"{op} {question.modes}: {case.message}"
+                    )
 
 
 def test_the_grid_asks_about_broadcasting_where_there_are_two_operands() -> None:

@@ -1,4 +1,6 @@
-"""Sweeps of vectorized calls: the engine is right, the planted bugs of batching are found and shrunk to two instances."""
+"""Sweeps of vectorized calls: the engine is right, the planted bugs of batching are found and shrunk to two
+instances.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,16 @@ from gradfuzz.strategies.vectorize_program import vectorize_triggers
 
 MUTANTS = ("foreign-axis", "done-lane")
 MAX_PROGRAMS = 100
-CONFIG = SweepConfig(("engine:vectorize", "engine:vmap"), families=("vectorize",), max_examples=12, orders=(1, 2))
+CONFIG = SweepConfig(
+    ("engine:vectorize", "engine:vmap"), families=("vectorize",), max_examples=12, orders=(1, 2)
+)
 
 
 def first_finding(mutant: str, seed: int) -> tuple[Finding, int]:
     programs = 0
-    config = dataclasses.replace(CONFIG, targets=(f"mutant:{mutant}",), seed=seed, max_examples=MAX_PROGRAMS, orders=(1,))
+    config = dataclasses.replace(
+        CONFIG, targets=(f"mutant:{mutant}",), seed=seed, max_examples=MAX_PROGRAMS, orders=(1,)
+    )
     for event in sweep(config):
         if isinstance(event, Progress):
             programs = event.programs
@@ -35,7 +41,9 @@ def first_finding(mutant: str, seed: int) -> tuple[Finding, int]:
 
 
 def check_small(finding: Finding, most: int = 4) -> None:
-    """Two instances, and so many operations at most: a loop that takes other trips for each of them needs some."""
+    """Two instances, and so many operations at most: a loop that takes other trips for each of them needs
+    some.
+    """
     assert "Answered in one call with 1 more point: " in finding.note
     assert operations(finding.program) <= most, str(finding.program)
     assert finding.reproduced == (5, 5)
@@ -45,7 +53,9 @@ def check_small(finding: Finding, most: int = 4) -> None:
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_bug_of_batching_is_found_and_shrunk(mutant: str, seed: int) -> None:
     finding, programs = first_finding(mutant, seed)
-    print(f"mutant:{mutant}: {finding.kind.value} within {programs} programs\n{finding.program}{finding.note}")
+    print(
+        f"mutant:{mutant}: {finding.kind.value} within {programs} programs\n{finding.program}{finding.note}"
+    )
     check_small(finding)
 
 
@@ -60,7 +70,7 @@ def test_a_mutant_is_right_about_one_instance() -> None:
     """The bugs are in batching: alone, every instance is answered rightly."""
     row = next(row for row in GRIDS["vectorize"].rows() if row.use == "while")
     (alone,) = row.cells[GRIDS["vectorize"].columns.index("batch 1")]
-    (differing, _) = row.cells[GRIDS["vectorize"].columns.index("trips differ")]
+    differing, _ = row.cells[GRIDS["vectorize"].columns.index("trips differ")]
     for name in MUTANTS:
         (oracle,) = resolve(f"mutant:{name}")
         (case,) = jury().cases(oracle.name, alone, oracle.answer(alone))
@@ -87,13 +97,17 @@ def test_the_grid_of_the_engine_has_no_wrong_cell() -> None:
         for question in (q for cell in row.cells for q in cell if q.order < 2):
             for oracle in (*resolve("engine:vectorize"), *resolve("engine:vmap")):
                 for case in jury().cases(oracle.name, question, oracle.answer(question)):
-                    assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), f"{oracle.name} {row.use}: {case.message}"
+                    assert case.verdict in (
+                        Verdict.AGREE,
+                        Verdict.CONVENTION,
+                    ), f"{oracle.name} {row.use}: {case.message}"
 
 
 def test_an_array_of_indices_is_run_as_it_is() -> None:
     """Whether trips differ is found out by running the program at every point."""
     program = parse(
-        'def f(x: "float[2]", k: "int[2]"):\n    for i in range(1):\n        x = x + take_along_axis(x, k, axis=0)\n    return x\n'
+        'def f(x: "float[2]", k: "int[2]"):\n    for i in range(1):\n        x = x + take_along_axis(x, k,'
+        " axis=0)\n    return x\n"
     )
     points = tuple({"x": np.array([0.5, 1.0 + n]), "k": np.array([1, 0])} for n in range(2))
     assert "trip count per instance" not in vectorize_triggers(Case(program, points, ("x",), "float64"))

@@ -1,7 +1,8 @@
-"""A target that fails in one of nine ways, nine times in forty: which way is decided by the number that it is asked about.
+"""A target that fails in one of nine ways, nine times in forty: which way is decided by the number that it is
+asked about.
 
-Number k fails in the way FAULTS[17 k mod 40], where there is one. Otherwise it answers x * x and 2 x by the toy of the adapters. It
-starts a child of its own, which has to be gone, too, when it is ended.
+Number k fails in the way FAULTS[17 k mod 40], where there is one. Otherwise it answers x * x and 2 x by the
+toy of the adapters. It starts a child of its own, which has to be gone, too, when it is ended.
 """
 
 from __future__ import annotations
@@ -42,7 +43,12 @@ def fail(fault: str, number: int) -> None:
         case "nan_text":
             tensor = {"dtype": "float64", "shape": [], "data": [float("nan")]}
             write(
-                json.dumps({"id": number, "ok": {"results": [{"ok": {"values": [tensor], "gradient": {"x": tensor}}}]}}).encode()
+                json.dumps(
+                    {
+                        "id": number,
+                        "ok": {"results": [{"ok": {"values": [tensor], "gradient": {"x": tensor}}}]},
+                    }
+                ).encode()
             )
         case "half_line":
             write(b'{"id": %d, "ok": {"results": [{"ok"' % number, b"")
@@ -62,7 +68,9 @@ def write(line: bytes, end: bytes = b"\n") -> None:
 
 
 def main() -> None:
-    subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.Popen(
+        ["sleep", "1000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     server = kit._Server({"name": "faulty", "version": "1", "language": "Python"}, [Toy()])
     for line in sys.stdin.buffer:
         request = json.loads(line)

@@ -1,4 +1,6 @@
-"""An adapter for a library that the tests make: `toygrad`, whose releases differ in the sign that a product's second slope gets."""
+"""An adapter for a library that the tests make: `toygrad`, whose releases differ in the sign that a product's
+second slope gets.
+"""
 
 # mypy: ignore-errors
 

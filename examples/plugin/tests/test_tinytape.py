@@ -20,7 +20,9 @@ def test_loops(gradfuzz_check) -> None:
     gradfuzz_check()
 
 
-@pytest.mark.gradfuzz(target="tinytape:tape", suite=["tensor", "linalg"], checks="vjp", ops=["sum", "add", "multiply", "matmul"])
+@pytest.mark.gradfuzz(
+    target="tinytape:tape", suite=["tensor", "linalg"], checks="vjp", ops=["sum", "add", "multiply", "matmul"]
+)
 def test_ops(gradfuzz_check) -> None:
     gradfuzz_check()
 

@@ -16,11 +16,13 @@ from gradfuzz.programs.language.precision import format_of
 
 
 def check_vectorized(f: Callable[..., Any], *args: Operand, units: float = 256.0) -> None:
-    """Asserts that value and gradient of `f` on vectorized `args` are those of `f` on each instance alone, stacked.
+    """Asserts that value and gradient of `f` on vectorized `args` are those of `f` on each instance alone,
+    stacked.
 
-    `f` returns one float scalar per instance. An array is vectorized along its first axis; a number is the same for all instances. What
-    is not finite must be the same; what is finite may differ by `units` roundings of the largest entry of that instance's gradient:
-    NumPy's loops over many entries do not round as those over one. Raises an `AssertionError` that names the worst entry.
+    `f` returns one float scalar per instance. An array is vectorized along its first axis; a number is the
+    same for all instances. What is not finite must be the same; what is finite may differ by `units`
+    roundings of the largest entry of that instance's gradient: NumPy's loops over many entries do not round
+    as those over one. Raises an `AssertionError` that names the worst entry.
     """
     whole = [a if isinstance(a, Vectorized) or not np.shape(a) else vectorize(a, "batch") for a in args]
     sizes = union(whole)
@@ -38,13 +40,18 @@ def check_vectorized(f: Callable[..., Any], *args: Operand, units: float = 256.0
             what = "the value" if k == 0 else f"the gradient with respect to argument {places[k - 1]}"
             got = all_of_them[instance]
             if np.shape(got) != np.shape(expected):
-                raise AssertionError(f"{what} has shape {np.shape(got)} per instance, alone {np.shape(expected)}")
+                raise AssertionError(
+                    f"{what} has shape {np.shape(got)} per instance, alone {np.shape(expected)}"
+                )
             excess, entry = _worst(np.asarray(got), np.asarray(expected), units)
             if excess > worst:
                 where = ", ".join(f"{name}={i}" for name, i in zip(sizes, instance, strict=True))
                 at = f", entry {entry}" if entry else ""
                 worst = excess
-                message = f"{what} of instance {where}{at} is {np.asarray(got)[entry]!r} vectorized, {np.asarray(expected)[entry]!r} alone"
+                message = (
+                    f"{what} of instance {where}{at} is {np.asarray(got)[entry]!r} vectorized,"
+                    f" {np.asarray(expected)[entry]!r} alone"
+                )
     if message:
         raise AssertionError(message)
 

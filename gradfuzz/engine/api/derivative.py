@@ -46,15 +46,17 @@ def derivative(
 ) -> Graph:
     """The graph of the outputs of `program` and of the gradient that `modes` ask for, innermost first.
 
-    F(x) is the sum over the float outputs of <weight, output>, and of Re <weight, output> = Re sum(conj(weight) output) over complex ones.
-    The gradient for a complex parameter z = a + ib is dF/da + i dF/db, the steepest ascent of F. The graph takes the parameters of the program, then one weight per such
-    output, then, for two modes and more, one direction per name in `wrt`. It returns the outputs, then one gradient per name in `wrt`:
-    of F for one mode, of D F[v] for two, of D^2 F[v, v] for three. Every mode but the last contracts with v; with no
-    mode the outputs alone are returned.
+    F(x) is the sum over the float outputs of <weight, output>, and of Re <weight, output> = Re
+    sum(conj(weight) output) over complex ones. The gradient for a complex parameter z = a + ib is dF/da + i
+    dF/db, the steepest ascent of F. The graph takes the parameters of the program, then one weight per such
+    output, then, for two modes and more, one direction per name in `wrt`. It returns the outputs, then one
+    gradient per name in `wrt`: of F for one mode, of D F[v] for two, of D^2 F[v, v] for three. Every mode but
+    the last contracts with v; with no mode the outputs alone are returned.
 
-    `checkpoint` bounds the memory of long loops in reverse mode and changes no bit of a result: "none" keeps the carries of all n trips;
-    "sqrt" about sqrt(n) of them, whatever the order; an int k at most k for each loop of the program (its tangents with it),
-    while loops on the way back that are differentiated in reverse once more still keep a state per trip. What is not kept is computed again.
+    `checkpoint` bounds the memory of long loops in reverse mode and changes no bit of a result: "none" keeps
+    the carries of all n trips; "sqrt" about sqrt(n) of them, whatever the order; an int k at most k for each
+    loop of the program (its tangents with it), while loops on the way back that are differentiated in reverse
+    once more still keep a state per trip. What is not kept is computed again.
 
     Raises `UsageError` for names in `wrt` that are no float parameters, and for another `checkpoint`.
     """
@@ -65,12 +67,15 @@ def derivative(
         if name not in by_name or not graph.inputs[by_name[name]].type.is_inexact:
             floats = [v.name for v in graph.inputs if v.type.is_inexact]
             raise UsageError(
-                f"cannot differentiate with respect to {name!r}; the float and complex parameters are {', '.join(floats) or 'none'}"
+                f"cannot differentiate with respect to {name!r}; the float and complex parameters are"
+                f" {', '.join(floats) or 'none'}"
             )
     places = [by_name[n] for n in wrt]
     outputs = [k for k, a in enumerate(graph.outputs) if a.type.is_inexact]
     weights = [Var(graph.outputs[k].type, "weight") for k in outputs]
-    directions = [Var(graph.inputs[k].type, f"{graph.inputs[k].name}_v") for k in places] if len(modes) > 1 else []
+    directions = (
+        [Var(graph.inputs[k].type, f"{graph.inputs[k].name}_v") for k in places] if len(modes) > 1 else []
+    )
     step = _Step(graph, places, outputs, len(weights), len(directions), rules, checked(checkpoint))
     current = step.start(weights, directions)
     for mode in modes[:-1]:
@@ -82,8 +87,8 @@ def derivative(
 class _Step:
     """One differentiation.
 
-    A graph of order 0 returns the program's outputs; later ones return them and then the scalar that comes next. All take the
-    same inputs: parameters, weights, directions.
+    A graph of order 0 returns the program's outputs; later ones return them and then the scalar that comes
+    next. All take the same inputs: parameters, weights, directions.
     """
 
     program: Graph
@@ -129,7 +134,10 @@ class _Step:
                 values, parts = self._gradient(graph, builder, inputs)
                 return [*values, *(p.atom for p in parts)]
             values = inline(builder, self.values(graph), inputs)
-            return [*values, *(self._by_units(graph, builder, inputs, k).atom for k in range(len(self.places)))]
+            return [
+                *values,
+                *(self._by_units(graph, builder, inputs, k).atom for k in range(len(self.places))),
+            ]
 
         return self._build(graph, rest, f"grad_{graph.name}")
 
@@ -146,7 +154,9 @@ class _Step:
             return self._tangent(graph, builder, inputs, only)[1]
 
         slopes: list[Value]
-        if zeros[which].type.is_complex:  # a unit is complex, too: in a loop a tangent has the type of its carry
+        if zeros[
+            which
+        ].type.is_complex:  # a unit is complex, too: in a loop a tangent has the type of its carry
             slopes = [apply("complex", along(k, 1.0 + 0.0j), along(k, 1j)) for k in range(size)]
         else:
             slopes = [along(k, 1.0) for k in range(size)]
@@ -159,7 +169,9 @@ class _Step:
         return result
 
     def _by_units_at_once(self, graph: Graph, builder: GraphBuilder, inputs: list[Var], which: int) -> Value:
-        """The same by the derivative along one direction, batched over all of them: a graph whose size is that of the derivative."""
+        """The same by the derivative along one direction, batched over all of them: a graph whose size is
+        that of the derivative.
+        """
         inner = GraphBuilder(simplify=True)
         copies = [inner.input(v.type, v.name) for v in inputs]
         direction = inner.input(self.program.inputs[self.places[which]].type, "v")
@@ -172,7 +184,9 @@ class _Step:
         square = broadcast_to(Value(builder, constant(1.0)), (size, size))
         units = reshape(apply("tril", apply("triu", square, k=0), k=0), (size, *shape))
         (slopes,) = inline(builder, batched, [*inputs, units.atom])
-        result = reshape(Value(builder, slopes), shape) if moves else broadcast_to(Value(builder, slopes), shape)
+        result = (
+            reshape(Value(builder, slopes), shape) if moves else broadcast_to(Value(builder, slopes), shape)
+        )
         assert isinstance(result, Value), "made of values"
         return result
 
@@ -196,14 +210,18 @@ class _Step:
                 parts.append(slope if len(graph.outputs) > n else _inner(weight, slope))
         return values[:n], _sum(builder, parts)
 
-    def _gradient(self, graph: Graph, builder: GraphBuilder, inputs: list[Var]) -> tuple[list[Atom], list[Value]]:
+    def _gradient(
+        self, graph: Graph, builder: GraphBuilder, inputs: list[Var]
+    ) -> tuple[list[Atom], list[Value]]:
         mode = self.rules.reverse(builder, checkpoint=self.checkpoint)
         tape = mode.forward(graph, inputs, [k in self.places for k in range(len(inputs))])
         gs: list[Value | None] = [None] * len(graph.outputs)
         for k, seed in zip(self._scalar(graph), self._seeds(graph, builder, inputs), strict=True):
             gs[k] = seed
         parts = tape.backward(gs)
-        return tape.outputs[: len(self.program.outputs)], [or_zeros(mode, parts[p], inputs[p]) for p in self.places]
+        return tape.outputs[: len(self.program.outputs)], [
+            or_zeros(mode, parts[p], inputs[p]) for p in self.places
+        ]
 
     def _seeds(self, graph: Graph, builder: GraphBuilder, inputs: list[Var]) -> list[Value]:
         """The cotangents of the scalar's outputs."""
@@ -231,4 +249,6 @@ def _unit(shape: tuple[int, ...], k: int, unit: float | complex) -> Atom:
     if not shape:
         return constant(unit)
     size = int(np.prod(shape, dtype=int))
-    return Constant(ArrayConst(Const(unit).dtype, shape, tuple(Const(unit if j == k else 0 * unit) for j in range(size))))
+    return Constant(
+        ArrayConst(Const(unit).dtype, shape, tuple(Const(unit if j == k else 0 * unit) for j in range(size)))
+    )

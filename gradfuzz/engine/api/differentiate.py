@@ -1,14 +1,18 @@
 """Derivatives of Python functions and of programs.
 
-Every function here takes a Python function of arrays, a `Program` or a `Graph`, and composes with every other: the derivative
-of a derivative is traced like any function. Arguments may be vectorized (see `vectorize`): then a derivative is that of each instance. What is returned is computed in the dtype that all float arrays have (float32, bfloat16, float16), in float64 where they differ.
+Every function here takes a Python function of arrays, a `Program` or a `Graph`, and composes with every
+other: the derivative of a derivative is traced like any function. Arguments may be vectorized (see
+`vectorize`): then a derivative is that of each instance. What is returned is computed in the dtype that all
+float arrays have (float32, bfloat16, float16), in float64 where they differ.
 
-Arguments and results may be complex. The gradient of a real L with respect to z = a + ib is dL/da + i dL/db, the direction in which L grows fastest, and so
-is every cotangent; a tangent is the change of z. Then Re sum(conj(cotangent) tangent) is the change of L. A function that is holomorphic with slope s
-has the cotangent conj(s) g.
+Arguments and results may be complex. The gradient of a real L with respect to z = a + ib is dL/da + i dL/db,
+the direction in which L grows fastest, and so is every cotangent; a tangent is the change of z. Then Re
+sum(conj(cotangent) tangent) is the change of L. A function that is holomorphic with slope s has the cotangent
+conj(s) g.
 
-`checkpoint` bounds the memory that reverse mode needs for a long loop, and changes no bit of a result: "none" keeps the carries of
-every trip, "sqrt" about sqrt(n) of n, an int k at most k (see `derivative`); the others are computed again.
+`checkpoint` bounds the memory that reverse mode needs for a long loop, and changes no bit of a result: "none"
+keeps the carries of every trip, "sqrt" about sqrt(n) of n, an int k at most k (see `derivative`); the others
+are computed again.
 """
 
 from __future__ import annotations
@@ -18,7 +22,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradfuzz.engine.api.tracing import Function, Traced, active_builder, call_graph, precision_of, trace_function, type_of
+from gradfuzz.engine.api.tracing import (
+    Function,
+    Traced,
+    active_builder,
+    call_graph,
+    precision_of,
+    trace_function,
+    type_of,
+)
 from gradfuzz.engine.api.vectorize import Vectorized, align, devectorize, union
 from gradfuzz.engine.modes.forward import pushforward
 from gradfuzz.engine.modes.inline import or_zeros
@@ -39,18 +51,21 @@ Mode = Literal["fwd", "rev"]
 def trace(f: Callable[..., Any], *examples: Operand) -> Program:
     """The program that `f` runs for arguments of the types of `examples`.
 
-    Python's own loops and branches are unrolled; `engine.while_loop` and its kin stay loops. Raises `NotDifferentiableError`
-    where `f` needs a value while it is traced (`if x > 0`).
+    Python's own loops and branches are unrolled; `engine.while_loop` and its kin stay loops. Raises
+    `NotDifferentiableError` where `f` needs a value while it is traced (`if x > 0`).
     """
     code = getattr(f, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     return to_program(trace_function(f, [type_of(_floated(e)) for e in examples], names).graph)
 
 
-def vjp(f: Function, *args: Operand, checkpoint: Checkpoint = "none") -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+def vjp(
+    f: Function, *args: Operand, checkpoint: Checkpoint = "none"
+) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
     """f(*args), and the function from cotangents of the result to the tuple of cotangents of all arguments.
 
-    The pullback takes one cotangent per output, complex where the output is. An argument that is neither float nor complex gets None.
+    The pullback takes one cotangent per output, complex where the output is. An argument that is neither
+    float nor complex gets None.
     """
     traced, operands, named = _trace(f, args, range(len(args)))
     active = [v.type.is_inexact for v in traced.graph.inputs]
@@ -62,7 +77,10 @@ def vjp(f: Function, *args: Operand, checkpoint: Checkpoint = "none") -> tuple[A
     def pullback(*cotangents: Operand) -> tuple[Any, ...]:
         if len(cotangents) != count:
             raise UsageError(f"the pullback takes {count} cotangents, one per output, got {len(cotangents)}")
-        aligned = [_matching(cotangents[k], traced.graph.outputs[k].type, traced.axes_of(k), operands) for k in floats]
+        aligned = [
+            _matching(cotangents[k], traced.graph.outputs[k].type, traced.axes_of(k), operands)
+            for k in floats
+        ]
         results = call_graph(graph, [*operands, *aligned])[count:]
         supply = iter(results)
         parts = [next(supply) if a else None for a in active][: len(args)]
@@ -72,14 +90,21 @@ def vjp(f: Function, *args: Operand, checkpoint: Checkpoint = "none") -> tuple[A
 
 
 def jvp(f: Function, primals: Sequence[Operand], tangents: Sequence[Operand]) -> tuple[Any, Any]:
-    """f(*primals), and its derivative along `tangents` (one per primal, of its shape; complex only where the primal is; None: zero)."""
+    """f(*primals), and its derivative along `tangents` (one per primal, of its shape; complex only where the
+    primal is; None: zero).
+    """
     if len(primals) != len(tangents):
-        raise UsageError(f"jvp takes one tangent per primal: {len(primals)} primals, {len(tangents)} tangents")
+        raise UsageError(
+            f"jvp takes one tangent per primal: {len(primals)} primals, {len(tangents)} tangents"
+        )
     traced, operands, named = _trace(f, primals, [k for k, t in enumerate(tangents) if t is not None])
     graph = traced.graph
     moving = [k for k, t in enumerate(tangents) if t is not None and graph.inputs[k].type.is_inexact]
     joined = pushforward(graph, moving)
-    results = call_graph(joined, [*operands, *(_matching(tangents[k], graph.inputs[k].type, named[k], operands) for k in moving)])
+    results = call_graph(
+        joined,
+        [*operands, *(_matching(tangents[k], graph.inputs[k].type, named[k], operands) for k in moving)],
+    )
     count = len(graph.outputs)
     return traced.restore(results[:count]), traced.restore(results[count:])
 
@@ -87,7 +112,9 @@ def jvp(f: Function, primals: Sequence[Operand], tangents: Sequence[Operand]) ->
 def value_and_grad(
     f: Function, argnums: int | Sequence[int] = 0, *, checkpoint: Checkpoint = "none"
 ) -> Callable[..., tuple[Any, Any]]:
-    """The function that returns f(*args), which must be one float scalar, and its gradient with respect to `argnums`."""
+    """The function that returns f(*args), which must be one float scalar, and its gradient with respect to
+    `argnums`.
+    """
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     checked(checkpoint)
 
@@ -104,22 +131,30 @@ def value_and_grad(
                 else "use vjp or jacobian"
             )
             raise NotDifferentiableError(
-                f"grad needs a function with one float scalar as its result, this one returns {found}; {instead}"
+                f"grad needs a function with one float scalar as its result, this one returns {found};"
+                f" {instead}"
             )
         for k in places:
             if not 0 <= k < len(args) or not graph.inputs[k].type.is_inexact:
                 raise UsageError(
-                    f"grad with respect to argument {k}: there are {len(args)} arguments, and it must be a float or complex one"
+                    f"grad with respect to argument {k}: there are {len(args)} arguments, and it must be a"
+                    " float or complex one"
                 )
         derived = _reverse(graph, [k in places for k in range(len(graph.inputs))], checkpoint)
-        value, *parts = call_graph(derived, [*operands, _matching(1.0, graph.outputs[0].type, traced.axes_of(0), operands)])
+        value, *parts = call_graph(
+            derived, [*operands, _matching(1.0, graph.outputs[0].type, traced.axes_of(0), operands)]
+        )
         parts = [_named(part, named[k]) for k, part in zip(places, parts, strict=True)]
-        return traced.restore([value]) if traced.single else value, parts[0] if isinstance(argnums, int) else tuple(parts)
+        return traced.restore([value]) if traced.single else value, (
+            parts[0] if isinstance(argnums, int) else tuple(parts)
+        )
 
     return function
 
 
-def grad(f: Function, argnums: int | Sequence[int] = 0, *, checkpoint: Checkpoint = "none") -> Callable[..., Any]:
+def grad(
+    f: Function, argnums: int | Sequence[int] = 0, *, checkpoint: Checkpoint = "none"
+) -> Callable[..., Any]:
     """The gradient of f, which must return one float scalar, with respect to `argnums` (an int, or several).
 
     With respect to a complex z = a + ib it is dL/da + i dL/db.
@@ -128,11 +163,14 @@ def grad(f: Function, argnums: int | Sequence[int] = 0, *, checkpoint: Checkpoin
     return lambda *args: both(*args)[1]
 
 
-def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Checkpoint = "none") -> Callable[..., Any]:
+def jacobian(
+    f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Checkpoint = "none"
+) -> Callable[..., Any]:
     """The Jacobian of f, which must return one float array, of shape (*result.shape, *argument.shape).
 
-    `mode` "rev" pulls back one unit cotangent per entry of the result, "fwd" pushes one unit tangent per entry of the argument.
-    A complex argument or result raises `UsageError`: neither an array of conj(s) nor one of s would be right for all functions.
+    `mode` "rev" pulls back one unit cotangent per entry of the result, "fwd" pushes one unit tangent per
+    entry of the argument. A complex argument or result raises `UsageError`: neither an array of conj(s) nor
+    one of s would be right for all functions.
     """
     if mode not in ("rev", "fwd"):
         raise UsageError(f"jacobian with mode={mode!r}; it is 'rev' or 'fwd'")
@@ -146,7 +184,11 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Ch
             value, pullback = vjp(f, *args, checkpoint=checkpoint)
             _refuse_complex(value, "a result")
             rows = [pullback(unit)[argnum] for unit in _units(_shape(value), precision)]
-            return _assemble(rows, _shape(value), shape) if rows else np.zeros((*_shape(value), *shape), precision)
+            return (
+                _assemble(rows, _shape(value), shape)
+                if rows
+                else np.zeros((*_shape(value), *shape), precision)
+            )
         columns = []
         value = None
         for unit in _units(shape, precision):
@@ -163,15 +205,17 @@ def jacobian(f: Function, argnum: int = 0, *, mode: Mode = "rev", checkpoint: Ch
 
 
 def hessian(f: Function, argnum: int = 0, *, checkpoint: Checkpoint = "none") -> Callable[..., Any]:
-    """The matrix of second derivatives of f (one float scalar), of shape (*argument.shape, *argument.shape): forward over reverse."""
+    """The matrix of second derivatives of f (one float scalar), of shape (*argument.shape, *argument.shape):
+    forward over reverse.
+    """
     return jacobian(grad(f, argnum, checkpoint=checkpoint), argnum, mode="fwd")
 
 
 def _refuse_complex(value: Operand, what: str) -> None:
     if type_of(value).is_complex:
         raise UsageError(
-            f"jacobian and hessian with {what} of type {type_of(value)}: give the function of real arguments a, b with z = complex(a, b), "
-            "and take real(z) and imag(z) of results"
+            f"jacobian and hessian with {what} of type {type_of(value)}: give the function of real arguments"
+            " a, b with z = complex(a, b), and take real(z) and imag(z) of results"
         )
 
 
@@ -180,18 +224,23 @@ def _floated(value: Operand) -> Operand:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _trace(f: Function, args: Sequence[Operand], places: Sequence[int]) -> tuple[Traced, list[Any], list[tuple[str, ...]]]:
+def _trace(
+    f: Function, args: Sequence[Operand], places: Sequence[int]
+) -> tuple[Traced, list[Any], list[tuple[str, ...]]]:
     """`f` traced, the operands of its graph, and the named axes of each argument.
 
-    The arguments at `places` get the named axes of all arguments, and those of what `f` closes over that reach a result.
+    The arguments at `places` get the named axes of all arguments, and those of what `f` closes over that
+    reach a result.
     """
     sizes = union(args)
     precision = precision_of([devectorize(a) for a in args])
     while True:
         whole = [
-            Vectorized(align(_number(a, precision), sizes), tuple(sizes))
-            if sizes and k in places and type_of(a).is_inexact
-            else a
+            (
+                Vectorized(align(_number(a, precision), sizes), tuple(sizes))
+                if sizes and k in places and type_of(a).is_inexact
+                else a
+            )
             for k, a in enumerate(args)
         ]
         named = [a.axes if isinstance(a, Vectorized) else () for a in whole]
@@ -209,7 +258,9 @@ def _named(part: Any, axes: tuple[str, ...]) -> Any:
 
 
 def _number(value: Operand, precision: Precision) -> Operand:
-    """A Python number that will be repeated in an array gets the precision of the others; it has none of its own."""
+    """A Python number that will be repeated in an array gets the precision of the others; it has none of its
+    own.
+    """
     if active_builder() is not None or type(value) not in (int, float, complex):
         return value
     format = FORMATS[precision]
@@ -217,7 +268,9 @@ def _number(value: Operand, precision: Precision) -> Operand:
 
 
 def _matching(value: Operand, type: Type, axes: tuple[str, ...], operands: Sequence[Operand]) -> Any:
-    """A tangent or cotangent as data of `type`, whose leading axes are the named `axes`: the same for all instances if it has none."""
+    """A tangent or cotangent as data of `type`, whose leading axes are the named `axes`: the same for all
+    instances if it has none.
+    """
     if type_of(value).is_complex and not type.is_complex:
         raise UsageError(f"a complex tangent or cotangent for what is of type {type}; give its real part")
     if not axes and not isinstance(value, Vectorized):
@@ -227,7 +280,9 @@ def _matching(value: Operand, type: Type, axes: tuple[str, ...], operands: Seque
 
 
 def _reverse(graph: Graph, active: Sequence[bool], checkpoint: Checkpoint) -> Graph:
-    """`graph` with one cotangent per float output after its inputs, and the cotangents of the active inputs after its outputs."""
+    """`graph` with one cotangent per float output after its inputs, and the cotangents of the active inputs
+    after its outputs.
+    """
     builder = GraphBuilder(simplify=True)
     inputs = [builder.input(v.type, v.name) for v in graph.inputs]
     mode = ReverseMode(builder, checkpoint=checkpoint)
@@ -235,7 +290,9 @@ def _reverse(graph: Graph, active: Sequence[bool], checkpoint: Checkpoint) -> Gr
     seeds = [builder.input(a.type, "g") if a.type.is_inexact else None for a in graph.outputs]
     parts = tape.backward([None if s is None else mode.value(s) for s in seeds])
     filled = [or_zeros(mode, p, v).atom for p, v, a in zip(parts, graph.inputs, active, strict=True) if a]
-    return builder.finish([*inputs, *(s for s in seeds if s is not None)], [*tape.outputs, *filled], f"vjp_{graph.name}")
+    return builder.finish(
+        [*inputs, *(s for s in seeds if s is not None)], [*tape.outputs, *filled], f"vjp_{graph.name}"
+    )
 
 
 def _shape(value: Operand) -> tuple[int, ...]:

@@ -1,10 +1,10 @@
 """Loops and branches for functions that are traced: what Python's own statements cannot record.
 
-A carry is one value or a tuple of values. It keeps its shapes from trip to trip; an int that becomes a float starts as one. Outside of
-a trace these functions simply run.
+A carry is one value or a tuple of values. It keeps its shapes from trip to trip; an int that becomes a float
+starts as one. Outside of a trace these functions simply run.
 
-Where something is vectorized (see `vectorize`), bodies and conditions see one instance, and each instance has its own trip count and
-takes its own side.
+Where something is vectorized (see `vectorize`), bodies and conditions see one instance, and each instance has
+its own trip count and takes its own side.
 """
 
 from __future__ import annotations
@@ -26,8 +26,12 @@ from gradfuzz.programs.language.types import INT, Type, promote
 Carry = Any
 
 
-def while_loop(condition: Callable[[Carry], Operand], body: Callable[[Carry], Carry], initial: Carry) -> Carry:
-    """carry = body(carry) while condition(carry): test first, zero trips are possible. Differentiable in both modes."""
+def while_loop(
+    condition: Callable[[Carry], Operand], body: Callable[[Carry], Carry], initial: Carry
+) -> Carry:
+    """carry = body(carry) while condition(carry): test first, zero trips are possible. Differentiable in both
+    modes.
+    """
     if is_vectorized(initial):
         return _each(initial, lambda c: while_loop(condition, body, c))
     if active_builder() is None:
@@ -41,7 +45,9 @@ def while_loop(condition: Callable[[Carry], Operand], body: Callable[[Carry], Ca
     return _record("while", lambda i, c: body(c), condition, initial, None)
 
 
-def repeat_while(body: Callable[[Carry], Carry], condition: Callable[[Carry], Operand], initial: Carry) -> Carry:
+def repeat_while(
+    body: Callable[[Carry], Carry], condition: Callable[[Carry], Operand], initial: Carry
+) -> Carry:
     """carry = body(carry), again while condition(carry): body first, at least one trip."""
     if is_vectorized(initial):
         return _each(initial, lambda c: repeat_while(body, condition, c))
@@ -50,7 +56,9 @@ def repeat_while(body: Callable[[Carry], Carry], condition: Callable[[Carry], Op
     return _record("repeat", lambda i, c: body(c), condition, initial, None)
 
 
-def fori_loop(lower: Operand, upper: Operand, body: Callable[[Operand, Carry], Carry], initial: Carry) -> Carry:
+def fori_loop(
+    lower: Operand, upper: Operand, body: Callable[[Operand, Carry], Carry], initial: Carry
+) -> Carry:
     """carry = body(i, carry) for i in range(lower, upper). The bounds may be traced ints."""
     if is_vectorized(lower, upper):
         return by_instance(lambda a, b: fori_loop(a, b, body, initial), lower, upper)
@@ -65,8 +73,11 @@ def fori_loop(lower: Operand, upper: Operand, body: Callable[[Operand, Carry], C
     return _record("for", lambda i, c: body(i + lower, c), None, initial, upper - lower)
 
 
-def scan(body: Callable[[Carry, Operand], tuple[Carry, Operand]], initial: Carry, xs: Operand) -> tuple[Carry, Operand]:
-    """carry, y_k = body(carry, xs[k]) for each row k of the array `xs`; returns the last carry and the array of all y_k.
+def scan(
+    body: Callable[[Carry, Operand], tuple[Carry, Operand]], initial: Carry, xs: Operand
+) -> tuple[Carry, Operand]:
+    """carry, y_k = body(carry, xs[k]) for each row k of the array `xs`; returns the last carry and the array
+    of all y_k.
 
     Raises `UsageError` where `xs` has no axis, or no row (the shape of y_k is known from the first).
     """
@@ -94,8 +105,12 @@ def scan(body: Callable[[Carry, Operand], tuple[Carry, Operand]], initial: Carry
     return (tuple(carries) if isinstance(initial, tuple) else carries[0]), ys
 
 
-def cond(predicate: Operand, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Operand) -> Any:
-    """then(*operands) where `predicate`, a bool scalar, holds, otherwise(*operands). Only one of them runs."""
+def cond(
+    predicate: Operand, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Operand
+) -> Any:
+    """then(*operands) where `predicate`, a bool scalar, holds, otherwise(*operands). Only one of
+    them runs.
+    """
     if is_vectorized(predicate):
         return by_instance(lambda p: cond(p, then, otherwise, *operands), predicate)
     builder = active_builder()
@@ -111,11 +126,15 @@ def cond(predicate: Operand, then: Callable[..., Any], otherwise: Callable[..., 
             return by_instance(lambda: cond(predicate, then, otherwise, *operands))
     names = [f"b{k}" for k in range(len(sides[0][1]))]
     if len(sides[0][1]) != len(sides[1][1]) or sides[0][2] != sides[1][2]:
-        raise ProgramTypeError(f"the sides of cond return {len(sides[0][1])} and {len(sides[1][1])} values; they must match")
+        raise ProgramTypeError(
+            f"the sides of cond return {len(sides[0][1])} and {len(sides[1][1])} values; they must match"
+        )
     outputs: list[list[Atom]] = [[], []]
     for a, b in zip(sides[0][1], sides[1][1], strict=True):
         if a.type.shape != b.type.shape:
-            raise ProgramTypeError(f"the sides of cond return {a.type} and {b.type}; the shapes must be equal")
+            raise ProgramTypeError(
+                f"the sides of cond return {a.type} and {b.type}; the shapes must be equal"
+            )
         wanted = promote((a.type.dtype, b.type.dtype))
         for k, atom in enumerate((a, b)):
             outputs[k].append(sides[k][0].to(atom, wanted) if wanted in ("float", "complex") else atom)
@@ -135,7 +154,9 @@ def _flat(result: Any) -> list[Atom]:
 def _each(initial: Carry, run: Callable[[Carry], Carry]) -> Carry:
     """run(initial), traced on one instance of what is vectorized."""
     single = not isinstance(initial, tuple)
-    return by_instance(lambda *values: run(values[0] if single else values), *((initial,) if single else initial))
+    return by_instance(
+        lambda *values: run(values[0] if single else values), *((initial,) if single else initial)
+    )
 
 
 def _stand_ins(builder: GraphBuilder, outer: Sequence[Var]) -> list[Var]:
@@ -150,7 +171,9 @@ def _record(
     count: Operand | None,
     rows: Operand | None = None,
 ) -> Carry:
-    """A loop in the graph that is being traced. Over the `rows` of an array `body` is that of a `scan`, and the array of all y_k comes last."""
+    """A loop in the graph that is being traced. Over the `rows` of an array `body` is that of a `scan`, and
+    the array of all y_k comes last.
+    """
     builder = active_builder()
     assert builder is not None, "the caller has looked"
     single = not isinstance(initial, tuple)
@@ -170,12 +193,17 @@ def _record(
                 new, y = body(carry, Value(inner, entries[0], level))
                 after, written = _flat(new), _flat(y)
         if len(after) != len(starts):
-            raise ProgramTypeError(f"the loop's body returns {len(after)} values for a carry of {len(starts)}")
+            raise ProgramTypeError(
+                f"the loop's body returns {len(after)} values for a carry of {len(starts)}"
+            )
         widened = [_widened(a, b.type, k) for k, (a, b) in enumerate(zip(starts, after, strict=True))]
         if widened == [a.type for a in starts]:
             break
         starts = [builder.to(a, t.dtype) if t.is_inexact else a for a, t in zip(starts, widened, strict=True)]
-    after = [inner.use(inner.to(a, c.type.dtype) if c.type.is_inexact else a) for a, c in zip(after, carries, strict=True)]
+    after = [
+        inner.use(inner.to(a, c.type.dtype) if c.type.is_inexact else a)
+        for a, c in zip(after, carries, strict=True)
+    ]
     tested: Trace | None = None
     verdict: list[Atom] = []
     seen: list[Var] = []
@@ -186,17 +214,28 @@ def _record(
             values = [Value(tested, c, level) for c in seen]
             verdict = [tested.use(a) for a in _flat(condition(values[0] if single else tuple(values)))]
         if verdict[0].type != Type("bool"):
-            raise ProgramTypeError(f"the loop's condition returns {verdict[0].type}; it must be a bool scalar")
+            raise ProgramTypeError(
+                f"the loop's condition returns {verdict[0].type}; it must be a bool scalar"
+            )
     if inner.instances or (tested is not None and tested.instances):
         return _each(initial, lambda c: _record(form, body, condition, c, count, rows))
     shared = list(dict.fromkeys([*inner.captured, *(tested.captured if tested else ())]))
     inputs = [*_stand_ins(inner, shared), *carries, *entries, *([index] if form == "for" else [])]
     graph = inner.finish(inputs, [*after, *map(inner.use, written)], "body")
-    check: Graph | None = tested.finish([*_stand_ins(tested, shared), *seen], verdict, "condition") if tested else None
+    check: Graph | None = (
+        tested.finish([*_stand_ins(tested, shared), *seen], verdict, "condition") if tested else None
+    )
     number = None if count is None else count.atom if isinstance(count, Value) else as_atom(int(count))
     lengths = [a.type.shape[0] for a in read]
     results = builder.loop(
-        form, constants=shared, initial=starts, stacks=read, body=graph, condition=check, count=number, lengths=lengths
+        form,
+        constants=shared,
+        initial=starts,
+        stacks=read,
+        body=graph,
+        condition=check,
+        count=number,
+        lengths=lengths,
     )
     out = [Value(builder, r, level - 1) for r in results]
     return out[0] if single and rows is None else tuple(out)
@@ -204,5 +243,7 @@ def _record(
 
 def _widened(start: Atom, after: Type, k: int) -> Type:
     if start.type.shape != after.shape or (start.type.dtype == "bool") != (after.dtype == "bool"):
-        raise ProgramTypeError(f"carry {k} of the loop is {start.type} before the body and {after} after it; they must be equal")
+        raise ProgramTypeError(
+            f"carry {k} of the loop is {start.type} before the body and {after} after it; they must be equal"
+        )
     return start.type.with_dtype(promote((start.type.dtype, after.dtype)))

@@ -57,18 +57,23 @@ def type_of(value: Operand) -> Type:
     array = np.asarray(value)
     if array.dtype.kind not in "biuc" and not is_float(array.dtype):
         raise UsageError(
-            f"{value!r} of dtype {array.dtype} cannot be differentiated; pass floats, complex numbers, ints, bools or arrays of them"
+            f"{value!r} of dtype {array.dtype} cannot be differentiated; pass floats, complex numbers, ints,"
+            " bools or arrays of them"
         )
     return Type("float" if is_float(array.dtype) else _KINDS[array.dtype.kind], array.shape)
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What a function did: a graph of its arguments and of what it closed over, and the form of its result."""
+    """What a function did: a graph of its arguments and of what it closed over, and the form of its
+    result.
+    """
 
     graph: Graph
     captured: tuple[Var | Vectorized, ...]
-    """Values of enclosing traces; the graph takes them after the arguments, and of vectorized ones an instance."""
+    """Values of enclosing traces; the graph takes them after the arguments, and of vectorized ones an
+    instance.
+    """
     single: bool
     """Whether the function returned one value and not a tuple."""
     axes: tuple[tuple[str, ...], ...] = ()
@@ -101,8 +106,8 @@ def trace_function(
 ) -> Traced:
     """Runs `f` on recording arguments of `types`. A program or a graph is taken as it is.
 
-    Arguments with named `axes` are vectorized; their types have these axes in front. `by_instance`: what `f` closes over is seen
-    one instance at a time.
+    Arguments with named `axes` are vectorized; their types have these axes in front. `by_instance`: what `f`
+    closes over is seen one instance at a time.
     """
     if isinstance(f, Program):
         f = lower(f)
@@ -110,9 +115,14 @@ def trace_function(
         if any(axes):
             return trace_function(_caller(f), types, [v.name for v in f.inputs], axes=axes)
         expected = [v.type for v in f.inputs]
-        given = [Type(promote((e.dtype, t.dtype)), t.shape) if e.is_inexact else t for t, e in zip(types, expected, strict=False)]
+        given = [
+            Type(promote((e.dtype, t.dtype)), t.shape) if e.is_inexact else t
+            for t, e in zip(types, expected, strict=False)
+        ]
         if given != expected or len(types) != len(expected):
-            raise UsageError(f"{f.name} takes ({', '.join(map(str, expected))}), got ({', '.join(map(str, types))})")
+            raise UsageError(
+                f"{f.name} takes ({', '.join(map(str, expected))}), got ({', '.join(map(str, types))})"
+            )
         return Traced(f, (), len(f.outputs) == 1)
     builder = Trace(by_instance=by_instance)
     inputs = [builder.input(t, names[k] if k < len(names) else f"x{k}") for k, t in enumerate(types)]
@@ -125,7 +135,9 @@ def trace_function(
     data = [r.data if isinstance(r, Vectorized) else r for r in results]
     outputs = [builder.use(r.atom if isinstance(r, Value) else as_atom(r)) for r in data]
     instances = [var for _, var in builder.instances]
-    graph = builder.finish([*inputs, *builder.captured.values(), *instances], outputs, getattr(f, "__name__", "f"))
+    graph = builder.finish(
+        [*inputs, *builder.captured.values(), *instances], outputs, getattr(f, "__name__", "f")
+    )
     captured: tuple[Var | Vectorized, ...] = (*builder.captured, *(value for value, _ in builder.instances))
     return Traced(graph, captured, single, named, builder.foreign)
 
@@ -142,7 +154,9 @@ def _caller(graph: Graph) -> Callable[..., Any]:
 
 
 def by_instance(f: Function, *operands: Operand) -> Any:
-    """f(*operands) where `f` is traced on one instance and batched afterwards: loops and branches go their own ways."""
+    """f(*operands) where `f` is traced on one instance and batched afterwards: loops and branches go their
+    own ways.
+    """
     traced = trace_function(f, [type_of(o) for o in operands], by_instance=True)
     return traced.restore(call_instances(traced.graph, [*operands, *traced.captured]))
 
@@ -164,14 +178,21 @@ def call_graph(graph: Graph, operands: Sequence[Operand]) -> list[Any]:
     builder = active_builder()
     if builder is not None and any(isinstance(o, (Value, Var)) for o in operands):
         level = len(ACTIVE.get())
-        atoms: list[Atom] = [o if isinstance(o, Var) else o.atom if isinstance(o, Value) else as_atom(o) for o in operands]
-        atoms = [builder.to(a, v.type.dtype) if v.type.is_inexact else a for a, v in zip(atoms, graph.inputs, strict=True)]
+        atoms: list[Atom] = [
+            o if isinstance(o, Var) else o.atom if isinstance(o, Value) else as_atom(o) for o in operands
+        ]
+        atoms = [
+            builder.to(a, v.type.dtype) if v.type.is_inexact else a
+            for a, v in zip(atoms, graph.inputs, strict=True)
+        ]
         return [Value(builder, a, level) for a in inline(builder, graph, [builder.use(a) for a in atoms])]
     return list(compile(prune(graph), precision=precision_of(operands))(*operands))
 
 
 def precision_of(operands: Sequence[Operand]) -> Precision:
-    """The precision that all float and complex arrays have, float64 where they differ or there is none; plain Python floats do not count."""
+    """The precision that all float and complex arrays have, float64 where they differ or there is none; plain
+    Python floats do not count.
+    """
     kinds = {np.asarray(o).dtype for o in operands if isinstance(o, (np.ndarray, np.generic))}
     floats = {k for k in kinds if is_float(k)} | {np.empty(0, k).real.dtype for k in kinds if k.kind == "c"}
     return next((name for name, f in FORMATS.items() if floats == {f.dtype}), "float64")

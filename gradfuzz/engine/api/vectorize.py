@@ -7,9 +7,10 @@
     >>> engine.devectorize(engine.grad(lambda x, y: engine.sin(x) * y)(x, y)).shape
     (2, 2)
 
-Every op works on one instance at a time: a sum over all axes leaves the named ones alone. Values with different axes are aligned to
-the union of their axes, in the order of first appearance. The functions that differentiate align what is differentiated before they
-begin, so a gradient has all axes that the result has, with one partial derivative for each instance and nothing summed.
+Every op works on one instance at a time: a sum over all axes leaves the named ones alone. Values with
+different axes are aligned to the union of their axes, in the order of first appearance. The functions that
+differentiate align what is differentiated before they begin, so a gradient has all axes that the result has,
+with one partial derivative for each instance and nothing summed.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ class Vectorized(Operators):
         return f"<vectorized [{named}] {self.data!r}>"
 
     def __bool__(self) -> bool:
-        raise UsageError(f"a Python `if` or `while` on {self!r}: it may hold for some instances only; use engine.where or cond")
+        raise UsageError(
+            f"a Python `if` or `while` on {self!r}: it may hold for some instances only; use engine.where or"
+            " cond"
+        )
 
     def __float__(self) -> float:
         raise UsageError(f"float() of {self!r}, which is many numbers; devectorize it first")
@@ -80,14 +84,16 @@ class Vectorized(Operators):
         arrays = [align(o, sizes) if isinstance(o, Vectorized) else o for o in seen]
         defaults = {k: v for k, v in OPS[op].params if not isinstance(v, EllipsisType)} if op in OPS else {}
         flags = [isinstance(o, Vectorized) for o in seen]
-        return Vectorized(batch_op(Lanes(tuple(sizes.values())), op, arrays, flags, {**defaults, **params}), tuple(sizes))
+        return Vectorized(
+            batch_op(Lanes(tuple(sizes.values())), op, arrays, flags, {**defaults, **params}), tuple(sizes)
+        )
 
 
 class Trace(GraphBuilder):
     """The graph of a function that is being traced, and how it meets vectorized values from outside.
 
-    A function sees them whole: `foreign` collects their axes. The body of a loop or a branch, and what `vmap` maps
-    (`by_instance`), sees one instance: a vectorized value becomes an input of the graph, in `instances`.
+    A function sees them whole: `foreign` collects their axes. The body of a loop or a branch, and what `vmap`
+    maps (`by_instance`), sees one instance: a vectorized value becomes an input of the graph, in `instances`.
     """
 
     def __init__(self, *, by_instance: bool = False) -> None:
@@ -112,11 +118,17 @@ def is_vectorized(*operands: Operand) -> bool:
 
 
 def here(operand: Operand) -> Operand:
-    """`operand` as the innermost trace sees it: one instance, where a body that is traced was entered after it was made."""
+    """`operand` as the innermost trace sees it: one instance, where a body that is traced was entered after
+    it was made.
+    """
     if not isinstance(operand, Vectorized):
         return operand
     stack = ACTIVE.get()
-    own = stack.index(operand.data.builder) if isinstance(operand.data, Value) and operand.data.builder in stack else -1
+    own = (
+        stack.index(operand.data.builder)
+        if isinstance(operand.data, Value) and operand.data.builder in stack
+        else -1
+    )
     for level, builder in enumerate(stack[own + 1 :], own + 2):
         if isinstance(builder, Trace):
             if builder.by_instance:
@@ -133,31 +145,41 @@ def settled(operand: Operand) -> Operand:
     seen = here(operand)
     if isinstance(seen, Vectorized):
         raise UsageError(
-            f"the body of a loop or branch returns {seen!r}, vectorized inside; devectorize it before it is returned"
+            f"the body of a loop or branch returns {seen!r}, vectorized inside; devectorize it before it is"
+            " returned"
         )
     return seen
 
 
 def union(operands: Sequence[Operand]) -> Sizes:
-    """The axes of all vectorized `operands`, in the order of first appearance. Raises `UsageError` where sizes differ."""
+    """The axes of all vectorized `operands`, in the order of first appearance. Raises `UsageError` where
+    sizes differ.
+    """
     sizes: Sizes = {}
     for operand in operands:
         if isinstance(operand, Vectorized):
             for name, n in operand.sizes.items():
                 if sizes.setdefault(name, n) != n:
-                    raise UsageError(f"the axis {name!r} has {sizes[name]} instances in one value and {n} in another; rename one")
+                    raise UsageError(
+                        f"the axis {name!r} has {sizes[name]} instances in one value and {n} in another;"
+                        " rename one"
+                    )
     return sizes
 
 
 def align(operand: Operand, sizes: Sizes) -> Operand:
-    """The data of `operand` with exactly the axes `sizes` in front, repeated along those that it did not have."""
+    """The data of `operand` with exactly the axes `sizes` in front, repeated along those that it did not
+    have.
+    """
     target = tuple(sizes.values())
     if not isinstance(operand, Vectorized):
         return broadcast_to(operand, (*target, *shape_of(operand)))
     own = operand.sizes
     missing = [name for name in own if name not in sizes]
     if missing:
-        raise UsageError(f"{operand!r} has the axis {missing[0]!r}; only {', '.join(sizes) or 'no axes'} can be here")
+        raise UsageError(
+            f"{operand!r} has the axis {missing[0]!r}; only {', '.join(sizes) or 'no axes'} can be here"
+        )
     data, rank = operand.data, len(operand.axes)
     order = [operand.axes.index(name) for name in sizes if name in own]
     if order != sorted(order):
@@ -176,10 +198,13 @@ def vectorize(x: Operand, *names: str) -> Vectorized:
     axes = x.axes if isinstance(x, Vectorized) else ()
     if len({*axes, *names}) != len(axes) + len(names):
         raise UsageError(
-            f"vectorize with the names {', '.join(map(repr, names))}: every axis needs a name of its own, {x!r} has {axes}"
+            f"vectorize with the names {', '.join(map(repr, names))}: every axis needs a name of its own,"
+            f" {x!r} has {axes}"
         )
     if len(names) > len(shape_of(x)):
-        raise UsageError(f"vectorize of an array of shape {shape_of(x)} with {len(names)} names; it has fewer axes")
+        raise UsageError(
+            f"vectorize of an array of shape {shape_of(x)} with {len(names)} names; it has fewer axes"
+        )
     return Vectorized(x.data if isinstance(x, Vectorized) else x, (*axes, *names)) if names else x
 
 

@@ -16,33 +16,42 @@ from gradfuzz.errors import UsageError
 _numbers = itertools.count()
 
 
-def vmap(f: Function, in_axes: int | Sequence[int | None] | None = 0, out_axes: int | Sequence[int] = 0) -> Callable[..., Any]:
+def vmap(
+    f: Function, in_axes: int | Sequence[int | None] | None = 0, out_axes: int | Sequence[int] = 0
+) -> Callable[..., Any]:
     """The function that maps `f` over an axis of its arguments.
 
-    `in_axes` says which axis of each argument (one int for all of them; None: the argument is the same for all instances), `out_axes`
-    where the new axis of each result goes. `f` is traced once, for one instance; its loops run, and its branches go, as each
-    instance wants. Derivatives can be taken inside `f` and of the mapped function. Raises `UsageError` where sizes differ.
+    `in_axes` says which axis of each argument (one int for all of them; None: the argument is the same for
+    all instances), `out_axes` where the new axis of each result goes. `f` is traced once, for one instance;
+    its loops run, and its branches go, as each instance wants. Derivatives can be taken inside `f` and of the
+    mapped function. Raises `UsageError` where sizes differ.
     """
 
     def function(*args: Operand) -> Any:
         places = [in_axes] * len(args) if in_axes is None or isinstance(in_axes, int) else list(in_axes)
         if len(places) != len(args):
-            raise UsageError(f"vmap with in_axes={in_axes!r} of {len(args)} arguments; give one entry for each")
+            raise UsageError(
+                f"vmap with in_axes={in_axes!r} of {len(args)} arguments; give one entry for each"
+            )
         sizes = {_size(a, k) for a, k in zip(args, places, strict=True) if k is not None}
         if len(sizes) != 1:
             raise UsageError(
-                f"vmap over axes of {' and '.join(map(str, sorted(sizes))) or 'no'} instances; they must be of one size"
+                f"vmap over axes of {' and '.join(map(str, sorted(sizes))) or 'no'} instances; they must be"
+                " of one size"
             )
         name, (n,) = f"vmap {next(_numbers)}", sizes
         mapped = [
-            a if k is None else vectorize(_moved(a, k % len(shape_of(a)), 0), name) for a, k in zip(args, places, strict=True)
+            a if k is None else vectorize(_moved(a, k % len(shape_of(a)), 0), name)
+            for a, k in zip(args, places, strict=True)
         ]
         results = by_instance(f, *mapped)
         single = not isinstance(results, tuple)
         values = (results,) if single else results
         targets = [out_axes] * len(values) if isinstance(out_axes, int) else list(out_axes)
         if len(targets) != len(values):
-            raise UsageError(f"vmap with out_axes={out_axes!r} of {len(values)} results; give one entry for each")
+            raise UsageError(
+                f"vmap with out_axes={out_axes!r} of {len(values)} results; give one entry for each"
+            )
         out = [_unmapped(v, name, n, k) for v, k in zip(values, targets, strict=True)]
         return out[0] if single else tuple(out)
 
@@ -64,7 +73,9 @@ def _moved(x: Operand, source: int, target: int) -> Operand:
 
 
 def _unmapped(x: Operand, name: str, n: int, axis: int) -> Operand:
-    """`x` with its named axis as the axis `axis`; what has no such axis is the same for all instances, and repeated."""
+    """`x` with its named axis as the axis `axis`; what has no such axis is the same for all instances, and
+    repeated.
+    """
     if isinstance(x, Vectorized) and name in x.axes:
         others = {k: m for k, m in x.sizes.items() if k != name}
         data = align(x, {**others, name: n})

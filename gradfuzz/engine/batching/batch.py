@@ -1,11 +1,13 @@
 """Batching: from a graph for one instance to the graph for a whole batch of them.
 
-Ops become ops with batch axes in front (`batch_rules`). A loop whose trip count is the same for all instances stays that loop. A loop
-that ends at a different trip for each instance runs until the last one is done: an instance that is done keeps its carries, and
-computes the body on the inputs of an instance that is not. So nothing is ever computed at a point that no instance asked for: no NaN
-appears in a lane that nobody looks at and comes back as 0 * NaN in a derivative, and an index outside its array is an error that an
-instance really has. (Where the derivative of that instance is itself infinite, it may come out as NaN: 0 * inf of those that are done.)
-A branch on a batched predicate runs each side that some instance takes, in the same way, and selects.
+Ops become ops with batch axes in front (`batch_rules`). A loop whose trip count is the same for all instances
+stays that loop. A loop that ends at a different trip for each instance runs until the last one is done: an
+instance that is done keeps its carries, and computes the body on the inputs of an instance that is not. So
+nothing is ever computed at a point that no instance asked for: no NaN appears in a lane that nobody looks at
+and comes back as 0 * NaN in a derivative, and an index outside its array is an error that an instance really
+has. (Where the derivative of that instance is itself infinite, it may come out as NaN: 0 * inf of those that
+are done.) A branch on a batched predicate runs each side that some instance takes, in the same way, and
+selects.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from dataclasses import dataclass
 from gradfuzz.engine.batching.lanes import Lanes
 from gradfuzz.engine.batching.rules import batch_op
 from gradfuzz.engine.modes.inline import copy_node
-from gradfuzz.engine.rules.functions import broadcast_to, cumulative_sum, maximum, permute_dims, reshape, sum, where
+from gradfuzz.engine.rules.functions import (
+    broadcast_to,
+    cumulative_sum,
+    maximum,
+    permute_dims,
+    reshape,
+    sum,
+    where,
+)
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.programs.graphs.builder import GraphBuilder, constant
 from gradfuzz.programs.graphs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Node, Var
@@ -29,10 +39,13 @@ def batch(
 ) -> tuple[Graph, tuple[bool, ...]]:
     """`graph` for a batch: inputs marked `batched` have batch axes of sizes `shape` in front.
 
-    Returns the graph and which of its outputs have the batch axes; the others are the same for every instance. A mutant brings
-    `rules` of its own. Raises `NotDifferentiableError` for an op without a batching rule.
+    Returns the graph and which of its outputs have the batch axes; the others are the same for every
+    instance. A mutant brings `rules` of its own. Raises `NotDifferentiableError` for an op without a batching
+    rule.
     """
-    batching = (rules or Batching)(GraphBuilder(simplify=True), Lanes((shape,) if isinstance(shape, int) else shape))
+    batching = (rules or Batching)(
+        GraphBuilder(simplify=True), Lanes((shape,) if isinstance(shape, int) else shape)
+    )
     inputs = [batching.input(v.type, v.name, b) for v, b in zip(graph.inputs, batched, strict=True)]
     outputs = batching.run(graph, inputs)
     variables = [i.value.atom for i in inputs]
@@ -46,8 +59,8 @@ def batch(
 class Lane:
     """A value of the graph as it stands in the batched graph.
 
-    `trips` belongs to a stack that a loop with a trip count per instance has written: a stack of bools of the batch's shape,
-    true where the instance took the trip.
+    `trips` belongs to a stack that a loop with a trip count per instance has written: a stack of bools of the
+    batch's shape, true where the instance took the trip.
     """
 
     value: Value
@@ -100,15 +113,20 @@ class Batching:
     def node(self, node: Node, args: Sequence[Lane]) -> list[Lane]:
         """The outputs of one node."""
         if not any(a.batched or a.trips is not None for a in args):
-            return [Lane(self.value(v), False) for v in copy_node(self.builder, node, [a.value.atom for a in args])]
+            return [
+                Lane(self.value(v), False)
+                for v in copy_node(self.builder, node, [a.value.atom for a in args])
+            ]
         if isinstance(node, Equation):
-            result = batch_op(self.lanes, node.op, [a.value for a in args], [a.batched for a in args], dict(node.params))
+            result = batch_op(
+                self.lanes, node.op, [a.value for a in args], [a.batched for a in args], dict(node.params)
+            )
             return [Lane(self.traced(result), True)]
         if isinstance(node, Branch):
             return self.branch(node, args) if args[0].batched else self.common_branch(node, args)
         return self.loop(node, args)
 
-    # Masks -------------------------------------------------------------------------------------------------------------
+    # Masks --------------------------------------------------------------------------------------------------
 
     def any(self, live: Value) -> Value:
         """Whether one instance is live."""
@@ -117,7 +135,9 @@ class Batching:
     def select(self, live: Value, then: Value, otherwise: Value) -> Value:
         """then where an instance is live, else otherwise; both batched."""
         ones = [1] * (then.ndim - self.lanes.rank)
-        return self.traced(where(reshape(live, (*self.lanes.shape, *ones)) if ones else live, then, otherwise))
+        return self.traced(
+            where(reshape(live, (*self.lanes.shape, *ones)) if ones else live, then, otherwise)
+        )
 
     def guard(self, live: Value, lanes: Sequence[Lane]) -> list[Lane]:
         """`lanes` for those instances that are live, and for the others what the first live one has."""
@@ -134,14 +154,16 @@ class Batching:
             guarded.append(Lane(self.select(live, lane.value, broadcast_to(chosen, lane.value.shape)), True))
         return guarded
 
-    # Branches ----------------------------------------------------------------------------------------------------------
+    # Branches -----------------------------------------------------------------------------------------------
 
     def common_branch(self, node: Branch, args: Sequence[Lane]) -> list[Lane]:
         """A branch that all instances take to the same side."""
         sides = []
         for graph in (node.then, node.otherwise):
             side = self.nested()
-            inputs = [side.input(v.type, v.name, a.batched) for v, a in zip(graph.inputs, args[1:], strict=True)]
+            inputs = [
+                side.input(v.type, v.name, a.batched) for v, a in zip(graph.inputs, args[1:], strict=True)
+            ]
             sides.append((side, inputs, side.run(graph, inputs)))
         batched = [a.batched or b.batched for a, b in zip(sides[0][2], sides[1][2], strict=True)]
         graphs = []
@@ -149,7 +171,11 @@ class Batching:
             full = [side.spread(o) if b else o for o, b in zip(outputs, batched, strict=True)]
             graphs.append(side.builder.finish(_variables(inputs), [o.value.atom for o in full]))
         results = self.builder.branch(
-            args[0].value.atom, [a.value.atom for a in args[1:]], graphs[0], graphs[1], [v.name for v in node.outputs]
+            args[0].value.atom,
+            [a.value.atom for a in args[1:]],
+            graphs[0],
+            graphs[1],
+            [v.name for v in node.outputs],
         )
         return [Lane(self.value(r), b) for r, b in zip(results, batched, strict=True)]
 
@@ -161,7 +187,9 @@ class Batching:
         return [Lane(self.select(predicate, a, b), True) for a, b in zip(then, otherwise, strict=True)]
 
     def _side(self, graph: Graph, live: Value, operands: Sequence[Lane]) -> list[Value]:
-        """The outputs of one side where it is live, computed if it is live anywhere; elsewhere anything finite."""
+        """The outputs of one side where it is live, computed if it is live anywhere; elsewhere anything
+        finite.
+        """
         side, skipped = self.nested(), GraphBuilder()
         mask = side.input(Type("bool"), "live", True)
         inputs = [side.input(v.type, v.name, a.batched) for v, a in zip(graph.inputs, operands, strict=True)]
@@ -170,16 +198,22 @@ class Batching:
         copies = [skipped.input(v.type, v.name) for v in computed.inputs]
         zeros = skipped.finish(copies, [skipped.zeros(a.type) for a in outputs])
         results = self.builder.branch(
-            self.any(live).atom, [live.atom, *(a.value.atom for a in operands)], computed, zeros, ["side"] * len(outputs)
+            self.any(live).atom,
+            [live.atom, *(a.value.atom for a in operands)],
+            computed,
+            zeros,
+            ["side"] * len(outputs),
         )
         return [self.value(r) for r in results]
 
-    # Loops -------------------------------------------------------------------------------------------------------------
+    # Loops --------------------------------------------------------------------------------------------------
 
     def loop(self, node: Loop, args: Sequence[Lane]) -> list[Lane]:
         """A loop: with one trip count for all where there is one, else with masks."""
         parts = _Parts.of(node, args)
-        if any(s.trips is not None for s in parts.stacks) or (parts.count is not None and parts.count.batched):
+        if any(s.trips is not None for s in parts.stacks) or (
+            parts.count is not None and parts.count.batched
+        ):
             return self.masked_for(node, parts)
         return self.common_loop(node, parts)
 
@@ -202,11 +236,15 @@ class Batching:
             if verdict.batched:
                 return self.masked_while(node, parts)
             condition = test.builder.finish(_variables(seen), [verdict.value.atom], condition.name)
-        full = [inner.spread(o) if b else o for o, b in zip(outputs, carried, strict=False)] + outputs[len(carried) :]
+        full = [inner.spread(o) if b else o for o, b in zip(outputs, carried, strict=False)] + outputs[
+            len(carried) :
+        ]
         results = self.builder.loop(
             node.form,
             constants=[a.value.atom for a in parts.constants],
-            initial=[(self.spread(a) if b else a).value.atom for a, b in zip(parts.initial, carried, strict=True)],
+            initial=[
+                (self.spread(a) if b else a).value.atom for a, b in zip(parts.initial, carried, strict=True)
+            ],
             stacks=[self.by_trip(a) for a in parts.stacks],
             body=inner.builder.finish(_variables(inputs), [o.value.atom for o in full], node.body.name),
             condition=condition,
@@ -217,10 +255,15 @@ class Batching:
         )
         ni = len(carried)
         lanes = [Lane(self.value(r), o.batched) for r, o in zip(results, full, strict=True)]
-        return [*lanes[:ni], *(self.from_trips(lane, n) for lane, n in zip(lanes[ni:], node.lengths, strict=True))]
+        return [
+            *lanes[:ni],
+            *(self.from_trips(lane, n) for lane, n in zip(lanes[ni:], node.lengths, strict=True)),
+        ]
 
     def by_trip(self, lane: Lane) -> Atom:
-        """What a loop reads: a stack as it is, an array with the axis of its rows in front of the batch axes."""
+        """What a loop reads: a stack as it is, an array with the axis of its rows in front of the
+        batch axes.
+        """
         if lane.value.type.is_stack or not lane.batched:
             return lane.value.atom
         rank = self.lanes.rank
@@ -264,7 +307,9 @@ class Batching:
                 node.body.name,
             ),
             condition=test.builder.finish(
-                _variables([*seen[:nc], tested, *seen[nc:]]), [test.any(tested.value).atom], node.condition.name
+                _variables([*seen[:nc], tested, *seen[nc:]]),
+                [test.any(tested.value).atom],
+                node.condition.name,
             ),
             checkpoint=node.checkpoint,
         )
@@ -305,19 +350,25 @@ class Batching:
         values = [self.value(r) for r in results]
         return self._masked_results(values if trips is None else [*values, trips], ni, written)
 
-    def trip(self, node: Loop, parts: _Parts, live: Value, inputs: Sequence[Lane]) -> tuple[list[Lane], list[Lane]]:
+    def trip(
+        self, node: Loop, parts: _Parts, live: Value, inputs: Sequence[Lane]
+    ) -> tuple[list[Lane], list[Lane]]:
         """One trip of those instances that are live: all carries after it, and what is written to stacks."""
         nc, ni = len(parts.constants), len(parts.initial)
         outputs = self.run(node.body, self.guard(live, inputs))
         old = inputs[nc : nc + ni]
-        new = [Lane(self.select(live, self.spread(o).value, a.value), True) for o, a in zip(outputs, old, strict=False)]
+        new = [
+            Lane(self.select(live, self.spread(o).value, a.value), True)
+            for o, a in zip(outputs, old, strict=False)
+        ]
         return new, outputs[ni:]
 
     def greatest(self, counts: Value) -> Value:
         """The greatest of a batch of counts, at least 0."""
         inner = self.nested()
         flat, best, index = (
-            inner.builder.input(t, n) for t, n in ((Type("int", (self.lanes.count,)), "counts"), (INT, "n"), (INT, "k"))
+            inner.builder.input(t, n)
+            for t, n in ((Type("int", (self.lanes.count,)), "counts"), (INT, "n"), (INT, "k"))
         )
         larger = maximum(inner.value(best), inner.value(flat)[inner.value(index)])
         (result,) = self.builder.loop(
@@ -348,7 +399,12 @@ class _Parts:
     @classmethod
     def of(cls, node: Loop, args: Sequence[Lane]) -> _Parts:
         nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
-        return cls(args[:nc], args[nc : nc + ni], args[nc + ni : nc + ni + ns], args[-1] if node.count is not None else None)
+        return cls(
+            args[:nc],
+            args[nc : nc + ni],
+            args[nc + ni : nc + ni + ns],
+            args[-1] if node.count is not None else None,
+        )
 
     def copies(self, node: Loop, carried: Sequence[bool]) -> list[tuple[Type, str, bool]]:
         """Type, name and whether it is batched of each input of the body."""

@@ -55,7 +55,9 @@ class Lanes:
         return tuple(("slice", 0, n) for n in self.shape)
 
     def padded(self, x: Operand, rank: int, core: int = 0) -> Operand:
-        """A batched `x` whose instances get axes of size 1, before their last `core` axes, until they have `rank`."""
+        """A batched `x` whose instances get axes of size 1, before their last `core` axes, until they have
+        `rank`.
+        """
         own = self.instance(x, True)
         if len(own) >= rank:
             return x
@@ -75,7 +77,10 @@ def one_by_one(op: str) -> BatchRule:
 
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         places = np.ndindex(*lanes.shape)
-        results = [apply(op, *[x[k] if b else x for x, b in zip(args, batched, strict=True)], **params) for k in places]
+        results = [
+            apply(op, *[x[k] if b else x for x, b in zip(args, batched, strict=True)], **params)
+            for k in places
+        ]
         if not results:
             types = [Type(dtype_of(x), lanes.instance(x, b)) for x, b in zip(args, batched, strict=True)]
             result = result_type(op, tuple(types), params)
@@ -106,7 +111,9 @@ def from_front(i: Operand, n: int) -> Operand:
 
 
 def checked(x: Operand, indices: Sequence[tuple[Operand, int, int]]) -> Any:
-    """`x`, or the error of an index that is not in its range, `(indices, first, end)`, in one instance: by an index into an axis of size 1."""
+    """`x`, or the error of an index that is not in its range, `(indices, first, end)`, in one instance: by an
+    index into an axis of size 1.
+    """
     outside: Any = None
     for i, first, end in indices:
         wrong = apply("logical_or", i < first, i >= end)

@@ -1,8 +1,9 @@
 """Batching rules: for each op, the same op on a whole batch at once.
 
-A rule takes the batch axes (`Lanes`), the arguments, which of them are batched, and the static parameters. A batched
-argument has the batch axes in front; the result of a rule always has. Rules are ops of the table, so that what is batched is
-differentiated like anything else. The programs that they make equal a loop over the instances, but for the order in which NumPy adds.
+A rule takes the batch axes (`Lanes`), the arguments, which of them are batched, and the static parameters. A
+batched argument has the batch axes in front; the result of a rule always has. Rules are ops of the table, so
+that what is batched is differentiated like anything else. The programs that they make equal a loop over the
+instances, but for the order in which NumPy adds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.engine.batching import tensor_rules as tensor
-from gradfuzz.engine.batching.lanes import BatchRule, Lanes, Params, checked, dtype_of, from_front, shape_of, sizes_of, zeros
+from gradfuzz.engine.batching.lanes import (
+    BatchRule,
+    Lanes,
+    Params,
+    checked,
+    dtype_of,
+    from_front,
+    shape_of,
+    sizes_of,
+    zeros,
+)
 from gradfuzz.engine.rules.functions import broadcast_to, matmul, reshape, sum, where
 from gradfuzz.engine.rules.value import Operand, apply, axes_of
 from gradfuzz.errors import NotDifferentiableError
@@ -24,26 +35,32 @@ from gradfuzz.programs.language.syntax import ParamValue
 
 
 def batch_op(lanes: Lanes, op: str, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    """`op` on a batch; at least one argument is batched. Raises `NotDifferentiableError` for an op without a rule."""
+    """`op` on a batch; at least one argument is batched. Raises `NotDifferentiableError` for an op without a
+    rule.
+    """
     rule = BATCH.get(op)
     if rule is None:
         raise NotDifferentiableError(f"no batching rule for {op}; give it a line in engine/batching/rules.py")
     return rule(lanes, args, batched, params)
 
 
-# Rules -----------------------------------------------------------------------------------------------------------------
+# Rules ------------------------------------------------------------------------------------------------------
 
 
 def leading(op: str, *cores: int) -> BatchRule:
-    """The rule of an op that broadcasts the leading axes of its arguments: the batch axes are put before all of them.
+    """The rule of an op that broadcasts the leading axes of its arguments: the batch axes are put before all
+    of them.
 
-    `cores` are the numbers of trailing axes of each argument that the op works on (none given: none, as elementwise).
+    `cores` are the numbers of trailing axes of each argument that the op works on (none given: none, as
+    elementwise).
     """
 
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         core = cores or (0,) * len(args)
         free = [len(lanes.instance(x, b)) - c for x, b, c in zip(args, batched, core, strict=True)]
-        aligned = [lanes.padded(x, max(free) + c, c) if b else x for x, b, c in zip(args, batched, core, strict=True)]
+        aligned = [
+            lanes.padded(x, max(free) + c, c) if b else x for x, b, c in zip(args, batched, core, strict=True)
+        ]
         return apply(op, *aligned, **params)
 
     return rule
@@ -113,11 +130,17 @@ def _matmul(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], para
         lanes.padded(y, rank, 2) if y_batched else y,
     )
     *outer, m, n = shape_of(product)
-    return reshape(product, (*outer, *([] if row else [m]), *([] if column else [n]))) if row or column else product
+    return (
+        reshape(product, (*outer, *([] if row else [m]), *([] if column else [n])))
+        if row or column
+        else product
+    )
 
 
 def _solving(op: str) -> BatchRule:
-    """The right side is a vector where an instance of it has one axis; it is solved as a matrix of one column."""
+    """The right side is a vector where an instance of it has one axis; it is solved as a matrix of one
+    column.
+    """
 
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         a, b = args
@@ -155,7 +178,7 @@ def _vector_norm(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool],
     return reshape(norms, (*lanes.shape, *[1] * len(shape))) if params["keepdims"] else norms
 
 
-# Indices ---------------------------------------------------------------------------------------------------------------
+# Indices ----------------------------------------------------------------------------------------------------
 
 
 def _one_hot(lanes: Lanes, i: Operand, n: int) -> Operand:
@@ -164,7 +187,9 @@ def _one_hot(lanes: Lanes, i: Operand, n: int) -> Operand:
 
 
 def _index(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    """Indices that are the same for all instances are an index again; one that differs picks with a mask and a sum."""
+    """Indices that are the same for all instances are an index again; one that differs picks with a mask and
+    a sum.
+    """
     (x, *indices), (x_batched, *i_batched) = args, batched
     pattern = params["pattern"]
     assert isinstance(pattern, tuple), "the type rule lets nothing else through"
@@ -214,7 +239,12 @@ def _index_update(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool]
         if entry == "at":
             i, own = next(supply)
             checks.append((lanes.spread(i, own), -n, n))
-            masks.append(reshape(_one_hot(lanes, checks[-1][0], n), (*lanes.shape, *[1] * axis, n, *[1] * (rank - axis - 1))))
+            masks.append(
+                reshape(
+                    _one_hot(lanes, checks[-1][0], n),
+                    (*lanes.shape, *[1] * axis, n, *[1] * (rank - axis - 1)),
+                )
+            )
     mask = functools.reduce(lambda a, b: apply("logical_and", a, b), masks)
     place = apply("logical_and", mask, _within(pattern, sizes))
     return checked(where(place, _placed(lanes, value, pattern, sizes), x), checks)
@@ -228,7 +258,9 @@ def _within(pattern: tuple[ParamValue, ...], sizes: tuple[int, ...]) -> Any:
 
 
 def _placed(lanes: Lanes, value: Operand, pattern: tuple[ParamValue, ...], sizes: tuple[int, ...]) -> Operand:
-    """`value` in an array that broadcasts to `sizes`: zeros outside the slices, one entry along the indexed axes."""
+    """`value` in an array that broadcasts to `sizes`: zeros outside the slices, one entry along the indexed
+    axes.
+    """
     grown = tuple(1 if e == "at" else n for e, n in zip(pattern, sizes, strict=True))
     region = tuple(1 if e == "at" else e[2] - e[1] for e in pattern)  # type: ignore[index, operator]
     value = reshape(value, (*lanes.shape, *region))
@@ -245,7 +277,20 @@ BATCH: dict[str, BatchRule] = {
         op: leading(op)
         for op in (
             *("add", "subtract", "multiply", "divide", "negative", "remainder", "integer_pow", "pow"),
-            *("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "sign", "maximum", "minimum", "where"),
+            *(
+                "sin",
+                "cos",
+                "tan",
+                "tanh",
+                "exp",
+                "log",
+                "sqrt",
+                "abs",
+                "sign",
+                "maximum",
+                "minimum",
+                "where",
+            ),
             *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
             *("logical_and", "logical_or", "logical_not", "astype", "log1p", "expm1", "clip"),
             *("complex", "conj", "real", "imag"),
@@ -273,11 +318,33 @@ BATCH: dict[str, BatchRule] = {
     "einsum": _einsum,
     **{
         op: leading(op, 2)
-        for op in ("trace", "diagonal", "tril", "triu", "qr", "lu", "svd", "eigh", "eig", "slogdet", "cholesky")
+        for op in (
+            "trace",
+            "diagonal",
+            "tril",
+            "triu",
+            "qr",
+            "lu",
+            "svd",
+            "eigh",
+            "eig",
+            "slogdet",
+            "cholesky",
+        )
     },
     **{
         op: leading(op, 2)
-        for op in ("svdvals", "eigvalsh", "eigvals", "inv", "det", "pinv", "matrix_norm", "matrix_power", "expm")
+        for op in (
+            "svdvals",
+            "eigvalsh",
+            "eigvals",
+            "inv",
+            "det",
+            "pinv",
+            "matrix_norm",
+            "matrix_power",
+            "expm",
+        )
     },
     "triangular_solve": leading("triangular_solve", 2, 2),
     **{op: _same_leading(op) for op in ("cofactor", "divide_by_gaps")},

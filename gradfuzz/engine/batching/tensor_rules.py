@@ -1,4 +1,6 @@
-"""Batching rules of the tensor ops that are no reduction and no map: gathering, scattering, windows, convolution, extremes' places."""
+"""Batching rules of the tensor ops that are no reduction and no map: gathering, scattering, windows,
+convolution, extremes' places.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def window_sum(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], p
 
 
 def conv(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    """Batched arrays are more of the batch that conv has, batched kernels more output channels; both at once have no such form."""
+    """Batched arrays are more of the batch that conv has, batched kernels more output channels; both at once
+    have no such form.
+    """
     x, kernel = args
     if all(batched):
         return one_by_one("conv")(lanes, args, batched, params)
@@ -77,7 +81,9 @@ def take(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params:
 
 def take_along_axis(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
     rank = len(lanes.instance(args[0], batched[0]))
-    aligned = [x if b else reshape(x, (*[1] * lanes.rank, *shape_of(x))) for x, b in zip(args, batched, strict=True)]
+    aligned = [
+        x if b else reshape(x, (*[1] * lanes.rank, *shape_of(x))) for x, b in zip(args, batched, strict=True)
+    ]
     return apply("take_along_axis", *aligned, axis=_axis(params, rank) + lanes.rank)
 
 
@@ -102,6 +108,12 @@ def scatter_add(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], 
         *range(k, k + axis),
         *range(k + axis + len(own), k + rank - 1 + len(own)),
     )
-    added = apply("scatter_add", rows, places, reshape(permute_dims(updates, moved), (lanes.count * count, *others)), axis=0)
+    added = apply(
+        "scatter_add",
+        rows,
+        places,
+        reshape(permute_dims(updates, moved), (lanes.count * count, *others)),
+        axis=0,
+    )
     back = permute_dims(reshape(added, (*lanes.shape, n, *others)), tuple(int(a) for a in np.argsort(order)))
     return checked(back, [(indices, 0, n)])

@@ -1,8 +1,9 @@
 """Graphs as straight Python source: compiled once, run many times.
 
-Two dialects. A graph whose values are all scalars is, in float64, written with Python floats and `math`: about thirty nanoseconds an
-operation. Where Python raises and IEEE 754 goes on (1/0, log(0), an overflow in exp), the call is made again in the other dialect,
-NumPy, which all other graphs use from the start. Values used once are written where they are used.
+Two dialects. A graph whose values are all scalars is, in float64, written with Python floats and `math`:
+about thirty nanoseconds an operation. Where Python raises and IEEE 754 goes on (1/0, log(0), an overflow in
+exp), the call is made again in the other dialect, NumPy, which all other graphs use from the start. Values
+used once are written where they are used.
 """
 
 from __future__ import annotations
@@ -44,10 +45,39 @@ _INFIX = {
     "matmul": "@",
 }
 _CALLS = frozenset(
-    {"sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "abs", "sign", "maximum", "minimum", "clip", "pow"}
+    {
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "exp",
+        "log",
+        "sqrt",
+        "log1p",
+        "expm1",
+        "abs",
+        "sign",
+        "maximum",
+        "minimum",
+        "clip",
+        "pow",
+    }
 )
 _IDENTITY_ON_SCALARS = frozenset(
-    {"sum", "mean", "prod", "amax", "amin", "logsumexp", "all", "any", "reshape", "broadcast_to", "permute_dims", "index"}
+    {
+        "sum",
+        "mean",
+        "prod",
+        "amax",
+        "amin",
+        "logsumexp",
+        "all",
+        "any",
+        "reshape",
+        "broadcast_to",
+        "permute_dims",
+        "index",
+    }
     | {"flip", "cumulative_sum"}
 )
 
@@ -55,8 +85,8 @@ _IDENTITY_ON_SCALARS = frozenset(
 def compile(graph: Graph, *, precision: Precision = "float64", trip_limit: int | None = None) -> Compiled:
     """`graph` as a Python function of its inputs that returns the tuple of its outputs.
 
-    Floats are computed in `precision`, with IEEE results and no warnings. A loop of more than `trip_limit` trips raises
-    `TripLimitError` (None: no limit); an index outside its array raises `DomainError`.
+    Floats are computed in `precision`, with IEEE results and no warnings. A loop of more than `trip_limit`
+    trips raises `TripLimitError` (None: no limit); an index outside its array raises `DomainError`.
     """
     return Compiled(graph, precision, trip_limit)
 
@@ -79,7 +109,11 @@ class Compiled:
         self._fast: Callable[..., tuple[Any, ...]] | None = None
         self._casts = [_CASTS[t.dtype] for t in self._types]
         self._dtype: Any = FORMATS[precision].dtype.type
-        writer = _Writer(graph, scalar=True, trip_limit=trip_limit) if precision == "float64" and _all_scalar(graph) else None
+        writer = (
+            _Writer(graph, scalar=True, trip_limit=trip_limit)
+            if precision == "float64" and _all_scalar(graph)
+            else None
+        )
         if writer is not None and not writer.needs_numpy:
             self.source = writer.source
             self._fast = _load(writer, _MATH)
@@ -134,7 +168,9 @@ def _load(writer: _Writer, names: dict[str, Any]) -> Callable[..., tuple[Any, ..
 
 @functools.lru_cache(maxsize=1024)
 def _code(source: str, name: str) -> CodeType:
-    """`source` compiled by Python. Programs that differ in their shapes and constants alone are often the same text."""
+    """`source` compiled by Python. Programs that differ in their shapes and constants alone are often the
+    same text.
+    """
     return builtins.compile(source, f"<gradfuzz {name}>", "exec")
 
 
@@ -151,7 +187,10 @@ def _minimum(a: float, b: float) -> float:
 
 
 _MATH: dict[str, Any] = {
-    **{n: getattr(math, n) for n in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "pow")},
+    **{
+        n: getattr(math, n)
+        for n in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "pow")
+    },
     "abs": abs,
     "sign": _sign,
     "maximum": _maximum,
@@ -196,8 +235,23 @@ def _all_scalar(graph: Graph) -> bool:
 class _Writer(LoopSource):
     """Writes one graph in one dialect."""
 
-    def __init__(self, graph: Graph, *, scalar: bool, trip_limit: int | None, infix_matmul: bool = True) -> None:
-        reserved = {*_CALLS, *keyword.kwlist, "ns", "real", "cplx", "run", "inf", "nan", "range", "zip", "reversed", "len"}
+    def __init__(
+        self, graph: Graph, *, scalar: bool, trip_limit: int | None, infix_matmul: bool = True
+    ) -> None:
+        reserved = {
+            *_CALLS,
+            *keyword.kwlist,
+            "ns",
+            "real",
+            "cplx",
+            "run",
+            "inf",
+            "nan",
+            "range",
+            "zip",
+            "reversed",
+            "len",
+        }
         super().__init__(graph, trip_limit=trip_limit, taken=reserved)
         self.graph, self.scalar = graph, scalar
         self._infix = _INFIX if infix_matmul else {op: sign for op, sign in _INFIX.items() if op != "matmul"}
@@ -212,7 +266,7 @@ class _Writer(LoopSource):
         self._write(f"return ({''.join(bare(o) + ', ' for o in outputs)})", 1)
         self.source = "\n".join([*self._functions, *self._lines]) + "\n"
 
-    # Operands ----------------------------------------------------------------------------------------------------------
+    # Operands -----------------------------------------------------------------------------------------------
 
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, Var):
@@ -226,7 +280,7 @@ class _Writer(LoopSource):
         text = repr(value.value)
         return f"({text})" if text.startswith("-") else text
 
-    # Blocks ------------------------------------------------------------------------------------------------------------
+    # Blocks -------------------------------------------------------------------------------------------------
 
     def _block(self, graph: Graph, depth: int) -> None:
         """The nodes of `graph`; afterwards every output has a text."""
@@ -241,7 +295,11 @@ class _Writer(LoopSource):
         computed: dict[tuple[Any, ...], str] = {}
         for node in graph.nodes:
             if isinstance(node, Equation):
-                text = self._one_of_several(node, computed, depth) if OPS[node.op].parts else self._expression(node)
+                text = (
+                    self._one_of_several(node, computed, depth)
+                    if OPS[node.op].parts
+                    else self._expression(node)
+                )
                 if text.isidentifier() or (uses.get(node.output, 0) == 1 and len(text) <= _WIDEST):
                     self._text[node.output] = text
                 else:
@@ -284,7 +342,12 @@ class _Writer(LoopSource):
         if node.op == "astype" and scalar:
             if params["dtype"] == node.inputs[0].type.dtype:
                 return args[0]
-            casts = {"float": "float" if self.scalar else "real", "complex": "cplx", "int": "int", "bool": "bool"}
+            casts = {
+                "float": "float" if self.scalar else "real",
+                "complex": "cplx",
+                "int": "int",
+                "bool": "bool",
+            }
             cast = casts[str(params["dtype"])]
             return f"{cast}({bare(args[0])})"
         if node.op in _CALLS and (node.output.type.is_inexact or node.op in ("abs", "maximum", "minimum")):
@@ -303,7 +366,10 @@ class _Writer(LoopSource):
 
     def _branch(self, node: Branch, depth: int) -> None:
         names = [self._bind(v) for v in node.outputs]
-        for head, graph in ((f"if {bare(self._atom(node.predicate))}:", node.then), ("else:", node.otherwise)):
+        for head, graph in (
+            (f"if {bare(self._atom(node.predicate))}:", node.then),
+            ("else:", node.otherwise),
+        ):
             self._write(head, depth)
             for var, operand in zip(graph.inputs, node.operands, strict=True):
                 self._text[var] = self._atom(operand)

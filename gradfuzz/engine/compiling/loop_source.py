@@ -1,4 +1,5 @@
-"""Loops as Python source: `for` and `while` statements, and functions of the trips where a loop has a checkpoint.
+"""Loops as Python source: `for` and `while` statements, and functions of the trips where a loop has a
+checkpoint.
 
 `programs.replay` runs those functions, and runs them again where the stacks are read.
 """
@@ -25,7 +26,9 @@ RUNTIME: dict[str, Any] = {
 
 
 class LoopSource:
-    """The part of a writer that knows lines, names and loops. What writes operands and blocks is given by whoever extends it."""
+    """The part of a writer that knows lines, names and loops. What writes operands and blocks is given by
+    whoever extends it.
+    """
 
     def __init__(self, graph: Graph, *, trip_limit: int | None, taken: Iterable[str]) -> None:
         self.trip_limit = trip_limit
@@ -44,7 +47,7 @@ class LoopSource:
         """Writes the nodes of `graph`; afterwards every output has a text."""
         raise NotImplementedError
 
-    # Lines and names ---------------------------------------------------------------------------------------------------
+    # Lines and names ----------------------------------------------------------------------------------------
 
     def _fresh(self, hint: str) -> str:
         base = hint if hint.isidentifier() else "".join(c for c in hint if c.isalnum() or c == "_") or "t"
@@ -75,7 +78,7 @@ class LoopSource:
         else:
             self._write("pass", depth)
 
-    # Loops -------------------------------------------------------------------------------------------------------------
+    # Loops --------------------------------------------------------------------------------------------------
 
     def _loop(self, node: Loop, depth: int) -> None:
         if _is_replayed(node):
@@ -131,7 +134,9 @@ class LoopSource:
         if self._replays and node.stacks:
             self._reading_head(node, entries, depth)
             return
-        counted = any(a is index for inner in node.body.nodes for a in inner.inputs) or index in node.body.outputs
+        counted = (
+            any(a is index for inner in node.body.nodes for a in inner.inputs) or index in node.body.outputs
+        )
         sources = [f"reversed({self._atom(s)})" if node.reverse else self._atom(s) for s in node.stacks]
         targets = [self._bind(v) for v in entries]
         if counted or not sources:
@@ -146,9 +151,13 @@ class LoopSource:
         self._write(f"for {', '.join(targets)} in {source}:", depth)
 
     def _reading_head(self, node: Loop, entries: Sequence[Var], depth: int) -> None:
-        """Over stacks of which some may be computed as they are read: those that are not used are not read."""
+        """Over stacks of which some may be computed as they are read: those that are not used are
+        not read.
+        """
         used = {a for inner in node.body.nodes for a in inner.inputs} | {*node.body.outputs}
-        read = [(self._bind(v), self._atom(s)) for v, s in zip(entries, node.stacks, strict=True) if v in used]
+        read = [
+            (self._bind(v), self._atom(s)) for v, s in zip(entries, node.stacks, strict=True) if v in used
+        ]
         targets = [*(name for name, _ in read), self._bind(node.body.inputs[-1])]
         span = f"range(len({self._atom(node.stacks[0])})){'[::-1]' if node.reverse else ''}"
         source = f"zip(*columns({_tuple(s for _, s in read)}, {span}), {span})" if read else span
@@ -168,12 +177,17 @@ class LoopSource:
             self._write(f"if {trips} > {self.trip_limit}:", depth + 1)
             self._write(f"    {self._too_long()}", depth + 1)
 
-    # Loops with a checkpoint -------------------------------------------------------------------------------------------
+    # Loops with a checkpoint --------------------------------------------------------------------------------
 
     def _replayed(self, node: Loop, depth: int) -> None:
         """Functions of the loop's trips, and the call that runs them."""
-        rest = prune(Graph(node.body.inputs, node.body.nodes, node.body.outputs[: len(node.initial)], node.body.name))
-        functions = [self._stretch("advance", node, rest, []), self._stretch("record", node, node.body, node.written)]
+        rest = prune(
+            Graph(node.body.inputs, node.body.nodes, node.body.outputs[: len(node.initial)], node.body.name)
+        )
+        functions = [
+            self._stretch("advance", node, rest, []),
+            self._stretch("record", node, node.body, node.written),
+        ]
         if node.form != "for":
             functions.append(self._explore(node, rest))
         shared = "".join(f", {bare(self._atom(a))}" for a in node.constants)
@@ -190,12 +204,16 @@ class LoopSource:
             options.append(f"trip_limit={self.trip_limit}")
         results = f"{_tuple(map(self._bind, node.carries))}, {_tuple(map(self._bind, node.written))}"
         self._write(
-            f"{results} = replay({node.form!r}, {node.checkpoint!r}, Trips({trips}), {initial}, {', '.join(options)})", depth
+            f"{results} = replay({node.form!r}, {node.checkpoint!r}, Trips({trips}), {initial},"
+            f" {', '.join(options)})",
+            depth,
         )
         self._arrays(node, depth)
 
     def _function(self, hint: str, node: Loop, first: str, write: Callable[[list[str], str], None]) -> str:
-        """A function of the constants, of `first` and of the carries, whose lines `write` writes. Returns its name."""
+        """A function of the constants, of `first` and of the carries, whose lines `write` writes. Returns its
+        name.
+        """
         nc, ni = len(node.constants), len(node.initial)
         outer, self._lines = self._lines, []
         name, parameter = self._fresh(hint), self._fresh(first)
@@ -238,7 +256,10 @@ class LoopSource:
         return self._function("explore", node, "most", write)
 
     def _too_long(self) -> str:
-        return f'raise TripLimitError("a loop took more than {self.trip_limit} trips; raise the trip limit if that is meant")'
+        return (
+            f'raise TripLimitError("a loop took more than {self.trip_limit} trips; raise the trip limit if'
+            ' that is meant")'
+        )
 
     def _see(self, node: Loop) -> Graph:
         """The loop's condition, with its inputs bound to what the loop carries."""

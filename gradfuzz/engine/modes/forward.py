@@ -23,7 +23,9 @@ class ForwardMode:
         self.builder = builder
         self.level = level
 
-    def run(self, graph: Graph, inputs: Sequence[Atom], tangents: Sequence[Tangent]) -> tuple[list[Atom], list[Tangent]]:
+    def run(
+        self, graph: Graph, inputs: Sequence[Atom], tangents: Sequence[Tangent]
+    ) -> tuple[list[Atom], list[Tangent]]:
         """The outputs of `graph` at `inputs`, and their tangents."""
         primal: dict[Var, Atom] = dict(zip(graph.inputs, inputs, strict=True))
         tangent: dict[Var, Tangent] = dict(zip(graph.inputs, tangents, strict=True))
@@ -49,7 +51,9 @@ class ForwardMode:
     def value(self, atom: Atom) -> Value:
         return Value(self.builder, atom, self.level)
 
-    def equation(self, node: Equation, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
+    def equation(
+        self, node: Equation, arguments: list[Atom], tangents: list[Tangent]
+    ) -> tuple[list[Atom], list[Tangent]]:
         active = [k for k, t in enumerate(tangents) if t is not None]
         if active:
             ans = self.value(primal(self, node, arguments))
@@ -60,7 +64,9 @@ class ForwardMode:
         if node.op == "sign":
             return [ans.atom], [None]
         if node.op not in JVP:
-            raise NotDifferentiableError(f"no forward rule for {node.op}; give it a line in engine/rules/jvp.py")
+            raise NotDifferentiableError(
+                f"no forward rule for {node.op}; give it a line in engine/rules/jvp.py"
+            )
         args = [self.value(a) for a in arguments]
         total: Tangent = None
         for k in active:
@@ -73,14 +79,28 @@ class ForwardMode:
         return [ans.atom], [total]
 
     def rule(self, node: Equation, k: int, t: Tangent, ans: Value, args: Sequence[Value]) -> Tangent:
-        """What the table says is the tangent of the result along the tangent of argument `k`; it may still have to be broadcast."""
+        """What the table says is the tangent of the result along the tangent of argument `k`; it may still
+        have to be broadcast.
+        """
         return apply_rule(JVP, node.op, k, (t, ans, *args), dict(node.params))
 
-    def loop(self, node: Loop, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
-        """A loop with more carries: the tangents of those carries that can be non-zero, found as a fixpoint."""
+    def loop(
+        self, node: Loop, arguments: list[Atom], tangents: list[Tangent]
+    ) -> tuple[list[Atom], list[Tangent]]:
+        """A loop with more carries: the tangents of those carries that can be non-zero, found as a
+        fixpoint.
+        """
         nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
-        constants, initial, stacks = arguments[:nc], arguments[nc : nc + ni], arguments[nc + ni : nc + ni + ns]
-        t_constants, t_initial, t_stacks = tangents[:nc], tangents[nc : nc + ni], tangents[nc + ni : nc + ni + ns]
+        constants, initial, stacks = (
+            arguments[:nc],
+            arguments[nc : nc + ni],
+            arguments[nc + ni : nc + ni + ns],
+        )
+        t_constants, t_initial, t_stacks = (
+            tangents[:nc],
+            tangents[nc : nc + ni],
+            tangents[nc + ni : nc + ni + ns],
+        )
         moving = {k for k, t in enumerate(t_initial) if t is not None}
         while True:
             body = type(self)(GraphBuilder(simplify=True), self.level + 1)
@@ -121,7 +141,12 @@ class ForwardMode:
                 *(dots[k] for k in dot_stacks),
                 *copies[nc + ni + ns :],
             ],
-            outputs=[*outputs[:ni], *(v.atom for v in new_carries), *outputs[ni:], *(s.atom for _, s in new_written)],
+            outputs=[
+                *outputs[:ni],
+                *(v.atom for v in new_carries),
+                *outputs[ni:],
+                *(s.atom for _, s in new_written),
+            ],
             extra_constants=len(dot_constants),
             extra_carries=len(order),
             lengths=[*node.lengths, *(node.lengths[k] for k, _ in new_written)],
@@ -134,7 +159,9 @@ class ForwardMode:
             out_slopes[ni + k] = self.value(results[total + written + position])
         return [*results[:ni], *results[total : total + written]], out_slopes
 
-    def branch(self, node: Branch, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
+    def branch(
+        self, node: Branch, arguments: list[Atom], tangents: list[Tangent]
+    ) -> tuple[list[Atom], list[Tangent]]:
         operands, dots = arguments[1:], [t for t in tangents[1:] if t is not None]
         sides = []
         for graph in (node.then, node.otherwise):
@@ -142,7 +169,9 @@ class ForwardMode:
             copies = [side.builder.input(v.type, v.name) for v in graph.inputs]
             seeds = [side.builder.input(t.type, "t_dot") for t in dots]
             supply = iter(seeds)
-            outputs, slopes = side.run(graph, copies, [None if t is None else side.value(next(supply)) for t in tangents[1:]])
+            outputs, slopes = side.run(
+                graph, copies, [None if t is None else side.value(next(supply)) for t in tangents[1:]]
+            )
             sides.append((side, [*copies, *seeds], outputs, slopes))
         needed = [k for k in range(len(node.outputs)) if any(s[3][k] is not None for s in sides)]
         graphs = []
@@ -151,7 +180,9 @@ class ForwardMode:
             graphs.append(side.builder.finish(inputs, [*outputs, *filled]))
         names = [v.name for v in node.outputs]
         all_names = [*names, *(f"{names[k]}_dot" for k in needed)]
-        results = self.builder.branch(arguments[0], [*operands, *(t.atom for t in dots)], graphs[0], graphs[1], all_names)
+        results = self.builder.branch(
+            arguments[0], [*operands, *(t.atom for t in dots)], graphs[0], graphs[1], all_names
+        )
         out_slopes: list[Tangent] = [None] * len(names)
         for position, k in enumerate(needed):
             out_slopes[k] = values(self, results)[len(names) + position]
@@ -159,11 +190,15 @@ class ForwardMode:
 
 
 def pushforward(graph: Graph, moving: Sequence[int]) -> Graph:
-    """`graph` with a tangent of each input at `moving` after its inputs, and the tangents of its outputs after its outputs."""
+    """`graph` with a tangent of each input at `moving` after its inputs, and the tangents of its outputs
+    after its outputs.
+    """
     builder = GraphBuilder(simplify=True)
     inputs = [builder.input(v.type, v.name) for v in graph.inputs]
     dots = {k: builder.input(graph.inputs[k].type, f"{graph.inputs[k].name}_dot") for k in moving}
     mode = ForwardMode(builder)
-    values, slopes = mode.run(graph, inputs, [mode.value(dots[k]) if k in dots else None for k in range(len(inputs))])
+    values, slopes = mode.run(
+        graph, inputs, [mode.value(dots[k]) if k in dots else None for k in range(len(inputs))]
+    )
     filled = [or_zeros(mode, s, a).atom for s, a in zip(slopes, values, strict=True)]
     return builder.finish([*inputs, *dots.values()], [*values, *filled], f"jvp_{graph.name}")

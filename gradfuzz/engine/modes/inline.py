@@ -1,4 +1,6 @@
-"""Pieces that both modes share: applying a rule of a table, copying nodes and loops from one graph into another."""
+"""Pieces that both modes share: applying a rule of a table, copying nodes and loops from one graph into
+another.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,17 @@ from typing import Any, Protocol
 from gradfuzz.engine.rules.linalg import FORTH
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.programs.graphs.builder import GraphBuilder
-from gradfuzz.programs.graphs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.graphs.graph import (
+    Atom,
+    Branch,
+    Checkpoint,
+    Constant,
+    Equation,
+    Graph,
+    Loop,
+    Node,
+    Var,
+)
 
 
 def apply_rule(
@@ -18,7 +30,9 @@ def apply_rule(
     given: Sequence[Any],
     params: Mapping[str, Any],
 ) -> Value | None:
-    """What the rule of `op` for argument `k` says of `given`: the cotangent or tangent, the result and the arguments."""
+    """What the rule of `op` for argument `k` says of `given`: the cotangent or tangent, the result and the
+    arguments.
+    """
     rules = table[op]
     part: Value | None = rules(k, *given, **params) if callable(rules) else rules[k](*given, **params)
     return part
@@ -57,7 +71,9 @@ def primal(mode: _Mode, node: Equation, arguments: Sequence[Atom]) -> Atom:
     """The value of an op whose derivative is wanted, too."""
     params = dict(node.params)
     value = FORTH[node.op](*values(mode, arguments), **params) if node.op in FORTH else None
-    return mode.builder.emit_as(node.output.name, node.op, *arguments, **params) if value is None else value.atom
+    return (
+        mode.builder.emit_as(node.output.name, node.op, *arguments, **params) if value is None else value.atom
+    )
 
 
 def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> Sequence[Atom]:
@@ -65,7 +81,9 @@ def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> S
     if isinstance(node, Equation):
         return [builder.emit_as(node.output.name, node.op, *arguments, **dict(node.params))]
     if isinstance(node, Branch):
-        return builder.branch(arguments[0], arguments[1:], node.then, node.otherwise, [v.name for v in node.outputs])
+        return builder.branch(
+            arguments[0], arguments[1:], node.then, node.otherwise, [v.name for v in node.outputs]
+        )
     nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
     return builder.loop(
         node.form,
@@ -97,7 +115,8 @@ def emit_loop(
     checkpoint: Checkpoint | None = None,
     lengths: Sequence[int | None] | None = None,
 ) -> tuple[Var, ...]:
-    """`node` with another body and more constants and carries, placed after its own; its condition does not see them.
+    """`node` with another body and more constants and carries, placed after its own; its condition does not
+    see them.
 
     `lengths`: of all that it writes (see `GraphBuilder.loop`), where that is not what `node` writes.
     """
@@ -108,7 +127,10 @@ def emit_loop(
         first = nc + extra_constants + len(node.initial)
         more = [Var(v.type, v.name) for v in inputs[first : first + extra_carries]]
         condition = Graph(
-            (*condition.inputs[:nc], *spare, *condition.inputs[nc:], *more), condition.nodes, condition.outputs, condition.name
+            (*condition.inputs[:nc], *spare, *condition.inputs[nc:], *more),
+            condition.nodes,
+            condition.outputs,
+            condition.name,
         )
     return builder.loop(
         node.form,

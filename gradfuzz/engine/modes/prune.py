@@ -1,4 +1,6 @@
-"""Removes from a graph what no output needs: equations, branch outputs, and carries, stacks and constants of loops."""
+"""Removes from a graph what no output needs: equations, branch outputs, and carries, stacks and constants of
+loops.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,18 @@ def _smaller(node: Node, live: set[Var]) -> Node:
         places = [k for k, v in enumerate(node.outputs) if v in live]
         sides = [_restrict(g, places) for g in (node.then, node.otherwise)]
         used = [_reads(g) for g in sides]
-        keep = [k for k in range(len(node.operands)) if any(g.inputs[k] in u for g, u in zip(sides, used, strict=True))]
+        keep = [
+            k
+            for k in range(len(node.operands))
+            if any(g.inputs[k] in u for g, u in zip(sides, used, strict=True))
+        ]
         then, otherwise = (Graph(tuple(g.inputs[k] for k in keep), g.nodes, g.outputs, g.name) for g in sides)
         return Branch(
-            node.predicate, tuple(node.operands[k] for k in keep), then, otherwise, tuple(node.outputs[k] for k in places)
+            node.predicate,
+            tuple(node.operands[k] for k in keep),
+            then,
+            otherwise,
+            tuple(node.outputs[k] for k in places),
         )
     return _smaller_loop(node, live)
 
@@ -66,7 +76,9 @@ def _smaller_loop(node: Loop, live: set[Var]) -> Loop:
         carries |= more
     used = read | (_reads(node.condition) if node.condition is not None else set())
     keep_constants = [
-        k for k in range(nc) if inputs[k] in used or (node.condition is not None and node.condition.inputs[k] in used)
+        k
+        for k in range(nc)
+        if inputs[k] in used or (node.condition is not None and node.condition.inputs[k] in used)
     ]
     keep_stacks = [k for k in range(ns) if inputs[nc + ni + k] in read]
     if ns and not keep_stacks and node.count is None:
@@ -81,7 +93,9 @@ def _smaller_loop(node: Loop, live: set[Var]) -> Loop:
 
     condition = node.condition
     if condition is not None:
-        condition = Graph(pick(condition.inputs, body=False), condition.nodes, condition.outputs, condition.name)
+        condition = Graph(
+            pick(condition.inputs, body=False), condition.nodes, condition.outputs, condition.name
+        )
     constants: tuple[Atom, ...] = tuple(node.constants[k] for k in keep_constants)
     return Loop(
         node.form,

@@ -1,11 +1,13 @@
 """Reverse mode: a graph, then its nodes again from last to first, with cotangents.
 
-The derivative of a loop is a loop. The first saves every carry at the start of every trip on a stack; the second
-reads the stacks from the last trip to the first, computes the body again from what was saved, and pulls the cotangents of the carries
-back through it. Cotangents of values made in the body are new in every trip; those of values closed over add up over the trips; those of the
-initial values are what the carries' cotangents are in the end. What no derivative needs is pruned afterwards.
+The derivative of a loop is a loop. The first saves every carry at the start of every trip on a stack; the
+second reads the stacks from the last trip to the first, computes the body again from what was saved, and
+pulls the cotangents of the carries back through it. Cotangents of values made in the body are new in every
+trip; those of values closed over add up over the trips; those of the initial values are what the carries'
+cotangents are in the end. What no derivative needs is pruned afterwards.
 
-With a `checkpoint` the stacks are no longer kept but computed again as they are read (`programs.replay`); the graphs are the same.
+With a `checkpoint` the stacks are no longer kept but computed again as they are read (`programs.replay`); the
+graphs are the same.
 """
 
 from __future__ import annotations
@@ -19,7 +21,17 @@ from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.engine.rules.vjp import VJP, VJP_SEVERAL
 from gradfuzz.errors import NotDifferentiableError, UsageError
 from gradfuzz.programs.graphs.builder import GraphBuilder
-from gradfuzz.programs.graphs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, Node, Var
+from gradfuzz.programs.graphs.graph import (
+    Atom,
+    Branch,
+    Checkpoint,
+    Constant,
+    Equation,
+    Graph,
+    Loop,
+    Node,
+    Var,
+)
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.types import INT
 
@@ -29,18 +41,24 @@ Cotangent = Value | None
 
 def checked(checkpoint: Checkpoint) -> Checkpoint:
     """`checkpoint` itself. Raises `UsageError` where it is neither "none" nor "sqrt" nor a positive int."""
-    if checkpoint in ("none", "sqrt") or (isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0):
+    if checkpoint in ("none", "sqrt") or (
+        isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0
+    ):
         return checkpoint
-    raise UsageError(f"checkpoint={checkpoint!r}; it is 'none', 'sqrt' or a positive int, the number of states that are kept")
+    raise UsageError(
+        f"checkpoint={checkpoint!r}; it is 'none', 'sqrt' or a positive int, the number of states that are"
+        " kept"
+    )
 
 
 class ReverseMode:
     """Pulls cotangents back through a graph. The rules of a mutant override a method.
 
-    `checkpoint` is how stacks are kept (`graph.Loop`). "sqrt" holds for every stack. An int holds for the loops that read no
-    stacks: those of a program, and of its derivatives by forward mode; the loops on the way back, where they are differentiated again, keep
-    every entry, because computing theirs would jump about in stacks that are cheap to read in one direction only. A loop that was made
-    with a checkpoint keeps it when it is differentiated with "none".
+    `checkpoint` is how stacks are kept (`graph.Loop`). "sqrt" holds for every stack. An int holds for the
+    loops that read no stacks: those of a program, and of its derivatives by forward mode; the loops on the
+    way back, where they are differentiated again, keep every entry, because computing theirs would jump about
+    in stacks that are cheap to read in one direction only. A loop that was made with a checkpoint keeps it
+    when it is differentiated with "none".
     """
 
     def __init__(self, builder: GraphBuilder, level: int = 0, checkpoint: Checkpoint = "none") -> None:
@@ -85,13 +103,15 @@ class ReverseMode:
         )
         return self.value(result)
 
-    # One method per node -----------------------------------------------------------------------------------------------
+    # One method per node ------------------------------------------------------------------------------------
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op == "sign":
             return [None] * len(node.inputs)
         if node.op not in VJP:
-            raise NotDifferentiableError(f"no reverse rule for {node.op}; give it a line in engine/rules/vjp.py")
+            raise NotDifferentiableError(
+                f"no reverse rule for {node.op}; give it a line in engine/rules/vjp.py"
+            )
         ans = self.value(tape.read(node.output))
         args = [self.value(tape.read(a)) for a in node.inputs]
         parts: list[Cotangent] = []
@@ -102,7 +122,9 @@ class ReverseMode:
             part = self.rule(node, k, g, ans, args)
             if part is not None:
                 part = _like(part, args[k])
-            parts.append(part if part is None or part.shape == args[k].shape else unbroadcast(part, args[k].shape))
+            parts.append(
+                part if part is None or part.shape == args[k].shape else unbroadcast(part, args[k].shape)
+            )
         return parts
 
     def rule(self, node: Equation, k: int, g: Value, ans: Value, args: Sequence[Value]) -> Cotangent:
@@ -113,7 +135,9 @@ class ReverseMode:
         """The same for all results of one computation at once; the rule gets a cotangent or None for each."""
         rule = VJP_SEVERAL.get(node.op)
         if rule is None:
-            raise NotDifferentiableError(f"no reverse rule for {node.op}; give it a line in engine/linalg_rules")
+            raise NotDifferentiableError(
+                f"no reverse rule for {node.op}; give it a line in engine/linalg_rules"
+            )
         args = [self.value(tape.read(a)) for a in node.inputs]
         params = {name: value for name, value in node.params if name != "part"}
         ans = tuple(apply(node.op, *args, **params, part=k) for k in range(len(gs)))
@@ -187,7 +211,11 @@ class ReverseMode:
         entries = [*pull.copies[nc : nc + ni + ns], *pull.bars_written.values()]
         body_inputs = [*pull.copies[:nc], *pull.sums.values(), *pull.bars.values(), *entries, index]
         written_stacks = [gs[ni + k] for k in pull.bars_written]
-        stacks = [*saved, *arguments[nc + ni : nc + ni + ns], *(g.atom for g in written_stacks if g is not None)]
+        stacks = [
+            *saved,
+            *arguments[nc + ni : nc + ni + ns],
+            *(g.atom for g in written_stacks if g is not None),
+        ]
         results = self.builder.loop(
             "for",
             constants=arguments[:nc],
@@ -232,7 +260,11 @@ class ReverseMode:
 def _like(part: Value, argument: Value) -> Value:
     """A cotangent of `argument` in its dtype: of a real one, the real part."""
     if argument.type.is_complex:
-        return part if part.type.is_complex else Value(part.builder, part.builder.to(part.atom, "complex"), part.level)
+        return (
+            part
+            if part.type.is_complex
+            else Value(part.builder, part.builder.to(part.atom, "complex"), part.level)
+        )
     if part.type.is_float:
         return part
     result: Value = real(part)
@@ -242,17 +274,21 @@ def _like(part: Value, argument: Value) -> Value:
 class Pullback:
     """One trip of a loop's way back.
 
-    `outputs` are, in order, the sums of the constants' cotangents, the carries' cotangents before the trip, and the cotangents of
-    the entries read from stacks.
+    `outputs` are, in order, the sums of the constants' cotangents, the carries' cotangents before the trip,
+    and the cotangents of the entries read from stacks.
     """
 
-    def __init__(self, mode: ReverseMode, node: Loop, gs: Sequence[Cotangent], tape: Tape, moving: list[int]) -> None:
+    def __init__(
+        self, mode: ReverseMode, node: Loop, gs: Sequence[Cotangent], tape: Tape, moving: list[int]
+    ) -> None:
         nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
         self.mode, self.moving = mode, moving
         new = mode.builder.input
         self.copies = [new(v.type, v.name) for v in node.body.inputs]
         self.bars = {k: new(self.copies[nc + k].type, f"{self.copies[nc + k].name}_bar") for k in moving}
-        self.bars_written = {k: new(g.type.element(), "written_bar") for k, g in enumerate(gs[ni:]) if g is not None}
+        self.bars_written = {
+            k: new(g.type.element(), "written_bar") for k, g in enumerate(gs[ni:]) if g is not None
+        }
         carried = tape.active_carries[node]
         active = [
             *(tape.is_active(a) for a in node.constants),
@@ -262,7 +298,9 @@ class Pullback:
         ]
         inner = mode.forward(node.body, self.copies, active)
         seeds = [mode.value(self.bars[k]) if k in self.bars else None for k in range(ni)]
-        seeds += [mode.value(self.bars_written[k]) if k in self.bars_written else None for k in range(len(gs) - ni)]
+        seeds += [
+            mode.value(self.bars_written[k]) if k in self.bars_written else None for k in range(len(gs) - ni)
+        ]
         parts = inner.backward(seeds)
         self.reached = {k for k in range(ni) if parts[nc + k] is not None}
         self.constants = [k for k in range(nc) if parts[k] is not None]
@@ -276,11 +314,15 @@ class Pullback:
 class Tape:
     """A graph that has been run forth: every value, what is active, and what the loops saved."""
 
-    def __init__(self, mode: ReverseMode, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]) -> None:
+    def __init__(
+        self, mode: ReverseMode, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]
+    ) -> None:
         self.mode = mode
         self.graph = graph
         self.known: dict[Var, Atom] = dict(zip(graph.inputs, inputs, strict=True))
-        self.active: set[Var] = {v for v, a in zip(graph.inputs, active, strict=True) if a and v.type.is_inexact}
+        self.active: set[Var] = {
+            v for v, a in zip(graph.inputs, active, strict=True) if a and v.type.is_inexact
+        }
         self.saved: dict[Node, list[Atom]] = {}
         self.active_carries: dict[Node, list[bool]] = {}
         for node in graph.nodes:
@@ -350,7 +392,9 @@ class Tape:
         for node in self.graph.nodes:
             if isinstance(node, Equation) and OPS[node.op].parts:
                 params = tuple(item for item in node.params if item[0] != "part")
-                result[node] = known.setdefault((node.op, node.inputs, params), _Group(node, [None] * len(OPS[node.op].parts)))
+                result[node] = known.setdefault(
+                    (node.op, node.inputs, params), _Group(node, [None] * len(OPS[node.op].parts))
+                )
         return result
 
 
@@ -379,7 +423,9 @@ def active_outputs(node: Node, active: Sequence[bool]) -> list[bool]:
     carried = [a and t.type.is_inexact for a, t in zip(active[nc : nc + ni], node.initial, strict=True)]
     counter = [False] if node.form == "for" else []
     while True:
-        outputs = graph_activity(node.body, [*active[:nc], *carried, *active[nc + ni : nc + ni + ns], *counter])
+        outputs = graph_activity(
+            node.body, [*active[:nc], *carried, *active[nc + ni : nc + ni + ns], *counter]
+        )
         after = [a or b for a, b in zip(carried, outputs, strict=False)]
         if after == carried:
             return [*carried, *outputs[ni:]]

@@ -1,4 +1,6 @@
-"""The ops as functions, for rules and for functions that people trace: `sin(x)`, `where(c, a, b)`, `sum(x, axis=0)`."""
+"""The ops as functions, for rules and for functions that people trace: `sin(x)`, `where(c, a, b)`, `sum(x,
+axis=0)`.
+"""
 
 from __future__ import annotations
 
@@ -169,7 +171,9 @@ def unbroadcast(x: Any, shape: tuple[int, ...]) -> Any:
     if x.shape == shape:
         return x
     extra = len(x.shape) - len(shape)
-    grown = tuple(range(extra)) + tuple(extra + k for k, n in enumerate(shape) if n == 1 and x.shape[extra + k] != 1)
+    grown = tuple(range(extra)) + tuple(
+        extra + k for k, n in enumerate(shape) if n == 1 and x.shape[extra + k] != 1
+    )
     summed = sum(x, axis=grown) if grown else x
     return summed if summed.shape == shape else reshape(summed, shape)
 

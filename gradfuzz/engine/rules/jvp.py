@@ -1,7 +1,7 @@
 """Forward-mode rules: for each op and each argument, the tangent of the result along that argument's tangent.
 
-A rule takes the tangent `t` of one argument, the result `ans` and the arguments; the tangents of several arguments add up.
-None is a tangent that is zero; one of a smaller shape is broadcast by whoever calls.
+A rule takes the tangent `t` of one argument, the result `ans` and the arguments; the tangents of several
+arguments add up. None is a tangent that is zero; one of a smaller shape is broadcast by whoever calls.
 `_linear` marks arguments in which the op is linear: the op itself is the rule.
 """
 
@@ -101,7 +101,10 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
     "softmax": (tensor.softmax,),
     "log_softmax": (tensor.log_softmax,),
     "abs": (_abs,),
-    "complex": (lambda t, ans, re, im: apply("complex", t, 0.0), lambda t, ans, re, im: apply("complex", 0.0, t)),
+    "complex": (
+        lambda t, ans, re, im: apply("complex", t, 0.0),
+        lambda t, ans, re, im: apply("complex", 0.0, t),
+    ),
     "conj": (_linear("conj"),),
     "real": (_linear("real"),),
     "imag": (_linear("imag"),),
@@ -114,7 +117,11 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
         lambda t, ans, x, y: where(x == y, 0.5 * t, where(x < y, 0.0, t)),
     ),
     "clip": (tensor.clip_x, tensor.clip_lower, tensor.clip_upper),
-    "where": (lambda t, ans, c, x, y: None, lambda t, ans, c, x, y: where(c, t, 0.0), lambda t, ans, c, x, y: where(c, 0.0, t)),
+    "where": (
+        lambda t, ans, c, x, y: None,
+        lambda t, ans, c, x, y: where(c, t, 0.0),
+        lambda t, ans, c, x, y: where(c, 0.0, t),
+    ),
     "sum": (_reduce_sum,),
     "mean": (_linear("mean"),),
     "prod": (_prod,),
@@ -135,7 +142,10 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
     "index": (_index,),
     "index_update": (_index_update_array, _index_update_value),
     "sort": (tensor.sort,),
-    "take": (lambda t, ans, x, i, *, axis: apply("take", t, i, axis=axis), lambda t, ans, x, i, *, axis: None),
+    "take": (
+        lambda t, ans, x, i, *, axis: apply("take", t, i, axis=axis),
+        lambda t, ans, x, i, *, axis: None,
+    ),
     "take_along_axis": (
         lambda t, ans, x, i, *, axis: apply("take_along_axis", t, i, axis=axis),
         lambda t, ans, x, i, *, axis: None,

@@ -39,12 +39,16 @@ def amin(x: Operand, *, axis: Axis = None, keepdims: bool = False) -> Any:
 
 
 def argmax(x: Operand, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Where the first greatest entry stands along an axis (None: in row-major order). It has no derivative."""
+    """Where the first greatest entry stands along an axis (None: in row-major order). It has no
+    derivative.
+    """
     return apply("argmax", x, axis=axis, keepdims=keepdims)
 
 
 def argmin(x: Operand, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Where the first smallest entry stands along an axis (None: in row-major order). It has no derivative."""
+    """Where the first smallest entry stands along an axis (None: in row-major order). It has no
+    derivative.
+    """
     return apply("argmin", x, axis=axis, keepdims=keepdims)
 
 
@@ -84,42 +88,57 @@ def log_softmax(x: Operand, *, axis: int = -1) -> Any:
 
 
 def sort(x: Operand, *, axis: int = -1) -> Any:
-    """Ascending along an axis. Of entries that tie, the first comes first, and the derivatives go with them."""
+    """Ascending along an axis. Of entries that tie, the first comes first, and the derivatives go
+    with them.
+    """
     return apply("sort", x, axis=axis)
 
 
 def argsort(x: Operand, *, axis: int = -1) -> Any:
-    """The positions along an axis in ascending order of the entries; of equal ones the first comes first. It has no derivative."""
+    """The positions along an axis in ascending order of the entries; of equal ones the first comes first. It
+    has no derivative.
+    """
     return apply("argsort", x, axis=axis)
 
 
 def take(x: Operand, indices: Operand, *, axis: int) -> Any:
-    """The entries of an axis at int `indices`, whose own axes stand in its place. Negative ones count from the end."""
+    """The entries of an axis at int `indices`, whose own axes stand in its place. Negative ones count from
+    the end.
+    """
     return apply("take", x, _from_the_front(indices, np.shape(x)[axis]), axis=axis)
 
 
 def take_along_axis(x: Operand, indices: Operand, *, axis: int) -> Any:
-    """For each place the entry of `axis` that `indices` names there; the other axes broadcast. Negative ones count from the end."""
+    """For each place the entry of `axis` that `indices` names there; the other axes broadcast. Negative ones
+    count from the end.
+    """
     return apply("take_along_axis", x, _from_the_front(indices, np.shape(x)[axis]), axis=axis)
 
 
 def scatter_add(x: Operand, indices: Operand, updates: Operand, *, axis: int) -> Any:
-    """x with `updates` added at int `indices` of `axis`; repeated indices add up. The updates have the shape of `take(x, indices)`."""
+    """x with `updates` added at int `indices` of `axis`; repeated indices add up. The updates have the shape
+    of `take(x, indices)`.
+    """
     return apply("scatter_add", x, _from_the_front(indices, np.shape(x)[axis]), updates, axis=axis)
 
 
-def window_sum(x: Operand, window: tuple[int, ...], *, strides: Strides = None, padding: Padding = None) -> Any:
+def window_sum(
+    x: Operand, window: tuple[int, ...], *, strides: Strides = None, padding: Padding = None
+) -> Any:
     """Sums over a window that slides over all axes of x.
 
-    `window` and `strides` (None: 1) have one int per axis, `padding` (None: none) one pair of counts of zeros before and after.
+    `window` and `strides` (None: 1) have one int per axis, `padding` (None: none) one pair of counts of zeros
+    before and after.
     """
     return apply("window_sum", x, window=window, strides=strides, padding=padding)
 
 
 def conv(x: Operand, kernel: Operand, *, strides: Strides = None, padding: Padding = None) -> Any:
-    """Cross-correlation of x (N, C, spatial...) with a kernel (O, C, spatial...): (N, O, places...), for 1 or 2 spatial axes.
+    """Cross-correlation of x (N, C, spatial...) with a kernel (O, C, spatial...): (N, O, places...), for 1 or
+    2 spatial axes.
 
-    `strides` (None: 1) has one int per spatial axis, `padding` (None: none) one pair of counts of zeros before and after.
+    `strides` (None: 1) has one int per spatial axis, `padding` (None: none) one pair of counts of zeros
+    before and after.
     """
     return apply("conv", x, kernel, strides=strides, padding=padding)
 

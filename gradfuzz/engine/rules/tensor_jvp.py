@@ -1,4 +1,6 @@
-"""Forward rules of the tensor ops that need more than a line. Their table is in `jvp_rules`; no reverse rule is used."""
+"""Forward rules of the tensor ops that need more than a line. Their table is in `jvp_rules`; no reverse rule
+is used.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reverse rules of the tensor ops that need more than a line. Their table is in `vjp_rules`.
 
-Where entries tie for an extreme they share its cotangent equally. Windows and convolutions are transposed by spreading the
-cotangent out by the strides and sliding over it the other way round.
+Where entries tie for an extreme they share its cotangent equally. Windows and convolutions are transposed by
+spreading the cotangent out by the strides and sliding over it the other way round.
 """
 
 from __future__ import annotations
@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.engine.rules.functions import conj, exp, expand_reduced, flip, permute_dims, reshape, stack, sum, where
+from gradfuzz.engine.rules.functions import (
+    conj,
+    exp,
+    expand_reduced,
+    flip,
+    permute_dims,
+    reshape,
+    stack,
+    sum,
+    where,
+)
 from gradfuzz.engine.rules.tensor_functions import argsort
 from gradfuzz.engine.rules.tensor_functions import cumulative_prod as running_product
 from gradfuzz.engine.rules.value import Value, apply
@@ -31,7 +41,11 @@ def _to_last(x: Any, axis: int) -> Any:
 
 def _from_last(x: Any, axis: int) -> Any:
     rest = iter(range(x.ndim - 1))
-    return permute_dims(x, tuple(x.ndim - 1 if a == axis else next(rest) for a in range(x.ndim))) if axis != x.ndim - 1 else x
+    return (
+        permute_dims(x, tuple(x.ndim - 1 if a == axis else next(rest) for a in range(x.ndim)))
+        if axis != x.ndim - 1
+        else x
+    )
 
 
 def _row(x: Any) -> Any:
@@ -55,7 +69,9 @@ def extreme(g: Any, ans: Any, x: Any, *, axis: Any, keepdims: Any) -> Any:
 
 
 def cumulative_max(g: Any, ans: Any, x: Any, *, axis: int) -> Any:
-    """Each result's cotangent goes to those of the entries so far that equal it: pairs of an entry (row) and a result (column)."""
+    """Each result's cotangent goes to those of the entries so far that equal it: pairs of an entry (row) and
+    a result (column).
+    """
     axis %= x.ndim
     n = x.shape[axis]
     entries, results = _column(_to_last(x, axis)), _row(_to_last(ans, axis))
@@ -91,7 +107,9 @@ def sort(g: Any, ans: Any, x: Any, *, axis: int) -> Any:
 
 
 def cumulative_prod(g: Any, ans: Any, x: Any, *, axis: int) -> Any:
-    """d y_i / d x_k, k <= i, is the product of the other entries up to i: right where entries are 0, at every order."""
+    """d y_i / d x_k, k <= i, is the product of the other entries up to i: right where entries are 0, at every
+    order.
+    """
     axis %= x.ndim
     n = x.shape[axis]
     if n == 0:
@@ -124,7 +142,9 @@ def take(g: Any, ans: Any, x: Any, indices: Any, *, axis: int) -> Any:
 
 
 def take_along_axis(g: Any, ans: Any, x: Any, indices: Any, *, axis: int) -> Any:
-    """Added back where it came from, in the array as one row; axes along which x was broadcast are summed by whoever calls."""
+    """Added back where it came from, in the array as one row; axes along which x was broadcast are summed by
+    whoever calls.
+    """
     axis %= x.ndim
     shape = tuple(x.shape[axis] if a == axis else n for a, n in enumerate(g.shape))
     steps = [int(np.prod(shape[a + 1 :], dtype=int)) for a in range(len(shape))]
@@ -133,7 +153,11 @@ def take_along_axis(g: Any, ans: Any, x: Any, indices: Any, *, axis: int) -> Any
     places = indices * steps[axis] + np.broadcast_to(start, g.shape)
     size = int(np.prod(g.shape, dtype=int))
     flat = apply(
-        "scatter_add", _zeros(g, (int(np.prod(shape, dtype=int)),)), reshape(places, (size,)), reshape(g, (size,)), axis=0
+        "scatter_add",
+        _zeros(g, (int(np.prod(shape, dtype=int)),)),
+        reshape(places, (size,)),
+        reshape(g, (size,)),
+        axis=0,
     )
     return reshape(flat, shape)
 
@@ -152,7 +176,9 @@ def _spread(g: Any, first: int, strides: Sequence[int]) -> Any:
 
 def _part(x: Any, first: int, starts: Sequence[int], sizes: Sequence[int]) -> Any:
     """The entries from `starts`, along the axes from `first` on."""
-    return x[(*[slice(None)] * first, *(slice(start, start + n) for start, n in zip(starts, sizes, strict=True)))]
+    return x[
+        (*[slice(None)] * first, *(slice(start, start + n) for start, n in zip(starts, sizes, strict=True)))
+    ]
 
 
 def _margins(

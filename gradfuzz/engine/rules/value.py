@@ -1,8 +1,8 @@
 """Values that record what is done to them, and the ops as functions of such values.
 
-A `Value` is an operand of a graph under construction with Python's operators; the rules of the engine and the functions
-that people trace are written with it. The functions of this module (`sin`, `where`, `sum`, ...) also take plain numbers and
-arrays, and then compute at once.
+A `Value` is an operand of a graph under construction with Python's operators; the rules of the engine and the
+functions that people trace are written with it. The functions of this module (`sin`, `where`, `sum`, ...)
+also take plain numbers and arrays, and then compute at once.
 """
 
 from __future__ import annotations
@@ -213,7 +213,9 @@ class Value(Operators):
         )
 
     def __float__(self) -> float:
-        raise NotDifferentiableError(f"float() of {self!r} would lose its derivative; use the functions of gradfuzz.engine")
+        raise NotDifferentiableError(
+            f"float() of {self!r} would lose its derivative; use the functions of gradfuzz.engine"
+        )
 
 
 def index_pattern(key: Any, shape: tuple[int, ...]) -> tuple[tuple[ParamValue, ...], list[Operand]]:
@@ -243,7 +245,10 @@ def as_atom(value: Operand) -> Constant:
         return Constant(Const(value))
     array = np.asarray(value)
     if array.dtype.kind not in "biuc" and not is_float(array.dtype):
-        raise TypeError(f"{value!r} of dtype {array.dtype} is not a number gradfuzz knows; use float, complex, int or bool")
+        raise TypeError(
+            f"{value!r} of dtype {array.dtype} is not a number gradfuzz knows; use float, complex, int or"
+            " bool"
+        )
     dtype, python = _PYTHON.get(array.dtype.kind, ("float", float))
     entries = tuple(Const(python(x)) for x in array.ravel())
     return Constant(entries[0]) if array.ndim == 0 else Constant(ArrayConst(dtype, array.shape, entries))
@@ -287,12 +292,14 @@ def _compute(op: str, operands: Sequence[Operand], params: dict[str, ParamValue]
     wanted = out.type.is_inexact
     with np.errstate(all="ignore"):
         ready = [
-            np.asarray(o, np.float64)[()]
-            if wanted
-            and isinstance(o, (int, float))
-            and op not in ("index", "index_update", "where")
-            and k not in OPS[op].indices
-            else o
+            (
+                np.asarray(o, np.float64)[()]
+                if wanted
+                and isinstance(o, (int, float))
+                and op not in ("index", "index_update", "where")
+                and k not in OPS[op].indices
+                else o
+            )
             for k, o in enumerate(operands)
         ]
         if OPS[op].parts:
@@ -304,4 +311,6 @@ def axes_of(axis: ParamValue, rank: int) -> tuple[int, ...]:
     """Reduction axes as a sorted tuple counted from the front."""
     if axis is None:
         return tuple(range(rank))
-    return tuple(sorted(a % rank for a in (axis if isinstance(axis, tuple) else (axis,)) if isinstance(a, int)))
+    return tuple(
+        sorted(a % rank for a in (axis if isinstance(axis, tuple) else (axis,)) if isinstance(a, int))
+    )

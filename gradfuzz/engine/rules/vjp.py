@@ -1,9 +1,11 @@
 """Reverse-mode rules: for each op and each argument, the cotangent of that argument.
 
-A cotangent of z = a + ib is dL/da + i dL/db for the real L that is differentiated; so a holomorphic op with slope s has the cotangent conj(s) g,
-and `conj` is nothing on real values. A rule takes the cotangent `g` of the result, the result `ans` and the arguments; static parameters by keyword. It may
-return None for a derivative that is zero, and a cotangent in the shape of the result: broadcasting is undone by whoever calls. The table names no forward rule and `jvp_rules` no reverse
-one, so that <J v, u> = <v, J^T u> is a test of both.
+A cotangent of z = a + ib is dL/da + i dL/db for the real L that is differentiated; so a holomorphic op with
+slope s has the cotangent conj(s) g, and `conj` is nothing on real values. A rule takes the cotangent `g` of
+the result, the result `ans` and the arguments; static parameters by keyword. It may return None for a
+derivative that is zero, and a cotangent in the shape of the result: broadcasting is undone by whoever calls.
+The table names no forward rule and `jvp_rules` no reverse one, so that <J v, u> = <v, J^T u> is a test of
+both.
 """
 
 from __future__ import annotations
@@ -98,7 +100,9 @@ def _concat(k: int, g: Any, ans: Any, *xs: Any, axis: Any) -> Any:
     start = 0
     for x in xs[:k]:
         start += x.shape[axis]
-    return g[tuple(slice(start, start + xs[k].shape[axis]) if a == axis else slice(None) for a in range(ans.ndim))]
+    return g[
+        tuple(slice(start, start + xs[k].shape[axis]) if a == axis else slice(None) for a in range(ans.ndim))
+    ]
 
 
 def _stack(k: int, g: Any, ans: Any, *xs: Any, axis: Any) -> Any:
@@ -123,7 +127,8 @@ def _integer_pow(g: Any, ans: Any, x: Any, *, n: int) -> Any:
     return None if n == 0 else g if n == 1 else g * conj(float(n) * x ** (n - 1))
 
 
-# One line per op; a tuple has one rule per argument, a single function of (k, g, ans, *args) serves any number of them.
+# One line per op; a tuple has one rule per argument, a single function of (k, g, ans, *args) serves any
+# number of them.
 VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
     "add": (lambda g, ans, x, y: g, lambda g, ans, x, y: g),
     "subtract": (lambda g, ans, x, y: g, lambda g, ans, x, y: -g),
@@ -157,13 +162,21 @@ VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
         lambda g, ans, x, y: where(y < x, g, _pick(x == y, 0.5 * g)),
     ),
     "clip": (tensor.clip_x, tensor.clip_lower, tensor.clip_upper),
-    "where": (lambda g, ans, c, x, y: None, lambda g, ans, c, x, y: where(c, g, 0.0), lambda g, ans, c, x, y: where(c, 0.0, g)),
+    "where": (
+        lambda g, ans, c, x, y: None,
+        lambda g, ans, c, x, y: where(c, g, 0.0),
+        lambda g, ans, c, x, y: where(c, 0.0, g),
+    ),
     "sum": (lambda g, ans, x, *, axis, keepdims: expand_reduced(g, x.shape, axis, keepdims),),
     "mean": (
-        lambda g, ans, x, *, axis, keepdims: expand_reduced(g, x.shape, axis, keepdims) * (_size(ans) / max(_size(x), 1.0)),
+        lambda g, ans, x, *, axis, keepdims: (
+            expand_reduced(g, x.shape, axis, keepdims) * (_size(ans) / max(_size(x), 1.0))
+        ),
     ),
     "prod": (_prod,),
-    "cumulative_sum": (lambda g, ans, x, *, axis: flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis),),
+    "cumulative_sum": (
+        lambda g, ans, x, *, axis: flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis),
+    ),
     "cumulative_prod": (tensor.cumulative_prod,),
     "cumulative_max": (tensor.cumulative_max,),
     "amax": (tensor.extreme,),

@@ -1,7 +1,8 @@
 """The derivative by a loop's carry as it enters each trip, asked of the target by the program itself.
 
-The program gets an input e with an entry for each trip, and its loop begins with `carry = carry + e[k]` in trip k. At e = 0 it is the same
-function, and its gradient by e[k] is the adjoint of the carry before trip k. So nothing has to be known of how the target works.
+The program gets an input e with an entry for each trip, and its loop begins with `carry = carry + e[k]` in
+trip k. At e = 0 it is the same function, and its gradient by e[k] is the adjoint of the carry before trip k.
+So nothing has to be known of how the target works.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.questions.loop_forms import TRIPS, float_carry, fresh_name, loop_trips, only_loop, with_loop
+from gradfuzz.fuzzer.questions.loop_forms import (
+    TRIPS,
+    float_carry,
+    fresh_name,
+    loop_trips,
+    only_loop,
+    with_loop,
+)
 from gradfuzz.fuzzer.results.evidence import Adjoints
 from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Oracle
@@ -21,7 +29,8 @@ from gradfuzz.programs.text.expressions import call
 
 
 def adjoints(specimen: Specimen, target: Oracle, jury: Jury) -> Adjoints | None:
-    """What the target says of each trip, next to the truth; None where the program has no such loop, or either has no answer.
+    """What the target says of each trip, next to the truth; None where the program has no such loop, or
+    either has no answer.
 
     The order is that of the specimen, which has to be one, and its own inputs are differentiated along.
     """

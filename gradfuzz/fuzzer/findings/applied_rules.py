@@ -26,9 +26,14 @@ def concerns(mutant: Mutant, applied: Applied) -> bool:
 
 
 def applied_rules(question: Question) -> Applied:
-    """The rules that its derivative is made with, those of the derivatives that it differentiates again included."""
+    """The rules that its derivative is made with, those of the derivatives that it differentiates again
+    included.
+    """
     found: set[tuple[Mode, str, Need]] = set()
-    rules = Rules(forward=type("Forward", (_Forward,), {"found": found}), reverse=type("Reverse", (_Reverse,), {"found": found}))
+    rules = Rules(
+        forward=type("Forward", (_Forward,), {"found": found}),
+        reverse=type("Reverse", (_Reverse,), {"found": found}),
+    )
     try:
         derivative(question.program, wrt=question.wrt, modes=question.modes, rules=rules)
     except GradfuzzError:
@@ -72,6 +77,8 @@ class _Forward(ForwardMode):
         self.found.update(("fwd", node.op, need) for need in _has(node))
         return super().rule(node, k, t, ans, args)
 
-    def loop(self, node: Loop, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
+    def loop(
+        self, node: Loop, arguments: list[Atom], tangents: list[Tangent]
+    ) -> tuple[list[Atom], list[Tangent]]:
         self.found.add(("fwd", "loop", ""))
         return super().loop(node, arguments, tangents)

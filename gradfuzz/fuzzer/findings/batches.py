@@ -1,4 +1,6 @@
-"""The same with a smaller or larger batch: of points that are answered in one call, or of matrices in one array."""
+"""The same with a smaller or larger batch: of points that are answered in one call, or of matrices in one
+array.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ _MATRIX = 2
 
 
 def batches(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
-    """The specimen in batches of one, two and three; matrices without a batch axis, too. Nothing where there is no batch.
+    """The specimen in batches of one, two and three; matrices without a batch axis, too. Nothing where there
+    is no batch.
 
     `smallest` is the verdict on the specimen as it is.
     """
@@ -48,9 +51,15 @@ def _name(size: int) -> str:
 
 
 def _companies(specimen: Specimen) -> dict[str, Specimen]:
-    """With fewer and more points, first the specimen's others and then ones near its own, which vary what varies already."""
+    """With fewer and more points, first the specimen's others and then ones near its own, which vary what
+    varies already.
+    """
     points = [specimen.inputs, *specimen.others]
-    varying = [name for name in specimen.inputs if any(_differ(point[name], specimen.inputs[name]) for point in points)]
+    varying = [
+        name
+        for name in specimen.inputs
+        if any(_differ(point[name], specimen.inputs[name]) for point in points)
+    ]
     company = [*specimen.others, *neighbours(specimen.inputs, varying or specimen.wrt)]
     result = {}
     for size in sorted({*_SIZES, len(points)}):
@@ -64,7 +73,9 @@ def _differ(a: Array, b: Array) -> bool:
 
 
 def _stacks(specimen: Specimen) -> tuple[dict[str, Specimen], int]:
-    """With fewer and more matrices along the first axis of the arrays that have most axes, and how many there are."""
+    """With fewer and more matrices along the first axis of the arrays that have most axes, and how many there
+    are.
+    """
     program = specimen.program
     rank = max((p.type.rank for p in program.params), default=0)
     sizes = {p.type.sizes[0] for p in program.params if p.type.rank == rank and rank}
@@ -87,6 +98,7 @@ def _stacks(specimen: Specimen) -> tuple[dict[str, Specimen], int]:
 
 def _with_first_axis(program: Program, rank: int, size: int) -> Program:
     params = tuple(
-        Param(p.name, Type(p.type.dtype, (size, *p.type.sizes[1:]))) if p.type.rank == rank else p for p in program.params
+        Param(p.name, Type(p.type.dtype, (size, *p.type.sizes[1:]))) if p.type.rank == rank else p
+        for p in program.params
     )
     return replace(program, params=params)

@@ -1,4 +1,6 @@
-"""The canonical loop bodies in the loop of a finding: which of them go wrong says what of a body matters (the tables of Nx #1747)."""
+"""The canonical loop bodies in the loop of a finding: which of them go wrong says what of a body matters (the
+tables of Nx #1747).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,17 @@ from gradfuzz.fuzzer.verdict.rows import Row, groups, rows
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.syntax import For, Repeat
 
-_BODIES = ("acc + x", "acc * 2", "sin(acc)", "acc * acc", "acc + x^2", "acc * x", "acc / x", "sin(acc * x)", "acc + acc*x")
+_BODIES = (
+    "acc + x",
+    "acc * 2",
+    "sin(acc)",
+    "acc * acc",
+    "acc + x^2",
+    "acc * x",
+    "acc / x",
+    "sin(acc * x)",
+    "acc + acc*x",
+)
 """As in `suites.BODIES`, where their derivatives by the carry stand."""
 
 _FEW = ("acc + x", "acc * acc", "acc * x", "sin(acc * x)")
@@ -27,7 +39,9 @@ _SIGNS = (("acc * (x-2)", (0.5, 1.5)), ("acc * (-x)", (0.3, 0.7)))
 
 
 def bodies(specimen: Specimen, target: Oracle) -> list[Variant]:
-    """The bodies in the specimen's loop form, dtype and modes, with as many trips; none where it has no loop with a float carry, or no trips."""
+    """The bodies in the specimen's loop form, dtype and modes, with as many trips; none where it has no loop
+    with a float carry, or no trips.
+    """
     trips, loop = loop_trips(specimen), only_loop(specimen.program)
     if loop is None or not trips or float_carry(specimen.program) is None:
         return []
@@ -41,7 +55,9 @@ def bodies(specimen: Specimen, target: Oracle) -> list[Variant]:
 
 def _cases(specimen: Specimen, form: str, trips: int, costly: bool) -> Iterator[CanonicalCase]:
     entry: tuple[str, tuple[int, ...]] = ("x", ()) if specimen.modes else ("output 0", ())
-    table: list[tuple[Aspect, str, tuple[float, ...]]] = [(Aspect.BODY, body, (_X,)) for body in (_FEW if costly else _BODIES)]
+    table: list[tuple[Aspect, str, tuple[float, ...]]] = [
+        (Aspect.BODY, body, (_X,)) for body in (_FEW if costly else _BODIES)
+    ]
     table += [(Aspect.SIGN, body, xs) for body, xs in (_SIGNS[:1] if costly else _SIGNS)]
     for aspect, body, xs in table:
         program = body_program(body, trips, form)

@@ -1,8 +1,9 @@
 """Findings of one root cause, as far as can be told from outside.
 
-Those that behave like the same planted bug stand together; where several planted bugs would do, the one that explains most of a library's
-findings. Of the others, errors stand together by their exception and its words without numbers, wrong numbers by how the
-derivative was asked for and the ops that are left in the shrunk program.
+Those that behave like the same planted bug stand together; where several planted bugs would do, the one that
+explains most of a library's findings. Of the others, errors stand together by their exception and its words
+without numbers, wrong numbers by how the derivative was asked for and the ops that are left in the shrunk
+program.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _PLAIN = frozenset(
 
 
 def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
-    """Every finding in exactly one cluster, in the order of `findings`; clusters in the order of their first findings."""
+    """Every finding in exactly one cluster, in the order of `findings`; clusters in the order of their first
+    findings.
+    """
     labels = {finding.id: f"{library(finding.target)}: {_symptom(finding)}" for finding in findings}
     for name in dict.fromkeys(library(finding.target) for finding in findings):
         labels |= _by_cause(name, [finding for finding in findings if library(finding.target) == name])
@@ -35,14 +38,17 @@ def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
 
 
 def _by_cause(name: str, findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
-    """(id, label) of the findings that have a cause; greedily by the mutant that explains most of those that are left."""
+    """(id, label) of the findings that have a cause; greedily by the mutant that explains most of those that
+    are left.
+    """
     left = [f for f in findings if f.cause is not None and f.cause.likelihood is not Likelihood.POSSIBLE]
     while left:
         options = [mutant for finding in left for mutant in _options(finding)]
         best = max(dict.fromkeys(options), key=options.count)
         explained = [finding for finding in left if best in _options(finding)]
         summary = next(
-            (f.cause.summary for f in explained if f.cause is not None and f.cause.mutant == best), f"like mutant:{best}"
+            (f.cause.summary for f in explained if f.cause is not None and f.cause.mutant == best),
+            f"like mutant:{best}",
         )
         yield from ((finding.id, f"{name}: {summary}") for finding in explained)
         left = [finding for finding in left if best not in _options(finding)]

@@ -25,7 +25,9 @@ _SIZES = (0.001, 0.0022, 0.0046, 0.01, 0.022, 0.046, 0.1, 0.22, 0.46, 1.0, 2.2, 
 _ROUND = (0.5, 1.5, 2.0)
 
 _COSTLY_STEP, _COSTLY_TOGETHER_STEP = 3, 6
-"""Of these values a target that answers slowly is asked every third, or every sixth where each takes a call of its own."""
+"""Of these values a target that answers slowly is asked every third, or every sixth where each takes a call
+of its own.
+"""
 
 _MANY_DIRECTIONS = 64
 """A truth that takes more of them, entries to the power of the order, takes time, too."""
@@ -45,10 +47,11 @@ def values(own: float) -> list[float]:
 
 
 def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve | None:
-    """The entry of the derivative along itself, or along the first input's first entry where it is no input's. None without such an entry.
-    Where nothing is said of an entry, it is that of the input.
+    """The entry of the derivative along itself, or along the first input's first entry where it is no
+    input's. None without such an entry. Where nothing is said of an entry, it is that of the input.
 
-    Points at which nobody can judge, or at which a loop does not soon end, are inconclusive, and the target is not asked there.
+    Points at which nobody can judge, or at which a loop does not soon end, are inconclusive, and the target
+    is not asked there.
     """
     varied = _varied(specimen, entry)
     if varied is None:
@@ -62,7 +65,9 @@ def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve
     specimens = [_at(specimen, name, index, x) for x in xs]
     labelled = _asked(specimens, entry, target, jury)
     labels = _with_neighbours([label for label, *_ in labelled], [case for *_, case in labelled], entry)
-    samples = [Sample(x, *numbers, label) for x, (_, numbers, _), label in zip(xs, labelled, labels, strict=True)]
+    samples = [
+        Sample(x, *numbers, label) for x, (_, numbers, _), label in zip(xs, labelled, labels, strict=True)
+    ]
     return Curve(varied, entry, tuple(samples))
 
 
@@ -76,8 +81,13 @@ def _step(specimen: Specimen, target: Oracle) -> int:
 def _varied(specimen: Specimen, entry: Entry) -> Entry | None:
     if entry[0] in specimen.wrt and len(entry[1]) == specimen.inputs[entry[0]].ndim:
         return entry
-    floats = [*specimen.wrt, *(p.name for p in specimen.program.params if is_float(specimen.inputs[p.name].dtype))]
-    return next(((name, (0,) * specimen.inputs[name].ndim) for name in floats if specimen.inputs[name].size), None)
+    floats = [
+        *specimen.wrt,
+        *(p.name for p in specimen.program.params if is_float(specimen.inputs[p.name].dtype)),
+    ]
+    return next(
+        ((name, (0,) * specimen.inputs[name].ndim) for name in floats if specimen.inputs[name].size), None
+    )
 
 
 def _at(specimen: Specimen, name: str, index: tuple[int, ...], x: float) -> Specimen:
@@ -86,15 +96,21 @@ def _at(specimen: Specimen, name: str, index: tuple[int, ...], x: float) -> Spec
     return specimen.with_input(name, value)
 
 
-# Asking ----------------------------------------------------------------------------------------------------------------
+# Asking -----------------------------------------------------------------------------------------------------
 
 _Numbers = tuple[float, float, float, float]
 """Expected, bound, got, allowed."""
 
 
-def _asked(specimens: Sequence[Specimen], entry: Entry, target: Oracle, jury: Jury) -> list[tuple[Label, _Numbers, Case | None]]:
-    """For each specimen its label, as yet without its neighbours, its numbers, and the verdict where there is one."""
-    result: list[tuple[Label, _Numbers, Case | None]] = [(Label.INCONCLUSIVE, (math.nan,) * 4, None)] * len(specimens)
+def _asked(
+    specimens: Sequence[Specimen], entry: Entry, target: Oracle, jury: Jury
+) -> list[tuple[Label, _Numbers, Case | None]]:
+    """For each specimen its label, as yet without its neighbours, its numbers, and the verdict where there is
+    one.
+    """
+    result: list[tuple[Label, _Numbers, Case | None]] = [(Label.INCONCLUSIVE, (math.nan,) * 4, None)] * len(
+        specimens
+    )
     soon = [k for k, specimen in enumerate(specimens) if ends(specimen)]
     if not soon:
         return result
@@ -118,7 +134,12 @@ def _answers(specimens: Sequence[Specimen], target: Oracle) -> list[Answer]:
 def _numbers(case: Case, entry: Entry, tolerance: Tolerance) -> _Numbers:
     expected, bound = true_entry(case.truth, entry) or (math.nan, math.nan)
     got = answered_entry(case.answer, entry)
-    return expected, bound, math.nan if got is None else got, _allowed(case, entry, tolerance, expected, bound)
+    return (
+        expected,
+        bound,
+        math.nan if got is None else got,
+        _allowed(case, entry, tolerance, expected, bound),
+    )
 
 
 def _allowed(case: Case, entry: Entry, tolerance: Tolerance, expected: float, bound: float) -> float:
@@ -130,18 +151,22 @@ def _allowed(case: Case, entry: Entry, tolerance: Tolerance, expected: float, bo
     return math.nan
 
 
-# Neighbours ------------------------------------------------------------------------------------------------------------
+# Neighbours -------------------------------------------------------------------------------------------------
 
 
 def _with_neighbours(labels: Sequence[Label], cases: Sequence[Case | None], entry: Entry) -> list[Label]:
-    """Of the samples that agree: vacuous where the truth is zero there and next to it, a coincidence where both next to it that tell
-    something differ.
+    """Of the samples that agree: vacuous where the truth is zero there and next to it, a coincidence where
+    both next to it that tell something differ.
     """
     result = list(labels)
     for k, (label, case) in enumerate(zip(labels, cases, strict=True)):
         if label is not Label.AGREES or case is None:
             continue
-        near = [c.truth for c in cases[max(0, k - 1) : k + 2] if c is not None and c.truth is not None and c.truth.status == "ok"]
+        near = [
+            c.truth
+            for c in cases[max(0, k - 1) : k + 2]
+            if c is not None and c.truth is not None and c.truth.status == "ok"
+        ]
         if entry[0] in case.question.wrt and is_vacuous(near, entry):
             result[k] = Label.VACUOUS
         below = [other for other in labels[:k][::-1] if other in _TELLING][:2]

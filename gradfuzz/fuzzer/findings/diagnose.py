@@ -1,8 +1,9 @@
 """Which planted bug a finding behaves like.
 
-Every mutant is asked what the target was asked: the shrunk program at the finding's points and at further ones, in the other modes and loop
-forms that were looked at, and the program as it was drawn. One that says what the target says everywhere, where the target is right too,
-names the probable cause. That is a likeness, not a proof: the target need not be written like the engine.
+Every mutant is asked what the target was asked: the shrunk program at the finding's points and at further
+ones, in the other modes and loop forms that were looked at, and the program as it was drawn. One that says
+what the target says everywhere, where the target is right too, names the probable cause. That is a likeness,
+not a proof: the target need not be written like the engine.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ _APART = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Witness:
-    """What the target said about a specimen, and the verdict on it. `drawn`: the program as it was met, before it was shrunk."""
+    """What the target said about a specimen, and the verdict on it. `drawn`: the program as it was met,
+    before it was shrunk.
+    """
 
     specimen: Specimen
     case: Case
@@ -53,7 +56,8 @@ class Witness:
 
 
 def diagnose(witnesses: Sequence[Witness], target: Oracle, jury: Jury) -> Cause | None:
-    """The mutant that gives the answers of `target`, or None where none does. The first witness is the finding's smallest.
+    """The mutant that gives the answers of `target`, or None where none does. The first witness is the
+    finding's smallest.
 
     Where several give them, the target is asked about small programs with a loop on which these differ.
     """
@@ -72,7 +76,9 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle, jury: Jury) -> Cause 
 
 
 def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, jury: Jury) -> list[Mutant]:
-    """Those that say what the target says about standard programs on which they differ; they are asked as `like` was."""
+    """Those that say what the target says about standard programs on which they differ; they are asked as
+    `like` was.
+    """
     if not any(isinstance(node, (For, While, Repeat)) for node in walk(like.program)):
         return mutants
     questions = _MOST_QUESTIONS
@@ -81,14 +87,18 @@ def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, jury: Jur
             break
         (tolerance,) = jury.tolerances(specimen.alone().question())
         answers = [answered(specimen, mutant.oracle()) for mutant in mutants]
-        if tolerance.reason is not None or all(_same(answers[0], answer, tolerance) for answer in answers[1:]):
+        if tolerance.reason is not None or all(
+            _same(answers[0], answer, tolerance) for answer in answers[1:]
+        ):
             continue
         if target.supports(specimen.question()) is not None:
             continue
         questions -= 1
         case = asked(specimen, target, jury)
         if case.verdict in _TELLING:
-            mutants = [m for m, answer in zip(mutants, answers, strict=True) if _same(answer, case.answer, tolerance)]
+            mutants = [
+                m for m, answer in zip(mutants, answers, strict=True) if _same(answer, case.answer, tolerance)
+            ]
     return mutants
 
 
@@ -98,7 +108,9 @@ def _cause(mutants: Sequence[Mutant], likelihood: Likelihood) -> Cause:
 
 
 def _conclusive(telling: Sequence[Witness]) -> bool:
-    """Whether there is enough to be certain: errors that differ, the program as it was drawn among what is wrong."""
+    """Whether there is enough to be certain: errors that differ, the program as it was drawn among what is
+    wrong.
+    """
     wrong = [w for w in telling if w.case.verdict in _WRONG]
     if not any(w.drawn for w in wrong):
         return False
@@ -113,7 +125,7 @@ def _conclusive(telling: Sequence[Witness]) -> bool:
     return len(errors) >= _ENOUGH
 
 
-# Suspects --------------------------------------------------------------------------------------------------------------
+# Suspects ---------------------------------------------------------------------------------------------------
 
 
 def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
@@ -124,7 +136,7 @@ def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
             yield mutant
 
 
-# Likeness --------------------------------------------------------------------------------------------------------------
+# Likeness ---------------------------------------------------------------------------------------------------
 
 
 def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness], jury: Jury) -> bool:
@@ -145,7 +157,10 @@ def _same(said: Answer, given: Answer, tolerance: Tolerance) -> bool:
     if said.status != "ok":
         return said.message == given.message
     noises = zip(given.values, said.values, tolerance.value_noise, strict=True)
-    pairs = [*noises, *((g, said.gradient[name], tolerance.noise[name]) for name, g in given.gradient.items())]
+    pairs = [
+        *noises,
+        *((g, said.gradient[name], tolerance.noise[name]) for name, g in given.gradient.items()),
+    ]
     return all(_near(np.asarray(a), np.asarray(b), noise, tolerance) for a, b, noise in pairs)
 
 
@@ -157,4 +172,6 @@ def _near(a: Array, b: Array, noise: Array, tolerance: Tolerance) -> bool:
     size = np.where(finite, np.maximum(np.abs(a), np.abs(b)), 0.0)
     allowed = CLEAR / 2 * tolerance.allowed(size, noise, np.zeros(a.shape))
     with np.errstate(invalid="ignore"):
-        return bool(np.all(np.where(finite, np.abs(a - b) <= allowed, (a == b) | (np.isnan(a) & np.isnan(b)))))
+        return bool(
+            np.all(np.where(finite, np.abs(a - b) <= allowed, (a == b) | (np.isnan(a) & np.isnan(b))))
+        )

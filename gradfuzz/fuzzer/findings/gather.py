@@ -1,6 +1,7 @@
 """What a finding shows beside its points, measured: `evidence.py` says what there is.
 
-What cannot be asked is left out. Nothing here is an argument for or against the finding, which is proved by then.
+What cannot be asked is left out. Nothing here is an argument for or against the finding, which is proved by
+then.
 """
 
 from __future__ import annotations
@@ -25,8 +26,12 @@ from gradfuzz.oracles.base import Oracle
 T = TypeVar("T")
 
 
-def gather(specimen: Specimen, smallest: Case, surveyed: Survey, entry: Entry, target: Oracle, jury: Jury) -> Evidence:
-    """The evidence for a shrunk disagreement: `smallest` is the verdict on it, `entry` the one that the finding shows."""
+def gather(
+    specimen: Specimen, smallest: Case, surveyed: Survey, entry: Entry, target: Oracle, jury: Jury
+) -> Evidence:
+    """The evidence for a shrunk disagreement: `smallest` is the verdict on it, `entry` the one that the
+    finding shows.
+    """
     asked = replace(specimen, modes=()) if smallest.kind is Class.WRONG_PRIMAL else specimen
     return Evidence(
         _or_none(lambda: curve(asked, entry, target, jury)),

@@ -34,7 +34,8 @@ def comparison():
         directions={directions},
     )
     lines = [
-        f"{{case.oracle}}: {{case.verdict.value}}, expected {{case.expected}}, got {{case.got}}, ratio {{case.ratio}}"
+        f"{{case.oracle}}: {{case.verdict.value}}, expected {{case.expected}}, got {{case.got}}, "
+        f"ratio {{case.ratio}}"
         for case in check.cases{only}
     ]
     return lines, check.wrong
@@ -44,9 +45,12 @@ def comparison():
 
 
 def own_script(question: Question, oracle_name: str, place: int = 0) -> str:
-    """A runnable script that asks `oracle_name` the question, and shows what it says at the point number `place`."""
+    """A runnable script that asks `oracle_name` the question, and shows what it says at the point number
+    `place`.
+    """
     dtypes = {
-        p.name: {"float": question.precision, "int": "int64", "bool": "bool"}[p.type.dtype] for p in question.program.params
+        p.name: {"float": question.precision, "int": "int64", "bool": "bool"}[p.type.dtype]
+        for p in question.program.params
     }
     points = [
         "Point(" + _mapping({name: array_text(v, dtypes[name]) for name, v in point.inputs.items()}) + ")"

@@ -1,4 +1,6 @@
-"""From a disagreement as it was met to a finding: asked again alone, confirmed, shrunk, shown at three points, with a script."""
+"""From a disagreement as it was met to a finding: asked again alone, confirmed, shrunk, shown at three
+points, with a script.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,12 @@ _TIMES = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proof:
-    """A finding, or the reason and words why the disagreement is none after all. The finding's id is not given yet: it is its signature.
+    """A finding, or the reason and words why the disagreement is none after all. The finding's id is not
+    given yet: it is its signature.
 
-    `kinds` has the classes of disagreement that the finding's program shows at ordinary points, `wrong_ways` the ways into the library that are
-    wrong about it, `specimen` is what the finding shows as it can be asked again, with the points of the same call.
+    `kinds` has the classes of disagreement that the finding's program shows at ordinary points, `wrong_ways`
+    the ways into the library that are wrong about it, `specimen` is what the finding shows as it can be asked
+    again, with the points of the same call.
     """
 
     finding: Finding | None
@@ -53,7 +57,8 @@ def _met(raw: Raw) -> Specimen:
 def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
     """Everything between a disagreement and a finding.
 
-    `known` holds findings that there are already, by the skeleton of their program: one that would not go before them gets no evidence.
+    `known` holds findings that there are already, by the skeleton of their program: one that would not go
+    before them gets no evidence.
     """
     case = raw.case
     target = oracle(case.oracle)
@@ -75,23 +80,31 @@ def _confirmed(specimen: Specimen, target: Oracle) -> Case:
     return asked(specimen, target, jury(), confirm=True)
 
 
-# Finding ---------------------------------------------------------------------------------------------------------------
+# Finding ----------------------------------------------------------------------------------------------------
 
 
-def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle, known: Mapping[str, Precedence]) -> Proof:
+def _finding(
+    raw: Raw, specimen: Specimen, smallest: Case, target: Oracle, known: Mapping[str, Precedence]
+) -> Proof:
     assert smallest.kind is not None, "a disagreement has a class"
     around = _on_grid(specimen, target)
     wrong = [smallest, *(case for case in around if case.verdict is smallest.verdict)]
     clear = clearest([case for case in wrong if same_kind(case, smallest.kind, smallest.message)])
     most = worst(wrong)
-    repeated = sum(same_kind(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES))
+    repeated = sum(
+        same_kind(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES)
+    )
     ways = resolve(installation(target.name), supervised=True)
     found = survey(specimen, smallest, target, ways, jury())
     note = " ".join(part for part in (_what(smallest), _company(specimen), found.note) if part)
     witnesses = [
         Witness(specimen, smallest),
         *(Witness(replace(specimen, inputs=case.point.inputs), case) for case in around),
-        *(Witness(o.specimen, o.case) for o in found.outcomes if o.case.oracle == target.name and o.case is not smallest),
+        *(
+            Witness(o.specimen, o.case)
+            for o in found.outcomes
+            if o.case.oracle == target.name and o.case is not smallest
+        ),
         Witness(_met(raw), raw.case, drawn=True),
     ]
     modes = specimen.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
@@ -128,7 +141,10 @@ def _finding(raw: Raw, specimen: Specimen, smallest: Case, target: Oracle, known
         evidence = gather(specimen, smallest, found, finding.smallest.entry, target, jury())
         finding = replace(finding, evidence=evidence)
     return Proof(
-        finding, kinds=frozenset(c.kind for c in wrong if c.kind is not None), wrong_ways=found.wrong_ways, specimen=specimen
+        finding,
+        kinds=frozenset(c.kind for c in wrong if c.kind is not None),
+        wrong_ways=found.wrong_ways,
+        specimen=specimen,
     )
 
 
@@ -151,7 +167,8 @@ def _what(case: Case) -> str:
     elif case.truth is not None and case.truth.kink:
         along = f" ({case.message})" if case.message.startswith("along") else ""
         parts.append(
-            f"The point is a kink; the answer lies outside the slopes to its left and right, of which the nearer is shown{along}."
+            "The point is a kink; the answer lies outside the slopes to its left and right, of which the"
+            f" nearer is shown{along}."
         )
     return " ".join(parts)
 
@@ -160,6 +177,9 @@ def _company(specimen: Specimen) -> str:
     """Which points are answered in the same call."""
     if not specimen.others:
         return ""
-    texts = [", ".join(f"{name} = {np.asarray(value).tolist()}" for name, value in other.items()) for other in specimen.others]
+    texts = [
+        ", ".join(f"{name} = {np.asarray(value).tolist()}" for name, value in other.items())
+        for other in specimen.others
+    ]
     count = f"{len(texts)} more point{'s' if len(texts) > 1 else ''}"
     return f"Answered in one call with {count}: {'; '.join(texts)}."

@@ -1,4 +1,6 @@
-"""The scripts that show a wrong answer without what found it: to its own library, to others, and as a test."""
+"""The scripts that show a wrong answer without what found it: to its own library, to others, and as
+a test.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
     """What the scripts show of `specimen` at the point of `case`."""
     point, truth = finding_point(case), case.truth
     question = specimen.question([] if target.together else [case.point.inputs])
-    if case.kind is Class.WRONG_PRIMAL or (case.kind is Class.WRONG_DTYPE and case.message.startswith("output ")):
+    if case.kind is Class.WRONG_PRIMAL or (
+        case.kind is Class.WRONG_DTYPE and case.message.startswith("output ")
+    ):
         question = replace(question, modes=())
     across: list[Mapping[str, Array]] | None = None
     if truth is not None and truth.kink and truth.left is not None and question.order == 1:
@@ -48,9 +52,11 @@ def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
 
 
 def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
-    """A standalone script that asks `target` about `specimen` at the point of `case`, and exits with 1 while the answer is wrong.
+    """A standalone script that asks `target` about `specimen` at the point of `case`, and exits with 1 while
+    the answer is wrong.
 
-    It needs the target's library, NumPy and mpmath; for the engine, its mutants and plug-ins gradfuzz itself. Empty for a target whose library writes none.
+    It needs the target's library, NumPy and mpmath; for the engine, its mutants and plug-ins gradfuzz itself.
+    Empty for a target whose library writes none.
     """
     base = TargetName.of(target.name).library
     if base in _OWN or plugged_in(base) is not None:
@@ -63,12 +69,16 @@ def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
         return ""
     module = importlib.import_module(LIBRARIES[base])
     name = TargetName.of(target.name).bare
-    text: str = module.script(shown.question, shown.place, name, shown.expected, shown.allowed, shown.across, dtypes=dtypes)
+    text: str = module.script(
+        shown.question, shown.place, name, shown.expected, shown.allowed, shown.across, dtypes=dtypes
+    )
     return text
 
 
 def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
-    """What the adapter writes itself; or the calls of its source; or the library's dialect; or else gradfuzz itself asks it."""
+    """What the adapter writes itself; or the calls of its source; or the library's dialect; or else gradfuzz
+    itself asks it.
+    """
     name = TargetName.of(target.name)
     if isinstance(target, ForeignOracle):
         text = target.script(shown.question)
@@ -89,9 +99,11 @@ def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
 
 
 def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature: str) -> dict[str, str]:
-    """The same question in every other dialect that can say it, and `script`, the target's own, as a test with the name of the finding.
+    """The same question in every other dialect that can say it, and `script`, the target's own, as a test
+    with the name of the finding.
 
-    A dialect whose script cannot be written for a reason that nobody foresaw is left out: no finding is lost for it.
+    A dialect whose script cannot be written for a reason that nobody foresaw is left out: no finding is lost
+    for it.
     """
     found: dict[str, str] = {}
     shown = exhibit(specimen, case, target)
@@ -112,5 +124,9 @@ def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature
 def left_out(specimen: Specimen, case: Case, target: Oracle) -> dict[str, str]:
     """Why the other dialects are not among the ports, by dialect."""
     shown = exhibit(specimen, case, target)
-    reasons = {name: dialect(name).unsupported(shown) for name in DIALECTS if name != TargetName.of(target.name).library}
+    reasons = {
+        name: dialect(name).unsupported(shown)
+        for name in DIALECTS
+        if name != TargetName.of(target.name).library
+    }
     return {name: reason for name, reason in reasons.items() if reason is not None}

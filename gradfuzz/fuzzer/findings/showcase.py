@@ -22,7 +22,9 @@ _PLAIN_RATIO = 0.25
 
 
 def grid(specimen: Specimen) -> list[Mapping[str, Array]]:
-    """The specimen's own inputs, and then ordinary ones: each float input in turn takes every ordinary value."""
+    """The specimen's own inputs, and then ordinary ones: each float input in turn takes every
+    ordinary value.
+    """
     return [specimen.inputs, *_varied(specimen)]
 
 
@@ -42,7 +44,11 @@ def clearest(cases: Sequence[Case]) -> Case:
 
 def _plain(case: Case) -> bool:
     expected, got = case.expected, case.got
-    if expected is None or got is None or not all(_is_round(v) for a in case.point.inputs.values() for v in np.ravel(a).tolist()):
+    if (
+        expected is None
+        or got is None
+        or not all(_is_round(v) for a in case.point.inputs.values() for v in np.ravel(a).tolist())
+    ):
         return False
     if not math.isfinite(got):
         return True
@@ -51,11 +57,15 @@ def _plain(case: Case) -> bool:
 
 
 def _is_round(value: float) -> bool:
-    return any(abs(value - v * (1 + k / 4)) <= 1e-6 * abs(value) for v in _ROUND for k in range(4)) or value in (0.0, 1.0, -1.0)
+    return any(
+        abs(value - v * (1 + k / 4)) <= 1e-6 * abs(value) for v in _ROUND for k in range(4)
+    ) or value in (0.0, 1.0, -1.0)
 
 
 def worst(cases: Sequence[Case]) -> Case:
-    """The one with the largest relative error; where the true derivative is zero the relative error is infinite, and the first such is taken."""
+    """The one with the largest relative error; where the true derivative is zero the relative error is
+    infinite, and the first such is taken.
+    """
     return max(cases, key=relative_error)
 
 
@@ -68,7 +78,9 @@ def relative_error(case: Case) -> float:
 
 
 def finding_point(case: Case) -> FindingPoint:
-    """The row that a finding shows for a case. For a wrong value the "gradient" is the outputs, under the names "output 0", ..."""
+    """The row that a finding shows for a case. For a wrong value the "gradient" is the outputs, under the
+    names "output 0", ...
+    """
     truth, answer = case.truth, case.answer
     expected: dict[str, Array] = {}
     bound: dict[str, Array] = {}

@@ -33,7 +33,9 @@ Precedence = tuple[int, int, str, int, str, str]
 
 
 def precedence(finding: Finding, index: int) -> Precedence:
-    """The most serious first, then the lowest order; `index` is the number of the program that it was met on."""
+    """The most serious first, then the lowest order; `index` is the number of the program that it
+    was met on.
+    """
     return finding.kind.severity, len(finding.modes), finding.target, index, finding.check, finding.precision
 
 
@@ -50,7 +52,9 @@ def skeleton(program: Program) -> str:
 
     inputs = {p.name: np.zeros(p.type.sizes) for p in program.params}
     named = canonical_names(Specimen(program, inputs, "float64", (), (), (), {})).program
-    params = tuple(replace(p, type=replace(p.type, shape=tuple(min(n, 2) for n in p.type.sizes))) for p in named.params)
+    params = tuple(
+        replace(p, type=replace(p.type, shape=tuple(min(n, 2) for n in p.type.sizes))) for p in named.params
+    )
     return to_text(replace(named, params=params, body=map_expressions(named.body, erase)))
 
 

@@ -1,6 +1,8 @@
-"""Central differences against their step: the best of them come near the truth, so what the target says is no matter of a step size.
+"""Central differences against their step: the best of them come near the truth, so what the target says is no
+matter of a step size.
 
-The error of (F(x + h) - F(x - h)) / 2h is about h^2 |F'''| / 6 + u |F| / h: it falls to the left until h is near u^(1/3), and rises again.
+The error of (F(x + h) - F(x - h)) / 2h is about h^2 |F'''| / 6 + u |F| / h: it falls to the left until h is
+near u^(1/3), and rises again.
 """
 
 from __future__ import annotations
@@ -28,9 +30,11 @@ _STEPS = tuple(10.0**-k for k in range(15, 0, -1))
 
 
 def differences(specimen: Specimen, smallest: Case, entry: Entry) -> Differences | None:
-    """The differences at the specimen's inputs, whose verdict is `smallest`; None where the entry has no true derivative or no answer.
+    """The differences at the specimen's inputs, whose verdict is `smallest`; None where the entry has no true
+    derivative or no answer.
 
-    Of order two and three, they are differences of the engine's derivative of one order less. A step that leaves the domain is left out.
+    Of order two and three, they are differences of the engine's derivative of one order less. A step that
+    leaves the domain is left out.
     """
     true, got = true_entry(smallest.truth, entry), answered_entry(smallest.answer, entry)
     name, index = entry
@@ -74,14 +78,18 @@ def _with_constants_of(program: Program, precision: Precision) -> Program:
 
 
 def _heights(specimen: Specimen, points: Sequence[Mapping[str, Array]]) -> list[float]:
-    """What is differentiated last, at each of the points: F, or its derivative of one order less along the direction. NaN where there is none."""
+    """What is differentiated last, at each of the points: F, or its derivative of one order less along the
+    direction. NaN where there is none.
+    """
     if len(specimen.modes) == 1:
         return [_value(specimen, inputs) for inputs in points]
     lower = replace(specimen, modes=specimen.modes[:-1])
     heights = []
     for answer in EngineOracle().answer(lower.question(points)):
         slopes = (
-            [np.sum(answer.gradient[n] * specimen.directions[n]) for n in specimen.wrt] if answer.status == "ok" else [math.nan]
+            [np.sum(answer.gradient[n] * specimen.directions[n]) for n in specimen.wrt]
+            if answer.status == "ok"
+            else [math.nan]
         )
         heights.append(float(sum(slopes)))
     return heights

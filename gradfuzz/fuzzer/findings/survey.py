@@ -1,4 +1,6 @@
-"""Where a shrunk disagreement shows: other ways into the same library, modes, precisions and loop forms, one changed at a time."""
+"""Where a shrunk disagreement shows: other ways into the same library, modes, precisions and loop forms, one
+changed at a time.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _PLURALS = {Aspect.WAY: "ways", Aspect.MODE: "checks", Aspect.DTYPE: "precisions
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What was said where one thing is changed: `name` is what it is changed to, `case.oracle` who was asked."""
+    """What was said where one thing is changed: `name` is what it is changed to, `case.oracle` who
+    was asked.
+    """
 
     aspect: Aspect
     name: str
@@ -35,7 +39,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What came of it: a note in words (empty where there is nothing to tell), and all outcomes, the finding's own among them."""
+    """What came of it: a note in words (empty where there is nothing to tell), and all outcomes, the
+    finding's own among them.
+    """
 
     note: str
     outcomes: tuple[Outcome, ...]
@@ -47,7 +53,9 @@ class Survey:
 
 
 def survey(specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Oracle], jury: Jury) -> Survey:
-    """Asks where else the specimen is answered wrongly by the same library, and where rightly. `smallest` is the verdict on it."""
+    """Asks where else the specimen is answered wrongly by the same library, and where rightly. `smallest` is
+    the verdict on it.
+    """
     outcomes = list(_outcomes(specimen, smallest, target, ways, jury))
     parts = []
     for aspect, what in _PLURALS.items():
@@ -57,7 +65,9 @@ def survey(specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Or
     return Survey(" ".join(part for part in parts if part), tuple(outcomes))
 
 
-def _outcomes(specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Oracle], jury: Jury) -> Iterator[Outcome]:
+def _outcomes(
+    specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Oracle], jury: Jury
+) -> Iterator[Outcome]:
     yield Outcome(Aspect.WAY, target.name, specimen, smallest)
     for way in ways:
         if way.name != target.name:
@@ -87,18 +97,28 @@ def outcome(aspect: Aspect, name: str, specimen: Specimen, way: Oracle, jury: Ju
 
 
 def asked(specimen: Specimen, way: Oracle, jury: Jury, *, confirm: bool = False) -> Case:
-    """The verdict on what `way` says about a specimen, asked together with the specimen's others where it answers them in one call."""
+    """The verdict on what `way` says about a specimen, asked together with the specimen's others where it
+    answers them in one call.
+    """
     (case,) = jury.cases(way.name, specimen.alone().question(), [answered(specimen, way)], confirm=confirm)
     return case
 
 
 def answered(specimen: Specimen, way: Oracle) -> Answer:
-    """What `way` says about a specimen: in one call with the specimen's others where it answers together, alone where not."""
-    return way.answer(specimen.question())[specimen.place] if way.together else way.answer(specimen.alone().question())[0]
+    """What `way` says about a specimen: in one call with the specimen's others where it answers together,
+    alone where not.
+    """
+    return (
+        way.answer(specimen.question())[specimen.place]
+        if way.together
+        else way.answer(specimen.alone().question())[0]
+    )
 
 
 def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
-    """What is wrong and what is right, as in: Of the loop forms, wrong: repeat loop; right: for loop. Empty where nothing differs."""
+    """What is wrong and what is right, as in: Of the loop forms, wrong: repeat loop; right: for loop. Empty
+    where nothing differs.
+    """
     wrong = [name for name, v in verdicts.items() if v in _WRONG]
     right = [name for name, v in verdicts.items() if v in (Verdict.AGREE, Verdict.CONVENTION)]
     if not right:
@@ -108,8 +128,11 @@ def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
 
 def _in_precision(specimen: Specimen, precision: Precision) -> Specimen:
     with np.errstate(over="ignore", under="ignore"):
-        inputs = {name: v.astype(precision) if is_float(v.dtype) else v for name, v in specimen.inputs.items()}
+        inputs = {
+            name: v.astype(precision) if is_float(v.dtype) else v for name, v in specimen.inputs.items()
+        }
         others = tuple(
-            {n: v.astype(precision) if is_float(v.dtype) else v for n, v in other.items()} for other in specimen.others
+            {n: v.astype(precision) if is_float(v.dtype) else v for n, v in other.items()}
+            for other in specimen.others
         )
     return replace(specimen, precision=precision, inputs=inputs, others=others)

@@ -1,4 +1,6 @@
-"""What the target says where one thing is changed: what the survey asked, other orders, other batches, other loop bodies."""
+"""What the target says where one thing is changed: what the survey asked, other orders, other batches, other
+loop bodies.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,20 @@ _MOST_DIRECTIONS = 300
 def variants(
     specimen: Specimen, smallest: Case, surveyed: Sequence[Outcome], entry: Entry, target: Oracle, jury: Jury
 ) -> tuple[Variant, ...]:
-    """All of them, by what is changed; nothing of what cannot be changed. `smallest` is the verdict on the specimen, `entry` the one that a finding shows."""
-    outcomes = [*surveyed, *_orders(specimen, smallest, target, jury), *batches(specimen, smallest, target, jury)]
+    """All of them, by what is changed; nothing of what cannot be changed. `smallest` is the verdict on the
+    specimen, `entry` the one that a finding shows.
+    """
+    outcomes = [
+        *surveyed,
+        *_orders(specimen, smallest, target, jury),
+        *batches(specimen, smallest, target, jury),
+    ]
     several = {o.aspect for o in outcomes if o.case is not smallest}
     outcomes = [o for o in outcomes if o.aspect in several]
     return (*(_variant(o, entry, target, jury) for o in outcomes), *bodies(specimen, target))
 
 
-# Other orders ----------------------------------------------------------------------------------------------------------
+# Other orders -----------------------------------------------------------------------------------------------
 
 
 def _orders(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
@@ -54,21 +62,27 @@ def _orders(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> I
 
 
 def _modes_of(order: int, specimen: Specimen, target: Oracle) -> tuple[Mode, ...] | None:
-    """The first modes of this order that the target supports, those that begin as the specimen's do before all others."""
+    """The first modes of this order that the target supports, those that begin as the specimen's do before
+    all others.
+    """
     own = specimen.modes[:order]
     choices = sorted(itertools.product(_STEPS, repeat=order), key=lambda modes: modes[: len(own)] != own)
     return next((m for m in choices if target.supports(replace(specimen, modes=m).question()) is None), None)
 
 
-# Rows ------------------------------------------------------------------------------------------------------------------
+# Rows -------------------------------------------------------------------------------------------------------
 
 
 def _variant(found: Outcome, entry: Entry, target: Oracle, jury: Jury) -> Variant:
-    """An outcome with its label, and the numbers of the worst entry; of the finding's where nothing differs."""
+    """An outcome with its label, and the numbers of the worst entry; of the finding's where nothing
+    differs.
+    """
     case = found.case
     if case.verdict is Verdict.DISAGREE and case.worst is not None and case.expected is not None:
         _, bound = true_entry(case.truth, case.worst) or (None, None)
-        return Variant(found.aspect, found.name, "", case.expected, bound, case.got, case.ratio, Label.DIFFERS)
+        return Variant(
+            found.aspect, found.name, "", case.expected, bound, case.got, case.ratio, Label.DIFFERS
+        )
     shown = entry if case.worst is None or true_entry(case.truth, entry) is not None else case.worst
     expected, bound = true_entry(case.truth, shown) or (None, None)
     got = answered_entry(case.answer, shown)
@@ -77,7 +91,9 @@ def _variant(found: Outcome, entry: Entry, target: Oracle, jury: Jury) -> Varian
 
 
 def _label(found: Outcome, target: Oracle, jury: Jury) -> Label:
-    """By the verdict; of those that agree a coincidence where a neighbouring point is wrong, vacuous where the truth is zero here and there."""
+    """By the verdict; of those that agree a coincidence where a neighbouring point is wrong, vacuous where
+    the truth is zero here and there.
+    """
     label = VERDICTS[found.case.verdict]
     way = target if found.case.oracle == target.name else oracle(found.case.oracle)
     if label is not Label.AGREES or found.case.truth is None or is_costly(way):
@@ -91,7 +107,10 @@ def _label(found: Outcome, target: Oracle, jury: Jury) -> Label:
             near.append(asked(specimen, way, jury))
     if any(case.verdict in _WRONG for case in near):
         return Label.COINCIDENCE
-    truths = [found.case.truth, *(case.truth for case in near if case.truth is not None and case.truth.status == "ok")]
+    truths = [
+        found.case.truth,
+        *(case.truth for case in near if case.truth is not None and case.truth.status == "ok"),
+    ]
     return Label.VACUOUS if all(_is_zero(truth) for truth in truths) else label
 
 

@@ -16,7 +16,11 @@ from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable, 
 from gradfuzz.fuzzer.verdict.rows import Row, groups, rows
 from gradfuzz.oracles.base import Oracle
 
-_FORMS = {"repeat": "body-first form (repeat)", "while": "test-first form (while)", "for": "counted form (for)"}
+_FORMS = {
+    "repeat": "body-first form (repeat)",
+    "while": "test-first form (while)",
+    "for": "counted form (for)",
+}
 
 
 def probe(
@@ -27,30 +31,40 @@ def probe(
     *,
     ops: Sequence[str] | None = None,
 ) -> ProbeReport:
-    """The report card of `target`, whose ways are `oracles`, over the cases of `suite`. `progress` hears what is being done.
+    """The report card of `target`, whose ways are `oracles`, over the cases of `suite`. `progress` hears what
+    is being done.
 
-    `ops`: the ops that the rows of a grid are to be about (None: all). Raises `UsageError` for an unknown suite or op.
+    `ops`: the ops that the rows of a grid are to be about (None: all). Raises `UsageError` for an unknown
+    suite or op.
     """
     if suite in GRIDS:
         return status(target, oracles, suite, progress or (lambda _: None), ops)
     if suite not in SUITES:
         raise UsageError(f"unknown suite {suite!r}; the suites are {', '.join([*SUITES, *GRIDS])}")
     if ops is not None:
-        raise UsageError(f"the suite {suite} is about loops and has no ops to choose from; the suites {', '.join(GRIDS)} have")
+        raise UsageError(
+            f"the suite {suite} is about loops and has no ops to choose from; the suites {', '.join(GRIDS)}"
+            " have"
+        )
     oracles = [oracle for oracle in oracles if not oracle.together] or oracles
     tables = SUITES[suite]()
     asked = groups([case for table in tables for case in table.cases])
     found = {oracle.name: rows(asked, oracle, progress or (lambda _: None)) for oracle in oracles}
-    told = {table.title: [found[oracle.name][id(case)] for case in table.cases for oracle in oracles] for table in tables}
+    told = {
+        table.title: [found[oracle.name][id(case)] for case in table.cases for oracle in oracles]
+        for table in tables
+    }
     reports = tuple(_table(table, told[table.title], len(oracles)) for table in tables)
     everything = [row for table in tables for row in told[table.title]]
     forms = [sentence for table in tables if table.by_form for sentence in _form_sentences(told[table.title])]
     version = oracles[0].version if oracles else ""
     rerun = f"gradfuzz probe {target} --suite {suite}"
-    return ProbeReport(target, version, suite, reports, (f"In all: {_counted(everything)}.", *forms), rerun=rerun)
+    return ProbeReport(
+        target, version, suite, reports, (f"In all: {_counted(everything)}.", *forms), rerun=rerun
+    )
 
 
-# Tables ----------------------------------------------------------------------------------------------------------------
+# Tables -----------------------------------------------------------------------------------------------------
 
 
 def _table(table: CanonicalTable, rows: Sequence[Row], ways: int) -> ProbeTable:
@@ -64,10 +78,14 @@ def _table(table: CanonicalTable, rows: Sequence[Row], ways: int) -> ProbeTable:
         first = same[0]
         ratio = first.got / first.expected if first.expected and first.got is not None else None
         way = ["all" if len(same) == ways else ", ".join(row.way for row in same)] if ways > 1 else []
-        lines.append((*first.case.cells, *way, first.expected, first.got, ratio, first.kind, first.label.value))
+        lines.append(
+            (*first.case.cells, *way, first.expected, first.got, ratio, first.kind, first.label.value)
+        )
     columns = (*table.columns, *(["way"] if ways > 1 else []), "expected", "got", "ratio", "class", "label")
     notes = [f"Tried: {table.tried}", f"{_counted(rows)}."]
-    return ProbeTable(table.title, columns, tuple(lines), (*notes, *(_form_sentences(rows) if table.by_form else ())))
+    return ProbeTable(
+        table.title, columns, tuple(lines), (*notes, *(_form_sentences(rows) if table.by_form else ()))
+    )
 
 
 def _counted(rows: Sequence[Row]) -> str:
@@ -84,13 +102,21 @@ def _form_sentences(rows: Sequence[Row]) -> list[str]:
     outcomes: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for (way, body), forms in labels.items():
         wrong = tuple(form for form, found in forms.items() if Label.DIFFERS in found)
-        right = tuple(form for form, found in forms.items() if Label.AGREES in found and Label.DIFFERS not in found)
+        right = tuple(
+            form for form, found in forms.items() if Label.AGREES in found and Label.DIFFERS not in found
+        )
         if wrong:
             outcomes.setdefault((way, wrong, right), []).append(str(body))
-    return [f"{way}: {_outcome(wrong, right)} (tried: {' | '.join(bodies)})." for (way, wrong, right), bodies in outcomes.items()]
+    return [
+        f"{way}: {_outcome(wrong, right)} (tried: {' | '.join(bodies)})."
+        for (way, wrong, right), bodies in outcomes.items()
+    ]
 
 
 def _outcome(wrong: Sequence[str], right: Sequence[str]) -> str:
     if not right:
         return "wrong in every loop form"
-    return f"wrong in the {' and the '.join(_FORMS[form] for form in wrong)} only; {' and '.join(right)} {'agree' if len(right) > 1 else 'agrees'}"
+    return (
+        f"wrong in the {' and the '.join(_FORMS[form] for form in wrong)} only; {' and '.join(right)}"
+        f" {'agree' if len(right) > 1 else 'agrees'}"
+    )

@@ -1,4 +1,6 @@
-"""The status table of a target: op by situation, each cell one word, with what was wrong in words below, and a script for each."""
+"""The status table of a target: op by situation, each cell one word, with what was wrong in words below, and
+a script for each.
+"""
 
 from __future__ import annotations
 
@@ -37,25 +39,32 @@ _LABELS = {
 }
 
 _AS_BAD = 0.99
-"""Of several wrong answers that are off by nearly as much the first is told: which is largest by a hair depends on rounding."""
+"""Of several wrong answers that are off by nearly as much the first is told: which is largest by a hair
+depends on rounding.
+"""
 
 _SHOWN = ("wrong", "error")
 """The words of cells that get a number and a script."""
 
 
 def status(
-    target: str, oracles: Sequence[Oracle], suite: str, progress: Callable[[str], None], ops: Sequence[str] | None = None
+    target: str,
+    oracles: Sequence[Oracle],
+    suite: str,
+    progress: Callable[[str], None],
+    ops: Sequence[str] | None = None,
 ) -> ProbeReport:
     """The table of `target`, whose ways are `oracles`, on all rows of `suite` or on those about `ops`.
 
-    Ways share a line where none contradicts another. Those that answer all points of a question in one call are asked in the columns made
-    for them; where a target has no other ways, in all columns.
+    Ways share a line where none contradicts another. Those that answer all points of a question in one call
+    are asked in the columns made for them; where a target has no other ways, in all columns.
     """
     grid = GRIDS[suite]
     asked = {oracle: columns for oracle in oracles if (columns := asked_columns(oracle, oracles, grid))}
     if not asked:
         raise UsageError(
-            f"the suite {suite} is about several points answered in one vectorized call, and {target} has no such calls"
+            f"the suite {suite} is about several points answered in one vectorized call, and {target} has no"
+            " such calls"
         )
     rows = grid.about(ops)
     heads = ("op", "use", *(["way"] if len(asked) > 1 else []))
@@ -86,11 +95,19 @@ def status(
 
 def _left_out(oracles: Sequence[Oracle], asked: Collection[Oracle]) -> list[str]:
     names = [oracle.name for oracle in oracles if oracle.variant and oracle not in asked]
-    return [f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."] if names else []
+    return (
+        [f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."]
+        if names
+        else []
+    )
 
 
-def asked_columns(oracle: Oracle, oracles: Sequence[Oracle], grid: Grid, *, variants: bool = False) -> frozenset[str]:
-    """The columns in which an oracle is asked, beside the others of its target; those that are others run otherwise only as `variants`."""
+def asked_columns(
+    oracle: Oracle, oracles: Sequence[Oracle], grid: Grid, *, variants: bool = False
+) -> frozenset[str]:
+    """The columns in which an oracle is asked, beside the others of its target; those that are others run
+    otherwise only as `variants`.
+    """
     if not variants and oracle.variant and not all(other.variant for other in oracles):
         return frozenset()
     if all(other.together for other in oracles):
@@ -98,12 +115,14 @@ def asked_columns(oracle: Oracle, oracles: Sequence[Oracle], grid: Grid, *, vari
     return grid.together if oracle.together else frozenset(grid.columns) - grid.together
 
 
-# Cells -----------------------------------------------------------------------------------------------------------------
+# Cells ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cell:
-    """What one way says in one cell: the worst word, what there is to say about it, and where it is wrong the case that shows it best."""
+    """What one way says in one cell: the worst word, what there is to say about it, and where it is wrong the
+    case that shows it best.
+    """
 
     word: str
     text: str = ""
@@ -114,8 +133,15 @@ class _Cell:
 
 
 def _answered(oracle: Oracle, row: GridRow, grid: Grid, columns: frozenset[str]) -> list[_Cell]:
-    """The cells of one way. Its questions are asked all at once, which is cheaper where each has to be compiled."""
-    asked = [q for column, questions in zip(grid.columns, row.cells, strict=True) if column in columns for q in questions]
+    """The cells of one way. Its questions are asked all at once, which is cheaper where each has to be
+    compiled.
+    """
+    asked = [
+        q
+        for column, questions in zip(grid.columns, row.cells, strict=True)
+        if column in columns
+        for q in questions
+    ]
     able = [q for q in asked if oracle.supports(q) is None]
     answers = {id(q): given for q, given in zip(able, oracle.answer_all(able), strict=True)}
     return [
@@ -125,7 +151,9 @@ def _answered(oracle: Oracle, row: GridRow, grid: Grid, columns: frozenset[str])
 
 
 def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, list[Answer]]) -> _Cell:
-    found = [(q, k, case) for q in questions for k, case in enumerate(confirmed(oracle, q, answers.get(id(q))))]
+    found = [
+        (q, k, case) for q in questions for k, case in enumerate(confirmed(oracle, q, answers.get(id(q))))
+    ]
     if not found:
         return _Cell("")
     word = min((_WORDS[case.verdict] for *_, case in found), key=_ORDER.index)
@@ -140,7 +168,9 @@ def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, l
 
 
 def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[Case]:
-    """The verdicts; `answers` None: the oracle cannot be asked. What is not plain agreement is asked of both references; what is wrong then is asked again, alone."""
+    """The verdicts; `answers` None: the oracle cannot be asked. What is not plain agreement is asked of both
+    references; what is wrong then is asked again, alone.
+    """
     if answers is None:
         nothing = Answer("unsupported", message=oracle.supports(question) or "")
         return jury().cases(oracle.name, question, [nothing] * len(question.points))
@@ -178,10 +208,13 @@ def _by(cells: Mapping[str, _Cell]) -> tuple[str, ...]:
     for name, cell in cells.items():
         for modes in cell.by:
             ways.setdefault(modes, []).append(name)
-    return tuple(modes if len(names) == len(cells) else f"{modes} ({', '.join(names)})" for modes, names in ways.items())
+    return tuple(
+        modes if len(names) == len(cells) else f"{modes} ({', '.join(names)})"
+        for modes, names in ways.items()
+    )
 
 
-# Lines -----------------------------------------------------------------------------------------------------------------
+# Lines ------------------------------------------------------------------------------------------------------
 
 
 def _refused(cells: Sequence[_Cell]) -> bool:
@@ -190,7 +223,9 @@ def _refused(cells: Sequence[_Cell]) -> bool:
 
 
 def _lines(answered: Mapping[str, Sequence[_Cell]]) -> list[tuple[list[str], list[str]]]:
-    """Names of ways and the words of their cells; ways share a line where no cell of one contradicts another's."""
+    """Names of ways and the words of their cells; ways share a line where no cell of one contradicts
+    another's.
+    """
     lines: list[tuple[list[str], list[str]]] = []
     for name, cells in answered.items():
         words = [cell.word for cell in cells]
@@ -204,7 +239,7 @@ def _lines(answered: Mapping[str, Sequence[_Cell]]) -> list[tuple[list[str], lis
     return lines
 
 
-# Notes -----------------------------------------------------------------------------------------------------------------
+# Notes ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -252,14 +287,22 @@ class _Told:
             asked = f"By {'; '.join(cell.by)}. Ways: {', '.join(cell.ways)}."
             yield f"[{number}] {cell.word}: {cell.op}, {cell.column} ({cell.use}): {text} {asked}"
         for (word, text), places in self.places.items():
-            yield f"{word}, {', '.join(places)}: {text}" if word == "unsupported" else f"{word}: {text}: {'; '.join(places)}"
+            yield (
+                f"{word}, {', '.join(places)}: {text}"
+                if word == "unsupported"
+                else f"{word}: {text}: {'; '.join(places)}"
+            )
 
     def summary(self) -> Iterator[str]:
         """How many cells say what, who confirms it, and what was not asked."""
-        yield f"In all, way by way: {', '.join(f'{word} {self.totals[word]}' for word in _ORDER if self.totals[word]) or 'nothing'}."
+        counted = ", ".join(f"{word} {self.totals[word]}" for word in _ORDER if self.totals[word])
+        yield f"In all, way by way: {counted or 'nothing'}."
         behind = Counter(cell.references for cell in self.shown if cell.word == "wrong")
         if behind:
-            parts = [f"{n} by {' and '.join(names)}{'' if len(names) > 1 else ' alone'}" for names, n in behind.most_common()]
+            parts = [
+                f"{n} by {' and '.join(names)}{'' if len(names) > 1 else ' alone'}"
+                for names, n in behind.most_common()
+            ]
             yield f"The numbered cells that are wrong have their truth confirmed: {', '.join(parts)}."
         refusing: dict[tuple[str, int], list[str]] = {}
         for way, reasons in self.unasked.items():
@@ -267,4 +310,7 @@ class _Told:
                 refusing.setdefault((reason, n), []).append(way)
         for (reason, n), ways in refusing.items():
             if n:
-                yield f"Left out where nothing can be asked: {', '.join(ways)}, {n} of {self.rows} rows ({reason})."
+                yield (
+                    f"Left out where nothing can be asked: {', '.join(ways)}, {n} of {self.rows} rows"
+                    f" ({reason})."
+                )

@@ -1,10 +1,12 @@
-"""What a person asks for, from text to data: a program by its body, file or function, and points by their inputs.
+"""What a person asks for, from text to data: a program by its body, file or function, and points by their
+inputs.
 
 source  ::= BODY | FILE | MODULE:FUNC | "def ..."     a bare loop body becomes one program per loop form
 at      ::= name=value, ...                           one point; an input that is not named takes a default
 value   ::= number | true | false | [value, ...]
 
-What is asked about is real: a complex input z, as in --at z=0.5+0.25j, is asked about as the two inputs z_re and z_im (see `programs.pairs`).
+What is asked about is real: a complex input z, as in --at z=0.5+0.25j, is asked about as the two inputs z_re
+and z_im (see `programs.pairs`).
 """
 
 from __future__ import annotations
@@ -46,11 +48,13 @@ def closest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-# Inputs ----------------------------------------------------------------------------------------------------------------
+# Inputs -----------------------------------------------------------------------------------------------------
 
 
 def read_inputs(texts: Sequence[str]) -> list[dict[str, Array]]:
-    """One mapping of names to arrays for each text such as "x=0.5, v=[1, 2]". Floats are float64 here, not yet of a precision."""
+    """One mapping of names to arrays for each text such as "x=0.5, v=[1, 2]". Floats are float64 here, not
+    yet of a precision.
+    """
     return [dict(_item(part, text) for part in _split(text)) for text in texts]
 
 
@@ -60,7 +64,9 @@ def read_inits(texts: Sequence[str]) -> dict[str, float | str]:
     for text in texts:
         name, sign, value = (part.strip() for part in text.partition("="))
         if not sign or not name.isidentifier() or not value:
-            raise UsageError(f"--init {text!r}: write a carry and its first value, as in --init acc=1.0 or --init acc=x")
+            raise UsageError(
+                f"--init {text!r}: write a carry and its first value, as in --init acc=1.0 or --init acc=x"
+            )
         try:
             inits[name] = float(value)
         except ValueError:
@@ -83,7 +89,8 @@ def _item(part: str, text: str) -> tuple[str, Array]:
     name, sign, value = (p.strip() for p in part.partition("="))
     if not sign or not name.isidentifier():
         raise UsageError(
-            f"--at {text!r}: {part!r} is not name=value; write --at x=0.5, or --at x=0.5,v=[1,2] for one point of two inputs"
+            f"--at {text!r}: {part!r} is not name=value; write --at x=0.5, or --at x=0.5,v=[1,2] for one"
+            " point of two inputs"
         )
     return name, _value(value, name, text)
 
@@ -97,26 +104,38 @@ def _value(value: str, name: str, text: str) -> Array:
         elif value.endswith(("j", "J")):
             array = np.asarray(complex(value.replace(" ", "")))
         else:
-            array = np.asarray(float(value)) if not re.fullmatch(r"[+-]?\d+", value) else np.asarray(int(value), np.int64)
+            array = (
+                np.asarray(float(value))
+                if not re.fullmatch(r"[+-]?\d+", value)
+                else np.asarray(int(value), np.int64)
+            )
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         array = np.asarray(None)
     if array.dtype.kind not in "fibc":
-        raise UsageError(f"--at {text!r}: the value {value!r} of {name} is no number, bool or nested list of equal rows")
+        raise UsageError(
+            f"--at {text!r}: the value {value!r} of {name} is no number, bool or nested list of equal rows"
+        )
     return array
 
 
 def default_input(param: Param) -> Array:
-    """The value of an input that nobody named: 0.5 for a float, 0.5, 0.75, 1.0, ... for the entries of an array; 3 for an int; true."""
+    """The value of an input that nobody named: 0.5 for a float, 0.5, 0.75, 1.0, ... for the entries of an
+    array; 3 for an int; true.
+    """
     shape = param.type.sizes
     if param.type.dtype == "float":
         return (0.5 + 0.25 * np.arange(np.prod(shape, dtype=int))).reshape(shape)
     return np.full(shape, 3 if param.type.dtype == "int" else True)
 
 
-def points_of(program: Program, given: Sequence[Mapping[str, Array]], precision: Precision) -> tuple[Point, ...]:
-    """The points of `program`, one per mapping in `given` (one of defaults where there is none), in `precision`.
+def points_of(
+    program: Program, given: Sequence[Mapping[str, Array]], precision: Precision
+) -> tuple[Point, ...]:
+    """The points of `program`, one per mapping in `given` (one of defaults where there is none), in
+    `precision`.
 
-    A scalar fills an array input. Raises `UsageError` for names that are no inputs and for values that do not fit.
+    A scalar fills an array input. Raises `UsageError` for names that are no inputs and for values that do not
+    fit.
     """
     names = [param.name for param in program.params]
     given = [_in_parts(program, values) for values in given]
@@ -124,7 +143,8 @@ def points_of(program: Program, given: Sequence[Mapping[str, Array]], precision:
         for name in values:
             if name not in names:
                 raise UsageError(
-                    f"--at names {name!r}, which is no input of the program; its inputs are {', '.join(names) or 'none'}{closest(name, names)}"
+                    f"--at names {name!r}, which is no input of the program; its inputs are"
+                    f" {', '.join(names) or 'none'}{closest(name, names)}"
                 )
     return tuple(
         Point({p.name: _fitted(values.get(p.name, default_input(p)), p, precision) for p in program.params})
@@ -137,7 +157,9 @@ def remarks(program: Program, given: Sequence[Mapping[str, Array]], source: str)
     given = [_in_parts(program, values) for values in given]
     used = {node.id for node in walk(program) if isinstance(node, Name)}
     defaults = [p.name for p in program.params if any(p.name not in values for values in given or [{}])]
-    values = ", ".join(f"{p.name} = {default_input(p).tolist()}" for p in program.params if p.name in defaults)
+    values = ", ".join(
+        f"{p.name} = {default_input(p).tolist()}" for p in program.params if p.name in defaults
+    )
     idle = [p.name for p in program.params if p.name not in used]
     return [
         *([f"Not given by --at, so taken as: {values}."] if defaults else []),
@@ -160,7 +182,9 @@ def _in_parts(program: Program, values: Mapping[str, Array]) -> dict[str, Array]
     result: dict[str, Array] = {}
     for name, value in values.items():
         parts = list(_parts(program, name))
-        result.update(zip(parts, [value] if len(parts) == 1 else [np.real(value), np.imag(value)], strict=True))
+        result.update(
+            zip(parts, [value] if len(parts) == 1 else [np.real(value), np.imag(value)], strict=True)
+        )
     return result
 
 
@@ -168,12 +192,15 @@ def _fitted(value: Array, param: Param, precision: Precision) -> Array:
     shape = param.type.sizes
     if value.shape not in ((), shape):
         raise UsageError(
-            f"the input {param.name} is {param.type}, and the value given has shape {value.shape}; give {shape or 'a scalar'}"
+            f"the input {param.name} is {param.type}, and the value given has shape {value.shape}; give"
+            f" {shape or 'a scalar'}"
         )
     if value.dtype.kind == "c":
         raise UsageError(f"the input {param.name} is {param.type}, not {value.tolist()!r}; give real numbers")
     if (param.type.dtype == "bool") != (value.dtype.kind == "b"):
-        raise UsageError(f"the input {param.name} is {param.type}, not {value.tolist()!r}; only a bool is true or false")
+        raise UsageError(
+            f"the input {param.name} is {param.type}, not {value.tolist()!r}; only a bool is true or false"
+        )
     if param.type.dtype == "int" and np.any(value.astype(np.float64) % 1 != 0):
         raise UsageError(f"the input {param.name} is an int, not {value.tolist()!r}; give a whole number")
     dtype = {"float": precision, "int": "int64", "bool": "bool"}[param.type.dtype]
@@ -181,7 +208,7 @@ def _fitted(value: Array, param: Param, precision: Precision) -> Array:
         return np.broadcast_to(value.astype(dtype), shape).copy()
 
 
-# Programs --------------------------------------------------------------------------------------------------------------
+# Programs ---------------------------------------------------------------------------------------------------
 
 
 def programs_of(
@@ -192,16 +219,20 @@ def programs_of(
     init: Mapping[str, float | str] | None = None,
     inputs: Sequence[Mapping[str, Array]] = (),
 ) -> list[tuple[LoopForm | None, Program]]:
-    """The programs that `source` stands for, in pairs: a bare loop body one per form in `loops` (all of them by default), anything else one.
+    """The programs that `source` stands for, in pairs: a bare loop body one per form in `loops` (all of them
+    by default), anything else one.
 
-    `inputs` tells the shapes of a body's inputs and the examples that a Python function is traced with. A body-first
-    loop has no zero trips: that form is left out, or refused where it alone is asked for.
+    `inputs` tells the shapes of a body's inputs and the examples that a Python function is traced with. A
+    body-first loop has no zero trips: that form is left out, or refused where it alone is asked for.
     """
     whole = _whole_program(source, inputs)
     if whole is not None:
         for flag, value in (("--loop", loops), ("--trips", trips), ("--init", init)):
             if value is not None and value != {}:
-                raise UsageError(f"{flag} is for a bare loop body; {_short(source)!r} is a whole program with loops of its own")
+                raise UsageError(
+                    f"{flag} is for a bare loop body; {_short(source)!r} is a whole program with loops of"
+                    " its own"
+                )
         return [(None, in_pairs(whole))]
     shapes = {
         name: Type("complex" if value.dtype.kind == "c" else "float", value.shape)
@@ -212,7 +243,10 @@ def programs_of(
     count = 3 if trips is None else trips
     if count == 0 and forms != ("repeat",):
         forms = tuple(form for form in forms if form != "repeat")
-    return [(form, in_pairs(loop_program(source, trips=count, loop=form, init=init, params=shapes))) for form in forms]
+    return [
+        (form, in_pairs(loop_program(source, trips=count, loop=form, init=init, params=shapes)))
+        for form in forms
+    ]
 
 
 def _whole_program(source: str, inputs: Sequence[Mapping[str, Array]]) -> Program | None:
@@ -231,10 +265,13 @@ def _from_file(path: Path) -> Program:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            f"cannot read {str(path)!r}: {error.strerror}; give a file that holds one `def`, or a loop body such as acc*x"
+            f"cannot read {str(path)!r}: {error.strerror}; give a file that holds one `def`, or a loop body"
+            " such as acc*x"
         ) from None
     except UnicodeDecodeError:
-        raise UsageError(f"{str(path)!r} is not UTF-8 text; a program file holds one `def`, or the JSON form of one") from None
+        raise UsageError(
+            f"{str(path)!r} is not UTF-8 text; a program file holds one `def`, or the JSON form of one"
+        ) from None
     if path.suffix != ".json":
         return parse(text)
     try:
@@ -251,7 +288,9 @@ def _traced(source: str, inputs: Sequence[Mapping[str, Array]]) -> Program:
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
-        raise UsageError(f"{source} has no signature to read its inputs from; wrap it in a plain Python function") from None
+        raise UsageError(
+            f"{source} has no signature to read its inputs from; wrap it in a plain Python function"
+        ) from None
     examples = [_example(np.asarray(given.get(n, 0.5))) for n in names]
     try:
         return engine.trace(function, *examples)
@@ -267,14 +306,18 @@ def _example(value: Array) -> Array:
 
 
 def imported(module_name: str, name: str) -> Callable[..., Any]:
-    """A function of a module that can be imported from the current directory. `UsageError` where there is none."""
+    """A function of a module that can be imported from the current directory. `UsageError` where there is
+    none.
+    """
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # a stranger's module may raise anything
-        raise UsageError(f"cannot import {module_name!r}: {type(error).__name__}: {_first_line(error)}") from error
+        raise UsageError(
+            f"cannot import {module_name!r}: {type(error).__name__}: {_first_line(error)}"
+        ) from error
     function = getattr(module, name, None)
     if not callable(function):
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]

@@ -1,4 +1,6 @@
-"""Programs with an axis less. Nothing here follows shapes through a program: an axis goes wherever it seems to occur."""
+"""Programs with an axis less. Nothing here follows shapes through a program: an axis goes wherever it seems
+to occur.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from gradfuzz.programs.language.types import Type
 
 
 def without_axis(program: Program, rank: int, axis: int, aligned: bool) -> Program:
-    """`program` without the axis of its arrays of `rank`; where `aligned`, of arrays of lower rank that reach so far from the back, too."""
+    """`program` without the axis of its arrays of `rank`; where `aligned`, of arrays of lower rank that reach
+    so far from the back, too.
+    """
     back = axis - rank
 
     def place(n: int) -> int | None:
@@ -46,7 +50,11 @@ def _call_without_axis(e: Call, rank: int, axis: int) -> Call:
     if isinstance(pattern, tuple) and len(pattern) == rank and pattern[axis] == "at":
         skip = (1 if e.op == "index" else 2) + sum(entry == "at" for entry in pattern[:axis])
         args = removed(args, skip)
-    return replace(e, args=args, params=tuple((name, _parameter_without_axis(name, v, rank, axis)) for name, v in e.params))
+    return replace(
+        e,
+        args=args,
+        params=tuple((name, _parameter_without_axis(name, v, rank, axis)) for name, v in e.params),
+    )
 
 
 def _parameter_without_axis(name: str, value: Any, rank: int, axis: int) -> Any:
@@ -58,7 +66,11 @@ def _parameter_without_axis(name: str, value: Any, rank: int, axis: int) -> Any:
         return renumbered(value)
     if name == "axis" and isinstance(value, tuple):
         return tuple(renumbered(v) for v in value if v not in (axis, axis - rank)) or None
-    if isinstance(value, tuple) and len(value) == rank and name in ("shape", "pattern", "window", "strides", "padding"):
+    if (
+        isinstance(value, tuple)
+        and len(value) == rank
+        and name in ("shape", "pattern", "window", "strides", "padding")
+    ):
         return removed(value, axis)
     if name == "axes" and len(value) == rank:
         return tuple(v - 1 if v > axis else v for v in value if v != axis)

@@ -17,8 +17,8 @@ from gradfuzz.programs.language.typecheck import Typed
 class Specimen:
     """A question with one point, taken apart. `precision` and `modes` never change while it is shrunk.
 
-    Where all points of a question are answered in one call, `others` are the inputs of those that are asked with it, and `place` says how
-    many of them come first.
+    Where all points of a question are answered in one call, `others` are the inputs of those that are asked
+    with it, and `place` says how many of them come first.
     """
 
     program: Program
@@ -33,7 +33,9 @@ class Specimen:
 
     @classmethod
     def of(cls, question: Question, point_index: int = 0, *, together: bool = False) -> Specimen:
-        """The specimen at one point of a question; with all the others, where they are answered `together`."""
+        """The specimen at one point of a question; with all the others, where they are answered
+        `together`.
+        """
         points = [point.inputs for point in question.points]
         others = (*points[:point_index], *points[point_index + 1 :]) if together else ()
         return cls(
@@ -59,7 +61,8 @@ class Specimen:
         return Question(self.program, at, self.precision, self.wrt, self.modes, self.weights, self.directions)
 
     def fitted(self, program: Program, typed: Typed) -> Specimen:
-        """The specimen with another program: inputs, weights and directions that are left over go, and the rest take the new shapes.
+        """The specimen with another program: inputs, weights and directions that are left over go, and the
+        rest take the new shapes.
 
         Entries are repeated or cut off where a shape changes. `program` has no parameter that this one lacks.
         """
@@ -70,14 +73,30 @@ class Specimen:
             None if not t.is_float else _sized(np.ones(()) if w is None else w, t.sizes)
             for t, w in zip(typed.outputs, old, strict=False)
         )
-        directions = {name: _sized(self.directions[name], np.shape(inputs[name])) for name in wrt if name in self.directions}
-        others = tuple({p.name: _sized(other[p.name], p.type.sizes) for p in program.params} for other in self.others)
-        return replace(self, program=program, inputs=inputs, wrt=wrt, weights=weights, directions=directions, others=others)
+        directions = {
+            name: _sized(self.directions[name], np.shape(inputs[name]))
+            for name in wrt
+            if name in self.directions
+        }
+        others = tuple(
+            {p.name: _sized(other[p.name], p.type.sizes) for p in program.params} for other in self.others
+        )
+        return replace(
+            self,
+            program=program,
+            inputs=inputs,
+            wrt=wrt,
+            weights=weights,
+            directions=directions,
+            others=others,
+        )
 
     def with_input(self, name: str, value: Array) -> Specimen:
         """The specimen with another value of an input, at all points that have the same one."""
         old = self.inputs[name].tobytes()
-        others = tuple({**other, name: value} if other[name].tobytes() == old else other for other in self.others)
+        others = tuple(
+            {**other, name: value} if other[name].tobytes() == old else other for other in self.others
+        )
         return replace(self, inputs={**self.inputs, name: value}, others=others)
 
     def renamed(self, program: Program, names: Mapping[str, str]) -> Specimen:
@@ -117,11 +136,15 @@ class Specimen:
 
 
 Draft = Specimen | Program
-"""A candidate of shrinking: a whole specimen, or a program to which inputs, weights and directions have yet to be fitted."""
+"""A candidate of shrinking: a whole specimen, or a program to which inputs, weights and directions have yet
+to be fitted.
+"""
 
 
 def _sized(array: Array, shape: tuple[int, ...]) -> Array:
-    """The leading block of `array`, which keeps a matrix's structure, or its entries over and over where `shape` is larger."""
+    """The leading block of `array`, which keeps a matrix's structure, or its entries over and over where
+    `shape` is larger.
+    """
     array = np.asarray(array)
     if array.ndim == len(shape) + 1 and array.shape[0]:
         array = array[0]

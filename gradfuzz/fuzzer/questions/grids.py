@@ -1,4 +1,6 @@
-"""The at-a-glance grids: each op in a fixed set of situations, after the status table of elixir-nx/nx #1748."""
+"""The at-a-glance grids: each op in a fixed set of situations, after the status table of
+elixir-nx/nx #1748.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +140,10 @@ def _cells(recipe: Recipe, size: tuple[int, int]) -> Iterator[tuple[str, tuple[Q
             continue
         program = compose(Plain(), recipe, situation.batch, size)
         point = Point(point_of(Plain(), program, situation.precision))
-        asked = (weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
+        asked = (
+            weighted_question(program.program, [point], situation.precision, modes)
+            for modes in situation.modes
+        )
         yield situation.title, tuple(asked)
     if recipe.second not in ("", "vectors"):
         yield "broadcast", tuple(_broadcast(recipe, size))
@@ -151,22 +156,28 @@ _OPERANDS: tuple[tuple[Shape, Shape], ...] = (((2,), ()), ((), (2,)), ((2, 1), (
 
 
 def _broadcast(recipe: Recipe, size: tuple[int, int]) -> Iterator[Question]:
-    """Operands with different batch axes, as far as the program has a type with them: a loop's carry keeps its shape."""
+    """Operands with different batch axes, as far as the program has a type with them: a loop's carry keeps
+    its shape.
+    """
     for first, second in _OPERANDS:
         program = compose(Plain(), recipe, first, size, second=second)
         try:
-            yield weighted_question(program.program, [Point(point_of(Plain(), program, "float64"))], "float64", ("rev",))
+            yield weighted_question(
+                program.program, [Point(point_of(Plain(), program, "float64"))], "float64", ("rev",)
+            )
         except ProgramTypeError:
             continue
 
 
-# Complex numbers -------------------------------------------------------------------------------------------------------
+# Complex numbers --------------------------------------------------------------------------------------------
 
 
 def _complex_column(op: str) -> tuple[Question, ...]:
     """Everything that is asked about an op with complex matrices, in both modes."""
     both = _Situation("complex", (2,), modes=(("rev",), ("fwd",)))
-    return tuple(question for recipe in COMPLEX_RECIPES if recipe.op == op for question in _complex_cell(recipe, both))
+    return tuple(
+        question for recipe in COMPLEX_RECIPES if recipe.op == op for question in _complex_cell(recipe, both)
+    )
 
 
 def _complex(ops: Collection[str] | None = None) -> Iterator[GridRow]:
@@ -175,10 +186,14 @@ def _complex(ops: Collection[str] | None = None) -> Iterator[GridRow]:
             continue
         single = compose_complex(Plain(), recipe, (), _complex_size(recipe))
         lines = to_text(single.program).splitlines()[1:-1]
-        use = "; ".join(line.strip() for line in lines if "complex(a_re" not in line and "complex(b_re" not in line)
+        use = "; ".join(
+            line.strip() for line in lines if "complex(a_re" not in line and "complex(b_re" not in line
+        )
         use = use.replace(":;", ":") + (", a real" if recipe.real else "")
         together = instances(single.program, [complex_point(Nth(k), single, "float64") for k in (0, 1)])
-        yield GridRow(recipe.op, use, (*(_complex_cell(recipe, situation) for situation in _SITUATIONS), together))
+        yield GridRow(
+            recipe.op, use, (*(_complex_cell(recipe, situation) for situation in _SITUATIONS), together)
+        )
 
 
 def _complex_size(recipe: ComplexRecipe) -> tuple[int, int] | None:
@@ -188,15 +203,19 @@ def _complex_size(recipe: ComplexRecipe) -> tuple[int, int] | None:
 def _complex_cell(recipe: ComplexRecipe, situation: _Situation) -> tuple[Question, ...]:
     program = compose_complex(Plain(), recipe, situation.batch, _complex_size(recipe))
     point = Point(complex_point(Plain(), program, situation.precision))
-    return tuple(weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
+    return tuple(
+        weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes
+    )
 
 
-# Tensor ops ------------------------------------------------------------------------------------------------------------
+# Tensor ops -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _TensorSituation:
-    """A column: shapes of the first array, of which the first that fits is taken, in general and for conv, and what is asked."""
+    """A column: shapes of the first array, of which the first that fits is taken, in general and for conv,
+    and what is asked.
+    """
 
     title: str
     shapes: tuple[tuple[int, ...], ...] = ((2, 3),)
@@ -226,8 +245,14 @@ def _tensor(ops: Collection[str] | None = None) -> Iterator[GridRow]:
             continue
         single = compose_tensor(Plain(), recipe, _fitting(recipe, _TENSOR_SITUATIONS[0])[0])
         lines = to_text(single.program).splitlines()[1:-1]
-        use = lines[0].strip().removeprefix("y = ") if len(lines) == 1 else "; ".join(map(str.strip, lines)).replace(":;", ":")
-        together = instances(single.program, [tensor_point(Nth(k), single, "float64", "fractions") for k in (0, 1)])
+        use = (
+            lines[0].strip().removeprefix("y = ")
+            if len(lines) == 1
+            else "; ".join(map(str.strip, lines)).replace(":;", ":")
+        )
+        together = instances(
+            single.program, [tensor_point(Nth(k), single, "float64", "fractions") for k in (0, 1)]
+        )
         cells = (tuple(_tensor_cell(recipe, situation)) for situation in _TENSOR_SITUATIONS)
         yield GridRow(recipe.op, use, (*cells, together))
 
@@ -249,41 +274,50 @@ def _tensor_cell(recipe: TensorRecipe, situation: _TensorSituation) -> Iterator[
             program = compose_tensor(Plain(), recipe, shape, operand)
             for kind in situation.kinds:
                 point = Point(tensor_point(Plain(), program, situation.precision, kind))
-                yield from (weighted_question(program.program, [point], situation.precision, modes) for modes in situation.modes)
+                yield from (
+                    weighted_question(program.program, [point], situation.precision, modes)
+                    for modes in situation.modes
+                )
 
 
 GRIDS: dict[str, Grid] = {
     "linalg": Grid(
         _COLUMNS,
         lambda ops=None: list(_linalg(ops)),
-        "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all four mixes of modes; "
-        "broadcast: b without batch axes, a without, and both stretched; "
-        "complex: what the suite complex asks of the op on a batch, in both modes, in its first line; vectorized: the 2-D program for two instances in one "
-        "call, by vjp and by jvp, where a way has such calls.",
+        "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all"
+        " four mixes of modes; broadcast: b without batch axes, a without, and both stretched; complex: what"
+        " the suite complex asks of the op on a batch, in both modes, in its first line; vectorized: the 2-D"
+        " program for two instances in one call, by vjp and by jvp, where a way has such calls.",
         frozenset({_VECTORIZED}),
         lambda: [recipe.op for recipe in RECIPES],
     ),
     "complex": Grid(
-        (*("single" if situation.title == "2-D" else situation.title for situation in _SITUATIONS), _VECTORIZED),
+        (
+            *("single" if situation.title == "2-D" else situation.title for situation in _SITUATIONS),
+            _VECTORIZED,
+        ),
         lambda ops=None: list(_complex(ops)),
-        "complex scalars and 3x3 matrices with a heavy diagonal, made of real and imaginary parts; the other columns as in the suite linalg.",
+        "complex scalars and 3x3 matrices with a heavy diagonal, made of real and imaginary parts; the other"
+        " columns as in the suite linalg.",
         frozenset({_VECTORIZED}),
         lambda: [recipe.op for recipe in COMPLEX_RECIPES],
     ),
     "tensor": Grid(
         (*(situation.title for situation in _TENSOR_SITUATIONS), _VECTORIZED),
         lambda ops=None: list(_tensor(ops)),
-        "arrays of 2x3, 1x1, 2x1x2x3, and 0x3 or 2x0 (conv: 2x1x4, 1x1x1, 1x2x3x3, 0x1x4); broadcast: the other operand a scalar, with fewer axes, "
-        "with an axis of 1, with an axis more; ties: few different entries, and all equal; second order in all four mixes of modes; vectorized: as in the "
-        "suite linalg.",
+        "arrays of 2x3, 1x1, 2x1x2x3, and 0x3 or 2x0 (conv: 2x1x4, 1x1x1, 1x2x3x3, 0x1x4); broadcast: the"
+        " other operand a scalar, with fewer axes, with an axis of 1, with an axis more; ties: few different"
+        " entries, and all equal; second order in all four mixes of modes; vectorized: as in the suite"
+        " linalg.",
         frozenset({_VECTORIZED}),
         lambda: [recipe.op for recipe in TENSOR_RECIPES],
     ),
     "vectorize": Grid(
         SITUATIONS,
         lambda: [GridRow(*row) for row in vectorized_rows()],
-        "two instances along one axis; two axes of two: the first input along one, the others along the other; shared: the first input is the same "
-        "for all; second order in all four mixes of modes; trips differ: three instances, by vjp and by jvp.",
+        "two instances along one axis; two axes of two: the first input along one, the others along the"
+        " other; shared: the first input is the same for all; second order in all four mixes of modes; trips"
+        " differ: three instances, by vjp and by jvp.",
         frozenset(SITUATIONS),
     ),
 }

@@ -11,13 +11,27 @@ from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import Trips, interpret
 from gradfuzz.programs.language.precision import is_float
-from gradfuzz.programs.language.syntax import Assign, Block, Const, Continue, For, Name, Program, Repeat, Stmt, While, walk
+from gradfuzz.programs.language.syntax import (
+    Assign,
+    Block,
+    Const,
+    Continue,
+    For,
+    Name,
+    Program,
+    Repeat,
+    Stmt,
+    While,
+    walk,
+)
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.text.expressions import call
 from gradfuzz.strategies.loop.facts import Facts
 
 TRIPS = 64
-"""A program with a longer loop is not asked about where nobody drew it: what is drawn has 17 trips at most."""
+"""A program with a longer loop is not asked about where nobody drew it: what is drawn has 17 trips
+at most.
+"""
 
 Loop = For | While | Repeat
 
@@ -32,7 +46,9 @@ def ends(specimen: Specimen) -> bool:
 
 
 def loop_trips(specimen: Specimen) -> int | None:
-    """How many trips the only loop takes, None where it cannot be told: there are several, or the loop does not soon end."""
+    """How many trips the only loop takes, None where it cannot be told: there are several, or the loop does
+    not soon end.
+    """
     trace: list[int] = []
     with contextlib.suppress(EvaluationError):
         _run(specimen, trace)
@@ -41,7 +57,10 @@ def loop_trips(specimen: Specimen) -> int | None:
 
 
 def _run(specimen: Specimen, trace: list[int]) -> None:
-    inputs = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in specimen.inputs.items()}
+    inputs = {
+        name: v if v.shape else v[()] if is_float(v.dtype) else v.item()
+        for name, v in specimen.inputs.items()
+    }
     interpret(specimen.program, inputs, NumpyNamespace(specimen.precision), trip_limit=TRIPS, trace=trace)
 
 
@@ -52,7 +71,9 @@ def only_loop(program: Program) -> Loop | None:
 
 
 def fresh_name(program: Program, wanted: Sequence[str], *, besides: str = "") -> str:
-    """The first of the names that the program does not use, else the last with a number; it is not `besides`."""
+    """The first of the names that the program does not use, else the last with a number; it is not
+    `besides`.
+    """
     used = {n.id for n in walk(program) if isinstance(n, Name)} | {p.name for p in program.params} | {besides}
     used |= {n.target for n in walk(program) if isinstance(n, (Assign, For))}
     numbered = (f"{wanted[-1]}{k}" for k in range(len(used) + 1))
@@ -60,7 +81,8 @@ def fresh_name(program: Program, wanted: Sequence[str], *, besides: str = "") ->
 
 
 def loop_forms(specimen: Specimen) -> dict[str, Program]:
-    """The program with its loop as `for`, `while` and `repeat` of as many trips as it takes at the specimen's inputs.
+    """The program with its loop as `for`, `while` and `repeat` of as many trips as it takes at the specimen's
+    inputs.
 
     Empty where there is not exactly one loop, where it takes no trip, or where it cannot be run.
     """
@@ -90,7 +112,9 @@ def loop_forms(specimen: Specimen) -> dict[str, Program]:
 
 
 def _first_values(program: Program, loop: While | Repeat | For) -> Block:
-    """Zeros for what only the body assigns and the rest reads: after a body-first loop that is allowed, after the others it is not."""
+    """Zeros for what only the body assigns and the rest reads: after a body-first loop that is allowed, after
+    the others it is not.
+    """
     before, after = program.body[: program.body.index(loop)], program.body[program.body.index(loop) + 1 :]
     known = {p.name for p in program.params} | {s.target for s in before if isinstance(s, Assign)}
     types = typecheck(program).variables
@@ -115,7 +139,9 @@ def with_loop(program: Program, loop: Stmt, instead: Block) -> Program:
 
 
 def float_carry(program: Program) -> str | None:
-    """A float that the only loop carries: one that is read after it where there is one. None where there is no such loop or carry."""
+    """A float that the only loop carries: one that is read after it where there is one. None where there is
+    no such loop or carry.
+    """
     if only_loop(program) is None:
         return None
     (loop,) = Facts(program).loops

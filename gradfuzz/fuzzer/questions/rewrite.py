@@ -1,4 +1,6 @@
-"""Programs with one thing changed: the tree surgery that shrinking is made of. Nothing here knows what a program means."""
+"""Programs with one thing changed: the tree surgery that shrinking is made of. Nothing here knows what a
+program means.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ ExprRewrite = Callable[[Expr], Iterable[Expr]]
 
 
 def block_edits(block: Block, rewrite: Callable[[Block], Iterable[Block]]) -> Iterator[Block]:
-    """Every block that comes from applying `rewrite` to `block` itself or to one block inside it; outer ones first."""
+    """Every block that comes from applying `rewrite` to `block` itself or to one block inside it; outer ones
+    first.
+    """
     yield from rewrite(block)
     for k, statement in enumerate(block):
         for changed in _inner_edits(statement, rewrite):
@@ -41,7 +45,9 @@ def _inner_edits(statement: Stmt, rewrite: Callable[[Block], Iterable[Block]]) -
 
 
 def expression_edits(block: Block, rewrite: ExprRewrite) -> Iterator[Block]:
-    """Every block with one expression, at any depth, replaced by one of those that `rewrite` gives for it; outer ones first."""
+    """Every block with one expression, at any depth, replaced by one of those that `rewrite` gives for it;
+    outer ones first.
+    """
     for k, statement in enumerate(block):
         for changed in _statement_edits(statement, rewrite):
             yield (*block[:k], changed, *block[k + 1 :])
@@ -95,7 +101,9 @@ def map_expressions(block: Block, change: Callable[[Expr], Expr]) -> Block:
                 return replace(s, count=expr(s.count), body=map_expressions(s.body, change))
             case If():
                 orelse = map_expressions(s.orelse, change)
-                return replace(s, condition=expr(s.condition), body=map_expressions(s.body, change), orelse=orelse)
+                return replace(
+                    s, condition=expr(s.condition), body=map_expressions(s.body, change), orelse=orelse
+                )
             case While() | Repeat():
                 return replace(s, condition=expr(s.condition), body=map_expressions(s.body, change))
         return s
@@ -109,7 +117,9 @@ def substitute(block: Block, name: str, value: Expr) -> Block:
 
 
 def rename(program: Program, names: Mapping[str, str], name: str) -> Program:
-    """`program` with other names, and `name` for itself. The mapping is applied at once, so names can be swapped."""
+    """`program` with other names, and `name` for itself. The mapping is applied at once, so names can be
+    swapped.
+    """
 
     def target(s: Stmt) -> Stmt:
         match s:

@@ -1,9 +1,11 @@
-"""Canonical cases for a report card: fixed programs at fixed points, in tables. The cases of the loop suite are those of the report
-that made loop gradients a topic (elixir-nx/nx #1747), and what was later found to matter beside them.
+"""Canonical cases for a report card: fixed programs at fixed points, in tables. The cases of the loop suite
+are those of the report that made loop gradients a topic (elixir-nx/nx #1747), and what was later found to
+matter beside them.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +22,9 @@ from gradfuzz.programs.text.parse import parse
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CanonicalCase:
-    """One row: what stands in its leading cells, and what is asked. `entry` is the entry of the gradient that the row shows."""
+    """One row: what stands in its leading cells, and what is asked. `entry` is the entry of the gradient that
+    the row shows.
+    """
 
     cells: tuple[Value, ...]
     program: Program
@@ -33,7 +37,9 @@ class CanonicalCase:
 
 @dataclass(frozen=True, slots=True)
 class CanonicalTable:
-    """The rows of one table, under the names of their leading cells. `tried` says in words what the rows cover."""
+    """The rows of one table, under the names of their leading cells. `tried` says in words what the rows
+    cover.
+    """
 
     title: str
     columns: tuple[str, ...]
@@ -65,7 +71,9 @@ BODIES: tuple[tuple[str, str], ...] = (
     ("init=x: acc * x", "x"),
     ("init=x: acc * (i+2)", "i + 2"),
 )
-"""Loop bodies and their derivative by the carry. `^` is power; the carry starts at 1 unless the body says init=x."""
+"""Loop bodies and their derivative by the carry. `^` is power; the carry starts at 1 unless the body says
+init=x.
+"""
 
 
 def body_program(text: str, trips: int, loop: str = "for", **params: Type) -> Program:
@@ -73,7 +81,9 @@ def body_program(text: str, trips: int, loop: str = "for", **params: Type) -> Pr
     start, _, body = text.rpartition(": ")
     init = {"acc": start.removeprefix("init=")} if start else None
     form = next(known for known in ("for", "while", "repeat") if known == loop)
-    return loop_program(body.replace("^", "**"), trips=trips, loop=form, init=init, params=params or {"x": FLOAT})
+    return loop_program(
+        body.replace("^", "**"), trips=trips, loop=form, init=init, params=params or {"x": FLOAT}
+    )
 
 
 def inputs_at(precision: Precision = "float64", /, **values: float | Sequence[float]) -> dict[str, Array]:
@@ -81,7 +91,7 @@ def inputs_at(precision: Precision = "float64", /, **values: float | Sequence[fl
     return {name: np.asarray(value, precision) for name, value in values.items()}
 
 
-# The loop suite --------------------------------------------------------------------------------------------------------
+# The loop suite ---------------------------------------------------------------------------------------------
 
 
 def _loop_bodies() -> CanonicalTable:
@@ -89,7 +99,9 @@ def _loop_bodies() -> CanonicalTable:
         for body, slope in BODIES:
             for x in (0.5, 1.7):
                 for n in range(5):
-                    yield CanonicalCase((body, slope, x, n), body_program(body, n), inputs_at("float32", x=x), "float32")
+                    yield CanonicalCase(
+                        (body, slope, x, n), body_program(body, n), inputs_at("float32", x=x), "float32"
+                    )
 
     tried = (
         f"{len(BODIES)} bodies, x = 0.5 and 1.7, n = 0 to 4 trips of a for loop, float32. "
@@ -103,14 +115,22 @@ def _near_zero() -> CanonicalTable:
         CanonicalCase(("acc * x", x, 3), body_program("acc * x", 3), inputs_at("float32", x=x), "float32")
         for x in (0.001, 0.01, 0.1, 0.5, 1.0, 2.0)
     )
-    return CanonicalTable("Near zero", ("body", "x", "n"), cases, "acc * x, 3 trips, x from 0.001 to 2, float32.")
+    return CanonicalTable(
+        "Near zero", ("body", "x", "n"), cases, "acc * x, 3 trips, x from 0.001 to 2, float32."
+    )
 
 
 def _sign_flips() -> CanonicalTable:
     rows = (("acc * (x-2)", 0.5, 2), ("acc * (x-2)", 1.5, 4), ("acc * (-x)", 0.3, 3), ("acc * (-x)", 0.7, 3))
-    cases = tuple(CanonicalCase(row, body_program(row[0], row[2]), inputs_at("float32", x=row[1]), "float32") for row in rows)
+    cases = tuple(
+        CanonicalCase(row, body_program(row[0], row[2]), inputs_at("float32", x=row[1]), "float32")
+        for row in rows
+    )
     return CanonicalTable(
-        "Sign flips", ("body", "x", "n"), cases, "two bodies whose slope is negative, float32; the class says which flip."
+        "Sign flips",
+        ("body", "x", "n"),
+        cases,
+        "two bodies whose slope is negative, float32; the class says which flip.",
     )
 
 
@@ -129,7 +149,10 @@ def _per_variable() -> CanonicalTable:
         for name in ("x", "y")
     )
     return CanonicalTable(
-        "Per variable", ("body", "x", "y", "n", "by"), cases, f"{body} by x and by y, both asked at once, float32."
+        "Per variable",
+        ("body", "x", "y", "n", "by"),
+        cases,
+        f"{body} by x and by y, both asked at once, float32.",
     )
 
 
@@ -147,18 +170,26 @@ def _one_at_a_time() -> CanonicalTable:
         for name in ("x", "y")
     )
     return CanonicalTable(
-        "One variable alone", ("body", "x", "y", "n", "by"), cases, f"{body} by one input, the other a constant, float64."
+        "One variable alone",
+        ("body", "x", "y", "n", "by"),
+        cases,
+        f"{body} by one input, the other a constant, float64.",
     )
 
 
 def _second_order() -> CanonicalTable:
     cases = tuple(
-        CanonicalCase(("acc * x", x, n), body_program("acc * x", n), inputs_at("float32", x=x), "float32", order=2)
+        CanonicalCase(
+            ("acc * x", x, n), body_program("acc * x", n), inputs_at("float32", x=x), "float32", order=2
+        )
         for x in (0.5, 2.0)
         for n in (2, 3, 4)
     )
     return CanonicalTable(
-        "Second order", ("body", "x", "n"), cases, "the second derivative of x^n through the loop, n = 2, 3, 4, float32."
+        "Second order",
+        ("body", "x", "n"),
+        cases,
+        "the second derivative of x^n through the loop, n = 2, 3, 4, float32.",
     )
 
 
@@ -166,7 +197,10 @@ def _vector_valued() -> CanonicalTable:
     xs = (0.001, 0.1, 0.5, 1.0, 2.0, -0.5)
     program = body_program("acc * x", 3, x=Type("float", (len(xs),)))
     inputs = inputs_at("float32", x=xs)
-    cases = tuple(CanonicalCase(("acc * x", k, x, 3), program, inputs, "float32", entry=("x", (k,))) for k, x in enumerate(xs))
+    cases = tuple(
+        CanonicalCase(("acc * x", k, x, 3), program, inputs, "float32", entry=("x", (k,)))
+        for k, x in enumerate(xs)
+    )
     return CanonicalTable(
         "Vector-valued x",
         ("body", "entry", "x", "n"),
@@ -181,48 +215,120 @@ def _loop_forms() -> CanonicalTable:
     def cases() -> Iterator[CanonicalCase]:
         for body in bodies:
             names = ("x", "y") if "y" in body else ("x",)
-            params, inputs = dict.fromkeys(names, FLOAT), inputs_at(**({"x": 0.5, "y": 0.25} if "y" in body else {"x": 0.5}))
+            params, inputs = (
+                dict.fromkeys(names, FLOAT),
+                inputs_at(**({"x": 0.5, "y": 0.25} if "y" in body else {"x": 0.5})),
+            )
             for n in (1, 2, 3):
                 for form in ("while", "for", "repeat"):
                     yield CanonicalCase((body, form, n), body_program(body, n, form, **params), inputs)
 
-    tried = "three bodies, two of them with a temporary, written test-first (while), counted (for) and body-first (repeat); x = 0.5, y = 0.25, float64."
+    tried = (
+        "three bodies, two of them with a temporary, written test-first (while), counted (for) and body-first"
+        " (repeat); x = 0.5, y = 0.25, float64."
+    )
     return CanonicalTable("Loop forms", ("body", "form", "n"), tuple(cases()), tried, by_form=True)
 
 
 def _dtypes() -> CanonicalTable:
     precisions: tuple[Precision, ...] = ("float32", "float64")
     cases = tuple(
-        CanonicalCase((body, precision, 0.5, 3), body_program(body, 3), inputs_at(precision, x=0.5), precision)
+        CanonicalCase(
+            (body, precision, 0.5, 3), body_program(body, 3), inputs_at(precision, x=0.5), precision
+        )
         for body in ("acc * x", "sin(acc * x)", "acc + acc*x")
         for precision in precisions
     )
-    return CanonicalTable("Dtypes", ("body", "dtype", "x", "n"), cases, "three bodies, x = 0.5, 3 trips, float32 and float64.")
+    return CanonicalTable(
+        "Dtypes", ("body", "dtype", "x", "n"), cases, "three bodies, x = 0.5, 3 trips, float32 and float64."
+    )
+
+
+def _program(text: str) -> str:
+    """The text of a program without the indentation that it has in this file."""
+    return textwrap.dedent(text).lstrip("\n")
 
 
 _EARLY_EXIT = (
-    ("break when acc > 3", "def f(x):\n    acc = 1.0\n    for i in range(8):\n        acc = acc * x\n        if acc > 3.0:\n            break\n    return acc\n"),
-    ("while acc < 3", "def f(x):\n    acc = 1.0\n    while acc < 3.0:\n        acc = acc * x\n    return acc\n"),
+    (
+        "break when acc > 3",
+        _program("""
+        def f(x):
+            acc = 1.0
+            for i in range(8):
+                acc = acc * x
+                if acc > 3.0:
+                    break
+            return acc
+        """),
+    ),
+    (
+        "while acc < 3",
+        _program("""
+        def f(x):
+            acc = 1.0
+            while acc < 3.0:
+                acc = acc * x
+            return acc
+        """),
+    ),
     (
         "continue on odd trips",
-        "def f(x):\n    acc = 1.0\n    for i in range(4):\n        if i % 2 == 1:\n            continue\n        acc = acc * x + x\n    return acc\n",
+        _program("""
+        def f(x):
+            acc = 1.0
+            for i in range(4):
+                if i % 2 == 1:
+                    continue
+                acc = acc * x + x
+            return acc
+        """),
     ),
-)  # fmt: skip
+)
 
 _NESTED = (
     (
         "acc * x in an inner loop",
-        "def f(x):\n    acc = 1.0\n    for i in range(2):\n        for j in range(2):\n            acc = acc * x\n    return acc\n",
+        (
+            _program("""
+        def f(x):
+            acc = 1.0
+            for i in range(2):
+                for j in range(2):
+                    acc = acc * x
+            return acc
+        """)
+        ),
     ),
     (
         "the inner loop reads the outer carry",
-        "def f(x):\n    acc = 1.0\n    for i in range(2):\n        s = acc\n        for j in range(2):\n"
-        "            s = s * x + acc\n        acc = sin(s)\n    return acc\n",
+        (
+            _program("""
+        def f(x):
+            acc = 1.0
+            for i in range(2):
+                s = acc
+                for j in range(2):
+                    s = s * x + acc
+                acc = sin(s)
+            return acc
+        """)
+        ),
     ),
     (
         "a loop after a loop",
-        "def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    b = acc\n    for j in range(2):\n"
-        "        b = b * x + acc\n    return b\n",
+        (
+            _program("""
+        def f(x):
+            acc = 1.0
+            for i in range(2):
+                acc = acc * x
+            b = acc
+            for j in range(2):
+                b = b * x + acc
+            return b
+        """)
+        ),
     ),
 )
 

@@ -1,4 +1,6 @@
-"""What the drawn programs had in them and how they were asked about: so that silence about something means something."""
+"""What the drawn programs had in them and how they were asked about: so that silence about something means
+something.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,23 @@ _KINDS: Mapping[str, tuple[str, ...] | None] = {
     "dtype": None,
     "order": None,
     "size of inputs": (
-        *("0", f"<1e{_SMALLEST}", *(f"1e{k}" for k in range(_SMALLEST, _LARGEST + 1)), f">=1e{_LARGEST + 1}", "not finite"),
+        *(
+            "0",
+            f"<1e{_SMALLEST}",
+            *(f"1e{k}" for k in range(_SMALLEST, _LARGEST + 1)),
+            f">=1e{_LARGEST + 1}",
+            "not finite",
+        ),
     ),
 }
-"""Kinds in the order in which they are told, and what there is of each; None: in the order of the alphabet."""
+"""Kinds in the order in which they are told, and what there is of each; None: in the order of the
+alphabet.
+"""
 
 
 def counted(questions: Sequence[Question]) -> Tested:
-    """What one program counts, which the questions are about: whatever it has counts once. They have the same points, all of them.
+    """What one program counts, which the questions are about: whatever it has counts once. They have the same
+    points, all of them.
 
     Trips are counted where the program runs, in the questions' precision.
     """
@@ -55,13 +66,19 @@ def counted(questions: Sequence[Question]) -> Tested:
     found: dict[str, Counter[str]] = {
         "op": _once(n.op for n in nodes if isinstance(n, Call)),
         "loop form": _once(forms or [_NO_LOOP]),
-        "trips": _once(_bucket(n) for point in first.points for n in (_trips(program, point.inputs, first) if forms else ())),
+        "trips": _once(
+            _bucket(n)
+            for point in first.points
+            for n in (_trips(program, point.inputs, first) if forms else ())
+        ),
         "dtype": _once(q.precision for q in questions),
         "order": _once(str(q.order) for q in questions),
         "size of inputs": Counter(),
     }
     for point in first.points:
-        found["size of inputs"].update(_once(_decade(v) for a in point.inputs.values() if is_float(a.dtype) for v in _flat(a)))
+        found["size of inputs"].update(
+            _once(_decade(v) for a in point.inputs.values() if is_float(a.dtype) for v in _flat(a))
+        )
     return {kind: counts for kind, counts in found.items() if counts}
 
 
@@ -91,7 +108,9 @@ def _once(names: Iterable[str]) -> Counter[str]:
 
 def _trips(program: Program, inputs: Mapping[str, Array], question: Question) -> list[int]:
     """The trips of every run of a loop, as far as the program can be run."""
-    plain = {name: v if np.shape(v) else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}
+    plain = {
+        name: v if np.shape(v) else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()
+    }
     trace: list[int] = []
     with contextlib.suppress(EvaluationError):
         interpret(program, plain, NumpyNamespace(question.precision), trace=trace)

@@ -39,32 +39,60 @@ SITUATIONS = (
 """The columns."""
 
 _LOOPS: tuple[tuple[str, str], ...] = (
-    ("for", "def f(x, y):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * x + y\n    return acc\n"),
-    ("for, n trips", 'def f(x, y, n: "int"):\n    acc = y\n    for i in range(n):\n        acc = sin(acc * x)\n    return acc\n'),
-    ("while", "def f(x, y):\n    acc = y\n    while acc < 3.0:\n        acc = acc * x + 0.5\n    return acc\n"),
+    (
+        "for",
+        "def f(x, y):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * x + y\n    return acc\n",
+    ),
+    (
+        "for, n trips",
+        (
+            'def f(x, y, n: "int"):\n    acc = y\n    for i in range(n):\n        acc = sin(acc * x)\n   '
+            " return acc\n"
+        ),
+    ),
+    (
+        "while",
+        "def f(x, y):\n    acc = y\n    while acc < 3.0:\n        acc = acc * x + 0.5\n    return acc\n",
+    ),
     (
         "repeat",
-        "def f(x, y):\n    acc = y\n    while True:\n        acc = acc * x + 0.5\n        if not acc < 3.0:\n            break\n    return acc\n",
+        (
+            "def f(x, y):\n    acc = y\n    while True:\n        acc = acc * x + 0.5\n        if not acc <"
+            " 3.0:\n            break\n    return acc\n"
+        ),
     ),
     (
         "while in for",
-        "def f(x, y):\n    acc = y\n    for i in range(2):\n        t = acc\n        while t < 2.0:\n            t = t * x\n"
-        "        acc = acc + t\n    return acc\n",
+        (
+            "def f(x, y):\n    acc = y\n    for i in range(2):\n        t = acc\n        while t < 2.0:\n    "
+            "        t = t * x\n        acc = acc + t\n    return acc\n"
+        ),
     ),
     (
         "break",
-        "def f(x, y):\n    acc = y\n    for i in range(5):\n        acc = acc * x\n        if acc > 2.0:\n            break\n    return acc\n",
+        (
+            "def f(x, y):\n    acc = y\n    for i in range(5):\n        acc = acc * x\n        if acc >"
+            " 2.0:\n            break\n    return acc\n"
+        ),
     ),
     (
         "branch",
-        "def f(x, y):\n    if x > 1.4:\n        acc = x * y\n    else:\n        acc = sin(x) + y\n    return acc\n",
+        (
+            "def f(x, y):\n    if x > 1.4:\n        acc = x * y\n    else:\n        acc = sin(x) + y\n   "
+            " return acc\n"
+        ),
     ),
     (
         "matrix carry",
-        'def f(x: "float[2, 2]", y: "float[2, 2]"):\n    acc = y\n    for i in range(2):\n        acc = tanh(matmul(x, acc))\n    return acc\n',
+        (
+            'def f(x: "float[2, 2]", y: "float[2, 2]"):\n    acc = y\n    for i in range(2):\n        acc ='
+            " tanh(matmul(x, acc))\n    return acc\n"
+        ),
     ),
 )
-"""By name. At (x, y) = (1.25, 0.5), (1.5, 0.75), (2, 0.3125) the loops that end by a value take different trips."""
+"""By name. At (x, y) = (1.25, 0.5), (1.5, 0.75), (2, 0.3125) the loops that end by a value take different
+trips.
+"""
 
 
 class Nth(Plain):
@@ -88,7 +116,9 @@ def instances(program: Program, points: Sequence[Inputs]) -> tuple[Question, ...
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Subject:
-    """A program with two points that are independent of each other, and three at which its loops take different trips, where they can."""
+    """A program with two points that are independent of each other, and three at which its loops take
+    different trips, where they can.
+    """
 
     op: str
     use: str
@@ -107,8 +137,12 @@ def _loops() -> Iterator[_Subject]:
     for name, text in _LOOPS:
         program = parse(text)
         near = [_loop_point(program, x, y, 2) for x, y in ((1.5, 0.5), (1.53125, 0.515625))]
-        far = [_loop_point(program, x, y, n) for x, y, n in ((1.25, 0.5, 1), (1.5, 0.75, 3), (2.0, 0.3125, 2))]
-        yield _Subject("loop", name, program, near, far if name not in ("for", "branch", "matrix carry") else ())
+        far = [
+            _loop_point(program, x, y, n) for x, y, n in ((1.25, 0.5, 1), (1.5, 0.75, 3), (2.0, 0.3125, 2))
+        ]
+        yield _Subject(
+            "loop", name, program, near, far if name not in ("for", "branch", "matrix carry") else ()
+        )
 
 
 def _loop_point(program: Program, x: float, y: float, n: int) -> Inputs:
@@ -147,7 +181,11 @@ def _cell(subject: _Subject, title: str) -> Iterator[Question]:
     modes: tuple[tuple[Mode, ...], ...] = (("rev",),)
     match title:
         case "two axes":
-            mixed = [{name: (row if name == names[0] else column)[name] for name in names} for row in points for column in points]
+            mixed = [
+                {name: (row if name == names[0] else column)[name] for name in names}
+                for row in points
+                for column in points
+            ]
             points = mixed if len(names) > 1 else ()
         case "shared operand":
             points = [first, {**second, names[0]: first[names[0]]}] if len(names) > 1 else ()
@@ -164,5 +202,8 @@ def _cell(subject: _Subject, title: str) -> Iterator[Question]:
         case "trips differ":
             points, modes = subject.trips, _FIRST
     if points:
-        at = [Point({name: v.astype(precision) if v.dtype.kind == "f" else v for name, v in p.items()}) for p in points]
+        at = [
+            Point({name: v.astype(precision) if v.dtype.kind == "f" else v for name, v in p.items()})
+            for p in points
+        ]
         yield from (weighted_question(subject.program, at, precision, wanted) for wanted in modes)

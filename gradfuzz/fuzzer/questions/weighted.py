@@ -1,7 +1,7 @@
 """From a drawn case to what is asked about it.
 
-Weights and directions are random, signed, exact in every precision and never a plain sum: a cotangent of 1 hides a cotangent that is applied
-twice, and equal weights hide entries that are mixed up.
+Weights and directions are random, signed, exact in every precision and never a plain sum: a cotangent of 1
+hides a cotangent that is applied twice, and equal weights hide entries that are mixed up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from gradfuzz.programs.language.typecheck import Typed, typecheck
 from gradfuzz.strategies import Case as Drawn
 
 CHECKS = ("value", "vjp", "jvp", "twins")
-"""What may be asked: the value alone, reverse steps, forward steps, and twins of these (`twins.py`). Every answer carries the value."""
+"""What may be asked: the value alone, reverse steps, forward steps, and twins of these (`twins.py`). Every
+answer carries the value.
+"""
 
 _STEPS: Mapping[Mode, str] = {"rev": "vjp", "fwd": "jvp"}
 
@@ -28,7 +30,9 @@ _THIRD_ORDER_EVERY = 4
 
 
 def mode_lists(index: int, orders: Sequence[int], checks: Sequence[str]) -> list[tuple[Mode, ...]]:
-    """The differentiations asked of the program with this index: first order in every mode; higher orders in turn in each combination of modes."""
+    """The differentiations asked of the program with this index: first order in every mode; higher orders in
+    turn in each combination of modes.
+    """
     steps = [mode for mode, check in _STEPS.items() if check in checks]
     result: list[tuple[Mode, ...]] = [] if steps or "value" not in checks else [()]
     if not steps and "twins" in checks:
@@ -47,7 +51,9 @@ def mode_lists(index: int, orders: Sequence[int], checks: Sequence[str]) -> list
 
 
 def by_references(question: Question, checks: Sequence[str]) -> bool:
-    """Whether the references are asked about every answer: not where twins are all that is to be checked of these modes."""
+    """Whether the references are asked about every answer: not where twins are all that is to be checked of
+    these modes.
+    """
     return all(_STEPS[mode] in checks for mode in question.modes)
 
 
@@ -62,8 +68,9 @@ def questions(
 ) -> list[Question]:
     """The questions about one drawn case, the `index`-th of a sweep with this seed.
 
-    First order is asked with respect to the inputs that were drawn and, where there are several, of another choice too (each alone in
-    turn, or all together); the higher orders with respect to the inputs that were drawn. The precision is the drawn one where it is wanted.
+    First order is asked with respect to the inputs that were drawn and, where there are several, of another
+    choice too (each alone in turn, or all together); the higher orders with respect to the inputs that were
+    drawn. The precision is the drawn one where it is wanted.
     """
     rng = np.random.default_rng([seed & (2**63 - 1), index])
     typed = typecheck(drawn.program)
@@ -87,7 +94,11 @@ def questions(
 
 
 def plain_question(
-    program: Program, points: Sequence[Point], precision: Precision, wrt: Sequence[str] | None, modes: Sequence[Mode]
+    program: Program,
+    points: Sequence[Point],
+    precision: Precision,
+    wrt: Sequence[str] | None,
+    modes: Sequence[Mode],
 ) -> Question:
     """What a person asks: the derivative of the plain sum of the outputs, along directions of ones.
 
@@ -101,29 +112,45 @@ def plain_question(
         if name not in floats:
             known = ", ".join(floats) or "none"
             raise UsageError(
-                f"the derivative with respect to {name!r} was asked, which is no float input; the float inputs are {known}"
+                f"the derivative with respect to {name!r} was asked, which is no float input; the float"
+                f" inputs are {known}"
             )
     weights = tuple(np.ones(t.sizes) if t.is_float else None for t in typed.outputs)
     shapes = {p.name: p.type.sizes for p in program.params}
     return Question(
-        program, tuple(points), precision, names, tuple(modes), weights, {name: np.ones(shapes[name]) for name in names}
+        program,
+        tuple(points),
+        precision,
+        names,
+        tuple(modes),
+        weights,
+        {name: np.ones(shapes[name]) for name in names},
     )
 
 
-def weighted_question(program: Program, points: Sequence[Point], precision: Precision, modes: Sequence[Mode]) -> Question:
-    """A question with respect to all float inputs, with signed weights and directions that are the same every time."""
+def weighted_question(
+    program: Program, points: Sequence[Point], precision: Precision, modes: Sequence[Mode]
+) -> Question:
+    """A question with respect to all float inputs, with signed weights and directions that are the same every
+    time.
+    """
     typed, rng = typecheck(program), np.random.default_rng(0)
     _refuse_complex(typed)
     shapes = {p.name: p.type.sizes for p in program.params if p.type.is_float}
     along = {name: _signed(rng, shape) for name, shape in shapes.items()}
-    return Question(program, tuple(points), precision, tuple(shapes), tuple(modes), _weights(typed, rng), along)
+    return Question(
+        program, tuple(points), precision, tuple(shapes), tuple(modes), _weights(typed, rng), along
+    )
 
 
 def _refuse_complex(typed: Typed) -> None:
     """`UsageError` where an output is complex. Complex inputs `Question` itself refuses."""
     for k, t in enumerate(typed.outputs):
         if t.is_complex:
-            raise UsageError(f"output {k} is complex, and what is asked about is real; ask about programs.in_pairs(program)")
+            raise UsageError(
+                f"output {k} is complex, and what is asked about is real; ask about"
+                " programs.in_pairs(program)"
+            )
 
 
 def _weights(typed: Typed, rng: np.random.Generator) -> tuple[Array | None, ...]:

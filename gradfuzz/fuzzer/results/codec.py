@@ -9,7 +9,8 @@
     mapping                   an object where the keys are strings or enums, a list of [key, value] elsewhere
     dataclass                 an object with every one of its fields
 
-What is read is checked against the hints; an error names the place, as in `smallest.inputs.x`. `decode(T, encode(T, v))` is `v` bit for bit.
+What is read is checked against the hints; an error names the place, as in `smallest.inputs.x`. `decode(T,
+encode(T, v))` is `v` bit for bit.
 """
 
 from __future__ import annotations
@@ -28,7 +29,14 @@ import numpy as np
 
 from gradfuzz.errors import ProgramError, RecordError
 from gradfuzz.programs.language.syntax import Program
-from gradfuzz.programs.text.json_form import decode_array, decode_float, encode_array, encode_float, from_json, to_json
+from gradfuzz.programs.text.json_form import (
+    decode_array,
+    decode_float,
+    encode_array,
+    encode_float,
+    from_json,
+    to_json,
+)
 
 Json = Any
 """What `json.loads` returns."""
@@ -66,7 +74,9 @@ def encode(hint: Any, value: Any) -> Json:
 
 
 def decode(hint: type[T], data: Json, place: str = "") -> T:
-    """The value of the type `hint` that `encode` wrote. `RecordError` with the place and the reason where `data` is none."""
+    """The value of the type `hint` that `encode` wrote. `RecordError` with the place and the reason where
+    `data` is none.
+    """
     return cast(T, _read(hint, data, place))
 
 
@@ -75,30 +85,45 @@ def _read(hint: Any, data: Json, place: str) -> Any:
     if own in _UNIONS:
         return None if data is None else _read(_not_none(hint), data, place)
     if own is typing.Literal:
-        return data if data in typing.get_args(hint) else _fail(place, data, f"one of {', '.join(typing.get_args(hint))}")
+        return (
+            data
+            if data in typing.get_args(hint)
+            else _fail(place, data, f"one of {', '.join(typing.get_args(hint))}")
+        )
     if own in _PLAIN:
         return (
-            data if type(data) is own else _fail(place, data, {str: "a text", int: "a whole number", bool: "true or false"}[own])
+            data
+            if type(data) is own
+            else _fail(place, data, {str: "a text", int: "a whole number", bool: "true or false"}[own])
         )
     if own in _WITH_A_FORM:
         return _understood(own, data, place)
     if isinstance(own, type) and issubclass(own, enum.Enum):
         known = {member.value: member for member in own}
-        return known[data] if isinstance(data, str) and data in known else _fail(place, data, f"one of {', '.join(known)}")
+        return (
+            known[data]
+            if isinstance(data, str) and data in known
+            else _fail(place, data, f"one of {', '.join(known)}")
+        )
     if dataclasses.is_dataclass(own):
         return _object(cast(type, own), data, place)
     if issubclass(own, tuple):
         hints = _items(hint, len(_list(data, place)))
         if len(hints) != len(data):
             _fail(place, data, f"a list of {len(hints)}")
-        return tuple([_read(inner, item, f"{place}[{k}]") for k, (inner, item) in enumerate(zip(hints, data, strict=True))])
+        return tuple(
+            [
+                _read(inner, item, f"{place}[{k}]")
+                for k, (inner, item) in enumerate(zip(hints, data, strict=True))
+            ]
+        )
     if issubclass(own, collections.abc.Set):
         (inner,) = typing.get_args(hint)
         return frozenset(_read(inner, item, f"{place}[{k}]") for k, item in enumerate(_list(data, place)))
     return _mapping(hint, data, place)
 
 
-# Pieces ----------------------------------------------------------------------------------------------------------------
+# Pieces -----------------------------------------------------------------------------------------------------
 
 
 def _written(own: type, value: Any) -> Json:
@@ -132,7 +157,9 @@ def _object(own: type, data: Json, place: str) -> Any:
             raise RecordError(f"{place or 'the record'}: the field {name!r} is missing")
     for name in data:
         if name not in hints:
-            raise RecordError(f"{place or 'the record'}: the field {name!r} is unknown; the fields are {', '.join(hints)}")
+            raise RecordError(
+                f"{place or 'the record'}: the field {name!r} is unknown; the fields are {', '.join(hints)}"
+            )
     return own(**{name: _read(hint, data[name], inside + name) for name, hint in hints.items()})
 
 
@@ -141,7 +168,9 @@ def _mapping(hint: Any, data: Json, place: str) -> Any:
     if _is_name(key):
         if not isinstance(data, dict):
             _fail(place, data, "an object")
-        pairs = [(_read(key, k, f"{place}.{k}"), _read(inner, item, f"{place}.{k}")) for k, item in data.items()]
+        pairs = [
+            (_read(key, k, f"{place}.{k}"), _read(inner, item, f"{place}.{k}")) for k, item in data.items()
+        ]
     else:
         pairs = [_read(_pair(key, inner), pair, f"{place}[{k}]") for k, pair in enumerate(_list(data, place))]
     return Counter(dict(pairs)) if _origin(hint) is Counter else dict(pairs)
@@ -153,10 +182,12 @@ def _list(data: Json, place: str) -> list[Json]:
 
 def _fail(place: str, data: Json, wanted: str) -> NoReturn:
     text = repr(data)
-    raise RecordError(f"{place or 'the record'}: {text if len(text) <= 60 else text[:57] + '...'} is not {wanted}")
+    raise RecordError(
+        f"{place or 'the record'}: {text if len(text) <= 60 else text[:57] + '...'} is not {wanted}"
+    )
 
 
-# Hints -----------------------------------------------------------------------------------------------------------------
+# Hints ------------------------------------------------------------------------------------------------------
 
 
 def _origin(hint: Any) -> Any:

@@ -13,7 +13,9 @@ _LIBRARIES = ("numpy", "mpmath", "python-flint")
 
 
 def environment(started: datetime.datetime) -> dict[str, str]:
-    """Versions of gradfuzz, Python and the references' libraries, the platform, and `started`, to the second, in UTC."""
+    """Versions of gradfuzz, Python and the references' libraries, the platform, and `started`, to the second,
+    in UTC.
+    """
     return {
         "gradfuzz": __version__,
         "python": platform.python_version(),

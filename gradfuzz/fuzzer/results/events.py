@@ -73,7 +73,9 @@ class SweepFinished:
     checks: int
     summaries: tuple[TargetSummary, ...]
     findings: tuple[Finding, ...]
-    """Ranked: those at ordinary inputs first and absurd ones last, then the most serious, then the most often seen."""
+    """Ranked: those at ordinary inputs first and absurd ones last, then the most serious, then the most often
+    seen.
+    """
     complete: bool
     """False where a time limit or an interrupt ended it early."""
     interrupted: bool
@@ -83,12 +85,15 @@ class SweepFinished:
     clusters: tuple[Cluster, ...] = ()
     """The findings by root cause."""
     tested: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """What the programs had in them, so that silence means something: by "op", "trips", "dtype", "size of inputs", "order" and "loop form", how
-    many programs (of sizes, points) had each."""
+    """What the programs had in them, so that silence means something: by "op", "trips", "dtype", "size of
+    inputs", "order" and "loop form", how many programs (of sizes, points) had each.
+    """
     conventions: Mapping[str, int] = field(default_factory=dict)
     """How many checks met each row of the ledger of conventions."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Versions of gradfuzz, Python and the references' libraries, and the platform; when it started, in UTC."""
+    """Versions of gradfuzz, Python and the references' libraries, and the platform; when it
+    started, in UTC.
+    """
 
 
 Event = SweepStarted | Progress | FindingFound | SweepFinished

@@ -1,4 +1,5 @@
-"""What a report shows beside a finding's three points, as data: curves, tables of variants, step sizes, adjoints.
+"""What a report shows beside a finding's three points, as data: curves, tables of variants, step sizes,
+adjoints.
 
 Curve        the derivative as one input entry varies
 Variant      the same question with one thing changed: the loop's body or form, dtype, mode, order, batch, way
@@ -16,7 +17,9 @@ from gradfuzz.fuzzer.results.report_card import Label
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One point of a curve. The numbers are of the entry that the curve is about; NaN where the truth or the answer has none."""
+    """One point of a curve. The numbers are of the entry that the curve is about; NaN where the truth or the
+    answer has none.
+    """
 
     x: float
     expected: float
@@ -28,7 +31,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One entry of the derivative where one entry of one input takes other values, everything else as at the smallest point."""
+    """One entry of the derivative where one entry of one input takes other values, everything else as at the
+    smallest point.
+    """
 
     varied: tuple[str, tuple[int, ...]]
     """The input entry that takes the values `x`."""
@@ -54,8 +59,8 @@ class Aspect(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The target asked something else in one respect. Numbers are of the worst entry, and of the finding's where nothing differs; None where there
-    is none.
+    """The target asked something else in one respect. Numbers are of the worst entry, and of the finding's
+    where nothing differs; None where there is none.
     """
 
     aspect: Aspect
@@ -80,7 +85,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """How near differences of the value come to the truth at the smallest point, and how far the target is."""
+    """How near differences of the value come to the truth at the smallest point, and how far the
+    target is.
+    """
 
     entry: tuple[str, tuple[int, ...]]
     expected: float
@@ -92,7 +99,9 @@ class Differences:
 
 @dataclass(frozen=True, slots=True)
 class Adjoints:
-    """The derivative of the result by a carry as it enters each trip, first trip first; of an array the sum of its entries."""
+    """The derivative of the result by a carry as it enters each trip, first trip first; of an array the sum
+    of its entries.
+    """
 
     carry: str
     expected: tuple[float, ...]

@@ -70,9 +70,10 @@ class Reason(enum.Enum):
 class Case:
     """One check: a target's answer at one point, judged.
 
-    `ratio` is got / expected for the worst entry, `error_over_allowed` the largest error in units of what was allowed; `worst` names that entry
-    (input, index). `allowed` has one array per differentiated input. `conventions` names the rows of the ledger (`conventions.CONVENTIONS`) that the
-    program meets at the point of a case that is a convention or inconclusive.
+    `ratio` is got / expected for the worst entry, `error_over_allowed` the largest error in units of what was
+    allowed; `worst` names that entry (input, index). `allowed` has one array per differentiated input.
+    `conventions` names the rows of the ledger (`conventions.CONVENTIONS`) that the program meets at the point
+    of a case that is a convention or inconclusive.
     """
 
     oracle: str
@@ -115,7 +116,9 @@ class Likelihood(enum.Enum):
     """How well a planted bug explains a finding."""
 
     CERTAIN = "certain"
-    """It alone gives the target's answers: at every point, in every mode and loop form asked, and on the program as it was drawn."""
+    """It alone gives the target's answers: at every point, in every mode and loop form asked, and on the
+    program as it was drawn.
+    """
     LIKELY = "likely"
     """It gives them too, but others do as well, or there is too little to tell."""
     POSSIBLE = "possible"
@@ -169,12 +172,18 @@ class Finding:
     script: str = ""
     """A standalone script that needs the target's library and mpmath only; exits 1 while the bug is there."""
     ports: Mapping[str, str] = field(default_factory=dict)
-    """The same question put to other systems, by dialect: "jax", "torch", "autograd", "nx", "swift", "tfjs", "pytest"."""
+    """The same question put to other systems, by dialect: "jax", "torch", "autograd", "nx", "swift", "tfjs",
+    "pytest".
+    """
     evidence: Evidence | None = None
     signature: str = ""
-    """What `id` is short for: 64 hex digits that are the same wherever the same library is wrong about programs built alike."""
+    """What `id` is short for: 64 hex digits that are the same wherever the same library is wrong about
+    programs built alike.
+    """
     others: tuple[Mapping[str, Array], ...] = ()
-    """The inputs that are answered in the same call as each of the points, where the target answers together ..."""
+    """The inputs that are answered in the same call as each of the points, where the target answers together
+    ...
+    """
     place: int = 0
     """... and how many of them come first."""
 

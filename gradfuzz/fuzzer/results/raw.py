@@ -10,13 +10,17 @@ from gradfuzz.oracles.base import Point
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raw:
-    """A disagreement or crash as it was met: not yet confirmed, not yet shrunk. `case.question` has the one point only."""
+    """A disagreement or crash as it was met: not yet confirmed, not yet shrunk. `case.question` has the one
+    point only.
+    """
 
     case: Case
     family: str
     index: int
     """The program's number in the sweep."""
     points: tuple[Point, ...] = ()
-    """All points that were answered in one call, the case's own among them; none where each is answered by itself."""
+    """All points that were answered in one call, the case's own among them; none where each is answered by
+    itself.
+    """
     place: int = 0
     """Which of them is the case's own."""

@@ -2,9 +2,10 @@
 
     {"schema": 2, "type": "finding", "text": "def f(x): ...", "id": "GF-7c1e", ...}
 
-A document is an object with its schema, its type and all fields of the value, in the form of `fuzzer.codec`; a finding has the text of its
-program beside, for the reader. It is strict JSON, read field by field and never executed. One of an older schema is brought up to date by
-`MIGRATIONS`; one of a newer schema is refused. When a field comes, goes or changes its meaning, `SCHEMA` grows by one and gets a row there.
+A document is an object with its schema, its type and all fields of the value, in the form of `fuzzer.codec`;
+a finding has the text of its program beside, for the reader. It is strict JSON, read field by field and never
+executed. One of an older schema is brought up to date by `MIGRATIONS`; one of a newer schema is refused. When
+a field comes, goes or changes its meaning, `SCHEMA` grows by one and gets a row there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from gradfuzz.fuzzer.results.review import Baseline, Review
 from gradfuzz.programs.language.printer import to_text
 
 SCHEMA = 2
-"""What is written here. Schema 1 had no evidence, no ports, and none of the other fields that `_from_1` adds."""
+"""What is written here. Schema 1 had no evidence, no ports, and none of the other fields that
+`_from_1` adds.
+"""
 
 TYPES: Mapping[str, type] = {
     "finding": Finding,
@@ -40,7 +43,9 @@ _NAMES = {of: name for name, of in TYPES.items()}
 T = TypeVar("T")
 
 
-def to_document(value: Finding | SweepStarted | Progress | FindingFound | SweepFinished | Review | Baseline) -> dict[str, Json]:
+def to_document(
+    value: Finding | SweepStarted | Progress | FindingFound | SweepFinished | Review | Baseline,
+) -> dict[str, Json]:
     """The value as data for `json.dumps(..., allow_nan=False)`."""
     own = type(value)
     head: dict[str, Json] = {"schema": SCHEMA, "type": _NAMES[own]}
@@ -50,9 +55,13 @@ def to_document(value: Finding | SweepStarted | Progress | FindingFound | SweepF
 
 
 def from_document(data: Json, of: type[T], source: str) -> T:
-    """The value of the type `of` that `to_document` wrote, now or by an older gradfuzz. `RecordError` names `source` and the place in it."""
+    """The value of the type `of` that `to_document` wrote, now or by an older gradfuzz. `RecordError` names
+    `source` and the place in it.
+    """
     if not isinstance(data, dict):
-        raise RecordError(f"{source}: this is no object; a record is one, with schema and type; export it again")
+        raise RecordError(
+            f"{source}: this is no object; a record is one, with schema and type; export it again"
+        )
     fields = _migrated(dict(data), source)
     name = fields.pop("type", None)
     if name != _NAMES[of]:
@@ -65,20 +74,24 @@ def from_document(data: Json, of: type[T], source: str) -> T:
         raise RecordError(f"{source}: {error}; mend it there, or export it again") from error
 
 
-# Text ------------------------------------------------------------------------------------------------------------------
+# Text -------------------------------------------------------------------------------------------------------
 
 
 def loads(text: str, source: str) -> Json:
     """The data of a JSON text. `RecordError` names `source`, line and column where it is not strict JSON."""
 
     def refuse(constant: str) -> NoReturn:
-        raise RecordError(f'{source}: {constant} is not JSON; such a float is written as a string, "{constant}"')
+        raise RecordError(
+            f'{source}: {constant} is not JSON; such a float is written as a string, "{constant}"'
+        )
 
     try:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise RecordError(f"{source}: not JSON at {place} ({error.msg}); mend it there, or export it again") from error
+        raise RecordError(
+            f"{source}: not JSON at {place} ({error.msg}); mend it there, or export it again"
+        ) from error
     except (RecursionError, ValueError) as error:
         raise RecordError(f"{source}: not JSON that can be read ({error}); export it again") from error
 
@@ -98,7 +111,7 @@ def read_text(path: Path) -> str:
         raise RecordError(f"{path}: it cannot be read: {error.strerror or error}") from error
 
 
-# Migration -------------------------------------------------------------------------------------------------------------
+# Migration --------------------------------------------------------------------------------------------------
 
 
 def _migrated(data: dict[str, Json], source: str) -> dict[str, Json]:
@@ -106,8 +119,15 @@ def _migrated(data: dict[str, Json], source: str) -> dict[str, Json]:
     while (schema := data.get("schema")) != SCHEMA:
         if type(schema) is not int or schema not in MIGRATIONS:
             newer = type(schema) is int and schema > SCHEMA
-            advice = "it was written by a newer gradfuzz; install that" if newer else f"it is a whole number from 1 to {SCHEMA}"
-            raise RecordError(f"{source}: schema {schema!r} is unknown to this gradfuzz, which knows 1 to {SCHEMA}: {advice}")
+            advice = (
+                "it was written by a newer gradfuzz; install that"
+                if newer
+                else f"it is a whole number from 1 to {SCHEMA}"
+            )
+            raise RecordError(
+                f"{source}: schema {schema!r} is unknown to this gradfuzz, which knows 1 to {SCHEMA}:"
+                f" {advice}"
+            )
         data = {**MIGRATIONS[schema](data), "schema": schema + 1}
     return data
 

@@ -17,7 +17,9 @@ class Label(enum.Enum):
     COINCIDENCE = "agrees by coincidence"
     """It agrees here, and differs at a neighbouring point of the same program."""
     VACUOUS = "vacuous"
-    """It agrees, but the true derivative is zero here and at the neighbouring points: the row tests nothing."""
+    """It agrees, but the true derivative is zero here and at the neighbouring points: the row tests
+    nothing.
+    """
     INCONCLUSIVE = "inconclusive"
     UNSUPPORTED = "unsupported"
     CRASHED = "crashed"
@@ -33,12 +35,16 @@ class ProbeTable:
     notes: tuple[str, ...] = ()
     """What was tried and what came of it, one sentence each."""
     heads: int = 0
-    """So many of the first columns say what a row is about, and all others what was found there in one word each. 0: a table of figures."""
+    """So many of the first columns say what a row is about, and all others what was found there in one word
+    each. 0: a table of figures.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeCell:
-    """A cell that is wrong or an error, in words, with what shows it. Ways that say the same are told once."""
+    """A cell that is wrong or an error, in words, with what shows it. Ways that say the same are
+    told once.
+    """
 
     word: str
     """"wrong" or "error"."""
@@ -52,7 +58,9 @@ class ProbeCell:
     references: tuple[str, ...]
     """Those that confirm what is true there."""
     script: str
-    """Standalone, of the first of the ways; exits with 1 while the cell is wrong. Empty where its library has none."""
+    """Standalone, of the first of the ways; exits with 1 while the cell is wrong. Empty where its library has
+    none.
+    """
 
 
 @dataclass(frozen=True, slots=True)

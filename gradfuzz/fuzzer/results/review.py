@@ -1,4 +1,6 @@
-"""What became of recorded findings, and of the baseline, by the end of a sweep: data that reports show beside what the sweep found."""
+"""What became of recorded findings, and of the baseline, by the end of a sweep: data that reports show beside
+what the sweep found.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Known findings are those of the sweep that the baseline accepts; all others of the sweep are new or open."""
+    """Known findings are those of the sweep that the baseline accepts; all others of the sweep are new or
+    open.
+    """
 
     known: tuple[BaselineEntry, ...] = ()
     """Entries that accept a finding of this sweep."""
@@ -50,4 +54,6 @@ class Review:
     fixed: tuple[Finding, ...] = ()
     """Findings of earlier sweeps that are fixed."""
     first_seen: tuple[tuple[str, str], ...] = ()
-    """(id of a finding of this sweep, when it was first recorded, as in "2026-03-01") where that was before this sweep."""
+    """(id of a finding of this sweep, when it was first recorded, as in "2026-03-01") where that was before
+    this sweep.
+    """

@@ -1,4 +1,6 @@
-"""What a self-test found out: how many programs each planted bug survives, and what is said against correct oracles."""
+"""What a self-test found out: how many programs each planted bug survives, and what is said against correct
+oracles.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class MutantScore:
     group: str
     summary: str
     programs: Mapping[int, int | None]
-    """By seed: how many programs of one family it takes to kill it, in the family where that is least; None where it survives them all."""
+    """By seed: how many programs of one family it takes to kill it, in the family where that is least; None
+    where it survives them all.
+    """
     reason: str = ""
     """Of a survivor: what was missing."""
 

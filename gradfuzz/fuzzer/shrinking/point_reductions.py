@@ -1,4 +1,6 @@
-"""Smaller batches: what shrinking tries with the points that are answered together with the specimen's own."""
+"""Smaller batches: what shrinking tries with the points that are answered together with the
+specimen's own.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def fewer_points(specimen: Specimen) -> Iterator[Specimen]:
 def shared_inputs(specimen: Specimen) -> Iterator[Specimen]:
     """An input that varies made the same at all points."""
     for name in varying_inputs(specimen):
-        yield replace(specimen, others=tuple({**other, name: specimen.inputs[name]} for other in specimen.others))
+        yield replace(
+            specimen, others=tuple({**other, name: specimen.inputs[name]} for other in specimen.others)
+        )
 
 
 def plainer_companions(specimen: Specimen) -> Iterator[Specimen]:
@@ -44,7 +48,9 @@ def plainer_companions(specimen: Specimen) -> Iterator[Specimen]:
     for k, other in enumerate(specimen.others):
         for param in specimen.program.params:
             old = other[param.name]
-            options: tuple[float, ...] = _PLAIN if param.type.is_float else _COUNTS if param.type.dtype == "int" else ()
+            options: tuple[float, ...] = (
+                _PLAIN if param.type.is_float else _COUNTS if param.type.dtype == "int" else ()
+            )
             for option in options:
                 changed = {**other, param.name: np.full_like(old, option)}
                 yield replace(specimen, others=(*specimen.others[:k], changed, *specimen.others[k + 1 :]))
@@ -53,5 +59,7 @@ def plainer_companions(specimen: Specimen) -> Iterator[Specimen]:
 def varying_inputs(specimen: Specimen) -> list[str]:
     """The names of the inputs that are not the same at all points, bit for bit."""
     return [
-        name for name, own in specimen.inputs.items() if any(other[name].tobytes() != own.tobytes() for other in specimen.others)
+        name
+        for name, own in specimen.inputs.items()
+        if any(other[name].tobytes() != own.tobytes() for other in specimen.others)
     ]

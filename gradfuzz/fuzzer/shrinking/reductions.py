@@ -1,7 +1,7 @@
 """Smaller specimens: everything that shrinking tries, simplest result first.
 
-A reduction gives candidates; most of them mean something else than the program they come from, many do not even
-type-check. That is for the driver to find out: only what is still interesting is kept.
+A reduction gives candidates; most of them mean something else than the program they come from, many do not
+even type-check. That is for the driver to find out: only what is still interesting is kept.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ _TRIPS = (1, 2, 3)
 
 
 def plainness(value: float, plain: tuple[float, ...] = PLAIN_FLOATS) -> tuple[int, int]:
-    """How plain a number is, least first: its place among the plain ones, otherwise the number of its digits."""
+    """How plain a number is, least first: its place among the plain ones, otherwise the number of
+    its digits.
+    """
     if value in plain:
         return 0, plain.index(value)
     return 1, len(repr(float(value)))
@@ -61,11 +63,13 @@ def _edited(specimen: Specimen, blocks: Iterator[Block]) -> Iterator[Program]:
             yield replace(specimen.program, body=body)
 
 
-# Statements ------------------------------------------------------------------------------------------------------------
+# Statements -------------------------------------------------------------------------------------------------
 
 
 def _without_statements(specimen: Specimen) -> Iterator[Draft]:
-    """One statement less; where it was a loop or a branch, first all of it, then only what is around its body."""
+    """One statement less; where it was a loop or a branch, first all of it, then only what is around its
+    body.
+    """
 
     def delete(block: Block) -> Iterator[Block]:
         for k, statement in enumerate(block):
@@ -99,7 +103,9 @@ def _escapes(block: Block) -> bool:
 
 
 def _flattened(specimen: Specimen) -> Iterator[Draft]:
-    """A loop or branch replaced by its body, and a constant that is assigned by a parameter: the loop may only have made a variable vary."""
+    """A loop or branch replaced by its body, and a constant that is assigned by a parameter: the loop may
+    only have made a variable vary.
+    """
     params = [Name(p.name) for p in specimen.program.params if p.type == FLOAT]
 
     def flatten(block: Block) -> Iterator[Block]:
@@ -109,7 +115,11 @@ def _flattened(specimen: Specimen) -> Iterator[Draft]:
 
     def vary(block: Block) -> Iterator[Block]:
         for k, statement in enumerate(block):
-            if isinstance(statement, Assign) and isinstance(statement.value, Const) and isinstance(statement.value.value, float):
+            if (
+                isinstance(statement, Assign)
+                and isinstance(statement.value, Const)
+                and isinstance(statement.value.value, float)
+            ):
                 for param in params:
                     yield (*block[:k], replace(statement, value=param), *block[k + 1 :])
 
@@ -130,7 +140,9 @@ def _inlined(specimen: Specimen) -> Iterator[Draft]:
 
 def _loop_forms(specimen: Specimen) -> Iterator[Draft]:
     """Loops as `for` with few trips, then as `while`. A counter of the program's own becomes the loop's."""
-    names = {n.target for n in walk(specimen.program) if isinstance(n, (Assign, For))} | {p.name for p in specimen.program.params}
+    names = {n.target for n in walk(specimen.program) if isinstance(n, (Assign, For))} | {
+        p.name for p in specimen.program.params
+    }
     fresh = next(f"k{n}" for n in range(len(names) + 1) if f"k{n}" not in names)
 
     def simpler(block: Block) -> Iterator[Block]:
@@ -179,7 +191,7 @@ def _fewer_trips(specimen: Specimen) -> Iterator[Draft]:
     yield from _edited(specimen, block_edits(specimen.program.body, fewer))
 
 
-# Expressions -----------------------------------------------------------------------------------------------------------
+# Expressions ------------------------------------------------------------------------------------------------
 
 
 def _smaller_expressions(specimen: Specimen) -> Iterator[Draft]:
@@ -189,7 +201,9 @@ def _smaller_expressions(specimen: Specimen) -> Iterator[Draft]:
         if not isinstance(e, Call):
             return
         yield from e.args
-        yield from dict.fromkeys(n for a in e.args for n in walk(a) if isinstance(n, Name) and n not in e.args)
+        yield from dict.fromkeys(
+            n for a in e.args for n in walk(a) if isinstance(n, Name) and n not in e.args
+        )
         yield from (Const(1.0), Const(2.0), Const(0.5))
         if OPS[e.op].kind in ("comparison", "logic"):
             yield from (Const(True), Const(False))
@@ -238,13 +252,15 @@ def _plainer_constants(specimen: Specimen) -> Iterator[Draft]:
             yield from (Const(n) for n in (0, 1, 2, e.value // 2, e.value - 1) if abs(n) < abs(e.value))
         else:
             yield from (
-                Const(v) for v in _PLAIN_CONSTANTS if plainness(v, _PLAIN_CONSTANTS) < plainness(e.number, _PLAIN_CONSTANTS)
+                Const(v)
+                for v in _PLAIN_CONSTANTS
+                if plainness(v, _PLAIN_CONSTANTS) < plainness(e.number, _PLAIN_CONSTANTS)
             )
 
     yield from _edited(specimen, expression_edits(specimen.program.body, plainer))
 
 
-# Signature -------------------------------------------------------------------------------------------------------------
+# Signature --------------------------------------------------------------------------------------------------
 
 
 def _fewer_outputs(specimen: Specimen) -> Iterator[Draft]:
@@ -273,10 +289,14 @@ def _fewer_params(specimen: Specimen) -> Iterator[Draft]:
             yield Program(program.name, rest, substitute(program.body, param.name, value))
     if len(specimen.wrt) > 1:
         for name in specimen.wrt:
-            yield replace(specimen, wrt=(name,), directions={k: v for k, v in specimen.directions.items() if k == name})
+            yield replace(
+                specimen, wrt=(name,), directions={k: v for k, v in specimen.directions.items() if k == name}
+            )
         for name in specimen.wrt:
             kept = tuple(n for n in specimen.wrt if n != name)
-            yield replace(specimen, wrt=kept, directions={k: v for k, v in specimen.directions.items() if k in kept})
+            yield replace(
+                specimen, wrt=kept, directions={k: v for k, v in specimen.directions.items() if k in kept}
+            )
 
 
 def _as_constants(param: Param, value: Array) -> Iterator[Expr]:
@@ -287,7 +307,7 @@ def _as_constants(param: Param, value: Array) -> Iterator[Expr]:
     yield Const(value.item())
 
 
-# Numbers ---------------------------------------------------------------------------------------------------------------
+# Numbers ----------------------------------------------------------------------------------------------------
 
 
 def _plainer_inputs(specimen: Specimen) -> Iterator[Draft]:
@@ -303,12 +323,18 @@ def _plainer_inputs(specimen: Specimen) -> Iterator[Draft]:
         whole = [np.full_like(value, v) for v in options]
         if value.size > 1:
             whole.append(
-                np.resize(np.array(PLAIN_FLOATS if param.type.dtype == "float" else options), value.shape).astype(value.dtype)
+                np.resize(
+                    np.array(PLAIN_FLOATS if param.type.dtype == "float" else options), value.shape
+                ).astype(value.dtype)
             )
         for candidate in whole:
             yield specimen.with_input(param.name, candidate)
         for k, entry in enumerate(value.ravel().tolist()):
-            more = [round(entry, digits) for digits in (0, 1, 2, 3)] if isinstance(entry, float) and np.isfinite(entry) else []
+            more = (
+                [round(entry, digits) for digits in (0, 1, 2, 3)]
+                if isinstance(entry, float) and np.isfinite(entry)
+                else []
+            )
             for v in [*(options if value.size > 1 else ()), *more]:
                 changed = value.copy()
                 changed.reshape(-1)[k] = v
@@ -320,7 +346,9 @@ def _plainer_weights(specimen: Specimen) -> Iterator[Draft]:
     yield specimen.mapped(np.ones_like)
     for k, weight in enumerate(specimen.weights):
         if weight is not None:
-            yield replace(specimen, weights=(*specimen.weights[:k], np.ones_like(weight), *specimen.weights[k + 1 :]))
+            yield replace(
+                specimen, weights=(*specimen.weights[:k], np.ones_like(weight), *specimen.weights[k + 1 :])
+            )
     for name, direction in specimen.directions.items():
         yield replace(specimen, directions={**specimen.directions, name: np.ones_like(direction)})
 
@@ -349,11 +377,13 @@ REDUCTIONS: tuple[Reduction, ...] = (
 """In the order in which they are tried: what removes most comes first."""
 
 
-# Names -----------------------------------------------------------------------------------------------------------------
+# Names ------------------------------------------------------------------------------------------------------
 
 
 def canonical_names(specimen: Specimen) -> Specimen:
-    """The same program as f(x, y, ...), its carries acc, b, ..., counters i, j, ..., all other names t, u, ..."""
+    """The same program as f(x, y, ...), its carries acc, b, ..., counters i, j, ..., all other names t, u,
+    ...
+    """
     program = specimen.program
     names: dict[str, str] = {}
     pools = {
@@ -376,6 +406,12 @@ def canonical_names(specimen: Specimen) -> Specimen:
     outside = {s.target for s in program.body if isinstance(s, Assign)}
     for node in walk(program):
         if isinstance(node, (Assign, For)) and node.target not in names:
-            role = "counter" if node.target in counters else "carry" if node.target in looped & outside else "other"
+            role = (
+                "counter"
+                if node.target in counters
+                else "carry"
+                if node.target in looped & outside
+                else "other"
+            )
             names[node.target] = next(pools[role])
     return specimen.renamed(rename(program, names, "f"), names)

@@ -1,7 +1,7 @@
 """Smaller specimens by their shapes: fewer axes, shorter ones, plainer axes and windows in the ops.
 
-Nothing here follows shapes through a program: a length or an axis is changed wherever it seems to occur, and what does not type-check then is
-dropped by the driver.
+Nothing here follows shapes through a program: a length or an axis is changed wherever it seems to occur, and
+what does not type-check then is dropped by the driver.
 """
 
 from __future__ import annotations
@@ -65,13 +65,15 @@ _SCALAR_FORM: Mapping[str, int] = {
 _SCALAR_PRODUCTS = ("matmul", "conv", "outer", "kron")
 
 
-# Fewer axes ------------------------------------------------------------------------------------------------------------
+# Fewer axes -------------------------------------------------------------------------------------------------
 
 
 def fewer_axes(specimen: Specimen) -> Iterator[Draft]:
-    """One axis less: in all arrays that have it, counted from the back; in those of the highest rank; in one parameter alone.
+    """One axis less: in all arrays that have it, counted from the back; in those of the highest rank; in one
+    parameter alone.
 
-    Of the weights along it the first ones stay, or the last: the class of what is wrong may depend on their signs.
+    Of the weights along it the first ones stay, or the last: the class of what is wrong may depend on their
+    signs.
     """
     program = specimen.program
     for rank in sorted({p.type.rank for p in program.params if p.type.rank > 1}, reverse=True):
@@ -102,13 +104,17 @@ def _first(specimen: Specimen, changed: Program, back: int) -> dict[str, Array]:
     return inputs
 
 
-# Shorter axes ----------------------------------------------------------------------------------------------------------
+# Shorter axes -----------------------------------------------------------------------------------------------
 
 
 def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
-    """Everything as scalars; then one axis length, wherever it occurs, or in matrices only, made smaller; then one axis of one parameter."""
+    """Everything as scalars; then one axis length, wherever it occurs, or in matrices only, made smaller;
+    then one axis of one parameter.
+    """
     program = specimen.program
-    arrays = any(p.type.shape for p in program.params) or any(isinstance(n, ArrayConst) for n in walk(program))
+    arrays = any(p.type.shape for p in program.params) or any(
+        isinstance(n, ArrayConst) for n in walk(program)
+    )
     if not arrays:
         return
     scalar_params = tuple(Param(p.name, Type(p.type.dtype)) for p in program.params)
@@ -140,7 +146,11 @@ def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
 def _in_range(specimen: Specimen, size: int) -> dict[str, Array]:
     """The inputs, those that are indices made to fit an axis of `size`."""
     places = {
-        a.id for c in walk(specimen.program) if isinstance(c, Call) for k in OPS[c.op].indices if isinstance(a := c.args[k], Name)
+        a.id
+        for c in walk(specimen.program)
+        if isinstance(c, Call)
+        for k in OPS[c.op].indices
+        if isinstance(a := c.args[k], Name)
     }
     return {name: np.minimum(v, size - 1) if name in places else v for name, v in specimen.inputs.items()}
 
@@ -158,7 +168,8 @@ def _scalar(e: Expr) -> Expr:
 
 
 def _resized(program: Program, size: int, smaller: int, last: int | None = None) -> Program:
-    """`program` with every axis of length `size`, and every `for` of so many trips, made `smaller`; places along it stay in range.
+    """`program` with every axis of length `size`, and every `for` of so many trips, made `smaller`; places
+    along it stay in range.
 
     With `last` only so many axes of an array, the last ones: a batch may be as long as its matrices.
     """
@@ -181,7 +192,9 @@ def _resized(program: Program, size: int, smaller: int, last: int | None = None)
         if isinstance(e, Call) and e.op in ("reshape", "broadcast_to", "index", "index_update"):
             return replace(e, params=tuple((name, parameter(value)) for name, value in e.params))
         if isinstance(e, Call) and OPS[e.op].indices:
-            return replace(e, args=tuple(place(a) if k in OPS[e.op].indices else a for k, a in enumerate(e.args)))
+            return replace(
+                e, args=tuple(place(a) if k in OPS[e.op].indices else a for k, a in enumerate(e.args))
+            )
         return e
 
     def place(e: Expr) -> Expr:
@@ -204,11 +217,13 @@ def _resized(program: Program, size: int, smaller: int, last: int | None = None)
     return Program(program.name, params, tuple(map(trips, map_expressions(program.body, expr))))
 
 
-# Parameters of ops -----------------------------------------------------------------------------------------------------
+# Parameters of ops ------------------------------------------------------------------------------------------
 
 
 def plainer_parameters(specimen: Specimen) -> Iterator[Draft]:
-    """A parameter of an op at its default; an axis 0; one entry of a window, a stride or a padding smaller."""
+    """A parameter of an op at its default; an axis 0; one entry of a window, a stride or a padding
+    smaller.
+    """
 
     def plainer(e: Expr) -> Iterator[Expr]:
         if not isinstance(e, Call):

@@ -1,8 +1,9 @@
 """Shrinking: the smallest specimen that is still interesting.
 
-Greedy and deterministic: the reductions are tried in turn, the first candidate that is smaller by `cost` and still interesting is taken, and
-when none is left the specimen is minimal. What "interesting" means is the caller's affair; the fuzzer's means "disagrees
-clearly, in the same class", so that shrinking does not slide into rounding noise or into another bug.
+Greedy and deterministic: the reductions are tried in turn, the first candidate that is smaller by `cost` and
+still interesting is taken, and when none is left the specimen is minimal. What "interesting" means is the
+caller's affair; the fuzzer's means "disagrees clearly, in the same class", so that shrinking does not slide
+into rounding noise or into another bug.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Shrunk:
 def shrink(specimen: Specimen, interesting: Interesting, *, budget: int = 1000, batch: int = 1) -> Shrunk:
     """The smallest specimen that can be reached from `specimen`, which is interesting itself.
 
-    At most `budget` candidates are asked about, `batch` at a time. The result does not depend on `batch`, unless the budget runs out.
+    At most `budget` candidates are asked about, `batch` at a time. The result does not depend on `batch`,
+    unless the budget runs out.
     """
     driver = _Driver(interesting, budget, batch)
     current = driver.fixpoint(specimen)
@@ -110,9 +112,11 @@ class _Driver:
         return list(self._interesting(candidates))
 
     def first(self, current: Specimen, reduction: Reduction, place: int) -> tuple[Specimen | None, int]:
-        """The first smaller and interesting candidate of one reduction from `place` on, and where to go on after it.
+        """The first smaller and interesting candidate of one reduction from `place` on, and where to go on
+        after it.
 
-        Places before the last success have just been tried in vain; they are not tried again before the next round.
+        Places before the last success have just been tried in vain; they are not tried again before the next
+        round.
         """
         candidates = self._smaller(current, reduction, place)
         while not self.spent:
@@ -144,7 +148,9 @@ class _Driver:
         return None
 
     def _smaller(self, current: Specimen, reduction: Reduction, place: int) -> Iterator[tuple[Specimen, int]]:
-        """The well-formed candidates that cost less than `current` and have not been asked about, with their places."""
+        """The well-formed candidates that cost less than `current` and have not been asked about, with their
+        places.
+        """
         limit = cost(current)
         for at, draft in enumerate(reduction(current)):
             if at < place:
@@ -163,7 +169,9 @@ _LARGE = 5
 
 
 def _elsewhere(specimen: Specimen) -> Iterator[Specimen]:
-    """The specimen with all inputs differentiated, where its program is large; at other inputs, where it is not as small as can be."""
+    """The specimen with all inputs differentiated, where its program is large; at other inputs, where it is
+    not as small as can be.
+    """
     if operations(specimen.program) < 2:
         return
     floats = [p.name for p in specimen.program.params if p.type.is_float]
@@ -171,7 +179,9 @@ def _elsewhere(specimen: Specimen) -> Iterator[Specimen]:
         directions = {name: np.ones(specimen.inputs[name].shape) for name in floats}
         yield replace(specimen, wrt=tuple(floats), directions={**directions, **specimen.directions})
     for value in _ELSEWHERE:
-        inputs = {name: np.full_like(v, value) if name in floats else v for name, v in specimen.inputs.items()}
+        inputs = {
+            name: np.full_like(v, value) if name in floats else v for name, v in specimen.inputs.items()
+        }
         yield replace(specimen, inputs=inputs)
 
 
@@ -198,7 +208,7 @@ def _well_typed(program: Program) -> bool:
     return True
 
 
-# Cost ------------------------------------------------------------------------------------------------------------------
+# Cost -------------------------------------------------------------------------------------------------------
 
 _FORMS = {For: 0, While: 1, Repeat: 2}
 _OPS = {"multiply": 0, "sin": 0, "add": 1, "subtract": 2}
@@ -211,17 +221,23 @@ def operations(program: Program) -> int:
 
 
 def cost(specimen: Specimen) -> tuple[object, ...]:
-    """What shrinking lowers, the most important first: loops and branches, operations, statements, names, numbers."""
+    """What shrinking lowers, the most important first: loops and branches, operations, statements, names,
+    numbers.
+    """
     program = specimen.program
     nodes = list(walk(program))
     loops = [n for n in nodes if isinstance(n, (For, While, Repeat))]
     calls = [n for n in nodes if isinstance(n, Call)]
     names = [n for n in nodes if isinstance(n, Name)]
-    consts = [n for n in nodes if isinstance(n, Const)] + [c for n in nodes if isinstance(n, ArrayConst) for c in n.values]
+    consts = [n for n in nodes if isinstance(n, Const)] + [
+        c for n in nodes if isinstance(n, ArrayConst) for c in n.values
+    ]
     floats = [c.value for c in consts if isinstance(c.value, float)]
     ints = [abs(c.value) for c in consts if isinstance(c.value, int)]
     entries = [float(v) for p in program.params for v in specimen.inputs[p.name].ravel().tolist()]
-    companions = [float(v) for other in specimen.others for p in program.params for v in other[p.name].ravel().tolist()]
+    companions = [
+        float(v) for other in specimen.others for p in program.params for v in other[p.name].ravel().tolist()
+    ]
     weights = [w for w in (*specimen.weights, *specimen.directions.values()) if w is not None]
     return (
         len(loops) + sum(isinstance(n, If) for n in nodes),
@@ -250,7 +266,11 @@ def cost(specimen: Specimen) -> tuple[object, ...]:
 def _plain_parameters(call: Call) -> int:
     """How far the axes and windows of an op are from its defaults, and how large they are."""
     defaults = dict(OPS[call.op].params)
-    return sum(100 * (value != defaults[name]) + _sum(value) for name, value in call.params if name in _PLAIN_PARAMETERS)
+    return sum(
+        100 * (value != defaults[name]) + _sum(value)
+        for name, value in call.params
+        if name in _PLAIN_PARAMETERS
+    )
 
 
 _PLAIN_PARAMETERS = ("axis", "keepdims", "window", "strides", "padding")

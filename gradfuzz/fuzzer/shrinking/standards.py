@@ -1,7 +1,7 @@
 """Small standard programs: where shrinking of a large one gets stuck, they are tried in its place.
 
-Each has at most one loop, and together they use a parameter everywhere it can stand: in the body, in the initial value, before
-the loop, after it, in a temporary, in the condition.
+Each has at most one loop, and together they use a parameter everywhere it can stand: in the body, in the
+initial value, before the loop, after it, in a temporary, in the condition.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ _SHAPES = (
 _LOOPS = (
     "    for i in range(2):\n        {body}\n",
     "    i = 0\n    while i < 2:\n        {body}\n        i = i + 1\n",
-    "    i = 0\n    while True:\n        {body}\n        i = i + 1\n        if not i < 2:\n            break\n",
+    (
+        "    i = 0\n    while True:\n        {body}\n        i = i + 1\n        if not i < 2:\n           "
+        " break\n"
+    ),
 )
 
 _POINTS = (0.5, 2.0, -0.5, 0.01)
@@ -48,7 +51,9 @@ _BY_VALUE = (
     ("acc > 0.3", "acc - x", 0.25),
     ("acc < 3.0", "acc / x", 0.6),
 )
-"""While what, the next value from 1 on, and a companion that takes more trips: what a batch does with an instance that has ended."""
+"""While what, the next value from 1 on, and a companion that takes more trips: what a batch does with an
+instance that has ended.
+"""
 
 
 @functools.cache
@@ -63,13 +68,20 @@ def _programs() -> tuple[Program, ...]:
 @functools.cache
 def _by_value() -> tuple[tuple[Program, float], ...]:
     return tuple(
-        (parse(f"def f(x):\n    acc = 1.0\n    while {condition}:\n        acc = {value}\n    return acc\n"), companion)
+        (
+            parse(
+                f"def f(x):\n    acc = 1.0\n    while {condition}:\n        acc = {value}\n    return acc\n"
+            ),
+            companion,
+        )
         for condition, value, companion in _BY_VALUE
     )
 
 
 def standards(like: Specimen) -> Iterator[Specimen]:
-    """The standard programs at a few points, asked as `like` is: in its precision and modes, alone or with another point."""
+    """The standard programs at a few points, asked as `like` is: in its precision and modes, alone or with
+    another point.
+    """
     programs = [*(_by_value() if like.others else ()), *((program, _COMPANION) for program in _programs())]
     for program, companion in programs:
         for x in _POINTS:

@@ -39,10 +39,11 @@ def _exception(message: str) -> str:
 
 
 def smallest_alike(first: Specimen, met: Case, target: Oracle) -> Iterator[Specimen]:
-    """The shrunk specimen, wrong in the class of `met`; where it is still large, a standard program that is wrong in it, shrunk.
+    """The shrunk specimen, wrong in the class of `met`; where it is still large, a standard program that is
+    wrong in it, shrunk.
 
-    After it come larger ones from the way there, farther and farther back: for where a truth that was good enough to shrink with is not
-    confirmed. The last is `first` itself.
+    After it come larger ones from the way there, farther and farther back: for where a truth that was good
+    enough to shrink with is not confirmed. The last is `first` itself.
     """
     trial = _Trial(target, met)
     yield _smallest(first, trial, target)
@@ -60,8 +61,19 @@ def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:
     if _is_small(specimen.program):
         return specimen
     candidates = list(standards(specimen))
-    wrong = next((s for s, holds in zip(candidates, trial.interesting(candidates), strict=True) if holds is Interest.YES), None)
-    return specimen if wrong is None else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).specimen
+    wrong = next(
+        (
+            s
+            for s, holds in zip(candidates, trial.interesting(candidates), strict=True)
+            if holds is Interest.YES
+        ),
+        None,
+    )
+    return (
+        specimen
+        if wrong is None
+        else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).specimen
+    )
 
 
 def _is_small(program: Program) -> bool:
@@ -69,7 +81,9 @@ def _is_small(program: Program) -> bool:
     return loops <= 1 and operations(program) <= _SMALL
 
 
-_BY_NUMBERS = frozenset({Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE})
+_BY_NUMBERS = frozenset(
+    {Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE}
+)
 """Classes of which another one may show at other numbers: the class is that of the worst entry."""
 
 
@@ -85,7 +99,9 @@ class _Trial:
         """All that were interesting, in the order in which they were asked about."""
 
     def interesting(self, specimens: Sequence[Specimen]) -> list[Interest]:
-        """The cheap tests first: the engine's tolerance, then the target, then a comparison with the engine, and only then the truth."""
+        """The cheap tests first: the engine's tolerance, then the target, then a comparison with the engine,
+        and only then the truth.
+        """
         result = [Interest.NO] * len(specimens)
         ready = []
         for k, specimen in enumerate(specimens):
@@ -110,5 +126,8 @@ class _Trial:
         return Interest.NEARLY if wrong else Interest.NO
 
     def _fair(self, specimen: Specimen) -> bool:
-        points = [specimen.alone(), *(replace(specimen, inputs=other, others=(), place=0) for other in specimen.others)]
+        points = [
+            specimen.alone(),
+            *(replace(specimen, inputs=other, others=(), place=0) for other in specimen.others),
+        ]
         return all(ends(point) and jury().tolerances(point.question())[0].reason is None for point in points)

@@ -1,8 +1,9 @@
 """A specimen with other numbers: what shrinking tries where a smaller one is wrong too, but in another class.
 
-The class of a wrong gradient is that of its worst entry, and which one that is depends on the numbers. Where instances are mixed up, of
-two with cotangents 1 and c both get 1 + c: a wrong value for c = 1, a sign flip for c = -16, a blowup for c = 16, missing for c = -1, and
-spurious where the first one is 0. So one instance is weighted like that, or its matrix scaled where the weights do not tell them apart.
+The class of a wrong gradient is that of its worst entry, and which one that is depends on the numbers. Where
+instances are mixed up, of two with cotangents 1 and c both get 1 + c: a wrong value for c = 1, a sign flip
+for c = -16, a blowup for c = 16, missing for c = -1, and spurious where the first one is 0. So one instance
+is weighted like that, or its matrix scaled where the weights do not tell them apart.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _NUMBERS = ((0.5,), (2.0,), (-0.5,), (0.5, 2.0), (2.0, -0.5), (-2.0, 3.0), (0.01
 
 
 def variations(specimen: Specimen) -> Iterator[Specimen]:
-    """The specimen with other weights and directions; at other inputs; with both. Program, shapes and companions stay."""
+    """The specimen with other weights and directions; at other inputs; with both. Program, shapes and
+    companions stay.
+    """
     floats = [p for p in specimen.program.params if p.type.is_float]
     yield from _weighted(specimen)
     if any(p.type.shape for p in floats):
@@ -43,18 +46,22 @@ def variations(specimen: Specimen) -> Iterator[Specimen]:
 
 
 def ordinary(specimen: Specimen) -> Specimen:
-    """The specimen at matrices and with weights that hide nothing: what is left of larger ones may have ties, or be equal where only a
-    difference shows. Inputs of the sizes that the program says.
+    """The specimen at matrices and with weights that hide nothing: what is left of larger ones may have ties,
+    or be equal where only a difference shows. Inputs of the sizes that the program says.
     """
     inputs = {
-        p.name: regular(p.type.sizes).astype(specimen.precision) if p.type.is_float and p.type.shape else specimen.inputs[p.name]
+        p.name: regular(p.type.sizes).astype(specimen.precision)
+        if p.type.is_float and p.type.shape
+        else specimen.inputs[p.name]
         for p in specimen.program.params
     }
     return replace(specimen.mapped(_signed), inputs=inputs)
 
 
 def regular(shape: tuple[int, ...]) -> Array:
-    """Matrices with a heavy diagonal that differs between instances, or a vector with a step between its entries; multiples of 1/8."""
+    """Matrices with a heavy diagonal that differs between instances, or a vector with a step between its
+    entries; multiples of 1/8.
+    """
     places = np.arange(math.prod(shape)).reshape(shape)
     entries: Array = (places * 5 % 7 - 3) / 8
     if len(shape) < 2:
@@ -72,8 +79,9 @@ def _signed(weights: Array) -> Array:
 
 
 def _weighted(specimen: Specimen) -> Iterator[Specimen]:
-    """All weights and directions 1, but those of the last instance, along the first axis, or of the last output or input; of the weights, and
-    in higher order of the directions. A single one scales the whole gradient, so there is nothing to try.
+    """All weights and directions 1, but those of the last instance, along the first axis, or of the last
+    output or input; of the weights, and in higher order of the directions. A single one scales the whole
+    gradient, so there is nothing to try.
     """
     plain = specimen.mapped(np.ones_like)
     weights = [(k, w) for k, w in enumerate(plain.weights) if w is not None]
@@ -81,7 +89,9 @@ def _weighted(specimen: Specimen) -> Iterator[Specimen]:
     for share in _SHARES:
         if sum(w.size for _, w in weights) > 1:
             last, w = weights[-1]
-            yield replace(plain, weights=(*plain.weights[:last], _ending(w, share), *plain.weights[last + 1 :]))
+            yield replace(
+                plain, weights=(*plain.weights[:last], _ending(w, share), *plain.weights[last + 1 :])
+            )
         if sum(v.size for v in directions.values()) > 1:
             name, v = list(directions.items())[-1]
             yield replace(plain, directions={**directions, name: _ending(v, share)})

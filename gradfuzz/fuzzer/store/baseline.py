@@ -1,6 +1,7 @@
 """The findings that are accepted for now: a file beside the code, made to be committed.
 
-It is strict JSON with one entry for each finding: why it is accepted, until when, and what it takes to ask about it again.
+It is strict JSON with one entry for each finding: why it is accepted, until when, and what it takes to ask
+about it again.
 """
 
 from __future__ import annotations
@@ -43,15 +44,21 @@ def added(baseline: Baseline, finding: Finding, entry: BaselineEntry) -> Baselin
     """With the finding accepted; an entry that it has already is replaced."""
     bare = dataclasses.replace(finding, script="", ports={}, evidence=None)
     others = [item for item in baseline.accepted if item.entry.signature != entry.signature]
-    return Baseline(tuple(sorted([*others, Accepted(entry, bare)], key=lambda item: (item.entry.target, item.entry.id))))
+    return Baseline(
+        tuple(sorted([*others, Accepted(entry, bare)], key=lambda item: (item.entry.target, item.entry.id)))
+    )
 
 
-def entry_of(finding: Finding, reason: str, link: str = "", expires: datetime.date | None = None) -> BaselineEntry:
+def entry_of(
+    finding: Finding, reason: str, link: str = "", expires: datetime.date | None = None
+) -> BaselineEntry:
     """An entry that accepts the finding. `UsageError` where it would accept nothing, or says no reason."""
     if not reason.strip():
         raise UsageError("a baseline entry needs a reason: --reason 'reported, see the link'")
     if expires is not None and expires <= datetime.datetime.now(datetime.UTC).date():
-        raise UsageError(f"--expires {expires} is over: that is the first day on which the finding counts again")
+        raise UsageError(
+            f"--expires {expires} is over: that is the first day on which the finding counts again"
+        )
     return BaselineEntry(finding.id, signature_of(finding), finding.target, reason.strip(), link, expires)
 
 

@@ -1,7 +1,9 @@
-"""The file of the store: an SQLite database that is opened, locked, brought up to date, and whose errors are told in words.
+"""The file of the store: an SQLite database that is opened, locked, brought up to date, and whose errors are
+told in words.
 
-One process writes, and holds a lock on a file beside the database for as long; the system takes it back when the process dies. Others read
-all the while. The log that SQLite writes ahead keeps the database whole wherever the writer is killed.
+One process writes, and holds a lock on a file beside the database for as long; the system takes it back when
+the process dies. Others read all the while. The log that SQLite writes ahead keeps the database whole
+wherever the writer is killed.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ _STEPS: Sequence[str] = (
 _IN_WORDS = {
     sqlite3.SQLITE_FULL: "there is no space left for it; free some, then go on with --resume",
     sqlite3.SQLITE_READONLY: "it may not be written; give another one with --store, or none with --no-store",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; is the folder there, and may it be written? Give another one with --store",
+    sqlite3.SQLITE_CANTOPEN: (
+        "it cannot be opened; is the folder there, and may it be written? Give another one with --store"
+    ),
     sqlite3.SQLITE_NOTADB: "this is no database; move it away, or give another one with --store",
     sqlite3.SQLITE_CORRUPT: "the database is damaged; move it away, or give another one with --store",
     sqlite3.SQLITE_BUSY: "another gradfuzz writes to it; wait for that, or give another one with --store",
@@ -69,7 +73,9 @@ _PRIMARY = 0xFF
 
 
 class Database:
-    """A connection. Every method raises `StoreError` in words where the file, the disk or the permissions do not allow it."""
+    """A connection. Every method raises `StoreError` in words where the file, the disk or the permissions do
+    not allow it.
+    """
 
     def __init__(self, path: Path, *, write: bool) -> None:
         self.path = path
@@ -99,7 +105,9 @@ class Database:
             self._connection = _connected(self.path, "rwc")
             self._prepare(self._connection)
         elif not self.path.is_file():
-            raise StoreError(f"{self.path}: there is no store; a sweep makes one, and --store says where it is")
+            raise StoreError(
+                f"{self.path}: there is no store; a sweep makes one, and --store says where it is"
+            )
         else:
             self._connection = self._reader()
             if self._is_blank(self._connection) or self._is_old(self._connection):
@@ -117,7 +125,9 @@ class Database:
                 (folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
     def _reader(self) -> sqlite3.Connection:
-        """Reading needs a file for what readers share; in a folder that may not be written nobody writes, and it does without."""
+        """Reading needs a file for what readers share; in a folder that may not be written nobody writes, and
+        it does without.
+        """
         try:
             connection = _connected(self.path, "ro")
             connection.execute("SELECT count(*) FROM sqlite_schema")
@@ -146,15 +156,21 @@ class Database:
     def _check(self, connection: sqlite3.Connection) -> None:
         application, version = self._versions(connection)
         if application != _APPLICATION:
-            raise StoreError(f"{self.path}: this is a database, but no store of gradfuzz; give another one with --store")
+            raise StoreError(
+                f"{self.path}: this is a database, but no store of gradfuzz; give another one with --store"
+            )
         if version > len(_STEPS):
             raise StoreError(
-                f"{self.path}: a newer gradfuzz made this store (version {version}, known is {len(_STEPS)}); install that"
+                f"{self.path}: a newer gradfuzz made this store (version {version}, known is {len(_STEPS)});"
+                " install that"
             )
 
     def _is_blank(self, connection: sqlite3.Connection) -> bool:
         """Whether nothing is in it yet: it is new, or its maker was killed before."""
-        return self._versions(connection) == (0, 0) and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        return (
+            self._versions(connection) == (0, 0)
+            and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        )
 
     def _is_old(self, connection: sqlite3.Connection) -> bool:
         application, version = self._versions(connection)
@@ -202,11 +218,15 @@ class Database:
             raise StoreError(f"{self.path}: {_IN_WORDS.get(code, str(error))}") from error
         except OSError as error:
             raise StoreError(
-                f"{self.path}: {error.strerror or error}; give another one with --store, or none with --no-store"
+                f"{self.path}: {error.strerror or error}; give another one with --store, or none with"
+                " --no-store"
             ) from error
 
 
 def _connected(path: Path, mode: str, *, timeout: float = 5.0, more: str = "") -> sqlite3.Connection:
     return sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?mode={mode}{more}", uri=True, timeout=timeout, isolation_level=None
+        f"file:{quote(str(path.absolute()))}?mode={mode}{more}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
     )

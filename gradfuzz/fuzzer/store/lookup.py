@@ -33,9 +33,15 @@ def chosen(text: str, ids: list[str], place: str) -> str:
     if len(fits) == 1 or exact:
         return (exact or fits)[0]
     if fits:
-        raise UsageError(f"{text!r} may be {', '.join(fits[:8])}{' and more' if len(fits) > 8 else ''}; write more of the id")
+        raise UsageError(
+            f"{text!r} may be {', '.join(fits[:8])}{' and more' if len(fits) > 8 else ''}; write more of"
+            " the id"
+        )
     near = difflib.get_close_matches(f"GF-{wanted}", ids, n=3, cutoff=0.0)
-    raise UsageError(f"no finding {text!r} is in {place}; " + (f"the nearest are {', '.join(near)}" if near else "none is in it"))
+    raise UsageError(
+        f"no finding {text!r} is in {place}; "
+        + (f"the nearest are {', '.join(near)}" if near else "none is in it")
+    )
 
 
 def is_path(text: str) -> bool:
@@ -44,7 +50,9 @@ def is_path(text: str) -> bool:
 
 
 def findings_in(path: Path) -> list[Finding]:
-    """The findings of a JSON file (a finding, a sweep's document, a baseline, an event stream), or of all such files in a folder."""
+    """The findings of a JSON file (a finding, a sweep's document, a baseline, an event stream), or of all
+    such files in a folder.
+    """
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in (".json", *_STREAM))
         if not files:
@@ -63,7 +71,8 @@ def findings_in(path: Path) -> list[Finding]:
 def _of_sweep(item: object, source: str) -> Finding:
     if not isinstance(item, dict) or "record" not in item:
         raise RecordError(
-            f"{source}: it has no record to replay; sweep again, or export it with `gradfuzz show ID --format json`"
+            f"{source}: it has no record to replay; sweep again, or export it with `gradfuzz show ID --format"
+            " json`"
         )
     return from_document(item["record"], Finding, source)
 
@@ -90,5 +99,8 @@ def _is_stream(path: Path) -> bool:
 
 def _number(text: str) -> int:
     if not text.isdecimal():
-        raise UsageError(f"{text!r} is no number of a run, and no file; a run is named by its number, as in `gradfuzz report 3`")
+        raise UsageError(
+            f"{text!r} is no number of a run, and no file; a run is named by its number, as in `gradfuzz"
+            " report 3`"
+        )
     return int(text)

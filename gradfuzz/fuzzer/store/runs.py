@@ -1,7 +1,8 @@
 """The memory of a campaign: runs, their findings, and the finished work of those that did not end.
 
-A run is one sweep. Its findings are there as soon as they are found; the work it has done is kept until it is complete, so that it can be resumed.
-A finding that is fixed stays in its run, and is recorded no more: `recorded` leaves it out until a run finds it again.
+A run is one sweep. Its findings are there as soon as they are found; the work it has done is kept until it is
+complete, so that it can be resumed. A finding that is fixed stays in its run, and is recorded no more:
+`recorded` leaves it out until a run finds it again.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Recorded:
 
 
 class Store:
-    """Opened to read, or to read and write. Every method raises `StoreError` where the file does not allow it."""
+    """Opened to read, or to read and write. Every method raises `StoreError` where the file does not allow
+    it.
+    """
 
     def __init__(self, path: Path = DEFAULT, *, write: bool = False) -> None:
         if path.is_dir():
@@ -72,7 +75,10 @@ class Store:
     def runs(self) -> list[Run]:
         """All of them, oldest first."""
         rows = self._database.rows("SELECT number, began, settings, complete FROM runs ORDER BY number")
-        return [Run(number, began, loads(settings, str(self.path)), bool(complete)) for number, began, settings, complete in rows]
+        return [
+            Run(number, began, loads(settings, str(self.path)), bool(complete))
+            for number, began, settings, complete in rows
+        ]
 
     def run(self, number: int) -> Run:
         """`RecordError` where there is none of this number."""
@@ -95,7 +101,8 @@ class Store:
                 _text(to_document(started)),
             )
             database.execute(
-                "DELETE FROM work WHERE run NOT IN (SELECT number FROM runs WHERE NOT complete ORDER BY number DESC LIMIT ?)",
+                "DELETE FROM work WHERE run NOT IN (SELECT number FROM runs WHERE NOT complete ORDER BY"
+                " number DESC LIMIT ?)",
                 _RESUMABLE,
             )
         return number
@@ -103,10 +110,14 @@ class Store:
     def progress(self, run: int, progress: Progress) -> None:
         """How far a run is: what is known of it if it does not end."""
         with self._database.transaction():
-            self._database.execute("UPDATE runs SET progress = ? WHERE number = ?", _text(to_document(progress)), run)
+            self._database.execute(
+                "UPDATE runs SET progress = ? WHERE number = ?", _text(to_document(progress)), run
+            )
 
     def finish(self, run: int, finished: SweepFinished) -> None:
-        """The end of a run. It can still be resumed, and then ends so again: until `review` says that everybody has been told."""
+        """The end of a run. It can still be resumed, and then ends so again: until `review` says that
+        everybody has been told.
+        """
         bare = replace(finished, findings=())
         database = self._database
         with database.transaction():
@@ -115,11 +126,16 @@ class Store:
             database.execute("UPDATE runs SET finished = ? WHERE number = ?", _text(to_document(bare)), run)
 
     def review(self, run: int, review: Review, *, complete: bool) -> None:
-        """What became of earlier findings; those that are fixed are recorded no more. Of a complete run the work that led to it is forgotten."""
+        """What became of earlier findings; those that are fixed are recorded no more. Of a complete run the
+        work that led to it is forgotten.
+        """
         database = self._database
         with database.transaction():
             database.execute(
-                "UPDATE runs SET review = ?, complete = ? WHERE number = ?", _text(to_document(review)), complete, run
+                "UPDATE runs SET review = ?, complete = ? WHERE number = ?",
+                _text(to_document(review)),
+                complete,
+                run,
             )
             for finding in review.fixed:
                 database.execute("INSERT OR REPLACE INTO fixed VALUES (?, ?)", signature_of(finding), run)
@@ -149,20 +165,21 @@ class Store:
 
     def findings(self, run: int) -> tuple[Finding, ...]:
         """The findings of a run, in its order."""
-        rows = self._database.rows("SELECT id, document FROM findings WHERE run = ? ORDER BY place", self.run(run).number)
+        rows = self._database.rows(
+            "SELECT id, document FROM findings WHERE run = ? ORDER BY place", self.run(run).number
+        )
         return tuple(self._finding(id, document) for id, document in rows)
 
     def recorded(self) -> list[Recorded]:
         """Every finding once, newest run first, but for those that are fixed."""
-        rows = self._database.rows(
-            """
+        rows = self._database.rows("""
             SELECT latest.run, latest.id, latest.document, runs.began
             FROM (SELECT *, max(run) FROM findings GROUP BY signature) AS latest
             JOIN runs ON number = (SELECT min(run) FROM findings WHERE signature = latest.signature)
-            WHERE NOT EXISTS (SELECT 1 FROM fixed WHERE fixed.signature = latest.signature AND fixed.run >= latest.run)
+            WHERE NOT EXISTS
+                (SELECT 1 FROM fixed WHERE fixed.signature = latest.signature AND fixed.run >= latest.run)
             ORDER BY latest.run DESC, latest.place
-            """
-        )
+            """)
         return [Recorded(run, self._finding(id, document), began) for run, id, document, began in rows]
 
     def ids(self) -> list[str]:
@@ -171,13 +188,17 @@ class Store:
 
     def latest(self, id: str) -> Finding | None:
         """The finding with this id as the latest run recorded it."""
-        rows = self._database.rows("SELECT id, document FROM findings WHERE id = ? ORDER BY run DESC LIMIT 1", id)
+        rows = self._database.rows(
+            "SELECT id, document FROM findings WHERE id = ? ORDER BY run DESC LIMIT 1", id
+        )
         return self._finding(*rows[0]) if rows else None
 
     def first_seen(self, before: int) -> dict[str, str]:
         """By signature, when the first run that had it began, of the runs before this one."""
         rows = self._database.rows(
-            "SELECT signature, min(began) FROM findings JOIN runs ON run = number WHERE run < ? GROUP BY signature", before
+            "SELECT signature, min(began) FROM findings JOIN runs ON run = number WHERE run < ? GROUP BY"
+            " signature",
+            before,
         )
         return dict(rows)
 
@@ -186,7 +207,8 @@ class Store:
             self._database.execute(
                 """
                 INSERT INTO findings VALUES (?, ?, ?, ?, (SELECT count(*) FROM findings WHERE run = ?), ?)
-                ON CONFLICT DO UPDATE SET id = excluded.id, target = excluded.target, document = excluded.document
+                ON CONFLICT DO UPDATE
+                SET id = excluded.id, target = excluded.target, document = excluded.document
                 """,
                 *(run, signature_of(finding), finding.id, finding.target, run, _text(to_document(finding))),
             )

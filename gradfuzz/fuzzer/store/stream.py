@@ -14,7 +14,8 @@ from gradfuzz.fuzzer.store.runs import cut_short
 
 
 def read(path: Path) -> tuple[SweepFinished, Review | None]:
-    """The end of the sweep that wrote the file and its review; of one that was killed what it had said. `RecordError` where it is no stream.
+    """The end of the sweep that wrote the file and its review; of one that was killed what it had said.
+    `RecordError` where it is no stream.
 
     A last line without a line break was cut off, and counts as not written.
     """

@@ -6,7 +6,8 @@ workers      the processes that take batches and proofs
 docket       which disagreements are shrunk, and in which order
 ledger       which disagreements are one finding, and how findings are ranked
 recorder     writes every event into the store before a report hears it; memo: finished work, for `--resume`
-replaying    asks a finding again; bisecting does so by one release after the other, reviewing for earlier findings
+replaying    asks a finding again; bisecting does so by one release after the other, reviewing for earlier
+             findings
 selftest     sweeps of planted bugs; kills is a batch of it
 """
 
@@ -23,5 +24,7 @@ __all__ = ["SweepConfig", "sweep"]
 
 def __getattr__(name: str) -> _typing.Any:
     if name not in __all__:
-        raise AttributeError(f"module 'gradfuzz.fuzzer.sweep' has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'gradfuzz.fuzzer.sweep' has no attribute {name!r}; it has {', '.join(__all__)}"
+        )
     return getattr(_importlib.import_module("gradfuzz.fuzzer.sweep.run"), name)

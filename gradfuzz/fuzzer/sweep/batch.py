@@ -1,6 +1,7 @@
 """One batch of a sweep: draw programs, ask every oracle, judge. The unit of work that a worker process takes.
 
-A batch depends on its number and the sweep's seed alone, so it is the same in every process and however many there are.
+A batch depends on its number and the sweep's seed alone, so it is the same in every process and however many
+there are.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class Batch:
     counts: Mapping[str, Counts]
     raws: tuple[Raw, ...]
     explained: Mapping[tuple[str, Class], int]
-    """Disagreements of higher order where first order disagrees on the same program: (oracle, class) and how many."""
+    """Disagreements of higher order where first order disagrees on the same program: (oracle, class) and how
+    many.
+    """
     latest: str
     """The text of the last program."""
     coverage: Mapping[str, int]
@@ -69,9 +72,15 @@ class Batch:
 
 
 def drawn(order: Order) -> list[Drawn]:
-    """The batch's cases. The first draw of every seed is the simplest case there is; only the first batch keeps it."""
+    """The batch's cases. The first draw of every seed is the simplest case there is; only the first batch
+    keeps it.
+    """
     skip = 0 if order.number == 0 else 1
-    seed = f"{order.seed}/{order.number}" if order.family == "loops" else f"{order.seed}/{order.family}/{order.number}"
+    seed = (
+        f"{order.seed}/{order.number}"
+        if order.family == "loops"
+        else f"{order.seed}/{order.family}/{order.number}"
+    )
     return draw_many(FAMILIES[order.family].cases(order.precisions), order.count + skip, seed)[skip:]
 
 
@@ -84,7 +93,9 @@ def run(order: Order) -> Batch:
     parts: list[Tested] = []
     for k, draw in enumerate(found):
         index = order.first + k
-        about = questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks)
+        about = questions(
+            draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks
+        )
         asked += [(index, question) for question in about]
         parts.append(counted(about))
         coverage.update(FAMILIES[order.family].reached(draw))
@@ -110,12 +121,14 @@ def run(order: Order) -> Batch:
                 place = next(n for n, point in enumerate(points) if point is case.point) if points else 0
                 raws.append(Raw(alone, order.family, k, points, place))
     latest = to_text(found[-1].program) if found else ""
-    return Batch(order.number, len(found), counts, tuple(raws), explained, latest, coverage, added(parts), conventions)
+    return Batch(
+        order.number, len(found), counts, tuple(raws), explained, latest, coverage, added(parts), conventions
+    )
 
 
 def stride_of(target: Oracle, family: str) -> int:
-    """How seldom a sweep of a family asks: where its programs have many shapes, those that compile for each less often; in a family about
-    batches those that answer all points together more often, the others less.
+    """How seldom a sweep of a family asks: where its programs have many shapes, those that compile for each
+    less often; in a family about batches those that answer all points together more often, the others less.
     """
     about = FAMILIES[family]
     stride = target.stride * (_BY_SHAPE if target.by_shape and about.shapes else 1)
@@ -124,8 +137,12 @@ def stride_of(target: Oracle, family: str) -> int:
     return max(1, stride // _OFTENER) if target.together else stride * _OFTENER
 
 
-def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, stride: int) -> list[tuple[int, Case]]:
-    """Every verdict on one oracle, with the program's number. Points that nobody could judge are not asked about."""
+def _ask(
+    target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, stride: int
+) -> list[tuple[int, Case]]:
+    """Every verdict on one oracle, with the program's number. Points that nobody could judge are not asked
+    about.
+    """
     result: list[tuple[int, Case]] = []
     ready: list[tuple[int, Question, list[int]]] = []
     most = _SLOW_POINTS if is_slow(target) and not target.together else None
@@ -135,7 +152,18 @@ def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, st
         if refusal is not None:
             answer = Answer("unsupported", message=refusal)
             result += [
-                (index, Case(target.name, question, question.points[k], None, answer, Verdict.UNSUPPORTED, message=refusal))
+                (
+                    index,
+                    Case(
+                        target.name,
+                        question,
+                        question.points[k],
+                        None,
+                        answer,
+                        Verdict.UNSUPPORTED,
+                        message=refusal,
+                    ),
+                )
                 for k in points
             ]
             continue
@@ -150,7 +178,9 @@ def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, st
         if fair:
             ready.append((index, question, fair))
     parts = [replace(q, points=tuple(q.points[k] for k in fair)) for _, q, fair in ready]
-    for turn, ((index, question, fair), part, given) in enumerate(zip(ready, parts, target.answer_all(parts), strict=True)):
+    for turn, ((index, question, fair), part, given) in enumerate(
+        zip(ready, parts, target.answer_all(parts), strict=True)
+    ):
         if by_references(question, order.checks):
             cases = jury().cases(target.name, question, given, at=fair)
             cases = [replace(case, question=part) for case in cases] if target.together else cases
@@ -163,23 +193,34 @@ def _ask(target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, st
 
 
 def _twins(
-    target: Oracle, question: Question, answers: Sequence[Answer], cases: Sequence[Case], turn: int, order: Order
+    target: Oracle,
+    question: Question,
+    answers: Sequence[Answer],
+    cases: Sequence[Case],
+    turn: int,
+    order: Order,
 ) -> list[Case]:
     """A twin of the question; of a slow target none but what the same way says without jit."""
     if is_slow(target):
         name = f"{target.name}:nojit"
-        return twin_cases(jury(), target, question, answers, cases, turn, eager=oracle(name)) if name in order.oracles else []
+        return (
+            twin_cases(jury(), target, question, answers, cases, turn, eager=oracle(name))
+            if name in order.oracles
+            else []
+        )
     skipped = {"other modes", "stacked"} if target.by_shape else set()
     if len(question.modes) == 1 and {"vjp", "jvp"} <= set(order.checks):
         skipped.add("other modes")  # it is asked anyway
     return twin_cases(jury(), target, question, answers, cases, turn, frozenset(skipped))
 
 
-def _share(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, stride: int) -> list[tuple[int, Question]]:
+def _share(
+    target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, stride: int
+) -> list[tuple[int, Question]]:
     """What a target is asked in a batch that begins with program `begin`.
 
-    Of every `stride` programs it is the first one about which the target can answer anything, as far as the batch reaches; a
-    stride that began in an earlier batch was served there.
+    Of every `stride` programs it is the first one about which the target can answer anything, as far as the
+    batch reaches; a stride that began in an earlier batch was served there.
     """
     groups: dict[int, dict[int, list[Question]]] = {}
     for index, question in asked:
@@ -187,7 +228,9 @@ def _share(target: Oracle, asked: Sequence[tuple[int, Question]], begin: int, st
             groups.setdefault(index // stride, {}).setdefault(index, []).append(question)
     result = []
     for group in groups.values():
-        able = (index for index, questions in group.items() if any(target.supports(q) is None for q in questions))
+        able = (
+            index for index, questions in group.items() if any(target.supports(q) is None for q in questions)
+        )
         index = next(able, next(iter(group)))
         result += [(index, question) for question in _some(group[index], index // stride, target)]
     return result

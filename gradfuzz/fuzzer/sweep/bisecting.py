@@ -45,17 +45,28 @@ class Change:
 
     def __str__(self) -> str:
         what = "came" if self.came else "went"
-        told = f"{self.before} is {'right' if self.came else 'wrong'}, {self.after} is {'wrong' if self.came else 'right'}"
-        where = f"{self.after} or one of {', '.join(self.untold)}, which cannot tell" if self.untold else self.after
+        told = (
+            f"{self.before} is {'right' if self.came else 'wrong'}, {self.after} is"
+            f" {'wrong' if self.came else 'right'}"
+        )
+        where = (
+            f"{self.after} or one of {', '.join(self.untold)}, which cannot tell"
+            if self.untold
+            else self.after
+        )
         beside = (
-            f" Beside them other packages differ, too ({', '.join(self.others)}); --with can hold one." if self.others else ""
+            f" Beside them other packages differ, too ({', '.join(self.others)}); --with can hold one."
+            if self.others
+            else ""
         )
         return f"It {what} in {where}: {told}.{beside}"
 
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
-    """What was asked, the oldest release first, and when it changed; `releases` are all that might have been asked."""
+    """What was asked, the oldest release first, and when it changed; `releases` are all that might have been
+    asked.
+    """
 
     releases: tuple[str, ...]
     asked: tuple[Said, ...]
@@ -82,9 +93,11 @@ class Bisection:
 
 
 def bisect(releases: Sequence[str], ask: Callable[[str], Said]) -> Bisection:
-    """Asks the ends of `releases`, given the oldest first, and then between those that differ. Every release is asked at most once.
+    """Asks the ends of `releases`, given the oldest first, and then between those that differ. Every release
+    is asked at most once.
 
-    One that cannot tell is passed over. Where the ends agree a few between them are asked, too: a bug may have come and gone.
+    One that cannot tell is passed over. Where the ends agree a few between them are asked, too: a bug may
+    have come and gone.
     """
     return _Search(releases, ask).result()
 
@@ -116,7 +129,9 @@ class _Search:
         return [k for k in sorted(self._said) if self._said[k].status is not Status.ERROR]
 
     def _ends(self) -> tuple[int, int] | None:
-        """The outermost releases that can tell, where those that cannot are the oldest and the newest; None where no one can that was asked."""
+        """The outermost releases that can tell, where those that cannot are the oldest and the newest; None
+        where no one can that was asked.
+        """
         last = len(self._releases) - 1
         for k in dict.fromkeys((0, last, last // 2, last // 4, 3 * last // 4)):
             self._status(k)
@@ -152,21 +167,34 @@ class _Search:
                 high = middle
 
     def _changes(self) -> list[Change]:
-        pairs = [pair for pair in itertools.pairwise(self._told()) if self._status(pair[0]) is not self._status(pair[1])]
+        pairs = [
+            pair
+            for pair in itertools.pairwise(self._told())
+            if self._status(pair[0]) is not self._status(pair[1])
+        ]
         return [self._change(low, high) for low, high in pairs]
 
     def _change(self, low: int, high: int) -> Change:
         before, after = self._said[low], self._said[high]
-        both = [(name, before.packages[name], after.packages[name]) for name in sorted({*before.packages} & {*after.packages})]
+        both = [
+            (name, before.packages[name], after.packages[name])
+            for name in sorted({*before.packages} & {*after.packages})
+        ]
         others = tuple(f"{name} {one} and {other}" for name, one, other in both if one != other)
-        return Change(after.status is Status.FAILED, before.version, after.version, self._releases[low + 1 : high], others)
+        return Change(
+            after.status is Status.FAILED,
+            before.version,
+            after.version,
+            self._releases[low + 1 : high],
+            others,
+        )
 
 
 def asker(
     finding: Finding, tell: Callable[[str], None], extra: Sequence[str] = (), *, discard: bool = False
 ) -> Callable[[str], Said]:
-    """Asks a release about a finding, in the environment that it has or that is made for it, with `extra` requirements; `discard` removes
-    those that were made.
+    """Asks a release about a finding, in the environment that it has or that is made for it, with `extra`
+    requirements; `discard` removes those that were made.
     """
     target = TargetName.of(finding.target)
 
@@ -176,9 +204,15 @@ def asker(
             made, new = managed.install(release.base, tell, extra)
         except InstallError as error:
             return Said(version, Status.ERROR, " ".join(str(error).split()))
-        others = {name: number for name, number in made.packages.items() if name != canonicalize_name(made.distribution)}
+        others = {
+            name: number
+            for name, number in made.packages.items()
+            if name != canonicalize_name(made.distribution)
+        }
         try:
-            resolve(release.whole, together=True, supervised=True)  # says why it does not start, or has no such way
+            resolve(
+                release.whole, together=True, supervised=True
+            )  # says why it does not start, or has no such way
             outcome = replay(replace(finding, target=release.whole))
             return Said(version, outcome.status, outcome.message, others)
         except GradfuzzError as error:

@@ -1,11 +1,13 @@
 """Which disagreements are worth shrinking: queues, taken one by one, in the order in which they were met.
 
-Shrinking costs more than everything else, and most disagreements of a library are the same bug again. So those of one way into the
-library, one check and one class are shrunk until a few in a row have brought nothing new; the others are counted. What a finding already
-shows elsewhere counts there as one that brought nothing new: the classes it has at other points, the other ways that are wrong about it.
+Shrinking costs more than everything else, and most disagreements of a library are the same bug again. So
+those of one way into the library, one check and one class are shrunk until a few in a row have brought
+nothing new; the others are counted. What a finding already shows elsewhere counts there as one that brought
+nothing new: the classes it has at other points, the other ways that are wrong about it.
 
-A library has two queues, one for its ways that answer at once and one for those that take seconds. In a queue each result decides about
-the next, and nothing that happens outside: so what is found does not depend on who is faster.
+A library has two queues, one for its ways that answer at once and one for those that take seconds. In a queue
+each result decides about the next, and nothing that happens outside: so what is found does not depend on who
+is faster.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ class Docket:
         return installation(oracle_name), oracle_name in self._slow
 
     def known(self, queue: Queue) -> dict[str, Precedence]:
-        """What the queue has brought: the skeletons of the findings' programs, and the precedence of the first of each."""
+        """What the queue has brought: the skeletons of the findings' programs, and the precedence of the
+        first of each.
+        """
         return dict(self._known.get(queue, {}))
 
     def add(self, raw: Raw) -> None:

@@ -1,7 +1,7 @@
 """Which planted bugs the programs of one batch kill. The unit of work of a self-test.
 
-A mutant is killed by a program where the jury says that its answer is wrong, as in a sweep. What the engine says too is right, so the
-references are asked only where a mutant differs from it.
+A mutant is killed by a program where the jury says that its answer is wrong, as in a sweep. What the engine
+says too is right, so the references are asked only where a mutant differs from it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Ordeal:
 
 @dataclass(slots=True)
 class Record:
-    """What happened to one mutant: of how many questions, how often it differed from the engine, and what was said then if it was not killed."""
+    """What happened to one mutant: of how many questions, how often it differed from the engine, and what was
+    said then if it was not killed.
+    """
 
     asked: int = 0
     different: int = 0
@@ -71,10 +73,16 @@ def kills(ordeal: Ordeal) -> Kills:
     together = FAMILIES[order.family].together
     for k, draw in enumerate(drawn(order)):
         index = order.first + k
-        for question in questions(draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks):
+        for question in questions(
+            draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks
+        ):
             applied = applied_rules(question)
             for mutant in alive:
-                if mutant.alias in killed or not concerns(mutant, applied) or not (together or mutant.batched is None):
+                if (
+                    mutant.alias in killed
+                    or not concerns(mutant, applied)
+                    or not (together or mutant.batched is None)
+                ):
                     continue
                 if _kills(question, mutant, records[mutant.alias]):
                     killed[mutant.alias] = index + 1

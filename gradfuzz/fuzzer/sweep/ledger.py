@@ -20,7 +20,9 @@ from gradfuzz.strategies import FAMILIES
 
 @dataclass(slots=True)
 class _Entry:
-    """A finding, where it comes from in the order of importance, the shape of its program, and where else it is wrong."""
+    """A finding, where it comes from in the order of importance, the shape of its program, and where else it
+    is wrong.
+    """
 
     finding: Finding
     key: Precedence
@@ -80,7 +82,10 @@ class Ledger:
 
     def summaries(self) -> tuple[TargetSummary, ...]:
         """One per oracle and family."""
-        return tuple(summarized(name, self._versions[name], family, counts) for (name, family), counts in self._counts.items())
+        return tuple(
+            summarized(name, self._versions[name], family, counts)
+            for (name, family), counts in self._counts.items()
+        )
 
     def add(self, batch: Batch, family: str) -> None:
         """Counts a batch."""
@@ -95,7 +100,9 @@ class Ledger:
 
     def count(self, raws: Sequence[Raw]) -> None:
         """Disagreements that nobody shrinks."""
-        self._counted.update((library(raw.case.oracle), raw.case.kind) for raw in raws if raw.case.kind is not None)
+        self._counted.update(
+            (library(raw.case.oracle), raw.case.kind) for raw in raws if raw.case.kind is not None
+        )
 
     # Findings
 
@@ -111,7 +118,12 @@ class Ledger:
         key = precedence(finding, raw.index)
         entry = next((e for e in self._entries if e.signature == finding.id), None)
         if entry is None:
-            entry = _Entry(replace(finding, id=self._short(finding.id), signature=finding.id), key, finding.id, [_where(finding)])
+            entry = _Entry(
+                replace(finding, id=self._short(finding.id), signature=finding.id),
+                key,
+                finding.id,
+                [_where(finding)],
+            )
             self._entries.append(entry)
         else:
             _merge(entry, finding, key)
@@ -120,12 +132,16 @@ class Ledger:
     def _short(self, signature: str) -> str:
         """As few hex digits as tell the signature from all others, at least four."""
         digits = 4
-        while digits < len(signature) and any(e.signature[:digits] == signature[:digits] for e in self._entries):
+        while digits < len(signature) and any(
+            e.signature[:digits] == signature[:digits] for e in self._entries
+        ):
             digits += 1
         return f"GF-{signature[:digits]}"
 
     def findings(self) -> tuple[Finding, ...]:
-        """Ranked, each with how often it was seen: what was not shrunk is counted with the first finding of its library and class."""
+        """Ranked, each with how often it was seen: what was not shrunk is counted with the first finding of
+        its library and class.
+        """
         more: Counter[int] = Counter()
         for (base, kind), n in self._counted.items():
             own = [k for k, e in enumerate(self._entries) if library(e.finding.target) == base]
@@ -140,11 +156,18 @@ _ORDINARY, _CONCEIVABLE = 100.0, 1e6
 
 
 def rank(finding: Finding) -> tuple[object, ...]:
-    """Those at ordinary inputs first, absurd ones last; then those that repeat, the most serious, the most often seen."""
+    """Those at ordinary inputs first, absurd ones last; then those that repeat, the most serious, the most
+    often seen.
+    """
     flaky = finding.reproduced[0] < finding.reproduced[1]
-    constants = [n.value for n in walk(finding.program) if isinstance(n, Const) and isinstance(n.value, float)]
+    constants = [
+        n.value for n in walk(finding.program) if isinstance(n, Const) and isinstance(n.value, float)
+    ]
     points = (finding.smallest, finding.clearest, finding.worst)
-    absurdity = min(_absurdity([*constants, *(float(v) for a in p.inputs.values() for v in a.ravel().tolist())]) for p in points)
+    absurdity = min(
+        _absurdity([*constants, *(float(v) for a in p.inputs.values() for v in a.ravel().tolist())])
+        for p in points
+    )
     return absurdity, flaky, finding.kind.severity, -finding.seen, finding.id
 
 
@@ -159,9 +182,13 @@ def _where(finding: Finding) -> str:
 
 
 def _merge(entry: _Entry, other: Finding, key: Precedence) -> None:
-    """One finding for both. The more serious one gives its numbers, whichever came first; the note says what else there is."""
+    """One finding for both. The more serious one gives its numbers, whichever came first; the note says what
+    else there is.
+    """
     lead = other if key < entry.key else entry.finding
-    entry.finding = replace(lead, id=entry.finding.id, signature=entry.signature, seen=entry.finding.seen + other.seen)
+    entry.finding = replace(
+        lead, id=entry.finding.id, signature=entry.signature, seen=entry.finding.seen + other.seen
+    )
     entry.key = min(key, entry.key)
     if _where(other) not in entry.also:
         entry.also.append(_where(other))

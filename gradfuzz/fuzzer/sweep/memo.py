@@ -1,7 +1,8 @@
 """What a sweep has done already, by what was to be done: so that one that was killed goes on where it was.
 
-The sweep asks its memo before it gives work out, and tells it what came of it. A piece of work is known by its content, so a batch or a proof
-is taken again only where everything that it depends on is the same; the ledger and the docket see no difference.
+The sweep asks its memo before it gives work out, and tells it what came of it. A piece of work is known by
+its content, so a batch or a proof is taken again only where everything that it depends on is the same; the
+ledger and the docket see no difference.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Writes a sweep into the store as it happens, and knows what an earlier part of it has done.
 
-Its `handle` hears every event before anybody prints it: what is printed is on the disk. It is the sweep's memo, too.
+Its `handle` hears every event before anybody prints it: what is printed is on the disk. It is the sweep's
+memo, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _PAUSE = 2.0
 
 
 class Recorder:
-    """Of one sweep. With `resume` it goes on with the last unfinished run of the same settings; `UsageError` where there is none."""
+    """Of one sweep. With `resume` it goes on with the last unfinished run of the same settings; `UsageError`
+    where there is none.
+    """
 
     def __init__(self, store: Store, config: SweepConfig, *, resume: bool = False) -> None:
         self.store = store
@@ -48,7 +51,10 @@ class Recorder:
             if self._resume:
                 self._run = self._last_unfinished(settings).number
             else:
-                last = next((run for run in reversed(self.store.runs()) if not _differences(run.settings, settings)), None)
+                last = next(
+                    (run for run in reversed(self.store.runs()) if not _differences(run.settings, settings)),
+                    None,
+                )
                 self.unfinished = last.number if last and not last.complete else None
                 self._run = self.store.begin(event, settings)
         elif isinstance(event, FindingFound):
@@ -85,19 +91,24 @@ class Recorder:
         """The last one of the same settings."""
         runs = [run for run in reversed(self.store.runs()) if not run.complete]
         if not runs:
-            raise UsageError(f"there is nothing to resume: {self.store.path} has no unfinished sweep; leave --resume away")
+            raise UsageError(
+                f"there is nothing to resume: {self.store.path} has no unfinished sweep; leave --resume away"
+            )
         same = next((run for run in runs if not _differences(run.settings, settings)), None)
         if same is not None:
             return same
         last = runs[0]
         raise UsageError(
-            f"there is nothing to resume: the last unfinished sweep, run {last.number}, differs: {'; '.join(_differences(last.settings, settings))}. "
-            f"Its command was: {last.settings['rerun']}. Give that with --resume, or leave --resume away"
+            f"there is nothing to resume: the last unfinished sweep, run {last.number}, differs:"
+            f" {'; '.join(_differences(last.settings, settings))}. Its command was: {last.settings['rerun']}."
+            " Give that with --resume, or leave --resume away"
         )
 
 
 def _settings(config: SweepConfig, started: SweepStarted) -> dict[str, Json]:
-    """What the result of a sweep depends on; how many processes do the work, and for how long, it does not."""
+    """What the result of a sweep depends on; how many processes do the work, and for how long, it
+    does not.
+    """
     shown: dict[str, Any] = encode(SweepConfig, replace(config, jobs=None, max_time=None))
     return {
         "gradfuzz": __version__,

@@ -1,7 +1,7 @@
 """Recorded findings asked again: is the target right now, still wrong, or can it not be told?
 
-A finding is asked at each of its points, with the other points of its call where there are any, and judged by the same jury as ever. What it once
-answered plays no part.
+A finding is asked at each of its points, with the other points of its call where there are any, and judged by
+the same jury as ever. What it once answered plays no part.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Outcome:
 
 
 def replay_all(findings: Iterable[Finding]) -> Iterator[Outcome]:
-    """An outcome for each, as they come. Libraries are asked in a process of their own, which they may take down."""
+    """An outcome for each, as they come. Libraries are asked in a process of their own, which they may take
+    down.
+    """
     here: Workers = Here()
     pool: Pool | None = None
     try:
@@ -76,7 +78,9 @@ def replay(finding: Finding) -> Outcome:
     except GradfuzzError as error:
         if isinstance(error, UnknownTargetError) and not isinstance(error, SilentTargetError):
             return Outcome(
-                finding, Status.ERROR, f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are"
+                finding,
+                Status.ERROR,
+                f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are",
             )
         return Outcome(finding, Status.ERROR, " ".join(str(error).split()))
     wrong = [case for case in cases if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
@@ -94,13 +98,16 @@ def _target(finding: Finding) -> Oracle:
     found = next((way for way in ways if way.name == finding.target), None)
     if found is None:
         raise RecordError(
-            f"the target {finding.target!r} has several ways in, {', '.join(way.name for way in ways)}; name one of them"
+            f"the target {finding.target!r} has several ways in, {', '.join(way.name for way in ways)}; name"
+            " one of them"
         )
     return found
 
 
 def _cases(finding: Finding, target: Oracle) -> Iterator[Case]:
-    """The verdicts at the points, each once. The numbers of the smallest one need both references, as they did."""
+    """The verdicts at the points, each once. The numbers of the smallest one need both references, as they
+    did.
+    """
     times = 1 if finding.reproduced[0] == finding.reproduced[1] else _TIMES
     seen: set[bytes] = set()
     for point in (finding.smallest, finding.clearest, finding.worst):
@@ -130,7 +137,7 @@ def _specimen(finding: Finding, point: FindingPoint) -> Specimen:
     )
 
 
-# Words -----------------------------------------------------------------------------------------------------------------
+# Words ------------------------------------------------------------------------------------------------------
 
 
 def _still(case: Case, target: Oracle) -> str:
@@ -145,17 +152,22 @@ def _why_not(case: Case) -> str:
     return f"{case.verdict.value}: {reason}" + (f" ({case.message})" if case.message else "")
 
 
-# Form ------------------------------------------------------------------------------------------------------------------
+# Form -------------------------------------------------------------------------------------------------------
 
 
 def _check(finding: Finding) -> None:
-    """`RecordError` or `ProgramTypeError` where the parts of a finding, which a person may have written, do not fit together."""
+    """`RecordError` or `ProgramTypeError` where the parts of a finding, which a person may have written, do
+    not fit together.
+    """
     typed = typecheck(finding.program)
     params = {p.name: p.type for p in finding.program.params}
     points = [finding.smallest.inputs, finding.clearest.inputs, finding.worst.inputs, *finding.others]
     for inputs in points:
         if set(inputs) != set(params):
-            raise RecordError(f"the inputs {', '.join(inputs) or 'of a point'} are not those of the program, {', '.join(params)}")
+            raise RecordError(
+                f"the inputs {', '.join(inputs) or 'of a point'} are not those of the program,"
+                f" {', '.join(params)}"
+            )
         for name, value in inputs.items():
             _fits(f"the input {name}", value, params[name], finding.precision)
     for name in finding.wrt:

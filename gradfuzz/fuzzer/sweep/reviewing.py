@@ -1,7 +1,8 @@
 """What became of earlier findings by the end of a sweep: known, expired, stale, fixed.
 
-The baseline's entries and the store's findings for the targets of the sweep that did not come up are asked again, the newest ones of the store and
-no more than a few: a sweep draws other programs each time, so that a finding did not come up says little.
+The baseline's entries and the store's findings for the targets of the sweep that did not come up are asked
+again, the newest ones of the store and no more than a few: a sweep draws other programs each time, so that a
+finding did not come up says little.
 """
 
 from __future__ import annotations
@@ -30,10 +31,16 @@ def review(
     today: datetime.date | None = None,
     tell: Callable[[str], None] = lambda words: None,
 ) -> Review:
-    """The review of a sweep, which is the store's run of this number. `tell` hears how many are asked again. After Ctrl-C none is."""
+    """The review of a sweep, which is the store's run of this number. `tell` hears how many are asked again.
+    After Ctrl-C none is.
+    """
     today = today or datetime.datetime.now(datetime.UTC).date()
     found = {signature_of(finding): finding.id for finding in finished.findings}
-    up = [replace(item.entry, id=found[item.entry.signature]) for item in baseline.accepted if item.entry.signature in found]
+    up = [
+        replace(item.entry, id=found[item.entry.signature])
+        for item in baseline.accepted
+        if item.entry.signature in found
+    ]
     asked = {summary.name for summary in finished.summaries}
     recorded = store.recorded() if store else []
     waiting: dict[str, Finding] = {item.entry.signature: item.finding for item in baseline.accepted}
@@ -60,7 +67,14 @@ def counted(finished: SweepFinished, review: Review) -> tuple[Finding, ...]:
 def _right(findings: dict[str, Finding], tell: Callable[[str], None]) -> set[str]:
     """The signatures of those that are fixed."""
     if findings:
-        tell(f"Asking again about {len(findings)} earlier finding{'s' if len(findings) > 1 else ''} that did not come up.")
+        tell(
+            f"Asking again about {len(findings)} earlier finding{'s' if len(findings) > 1 else ''} that did"
+            " not come up."
+        )
     signatures = list(findings)
     outcomes = replay_all(findings.values())
-    return {signature for signature, outcome in zip(signatures, outcomes, strict=True) if outcome.status is Status.FIXED}
+    return {
+        signature
+        for signature, outcome in zip(signatures, outcomes, strict=True)
+        if outcome.status is Status.FIXED
+    }

@@ -1,8 +1,9 @@
 """The sweep: bounded, seeded, repeatable; a stream of events.
 
-Programs are drawn in batches whose seeds are the sweep's seed and the batch's number. A batch is judged in one piece wherever there is
-a free worker; batches are added up in their order, so what is found does not depend on who was faster. Only a time
-limit or Ctrl-C makes two sweeps differ, and then the end says that it is not complete.
+Programs are drawn in batches whose seeds are the sweep's seed and the batch's number. A batch is judged in
+one piece wherever there is a free worker; batches are added up in their order, so what is found does not
+depend on who was faster. Only a time limit or Ctrl-C makes two sweeps differ, and then the end says that it
+is not complete.
 """
 
 from __future__ import annotations
@@ -46,16 +47,22 @@ from gradfuzz.programs.language.printer import to_text
 from gradfuzz.strategies import FAMILIES
 
 _BATCH = 16
-"""Programs in a batch: enough for an oracle that answers many questions at once, few enough for a lively progress display."""
+"""Programs in a batch: enough for an oracle that answers many questions at once, few enough for a lively
+progress display.
+"""
 
 _FIRST = 4
-"""Programs in the first batch: it waits for the libraries to load, and somebody waits for it. The second has the rest of `_BATCH`."""
+"""Programs in the first batch: it waits for the libraries to load, and somebody waits for it. The second has
+the rest of `_BATCH`.
+"""
 
 _HEARTBEAT = 1.0
 """Seconds between two signs of life while workers are busy."""
 
 _TRIES = 2
-"""How often a piece of work is given out again after a worker process died: another piece may have been to blame."""
+"""How often a piece of work is given out again after a worker process died: another piece may have been to
+blame.
+"""
 
 _CHEAP = ("engine", "mutant")
 """Libraries that need no process of their own."""
@@ -83,10 +90,12 @@ class SweepConfig:
 
 
 def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
-    """The events of one sweep: `SweepStarted`, then `Progress` and `FindingFound` as they come, and `SweepFinished` at last.
+    """The events of one sweep: `SweepStarted`, then `Progress` and `FindingFound` as they come, and
+    `SweepFinished` at last.
 
-    `memo` is asked before a piece of work is given out, and told what came of it. `SweepFinished` comes after Ctrl-C, too, with what was found
-    until then. Raises `UsageError`, `UnknownTargetError` and `MissingExtraError` before the first event.
+    `memo` is asked before a piece of work is given out, and told what came of it. `SweepFinished` comes after
+    Ctrl-C, too, with what was found until then. Raises `UsageError`, `UnknownTargetError` and
+    `MissingExtraError` before the first event.
     """
     oracles = _oracles(config)
     for oracle in oracles:
@@ -115,10 +124,20 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
     if config.jobs is not None and config.jobs < 1:
         raise UsageError(f"jobs is {config.jobs}; at least one process has to do the work")
     if config.device != device():
-        raise UsageError(f"device is {config.device!r}, and this process has {device()!r}; set {DEVICE} before the sweep begins")
-    elsewhere = [t for t in config.targets if config.device != "cpu" and TargetName.of(t).library not in (*WITH_DEVICES, *_CHEAP)]
+        raise UsageError(
+            f"device is {config.device!r}, and this process has {device()!r}; set {DEVICE} before the sweep"
+            " begins"
+        )
+    elsewhere = [
+        t
+        for t in config.targets
+        if config.device != "cpu" and TargetName.of(t).library not in (*WITH_DEVICES, *_CHEAP)
+    ]
     if elsewhere:
-        raise UsageError(f"{elsewhere[0]} is asked on the CPU only; the targets with a device are {' and '.join(WITH_DEVICES)}")
+        raise UsageError(
+            f"{elsewhere[0]} is asked on the CPU only; the targets with a device are"
+            f" {' and '.join(WITH_DEVICES)}"
+        )
     found: dict[str, Oracle] = {}
     together = any(FAMILIES[family].together for family in config.families)
     for target in config.targets:
@@ -127,7 +146,9 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
 
 
 class _Interrupts:
-    """Ctrl-C as a flag while the listener has the floor, as an exception while the sweep itself works. Ctrl-C twice is always an exception."""
+    """Ctrl-C as a flag while the listener has the floor, as an exception while the sweep itself works. Ctrl-C
+    twice is always an exception.
+    """
 
     def __init__(self) -> None:
         self.pending = False
@@ -171,7 +192,12 @@ class _Sweep:
         interrupted = False
         with self._interrupts:
             yield SweepStarted(
-                config.seed, tuple(self._oracles), config.families, config.max_examples, config.max_time, rerun_command(config)
+                config.seed,
+                tuple(self._oracles),
+                config.families,
+                config.max_examples,
+                config.max_time,
+                rerun_command(config),
             )
             stream = self._work()
             ended = False
@@ -223,7 +249,9 @@ class _Sweep:
                 first += count
 
     def _work(self) -> Iterator[Event]:
-        """Batches under way, at most two for each worker, and one proof for each queue of the docket; what they bring is taken in order."""
+        """Batches under way, at most two for each worker, and one proof for each queue of the docket; what
+        they bring is taken in order.
+        """
         orders = self._orders()
         batches: deque[tuple[Order, Future[Batch]]] = deque()
         proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}
@@ -231,7 +259,11 @@ class _Sweep:
         exhausted = False
         # Drawn here too: there is a program to read while the workers start.
         self._latest = to_text(drawn(next(self._orders()))[-1].program)
-        yield self._progress("drawing programs" if self._workers.size == 1 else f"starting {self._workers.size} worker processes")
+        yield self._progress(
+            "drawing programs"
+            if self._workers.size == 1
+            else f"starting {self._workers.size} worker processes"
+        )
         while True:
             while not exhausted and len(batches) < at_once:
                 order = None if self._late() else next(orders, None)
@@ -249,7 +281,10 @@ class _Sweep:
             self._docket.skipped.clear()
             if not batches and not proofs:
                 return
-            busy: list[Future[Any]] = [*(future for _, future in proofs.values()), *(future for _, future in batches)]
+            busy: list[Future[Any]] = [
+                *(future for _, future in proofs.values()),
+                *(future for _, future in batches),
+            ]
             if not any(future.done() for future in busy):
                 wait(busy, timeout=_HEARTBEAT, return_when=FIRST_COMPLETED)
             try:
@@ -258,7 +293,9 @@ class _Sweep:
                 yield self._restarted(batches, proofs)
 
     def _give(self, do: Callable[..., Any], work: Work, *more: Any) -> Future[Any]:
-        """The promise of what comes of a piece of work: kept at once where the memo knows it. What it takes `more` follows from earlier work."""
+        """The promise of what comes of a piece of work: kept at once where the memo knows it. What it takes
+        `more` follows from earlier work.
+        """
         known = self._memo.recall(work)
         if known is None:
             return self._workers.submit(do, work, *more)
@@ -291,8 +328,12 @@ class _Sweep:
         if time.monotonic() - self._beat >= _HEARTBEAT:
             yield self._progress(self._doing(batches, proofs))
 
-    def _restarted(self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]) -> Progress:
-        """A library has taken its process down. New processes; the work that was under way is given out again, a few times."""
+    def _restarted(
+        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
+    ) -> Progress:
+        """A library has taken its process down. New processes; the work that was under way is given out
+        again, a few times.
+        """
         self._workers.close(at_once=True)
         self._workers = Pool(self._workers.size)
         orders, raws = [order for order, _ in batches], [raw for raw, _ in proofs.values()]
@@ -324,7 +365,9 @@ class _Sweep:
         self._cut_short = self._cut_short or late
         return late
 
-    def _doing(self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]) -> str:
+    def _doing(
+        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
+    ) -> str:
         parts = []
         if batches:
             parts.append(f"judging programs from {batches[0][0].first + 1} on")
@@ -336,7 +379,14 @@ class _Sweep:
     def _progress(self, doing: str) -> Progress:
         self._beat = time.monotonic()
         ledger = self._ledger
-        return Progress(self._beat - self._started, ledger.programs, ledger.checks, doing, self._latest, ledger.summaries())
+        return Progress(
+            self._beat - self._started,
+            ledger.programs,
+            ledger.checks,
+            doing,
+            self._latest,
+            ledger.summaries(),
+        )
 
     def _finished(self, interrupted: bool) -> SweepFinished:
         ledger = self._ledger
@@ -360,9 +410,19 @@ class _Sweep:
 
 
 def rerun_command(config: SweepConfig) -> str:
-    """The command that repeats the sweep; what has its default is left out, but for the seed and the number of programs."""
+    """The command that repeats the sweep; what has its default is left out, but for the seed and the number
+    of programs.
+    """
     default = SweepConfig(config.targets)
-    parts = ["gradfuzz", "sweep", *config.targets, "--seed", str(config.seed), "--max-examples", str(config.max_examples)]
+    parts = [
+        "gradfuzz",
+        "sweep",
+        *config.targets,
+        "--seed",
+        str(config.seed),
+        "--max-examples",
+        str(config.max_examples),
+    ]
     for flag, value, usual in (
         ("--family", config.families, default.families),
         ("--dtypes", config.precisions, default.precisions),

@@ -1,8 +1,9 @@
 """The self-test: are the planted bugs found, and is nothing said against what is right?
 
-Every mutant is asked about the programs that a sweep draws, family by family, until one of them kills it. The work is done in rounds: a
-batch of each family and seed at a time, and who is killed in a round is asked no more. So the numbers depend on the seeds alone, not on
-who was faster. Then correct oracles are swept, and what is found against them has to be borne out.
+Every mutant is asked about the programs that a sweep draws, family by family, until one of them kills it. The
+work is done in rounds: a batch of each family and seed at a time, and who is killed in a round is asked no
+more. So the numbers depend on the seeds alone, not on who was faster. Then correct oracles are swept, and
+what is found against them has to be borne out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ from typing import Literal
 from gradfuzz.errors import UnknownTargetError, UsageError
 from gradfuzz.fuzzer.results.events import Progress, SweepFinished
 from gradfuzz.fuzzer.results.finding import Class, Finding
-from gradfuzz.fuzzer.results.score import JVP_RULES, VJP_RULES, MutantScore, OracleScore, Score, SelftestProgress
+from gradfuzz.fuzzer.results.score import (
+    JVP_RULES,
+    VJP_RULES,
+    MutantScore,
+    OracleScore,
+    Score,
+    SelftestProgress,
+)
 from gradfuzz.fuzzer.sweep.batch import Order
 from gradfuzz.fuzzer.sweep.kills import ORDERS, Kills, Ordeal, Record, kills
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
@@ -35,10 +43,17 @@ from gradfuzz.strategies import FAMILIES
 Profile = Literal["quick", "full"]
 
 _EVERY = 11
-"""In the quick profile, of the systematic mutants every so many-th is asked: a number that meets every op and every kind of mistake."""
+"""In the quick profile, of the systematic mutants every so many-th is asked: a number that meets every op and
+every kind of mistake.
+"""
 
-_CORRECT: Mapping[Profile, tuple[int, tuple[str, ...]]] = {"quick": (12, ("loops",)), "full": (16, tuple(FAMILIES))}
-"""How many programs correct oracles are asked about, and of which families: to compile them is what takes JAX its time."""
+_CORRECT: Mapping[Profile, tuple[int, tuple[str, ...]]] = {
+    "quick": (12, ("loops",)),
+    "full": (16, tuple(FAMILIES)),
+}
+"""How many programs correct oracles are asked about, and of which families: to compile them is what takes JAX
+its time.
+"""
 
 _QUICK_WAYS = ("engine", "jax:scan:nojit", "torch:eager", "torch:func")
 """The ways that a quick self-test asks: none that compiles whole programs."""
@@ -70,10 +85,16 @@ class SelftestConfig:
 
 
 def selftest(config: SelftestConfig) -> Iterator[SelftestProgress | Score]:
-    """Progress after every round, and the score at last. Raises `UsageError` and `UnknownTargetError` before the first event."""
+    """Progress after every round, and the score at last. Raises `UsageError` and `UnknownTargetError` before
+    the first event.
+    """
     if config.profile not in _CORRECT:
         raise UsageError(f"unknown profile {config.profile!r}; there is {', '.join(_CORRECT)}")
-    for name, value in (("max_examples", config.max_examples), ("jobs", config.jobs), ("number of seeds", len(config.seeds))):
+    for name, value in (
+        ("max_examples", config.max_examples),
+        ("jobs", config.jobs),
+        ("number of seeds", len(config.seeds)),
+    ):
         if value is not None and value < 1:
             raise UsageError(f"the {name} is {value}; it must be at least 1")
     return _Selftest(config, _mutants(config)).events()
@@ -141,10 +162,15 @@ class _Selftest:
             workers.close(at_once=not ended)
 
     def _round(self, number: int, first: int) -> list[Ordeal]:
-        """A batch of each family and seed for those that are alive; none where all are dead or the programs or the time are used up."""
+        """A batch of each family and seed for those that are alive; none where all are dead or the programs
+        or the time are used up.
+        """
         config = self._config
         count = min(_size(number), config.max_examples - first)
-        alive = {seed: tuple(m.alias for m in self._mutants if (m.alias, seed) not in self._programs) for seed in config.seeds}
+        alive = {
+            seed: tuple(m.alias for m in self._mutants if (m.alias, seed) not in self._programs)
+            for seed in config.seeds
+        }
         if count <= 0 or not any(alive.values()):
             return []
         if config.max_time is not None and time.monotonic() - self._started >= config.max_time:
@@ -183,7 +209,9 @@ class _Selftest:
         for event in sweep(asked):
             if isinstance(event, Progress) and time.monotonic() - latest >= _PAUSE:
                 latest = time.monotonic()
-                yield self._progress(config.max_examples, f"asked {', '.join(asked.targets)} {event.checks:,} times")
+                yield self._progress(
+                    config.max_examples, f"asked {', '.join(asked.targets)} {event.checks:,} times"
+                )
         finished = event
         assert isinstance(finished, SweepFinished), "a sweep ends so"
         self._complete, self._interrupted = finished.complete, finished.interrupted
@@ -192,7 +220,9 @@ class _Selftest:
         for name in libraries:
             own = [s for s in finished.summaries if s.name.partition(":")[0] == name]
             against = [(f, doubt) for f, doubt in found if f.target.partition(":")[0] == name]
-            alarms = tuple(f"{f.id}, {f.kind.value} as {f.check} of {f.target}: {doubt}" for f, doubt in against if doubt)
+            alarms = tuple(
+                f"{f.id}, {f.kind.value} as {f.check} of {f.target}: {doubt}" for f, doubt in against if doubt
+            )
             scores.append(
                 OracleScore(
                     name,
@@ -253,8 +283,13 @@ def _reason(mutant: Mutant, record: Record) -> str:
     if mutant.alias in TRIGGERS and not record.different:
         return f"it takes {TRIGGERS[mutant.alias]}"
     if not record.asked:
-        modes = " or ".join("reverse" if mode == "rev" else "forward" for mode in sorted(mutant.modes, reverse=True))
-        return f"never asked: no program drawn has {', '.join(sorted(mutant.ops))}{_NEEDS[mutant.needs]} in {modes} mode"
+        modes = " or ".join(
+            "reverse" if mode == "rev" else "forward" for mode in sorted(mutant.modes, reverse=True)
+        )
+        return (
+            f"never asked: no program drawn has {', '.join(sorted(mutant.ops))}{_NEEDS[mutant.needs]} in"
+            f" {modes} mode"
+        )
     if not record.different:
         return f"asked {record.asked} times, and never different from the engine"
     said = ", ".join(f"{n} x {text}" for text, n in sorted(record.verdicts.items()))

@@ -1,4 +1,6 @@
-"""Where the work of a sweep is done: here, or in worker processes. Results are the same, and come in the order of the asking."""
+"""Where the work of a sweep is done: here, or in worker processes. Results are the same, and come in the
+order of the asking.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class Workers(Protocol):
     size: int
 
     def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The promise of `f(*args, **kwargs)`. `f` is a function of a module, so that a process can find it."""
+        """The promise of `f(*args, **kwargs)`. `f` is a function of a module, so that a process can
+        find it.
+        """
         ...
 
     def close(self, *, at_once: bool = False) -> None:
@@ -89,7 +93,9 @@ def _single_threaded() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """Runs first in every worker: Ctrl-C is the parent's affair, and a worker whose parent was killed ends, too."""
+    """Runs first in every worker: Ctrl-C is the parent's affair, and a worker whose parent was killed ends,
+    too.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -2,11 +2,13 @@
 
     allowed = SAFETY * (noise + u |g|) + bound of the truth            entry by entry
 
-u is the unit roundoff of the target's dtype, and noise is what rounding every primitive result to u does to the engine's derivative
-of the same program: the spread of its lanes in perturbed arithmetic (see `perturbed`). There is no absolute and no relative
-tolerance anywhere: a gradient that cancels is granted what the cancellation costs, and one that is structurally zero is granted nothing.
+u is the unit roundoff of the target's dtype, and noise is what rounding every primitive result to u does to
+the engine's derivative of the same program: the spread of its lanes in perturbed arithmetic (see
+`perturbed`). There is no absolute and no relative tolerance anywhere: a gradient that cancels is granted what
+the cancellation costs, and one that is structurally zero is granted nothing.
 
-The same run tells where the question is not a fair one: an intermediate that leaves the dtype's range, or a decision that rounding may turn.
+The same run tells where the question is not a fair one: an intermediate that leaves the dtype's range, or a
+decision that rounding may turn.
 """
 
 from __future__ import annotations
@@ -35,36 +37,44 @@ SAFETY = 8.0
 """K: how many times its estimated noise a right answer may be wrong."""
 
 _MARGINS: Mapping[Precision, float] = dict.fromkeys(FORMATS, 2.0**16) | {"float16": 2.0**4}
-"""An intermediate counts as in range only this far inside the normal numbers: another way to the same derivative has other intermediates.
-float16 has room for no more than a factor of 16: what is judged in it lies between 2^-10 and 2^12."""
+"""An intermediate counts as in range only this far inside the normal numbers: another way to the same
+derivative has other intermediates. float16 has room for no more than a factor of 16: what is judged in it
+lies between 2^-10 and 2^12.
+"""
 
 _NORMAL: Mapping[Precision, tuple[float, float]] = {
     name: (f.normal * _MARGINS[name], f.largest / _MARGINS[name]) for name, f in FORMATS.items()
 }
 
 _SMALL = 2.0**-6
-"""Lanes that stray from the exact one by more than this share of it may have left the range in which noise is proportional to eps."""
+"""Lanes that stray from the exact one by more than this share of it may have left the range in which noise is
+proportional to eps.
+"""
 
 _SIMILAR = 4.0
 """Two estimates of the same noise are hardly ever farther apart than this factor."""
 
 _SATURATED = 64.0
-"""Noise that grows this much more than in proportion to the perturbation is no longer that of a differentiable computation."""
+"""Noise that grows this much more than in proportion to the perturbation is no longer that of a
+differentiable computation.
+"""
 
 _MINOR = 1e-3
 """A noise so small beside the largest of the same array says nothing about chaos."""
 
 TRIPS = 1_000
-"""How many trips of a loop are measured where nothing else is said: many times what a drawn program takes, and at once when a program that
-shrinking tries never ends."""
+"""How many trips of a loop are measured where nothing else is said: many times what a drawn program takes,
+and at once when a program that shrinking tries never ends.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tolerance:
-    """What rounding may do at one point. Where `reason` is given the point cannot be judged, and the rest is empty.
+    """What rounding may do at one point. Where `reason` is given the point cannot be judged, and the rest is
+    empty.
 
-    `value_noise` has one array per output (zeros for int and bool outputs), `noise` one per differentiated input, both in absolute units;
-    `values` and `gradient` are what the engine says in float64.
+    `value_noise` has one array per output (zeros for int and bool outputs), `noise` one per differentiated
+    input, both in absolute units; `values` and `gradient` are what the engine says in float64.
     """
 
     precision: Precision
@@ -87,20 +97,28 @@ def tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance
 
 
 def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
-    """One tolerance per point, the widest of what all modes need: reverse, forward, and those of the question.
+    """One tolerance per point, the widest of what all modes need: reverse, forward, and those of the
+    question.
 
-    The two sets of rules write the same derivative differently, as libraries do: the slope of tanh is 1 - y*y in one and (1 - y)(1 + y) in the
-    other, and the second derivative of the latter cancels near zero. A disagreement has to stand beyond what each of them loses, and beyond
-    what the other forms of `alternatives` lose where they can be computed.
+    The two sets of rules write the same derivative differently, as libraries do: the slope of tanh is 1 - y*y
+    in one and (1 - y)(1 + y) in the other, and the second derivative of the latter cancels near zero. A
+    disagreement has to stand beyond what each of them loses, and beyond what the other forms of
+    `alternatives` lose where they can be computed.
     """
     order = question.order
     modes = dict.fromkeys([_only("rev", order), _only("fwd", order), question.modes])
-    found = [_widest(same_point) for same_point in zip(*(_by_modes(question, m, trip_limit) for m in modes), strict=True)]
+    found = [
+        _widest(same_point)
+        for same_point in zip(*(_by_modes(question, m, trip_limit) for m in modes), strict=True)
+    ]
     further = [_by_modes(question, _only("rev", order), trip_limit, regrouped=True)]
     if written_otherwise(question.program):
         further.append(_by_modes(question, _only("rev", order), trip_limit, OTHERWISE))
     for others in further:
-        found = [t if t.reason or other.reason else _widest([t, other]) for t, other in zip(found, others, strict=True)]
+        found = [
+            t if t.reason or other.reason else _widest([t, other])
+            for t, other in zip(found, others, strict=True)
+        ]
     return found
 
 
@@ -113,13 +131,21 @@ def _widest(tolerances: Sequence[Tolerance]) -> Tolerance:
     if refused is not None:
         return refused
     first = tolerances[0]
-    value_noise = tuple(functools.reduce(np.maximum, noises) for noises in zip(*(t.value_noise for t in tolerances), strict=True))
+    value_noise = tuple(
+        functools.reduce(np.maximum, noises)
+        for noises in zip(*(t.value_noise for t in tolerances), strict=True)
+    )
     noise = {name: functools.reduce(np.maximum, [t.noise[name] for t in tolerances]) for name in first.noise}
     return replace(first, value_noise=value_noise, noise=noise)
 
 
 def _by_modes(
-    question: Question, modes: tuple[Mode, ...], trip_limit: int, rules: Rules | None = None, *, regrouped: bool = False
+    question: Question,
+    modes: tuple[Mode, ...],
+    trip_limit: int,
+    rules: Rules | None = None,
+    *,
+    regrouped: bool = False,
 ) -> list[Tolerance]:
     program, wrt = question.program, question.wrt
     try:
@@ -129,13 +155,19 @@ def _by_modes(
     result: dict[int, Tolerance] = {}
     for group in _alike(question):
         result.update(
-            zip(group, _together(graph, question, [question.points[k] for k in group], trip_limit, regrouped), strict=True)
+            zip(
+                group,
+                _together(graph, question, [question.points[k] for k in group], trip_limit, regrouped),
+                strict=True,
+            )
         )
     return [result[k] for k in range(len(question.points))]
 
 
 @functools.lru_cache(maxsize=64)
-def _derivative(program: Program, wrt: tuple[str, ...], modes: tuple[Mode, ...], rules: Rules | None = None) -> Graph:
+def _derivative(
+    program: Program, wrt: tuple[str, ...], modes: tuple[Mode, ...], rules: Rules | None = None
+) -> Graph:
     return derivative(program, wrt=wrt, modes=modes, rules=rules)
 
 
@@ -148,7 +180,9 @@ def _alike(question: Question) -> list[list[int]]:
     return list(groups.values())
 
 
-def _together(graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool) -> list[Tolerance]:
+def _together(
+    graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool
+) -> list[Tolerance]:
     """All points in one run where they go the same way, each in its own where they do not."""
     if len(points) > 1:
         try:
@@ -170,10 +204,14 @@ def _alone(graph: Graph, question: Question, point: Point, trip_limit: int, regr
     except EvaluationError as error:
         return Tolerance(question.precision, Reason.DOMAIN, str(error))
     except (FloatingPointError, OverflowError) as error:
-        return Tolerance(question.precision, Reason.RANGE, f"{error} while the derivative is computed in float64")
+        return Tolerance(
+            question.precision, Reason.RANGE, f"{error} while the derivative is computed in float64"
+        )
 
 
-def _run(graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool) -> list[Tolerance]:
+def _run(
+    graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool
+) -> list[Tolerance]:
     """The points' tolerances from one run. Raises where a point cannot be judged or the points part ways."""
     namespace = PerturbedNamespace(question.precision, len(points), regrouped=regrouped)
     outputs = _evaluate(graph, question, points, namespace, trip_limit)
@@ -182,7 +220,9 @@ def _run(graph: Graph, question: Question, points: Sequence[Point], trip_limit: 
     spread = np.abs(rows - rows[..., :1]).max(axis=-1, initial=0.0)
     sizes = np.abs(exact)
     # What cancels is in the target as large as its noise, however near to 0 the exact lane comes.
-    smallest = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * namespace.scale)).min(axis=0, initial=1.0)
+    smallest = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * namespace.scale)).min(
+        axis=0, initial=1.0
+    )
     largest = sizes.max(axis=0, initial=1.0)
     least, most = _NORMAL[question.precision]
     measured = [_measured(outputs, k, namespace.scale) for k in range(len(points))]
@@ -196,11 +236,15 @@ def _run(graph: Graph, question: Question, points: Sequence[Point], trip_limit: 
             continue
         if np.any(spread[:, k] > _SMALL * sizes[:, k]):
             if finer is None:
-                fine = PerturbedNamespace(question.precision, len(points), FINE_EPS[question.precision], regrouped=regrouped)
+                fine = PerturbedNamespace(
+                    question.precision, len(points), FINE_EPS[question.precision], regrouped=regrouped
+                )
                 finer = (_evaluate(graph, question, points, fine, trip_limit), fine.scale)
             _, fine_noises = _measured(finer[0], k, finer[1])
             if not _proportional(values, noises, fine_noises):
-                message = "the computation is chaotic: its rounding errors are not in proportion to the roundoff"
+                message = (
+                    "the computation is chaotic: its rounding errors are not in proportion to the roundoff"
+                )
                 result.append(Tolerance(question.precision, Reason.NOISE, message))
                 continue
         count = len(question.weights)
@@ -241,7 +285,9 @@ def _rows(namespace: PerturbedNamespace) -> Array:
 
 
 def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Array], list[Array]]:
-    """The exact lane of each output at one point, and how far the others stray, scaled to the target's roundoff."""
+    """The exact lane of each output at one point, and how far the others stray, scaled to the target's
+    roundoff.
+    """
     values: list[Array] = []
     noises: list[Array] = []
     for output in outputs:
@@ -257,10 +303,12 @@ def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Ar
 
 
 def _proportional(values: Sequence[Array], noises: Sequence[Array], finer: Sequence[Array]) -> bool:
-    """Whether a smaller perturbation tells the same: no more, and where the noise drowns the value not far less either.
+    """Whether a smaller perturbation tells the same: no more, and where the noise drowns the value not far
+    less either.
 
-    A chaotic computation fails one way or the other; what it loses cannot be sampled by eight lanes. An entry that is 0 to first order, such as the
-    square of one that vanishes, has a noise that shrinks with the square of the perturbation: beside others that is no chaos.
+    A chaotic computation fails one way or the other; what it loses cannot be sampled by eight lanes. An entry
+    that is 0 to first order, such as the square of one that vanishes, has a noise that shrinks with the
+    square of the perturbation: beside others that is no chaos.
     """
     for value, noise, fine in zip(values, noises, finer, strict=True):
         drowned = (noise > _SMALL * np.abs(value)) & (noise > _MINOR * np.max(noise, initial=0.0))

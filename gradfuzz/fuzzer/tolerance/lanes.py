@@ -13,11 +13,15 @@ Array = Any
 
 
 class UndecidedError(EvaluationError):
-    """Rounding in the target's precision may decide a comparison either way, or the points of one run decide differently."""
+    """Rounding in the target's precision may decide a comparison either way, or the points of one run decide
+    differently.
+    """
 
 
 def has_lanes(x: Any) -> bool:
-    """Whether a value is a float or a complex number. Ints and bools are Python's scalars, or arrays of another dtype."""
+    """Whether a value is a float or a complex number. Ints and bools are Python's scalars, or arrays of
+    another dtype.
+    """
     return isinstance(x, np.ndarray) and (x.dtype == np.float64 or x.dtype == np.complex128)
 
 

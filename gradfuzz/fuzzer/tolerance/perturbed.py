@@ -1,15 +1,17 @@
 """Arithmetic with rounding made visible: what a computation could lose, measured by losing it.
 
-Every float, and every complex number (see `perturbed_complex`), is a row of lanes (the last axis; `LANES` per point). Lane 0 is exact to float64; in the others each
-primitive result, and each accumulation inside a sum, is multiplied by 1 + eps r with |r| at most 1: stochastic
-arithmetic (Vignes 2004; Parker 1997), all samples in one run. Lanes 1-5 draw r at random; lane 6 rounds everything up, and lane 7 sums up and
-products down: rounding in a loop is not independent from trip to trip, and a thousand equal additions all err the same way.
+Every float, and every complex number (see `perturbed_complex`), is a row of lanes (the last axis; `LANES` per
+point). Lane 0 is exact to float64; in the others each primitive result, and each accumulation inside a sum,
+is multiplied by 1 + eps r with |r| at most 1: stochastic arithmetic (Vignes 2004; Parker 1997), all samples
+in one run. Lanes 1-5 draw r at random; lane 6 rounds everything up, and lane 7 sums up and products down:
+rounding in a loop is not independent from trip to trip, and a thousand equal additions all err the same way.
 
-For float32 and narrower ones eps is the unit roundoff u, far above float64's own rounding. For float64 eps is 2^-40 and the spread of the lanes counts u / eps
-times; whether that is so, and not a chaotic computation that has lost everything, is for `tolerance` to check.
+For float32 and narrower ones eps is the unit roundoff u, far above float64's own rounding. For float64 eps is
+2^-40 and the spread of the lanes counts u / eps times; whether that is so, and not a chaotic computation that
+has lost everything, is for `tolerance` to check.
 
-Two sides of a comparison that are closer than rounding can tell raise `UndecidedError`; an overflow, an underflow or a NaN raises
-`FloatingPointError`. Several points may share one run as long as they decide alike.
+Two sides of a comparison that are closer than rounding can tell raise `UndecidedError`; an overflow, an
+underflow or a NaN raises `FloatingPointError`. Several points may share one run as long as they decide alike.
 """
 
 from __future__ import annotations
@@ -38,20 +40,31 @@ LANES = 8
 """Per point: one exact, five random, two biased."""
 
 EPS: Mapping[Precision, float] = {name: max(f.roundoff, 2.0**-40) for name, f in FORMATS.items()}
-"""The relative size of a perturbation, by the precision that it stands for: its unit roundoff, where that is far above the rounding of the lanes."""
+"""The relative size of a perturbation, by the precision that it stands for: its unit roundoff, where that is
+far above the rounding of the lanes.
+"""
 
-FINE_EPS: Mapping[Precision, float] = {name: max(2.0**-10 * f.roundoff, 2.0**-46) for name, f in FORMATS.items()}
-"""Smaller ones, at least 2^7 times the rounding of the lanes: what is proportional to eps is so from here to there."""
+FINE_EPS: Mapping[Precision, float] = {
+    name: max(2.0**-10 * f.roundoff, 2.0**-46) for name, f in FORMATS.items()
+}
+"""Smaller ones, at least 2^7 times the rounding of the lanes: what is proportional to eps is so from here to
+there.
+"""
 
 FUNCTION_UNITS = 4.0
-"""What a library's sin, exp, tanh, pow, ... may err, in roundings: vector libraries promise 1 to 4 units in the last place."""
+"""What a library's sin, exp, tanh, pow, ... may err, in roundings: vector libraries promise 1 to 4 units in
+the last place.
+"""
 
 _DECISION_UNITS = 16.0
-"""Two sides of a comparison are too close when they differ by less than this many times their noise: twice the factor K of `tolerance`,
-as each side may err."""
+"""Two sides of a comparison are too close when they differ by less than this many times their noise: twice
+the factor K of `tolerance`, as each side may err.
+"""
 
 _POOL = 8192
-"""How many perturbations are drawn once and used again and again; a prime step through them keeps reuse from falling into line with a loop."""
+"""How many perturbations are drawn once and used again and again; a prime step through them keeps reuse from
+falling into line with a loop.
+"""
 
 _STEP = 4099
 
@@ -88,8 +101,12 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     `seen` collects every float result, for whoever wants to know the range of the intermediates.
     """
 
-    def __init__(self, precision: Precision, points: int = 1, eps: float | None = None, *, regrouped: bool = False) -> None:
-        """`regrouped` lets an addition lose what its operands would, had they been added to something as large before."""
+    def __init__(
+        self, precision: Precision, points: int = 1, eps: float | None = None, *, regrouped: bool = False
+    ) -> None:
+        """`regrouped` lets an addition lose what its operands would, had they been added to something as
+        large before.
+        """
         self.precision = precision
         self._regrouped = regrouped
         self.points = points
@@ -120,7 +137,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         entries = [c.value for c in value.values]
         if value.dtype in ("int", "bool"):
             return np.array(entries, np.int64 if value.dtype == "int" else np.bool_).reshape(value.shape)
-        rows = np.array([self.constant(v) for v in entries], np.float64 if value.dtype == "float" else np.complex128)
+        rows = np.array(
+            [self.constant(v) for v in entries], np.float64 if value.dtype == "float" else np.complex128
+        )
         return rows.reshape(*value.shape, self.width)
 
     def inputs(self, values: Sequence[Array]) -> Array:
@@ -145,7 +164,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     def _result(self, exact: Array, pool: Array) -> Array:
         """`exact` perturbed; of a complex number each part."""
         if is_complex(exact):
-            return self._keep(joined(*(part * self._factors(pool, part.shape) for part in (exact.real, exact.imag))))
+            return self._keep(
+                joined(*(part * self._factors(pool, part.shape) for part in (exact.real, exact.imag)))
+            )
         result: Array = exact * self._factors(pool, exact.shape)
         self.seen.append(result)
         return result
@@ -163,7 +184,10 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         if not self._operand_units or not has_lanes(x):
             return x
         return self._by_part(
-            lambda part: part * (1.0 + self._operand_units * (self._factors(self._product, part.shape) - 1.0)), x
+            lambda part: (
+                part * (1.0 + self._operand_units * (self._factors(self._product, part.shape) - 1.0))
+            ),
+            x,
         )
 
     # Arithmetic
@@ -172,7 +196,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         if not has_lanes(a):
             return np.add(a, b)
         if self._regrouped:
-            a, b = (self._by_part(lambda part: part * self._factors(self._sum, part.shape), x) for x in (a, b))
+            a, b = (
+                self._by_part(lambda part: part * self._factors(self._sum, part.shape), x) for x in (a, b)
+            )
         return self._result(a + b, self._sum)
 
     def subtract(self, a: Array, b: Array) -> Array:
@@ -187,7 +213,11 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         quotient = a / b
         # The derivative of a quotient divides by b*b here, by b twice there: both have to stay in range.
         self.seen.append(b * b)
-        return self._near(quotient, self._product, FUNCTION_UNITS) if is_complex(a) else self._result(quotient, self._product)
+        return (
+            self._near(quotient, self._product, FUNCTION_UNITS)
+            if is_complex(a)
+            else self._result(quotient, self._product)
+        )
 
     def negative(self, a: Array) -> Array:
         return np.negative(a)
@@ -216,7 +246,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     # Choices
 
     def _alike(self, differences: Array) -> Array:
-        """The sign of a difference (of a complex one: of its modulus), without lanes, where all lanes and points agree on it beyond noise."""
+        """The sign of a difference (of a complex one: of its modulus), without lanes, where all lanes and
+        points agree on it beyond noise.
+        """
         by_point = differences.reshape(*differences.shape[:-1], self.points, LANES)
         exact = by_point[..., :1]
         noise = np.abs(by_point - exact).max(axis=-1, keepdims=True)
@@ -291,7 +323,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     # Folds
 
     def _fold_sum(self, x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-        """Each addition may lose a unit of the sum so far; of the sum of the sizes, as nobody promises an order."""
+        """Each addition may lose a unit of the sum so far; of the sum of the sizes, as nobody promises an
+        order.
+        """
         rank = x.ndim - 1
         kept = [a for a in range(rank) if a not in axes]
         count = math.prod(x.shape[a] for a in axes)
@@ -327,7 +361,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return self._keep(np.prod(x * (1.0 + self._draws(x, self._product)), axis=axes, keepdims=keepdims))
 
     def see_partial_products(self, x: Array, axes: tuple[int, ...]) -> None:
-        """The largest and the smallest product of some of the entries: nobody promises an order of multiplication either."""
+        """The largest and the smallest product of some of the entries: nobody promises an order of
+        multiplication either.
+        """
         sizes = np.where(x == 0.0, 1.0, np.abs(x))
         self.seen += [np.prod(np.maximum(sizes, 1.0), axis=axes), np.prod(np.minimum(sizes, 1.0), axis=axes)]
 

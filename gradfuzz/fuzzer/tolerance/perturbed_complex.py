@@ -1,13 +1,14 @@
 """Complex numbers, and functions of real and complex ones, in perturbed arithmetic.
 
-Sums and products are made of real ones, and lose what these lose: a part that is 0 stays 0. Nobody promises as much of the rest, which is right
-relative to the modulus: quotients, functions and powers err in both directions.
+Sums and products are made of real ones, and lose what these lose: a part that is 0 stays 0. Nobody promises
+as much of the rest, which is right relative to the modulus: quotients, functions and powers err in both
+directions.
 
     log        by the roundoff of 1, too: many take the logarithm of a modulus that is rounded
     z ** w     by that of the exponent w log z, as no library has more digits for it
 
-The branch cut of log, sqrt and powers is the negative real axis with 0. Where rounding may carry a number across it, and on it, where
-the sign of a zero decides, the point is undecided.
+The branch cut of log, sqrt and powers is the negative real axis with 0. Where rounding may carry a number
+across it, and on it, where the sign of a zero decides, the point is undecided.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class ComplexLanes:
         noise = self._decision * np.abs(by_point - exact).max(axis=-1, keepdims=True)
         if np.any((exact.real <= noise) & (np.abs(exact.imag) <= noise)):
             raise UndecidedError(
-                "a number is on the branch cut of a logarithm, root or power, or as near as rounding may bring it"
+                "a number is on the branch cut of a logarithm, root or power, or as near as rounding may"
+                " bring it"
             )
 
     # Functions
@@ -120,7 +122,9 @@ class ComplexLanes:
 
 
 def _exponent_units(base: Array, exponent: Any) -> Array:
-    """What is lost in base ** exponent, in units: the exponential of a number is off by what that number is."""
+    """What is lost in base ** exponent, in units: the exponential of a number is off by what that
+    number is.
+    """
     return 1.0 + exponent * (1.0 + np.abs(_quietly(np.log, base)))
 
 

@@ -1,18 +1,22 @@
-"""The linear-algebra ops in perturbed arithmetic: every lane is a matrix of its own, perturbed before it is factored.
+"""The linear-algebra ops in perturbed arithmetic: every lane is a matrix of its own, perturbed before it is
+factored.
 
-LAPACK does not promise results that are right entry by entry. It promises the exact result for a matrix nearby (Higham, "Accuracy and
-stability of numerical algorithms", 2002), so what it loses is measured by moving the matrix that far before the call:
+LAPACK does not promise results that are right entry by entry. It promises the exact result for a matrix
+nearby (Higham, "Accuracy and stability of numerical algorithms", 2002), so what it loses is measured by
+moving the matrix that far before the call:
 
-    by column, |dA_ij| <= eps |a_j|             qr (theorem 19.4), lu and all that is solved by it (theorem 9.4, with |L| <= 1)
-    by diagonal, |dA_ij| <= eps sqrt(a_ii a_jj) cholesky (theorem 10.3)
-    by norm, |dA_ij| <= eps |A|_F               the rest: eigh, svd and what is made of it, expm
+    by column, |dA_ij| <= eps |a_j|             qr (theorem 19.4), lu and all that is solved by it (theorem
+    9.4, with |L| <= 1) by diagonal, |dA_ij| <= eps sqrt(a_ii a_jj) cholesky (theorem 10.3) by norm, |dA_ij|
+    <= eps |A|_F               the rest: eigh, svd and what is made of it, expm
 
-Theory has a factor that grows with n; a sum of n^2 draws of size eps is a perturbation of about n eps, which is what is seen in practice.
-The result is then perturbed like any other: entry by entry, and columns of length 1 by eps each.
+Theory has a factor that grows with n; a sum of n^2 draws of size eps is a perturbation of about n eps, which
+is what is seen in practice. The result is then perturbed like any other: entry by entry, and columns of
+length 1 by eps each.
 
-Lanes may differ in the signs of their vectors, complex ones in their phases, and in the order of eigenvalues that have none. They are turned and
-ordered to agree with the exact lane, as neither is a result of rounding. Complex ones are all turned once more: LAPACK makes an entry of each vector
-real, and with its phases sums are exactly 0 that with others are 0 to rounding.
+Lanes may differ in the signs of their vectors, complex ones in their phases, and in the order of eigenvalues
+that have none. They are turned and ordered to agree with the exact lane, as neither is a result of rounding.
+Complex ones are all turned once more: LAPACK makes an entry of each vector real, and with its phases sums are
+exactly 0 that with others are 0 to rounding.
 """
 
 from __future__ import annotations
@@ -37,7 +41,9 @@ _NUMPY_RANK = 1e-15
 
 
 _UNCLEAR = 8.0
-"""A gap is unclear to this many times what the engine takes for rounding of 0 in the target's precision: twice its epsilon, and as much again for others."""
+"""A gap is unclear to this many times what the engine takes for rounding of 0 in the target's precision:
+twice its epsilon, and as much again for others.
+"""
 
 
 class LinalgLanes:
@@ -61,7 +67,9 @@ class LinalgLanes:
     def _lapack(self: Any, op: str, *arrays: Array, **params: Any) -> Any:
         """NumPy's result for every lane, lanes last again. A lane without a result is a domain error."""
         rank = max(x.ndim for x in arrays)
-        fronted = [np.moveaxis(x, -1, 0).reshape(x.shape[-1], *[1] * (rank - x.ndim), *x.shape[:-1]) for x in arrays]
+        fronted = [
+            np.moveaxis(x, -1, 0).reshape(x.shape[-1], *[1] * (rank - x.ndim), *x.shape[:-1]) for x in arrays
+        ]
         with np.errstate(all="ignore"):
             found = getattr(_NUMPY, op)(*fronted, **params)
         results = found if isinstance(found, tuple) else (found,)
@@ -78,21 +86,35 @@ class LinalgLanes:
         return self._keep(columns + self._draws_of(columns))
 
     def _signs(self: Any, columns: Array) -> Array:
-        """Of each column, the number of modulus 1 that turns it to the exact lane's, and by an angle of no significance: (..., columns, lanes)."""
+        """Of each column, the number of modulus 1 that turns it to the exact lane's, and by an angle of no
+        significance: (..., columns, lanes).
+        """
         by_point = columns.reshape(*columns.shape[:-1], self.points, columns.shape[-1] // self.points)
         inner = (np.conj(by_point) * by_point[..., :1]).sum(axis=-4)
         sizes = np.abs(inner)
-        phases = inner / np.where(sizes == 0.0, 1.0, sizes) if is_complex(inner) else np.where(inner < 0, -1.0, 1.0)
+        phases = (
+            inner / np.where(sizes == 0.0, 1.0, sizes)
+            if is_complex(inner)
+            else np.where(inner < 0, -1.0, 1.0)
+        )
         signs: Array = np.where(sizes == 0.0, 1.0, phases).reshape(*inner.shape[:-2], columns.shape[-1])
-        return signs * np.exp(1j * np.arange(1, columns.shape[-2] + 1))[:, np.newaxis] if is_complex(inner) else signs
+        return (
+            signs * np.exp(1j * np.arange(1, columns.shape[-2] + 1))[:, np.newaxis]
+            if is_complex(inner)
+            else signs
+        )
 
     def _order(self: Any, w: Array) -> Array:
-        """For each value of the exact lane the place of the one that is it in another lane: (..., n, lanes)."""
+        """For each value of the exact lane the place of the one that is it in another lane: (...,
+        n, lanes).
+        """
         distances = np.abs(self._exact(w)[..., :, np.newaxis, :] - w[..., np.newaxis, :, :])
         order = distances.argmin(axis=-2) if w.size else np.zeros(w.shape, int)
         for place in np.ndindex(*w.shape[:-2], w.shape[-1]):
             index = (*place[:-1], slice(None), place[-1])
-            if len(set(order[index].tolist())) < w.shape[-2]:  # not one to one: those that are equal, or nearly so
+            if (
+                len(set(order[index].tolist())) < w.shape[-2]
+            ):  # not one to one: those that are equal, or nearly so
                 order[index] = linear_sum_assignment(distances[(*place[:-1], ..., place[-1])])[1]
         return order
 
@@ -102,7 +124,9 @@ class LinalgLanes:
         q, r = self._lapack("qr", self._by_column(x), mode=mode)
         signs = self._signs(q)
         kept = signs[..., : r.shape[-3], :]
-        return self._unit(q * signs[..., np.newaxis, :, :]), self._rounded(r * np.conj(kept)[..., :, np.newaxis, :])
+        return self._unit(q * signs[..., np.newaxis, :, :]), self._rounded(
+            r * np.conj(kept)[..., :, np.newaxis, :]
+        )
 
     def lu(self: Any, x: Array) -> tuple[Array, Array, Array]:
         p, lower, upper = self._lapack("lu", self._by_column(x))
@@ -152,19 +176,27 @@ class LinalgLanes:
     def triangular_solve(
         self: Any, a: Array, b: Array, *, lower: bool, transposed: bool, unit_diagonal: bool, left: bool
     ) -> Array:
-        """As a system like any other: a library may solve it so, and that errs by more than substitution does."""
+        """As a system like any other: a library may solve it so, and that errs by more than substitution
+        does.
+        """
         triangle = self.tril(a, k=0) if lower else self.triu(a, k=0)
         if unit_diagonal:
             triangle = np.where(np.eye(a.shape[-2], dtype=np.bool_)[..., np.newaxis], 1.0, triangle)
         if transposed == left:
             triangle = np.swapaxes(triangle, -3, -2)
-        return self.solve(triangle, b) if left else np.swapaxes(self.solve(triangle, np.swapaxes(b, -3, -2)), -3, -2)
+        return (
+            self.solve(triangle, b)
+            if left
+            else np.swapaxes(self.solve(triangle, np.swapaxes(b, -3, -2)), -3, -2)
+        )
 
     def inv(self: Any, x: Array) -> Array:
         return self._rounded(self._lapack("inv", self._by_column(x)))
 
     def pinv(self: Any, x: Array) -> Array:
-        """The exact lane says which singular values are 0: the perturbation would make every matrix one of full rank."""
+        """The exact lane says which singular values are 0: the perturbation would make every matrix one of
+        full rank.
+        """
         if x.size == 0:
             return self._lapack("pinv", x)
         u, s, vh = self._lapack("svd", self._by_norm(x), full_matrices=False)
@@ -178,7 +210,9 @@ class LinalgLanes:
     # Determinants and powers
 
     def det(self: Any, x: Array) -> Array:
-        """Besides, eps of Hadamard's bound, the product of the columns' lengths: what is lost where all cofactors are 0 too."""
+        """Besides, eps of Hadamard's bound, the product of the columns' lengths: what is lost where all
+        cofactors are 0 too.
+        """
         if x.shape[-2] == 0:
             return self._lapack("det", x)
         det = self._lapack("det", self._by_column(x))
@@ -215,19 +249,29 @@ class LinalgLanes:
         return self._keep(result + functools.reduce(np.multiply, factors, 1.0) * self._draws_of(result))
 
     def divide_by_gaps(self: Any, k: Array, x: Array, y: Array, *, hollow: bool) -> Array:
-        """Which gaps are 0 the exact lane of each point says: in the others a repeated eigenvalue is split by the perturbation."""
+        """Which gaps are 0 the exact lane of each point says: in the others a repeated eigenvalue is split by
+        the perturbation.
+        """
         m, n = k.shape[-3:-1]
         gaps = self.subtract(y[..., np.newaxis, :, :], x[..., :, np.newaxis, :])
-        largest = np.maximum(*(np.abs(v).max(axis=-2, initial=0.0) for v in (x, y)))[..., np.newaxis, np.newaxis, :]
-        closed = np.abs(self._exact(gaps)) <= GAP_UNITS * max(m, n) * np.finfo(np.float64).eps * self._exact(largest)
-        diagonal = np.eye(m, n, dtype=np.bool_)[..., np.newaxis] & hollow
-        if np.any(closed & ~diagonal & (self._exact(k) != 0)):
-            raise DomainError("the derivative depends on what a repeated eigenvalue or singular value leaves open")
-        unclear = np.abs(self._exact(gaps)) <= _UNCLEAR * GAP_UNITS * max(m, n) * FORMATS[self.precision].roundoff * self._exact(
+        largest = np.maximum(*(np.abs(v).max(axis=-2, initial=0.0) for v in (x, y)))[
+            ..., np.newaxis, np.newaxis, :
+        ]
+        closed = np.abs(self._exact(gaps)) <= GAP_UNITS * max(m, n) * np.finfo(np.float64).eps * self._exact(
             largest
         )
+        diagonal = np.eye(m, n, dtype=np.bool_)[..., np.newaxis] & hollow
+        if np.any(closed & ~diagonal & (self._exact(k) != 0)):
+            raise DomainError(
+                "the derivative depends on what a repeated eigenvalue or singular value leaves open"
+            )
+        unclear = np.abs(self._exact(gaps)) <= _UNCLEAR * GAP_UNITS * max(m, n) * FORMATS[
+            self.precision
+        ].roundoff * self._exact(largest)
         if np.any(unclear & ~closed & ~diagonal & (self._exact(k) != 0)):
-            raise UndecidedError(f"two eigenvalues or singular values are closer to each other than {self.precision} tells")
+            raise UndecidedError(
+                f"two eigenvalues or singular values are closer to each other than {self.precision} tells"
+            )
         skipped = closed | diagonal
         return self._rounded(np.where(skipped, 0.0, k / np.where(skipped, 1.0, gaps)))
 
@@ -245,7 +289,9 @@ class LinalgLanes:
             return self.sqrt(self.sum(self._squared(x), axis=(-2, -1), keepdims=keepdims))
         if ord in (2, -2, "nuc"):
             s = self.svdvals(x)
-            result = self.sum(s, axis=-1, keepdims=False) if ord == "nuc" else s[..., 0 if ord == 2 else -1, :]
+            result = (
+                self.sum(s, axis=-1, keepdims=False) if ord == "nuc" else s[..., 0 if ord == 2 else -1, :]
+            )
         else:
             sums = self.sum(self.abs(x), axis=-2 if ord in (1, -1) else -1, keepdims=False)
             result = (self.amax if ord in (1, "inf") else self.amin)(sums, axis=-1, keepdims=False)
@@ -295,7 +341,9 @@ class LinalgLanes:
         return self.multiply(a[:, np.newaxis], b[np.newaxis, :])
 
     def kron(self: Any, a: Array, b: Array) -> Array:
-        product = self.multiply(a[..., :, np.newaxis, :, np.newaxis, :], b[..., np.newaxis, :, np.newaxis, :, :])
+        product = self.multiply(
+            a[..., :, np.newaxis, :, np.newaxis, :], b[..., np.newaxis, :, np.newaxis, :, :]
+        )
         *batch, m, p, n, q, width = product.shape
         return product.reshape(*batch, m * p, n * q, width)
 
@@ -303,7 +351,9 @@ class LinalgLanes:
         left, _, out = subscripts.replace(" ", "").partition("->")
         terms = left.split(",")
         letters = out + "".join(sorted(set("".join(terms)) - set(out)))
-        operands = [aligned(letters + "*", term + "*", self.operand(x)) for term, x in zip(terms, arrays, strict=True)]
+        operands = [
+            aligned(letters + "*", term + "*", self.operand(x)) for term, x in zip(terms, arrays, strict=True)
+        ]
         product = functools.reduce(self.multiply, operands)
         rest = tuple(range(len(out), len(letters)))
         return self.sum(product, axis=rest, keepdims=False) if rest else product

@@ -1,4 +1,6 @@
-"""The tensor ops in perturbed arithmetic: lanes stay last, sums lose as sums do, and a selection must be beyond noise."""
+"""The tensor ops in perturbed arithmetic: lanes stay last, sums lose as sums do, and a selection must be
+beyond noise.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,13 @@ class TensorLanes:
         return self._result(np.expm1(x), self._function)
 
     def _shift(self: Any, x: Array, axis: Any) -> Array:
-        """Each point's greatest entry. Which one it is does not matter: the result is the same for any number."""
+        """Each point's greatest entry. Which one it is does not matter: the result is the same for any
+        number.
+        """
         lanes = self.width // self.points
-        greatest = np.max(x[..., ::lanes], axis=normalize_axes(axis, x.ndim - 1, "a reduction"), keepdims=True)
+        greatest = np.max(
+            x[..., ::lanes], axis=normalize_axes(axis, x.ndim - 1, "a reduction"), keepdims=True
+        )
         return np.repeat(greatest, lanes, axis=-1)
 
     def logsumexp(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
@@ -51,11 +57,15 @@ class TensorLanes:
     # Selections
 
     def _winner(self: Any, x: Array, pick: Callable[..., Any], axis: Any) -> tuple[Array, Array]:
-        """The position of an extreme, axes reduced to one that stays at the end with size 1, and the entries as rows."""
+        """The position of an extreme, axes reduced to one that stays at the end with size 1, and the entries
+        as rows.
+        """
         axes = normalize_axes(axis, x.ndim - 1, "a reduction")
         kept = [a for a in range(x.ndim - 1) if a not in axes]
         count = math.prod(x.shape[a] for a in axes)
-        rows = np.transpose(x, [*kept, *axes, x.ndim - 1]).reshape(*(x.shape[a] for a in kept), count, self.width)
+        rows = np.transpose(x, [*kept, *axes, x.ndim - 1]).reshape(
+            *(x.shape[a] for a in kept), count, self.width
+        )
         where = pick(rows[..., 0], axis=-1, keepdims=True)
         best = np.take_along_axis(rows, where[..., np.newaxis], axis=-2)
         self._alike(np.subtract(rows, best))
@@ -72,15 +82,29 @@ class TensorLanes:
         return self._shaped(where[..., 0], x.shape[:-1], axis, keepdims, ())[()]
 
     @staticmethod
-    def _shaped(result: Array, shape: tuple[int, ...], axis: Any, keepdims: bool, lanes: tuple[int, ...]) -> Array:
+    def _shaped(
+        result: Array, shape: tuple[int, ...], axis: Any, keepdims: bool, lanes: tuple[int, ...]
+    ) -> Array:
         axes = normalize_axes(axis, len(shape), "a reduction")
-        return result.reshape(*(1 if a in axes else n for a, n in enumerate(shape)), *lanes) if keepdims else result
+        return (
+            result.reshape(*(1 if a in axes else n for a, n in enumerate(shape)), *lanes)
+            if keepdims
+            else result
+        )
 
     def amax(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return self._extreme(x, np.argmax, axis, keepdims) if has_lanes(x) else np.max(x, axis=axis, keepdims=keepdims)
+        return (
+            self._extreme(x, np.argmax, axis, keepdims)
+            if has_lanes(x)
+            else np.max(x, axis=axis, keepdims=keepdims)
+        )
 
     def amin(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
-        return self._extreme(x, np.argmin, axis, keepdims) if has_lanes(x) else np.min(x, axis=axis, keepdims=keepdims)
+        return (
+            self._extreme(x, np.argmin, axis, keepdims)
+            if has_lanes(x)
+            else np.min(x, axis=axis, keepdims=keepdims)
+        )
 
     def argmax(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Any:
         return self._where_extreme(x, np.argmax, axis, keepdims)
@@ -161,7 +185,10 @@ class TensorLanes:
         lanes = has_lanes(x)
         if lanes and is_complex(x):
             return joined(
-                *(self.scatter_add(a, indices, b, axis=axis) for a, b in ((x.real, updates.real), (x.imag, updates.imag)))
+                *(
+                    self.scatter_add(a, indices, b, axis=axis)
+                    for a, b in ((x.real, updates.real), (x.imag, updates.imag))
+                )
             )
         axis %= x.ndim - lanes
         places = np.asarray(in_range(indices, x.shape[axis]))

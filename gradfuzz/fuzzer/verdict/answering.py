@@ -1,4 +1,6 @@
-"""What `gradfuzz check` does: several loop forms of one program, several points, every oracle asked in a mode that it has."""
+"""What `gradfuzz check` does: several loop forms of one program, several points, every oracle asked in a mode
+that it has.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _UNSAFE = (Reason.TRIP_LIMIT, Reason.PRIMAL)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """(loop form, case) for every point, oracle and program, in this order; and the versions of the oracles."""
+    """(loop form, case) for every point, oracle and program, in this order; and the versions of the
+    oracles.
+    """
 
     cases: list[tuple[str, Case]]
     versions: dict[str, str]
@@ -47,12 +51,17 @@ def ask_everyone(
 ) -> Answers:
     """A case for every point, oracle and program; `points` holds those of each program.
 
-    An oracle is asked in `modes`, or in the first mode of this order that it supports, reverse before forward. A name may stand for several
-    ways into a library, which is loaded last. Ways that answer all points in one call are asked where there are several, or by their own name. Raises `TripLimitError` where a loop does not end, `DomainError` where the program is
-    defined at none of the points, `UnknownTargetError` and `MissingExtraError`.
+    An oracle is asked in `modes`, or in the first mode of this order that it supports, reverse before
+    forward. A name may stand for several ways into a library, which is loaded last. Ways that answer all
+    points in one call are asked where there are several, or by their own name. Raises `TripLimitError` where
+    a loop does not end, `DomainError` where the program is defined at none of the points,
+    `UnknownTargetError` and `MissingExtraError`.
     """
     steps = modes if modes is not None else _STEPS[:1] * order
-    questions = [plain_question(program, at, precision, wrt, steps) for (_, program), at in zip(programs, points, strict=True)]
+    questions = [
+        plain_question(program, at, precision, wrt, steps)
+        for (_, program), at in zip(programs, points, strict=True)
+    ]
     for question in questions:
         _refuse_undefined(question)
     several = any(len(at) > 1 for at in points)
@@ -74,7 +83,9 @@ def ask_everyone(
 
 
 def first_supported(oracle: Oracle, question: Question) -> Question:
-    """The question in the first combination of modes of its order that `oracle` supports, reverse first; unchanged where there is none."""
+    """The question in the first combination of modes of its order that `oracle` supports, reverse first;
+    unchanged where there is none.
+    """
     for modes in itertools.product(_STEPS, repeat=question.order):
         asked = replace(question, modes=modes)
         if oracle.supports(asked) is None:
@@ -90,7 +101,8 @@ def _refuse_undefined(question: Question) -> None:
     if messages and all(message.startswith("domain") for message in messages):
         known = conventions_met(question, question.points[0])
         raise DomainError(
-            _after_colon(messages[0]) + (f" (see `gradfuzz targets conventions`: {', '.join(known)})" if known else "")
+            _after_colon(messages[0])
+            + (f" (see `gradfuzz targets conventions`: {', '.join(known)})" if known else "")
         )
 
 
@@ -99,7 +111,9 @@ def _after_colon(message: str) -> str:
 
 
 def _cases(oracle: Oracle, question: Question) -> list[Case]:
-    """One case per point. A point at which rounding may turn a decision is not asked about: a loop might not end there."""
+    """One case per point. A point at which rounding may turn a decision is not asked about: a loop might not
+    end there.
+    """
     refusal = oracle.supports(question)
     if refusal is not None:
         answer = Answer("unsupported", message=refusal)

@@ -19,8 +19,8 @@ from gradfuzz.programs.language.syntax import Program
 class Check:
     """Every oracle's answer at every point, judged.
 
-    `cases` go point by point, and at each point oracle by oracle in the order asked; each has the truth with its bound and the names of the
-    references. `versions` has the version of each oracle.
+    `cases` go point by point, and at each point oracle by oracle in the order asked; each has the truth with
+    its bound and the names of the references. `versions` has the version of each oracle.
     """
 
     question: Question
@@ -44,11 +44,12 @@ def check_program(
     weights: Sequence[Array | None] | None = None,
     directions: Mapping[str, Array] | None = None,
 ) -> Check:
-    """Asks each of the oracles for the derivative of `program` at `points`, and judges the answers by both references.
+    """Asks each of the oracles for the derivative of `program` at `points`, and judges the answers by both
+    references.
 
-    `wrt` None means all float inputs; `modes` lists the differentiations, innermost first. The outputs are weighted by 1, and
-    directions are 1, unless given. An oracle's name may stand for several ways ("torch"). Raises `UsageError`, `UnknownTargetError` and
-    `MissingExtraError`.
+    `wrt` None means all float inputs; `modes` lists the differentiations, innermost first. The outputs are
+    weighted by 1, and directions are 1, unless given. An oracle's name may stand for several ways ("torch").
+    Raises `UsageError`, `UnknownTargetError` and `MissingExtraError`.
     """
     question = plain_question(program, points, precision, wrt, modes)
     if weights is not None:
@@ -60,7 +61,9 @@ def check_program(
 
 
 def check_question(question: Question, oracles: Sequence[Oracle], jury: Jury | None = None) -> Check:
-    """The same for a question that is already put. Who asks several that have one truth passes the `jury` that remembers it."""
+    """The same for a question that is already put. Who asks several that have one truth passes the `jury`
+    that remembers it.
+    """
     jury = jury or Jury(trip_limit=TRIP_LIMIT)
     by_oracle: list[list[Case]] = []
     for way in oracles:

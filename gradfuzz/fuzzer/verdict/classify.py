@@ -26,16 +26,18 @@ BLOWUP = 10.0
 """From this ratio on a gradient of the right sign is a ratio_blowup."""
 
 CLEAR = 10.0
-"""An error of so many times what is allowed is a clear one: what a verdict of disagreement, and every step of shrinking, must have."""
+"""An error of so many times what is allowed is a clear one: what a verdict of disagreement, and every step of
+shrinking, must have.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One entry of an answer next to the truth: of the clearly wrong ones the most serious, then the one with the largest error in units
-    of what is allowed.
+    """One entry of an answer next to the truth: of the clearly wrong ones the most serious, then the one with
+    the largest error in units of what is allowed.
 
-    `kind` is None where every entry is within what is allowed, and `clear` says that the entry's error is at least `CLEAR` times that;
-    `largest` is the largest error over allowed of all entries.
+    `kind` is None where every entry is within what is allowed, and `clear` says that the entry's error is at
+    least `CLEAR` times that; `largest` is the largest error over allowed of all entries.
     """
 
     kind: Class | None
@@ -52,7 +54,9 @@ class Comparison:
 
 
 def error_over_allowed(expected: float, got: float, allowed: float) -> float:
-    """|got - expected| in units of `allowed`: 0 where they are equal, infinite where nothing is allowed or got is not finite."""
+    """|got - expected| in units of `allowed`: 0 where they are equal, infinite where nothing is allowed or
+    got is not finite.
+    """
     if got == expected:
         return 0.0
     if not math.isfinite(got) or allowed == 0.0:
@@ -99,8 +103,11 @@ def _entries(
             yield name, index, e, g, a
 
 
-def compare(expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]) -> Comparison | None:
-    """The entry that decides, over all differentiated inputs; None where there is no entry at all (empty arrays).
+def compare(
+    expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
+) -> Comparison | None:
+    """The entry that decides, over all differentiated inputs; None where there is no entry at all (empty
+    arrays).
 
     The three mappings have the same names, and arrays of the same shapes.
     """
@@ -116,4 +123,6 @@ def compare(expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Ma
             best, best_key = Comparison(kind, (name, index), e, g, ratio_of(e, g), size, 0.0), key
     if best is None:
         return None
-    return Comparison(best.kind, best.entry, best.expected, best.got, best.ratio, best.error_over_allowed, largest)
+    return Comparison(
+        best.kind, best.entry, best.expected, best.got, best.ratio, best.error_over_allowed, largest
+    )

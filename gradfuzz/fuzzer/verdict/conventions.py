@@ -1,11 +1,13 @@
-"""The ledger of conventions: where a derivative does not exist, what each system answers there, and why nobody is wrong.
+"""The ledger of conventions: where a derivative does not exist, what each system answers there, and why
+nobody is wrong.
 
-A row is one situation. Its examples say what the engine, JAX and Torch answer in reverse mode, and in forward mode where that differs;
-tests/unit/fuzzer/test_conventions.py asks the installed libraries (measured with jax 0.10.2 and torch 2.13.0). `fuzzer.ties` tells which rows a program
-meets at a point.
+A row is one situation. Its examples say what the engine, JAX and Torch answer in reverse mode, and in forward
+mode where that differs; tests/unit/fuzzer/test_conventions.py asks the installed libraries (measured with jax
+0.10.2 and torch 2.13.0). `fuzzer.ties` tells which rows a program meets at a point.
 
-Slopes are one-sided derivatives by each entry. An answer between them is a convention, one outside is a finding, whatever this ledger
-says. Only in the rows with `nan` is NaN an answer, too: the makers of a library have said that they mean it.
+Slopes are one-sided derivatives by each entry. An answer between them is a convention, one outside is a
+finding, whatever this ledger says. Only in the rows with `nan` is NaN an answer, too: the makers of a library
+have said that they mean it.
 """
 
 from __future__ import annotations
@@ -30,9 +32,10 @@ NAN, INF = math.nan, math.inf
 class Example:
     """An expression at a point, and the derivative by its first input that each system returns there.
 
-    `statements` are separated by "; " and the last is an expression, the output; all inputs are floats. `forward` has the answers that are
-    others in forward mode. `slopes` are those to the left and right, None where one of them does not exist. An example about a library's own
-    functions, not about a program, has the `statements` "" and says in `library` what it asks.
+    `statements` are separated by "; " and the last is an expression, the output; all inputs are floats.
+    `forward` has the answers that are others in forward mode. `slopes` are those to the left and right, None
+    where one of them does not exist. An example about a library's own functions, not about a program, has the
+    `statements` "" and says in `library` what it asks.
     """
 
     statements: str
@@ -54,7 +57,9 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """A row. `why` says why there is no derivative; `nan` that NaN is a legal answer; `source` where its makers say what they mean."""
+    """A row. `why` says why there is no derivative; `nan` that NaN is a legal answer; `source` where its
+    makers say what they mean.
+    """
 
     name: str
     ops: tuple[str, ...]
@@ -75,7 +80,14 @@ class Convention:
             }
             for example in self.examples
         ]
-        return {"name": self.name, "ops": self.ops, "why": self.why, "nan": self.nan, "source": self.source, "examples": examples}
+        return {
+            "name": self.name,
+            "ops": self.ops,
+            "why": self.why,
+            "nan": self.nan,
+            "source": self.source,
+            "examples": examples,
+        }
 
 
 def _example(
@@ -110,7 +122,14 @@ CONVENTIONS: tuple[Convention, ...] = (
         "the slopes of |x| at 0 are -1 and 1; norms of order 1 and inf are made of |x|",
         (
             _example("abs(x)", {"x": 0.0}, 0.0, 1.0, 0.0, (-1.0, 1.0)),
-            _example("vector_norm(x, ord=1)", {"x": (0.0, 1.0)}, (0.0, 1.0), (1.0, 1.0), (0.0, 1.0), ((-1.0, 1.0), (1.0, 1.0))),
+            _example(
+                "vector_norm(x, ord=1)",
+                {"x": (0.0, 1.0)},
+                (0.0, 1.0),
+                (1.0, 1.0),
+                (0.0, 1.0),
+                ((-1.0, 1.0), (1.0, 1.0)),
+            ),
         ),
         source="jax-ml/jax#37820",
     ),
@@ -146,7 +165,9 @@ CONVENTIONS: tuple[Convention, ...] = (
         ("amax", "amin"),
         "each of the equal entries may be the extreme one; shares add up to 1",
         (
-            _everybody("amax(x)", {"x": (1.0, 1.0, 0.0)}, (0.5, 0.5, 0.0), ((0.0, 0.0, 0.0), (1.0, 1.0, 0.0))),
+            _everybody(
+                "amax(x)", {"x": (1.0, 1.0, 0.0)}, (0.5, 0.5, 0.0), ((0.0, 0.0, 0.0), (1.0, 1.0, 0.0))
+            ),
             _everybody("amin(x)", {"x": (1.0,) * 4}, (0.25,) * 4, ((1.0,) * 4, (0.0,) * 4)),
         ),
         source=_PYTORCH,
@@ -155,12 +176,17 @@ CONVENTIONS: tuple[Convention, ...] = (
         "sort-tie",
         ("sort",),
         "equal entries may stand in any order; all keep the one they came in",
-        (_everybody("sort(x)[0]", {"x": (2.0, 1.0, 1.0)}, (0.0, 1.0, 0.0), ((0.0, 1.0, 1.0), (0.0, 0.0, 0.0))),),
+        (
+            _everybody(
+                "sort(x)[0]", {"x": (2.0, 1.0, 1.0)}, (0.0, 1.0, 0.0), ((0.0, 1.0, 1.0), (0.0, 0.0, 0.0))
+            ),
+        ),
     ),
     Convention(
         "cumulative-max-tie",
         ("cumulative_max",),
-        "each of the equal entries may be the greatest so far; Torch takes the latest, JAX halves from pair to pair",
+        "each of the equal entries may be the greatest so far; Torch takes the latest, JAX halves from pair"
+        " to pair",
         (
             _example(
                 "cumulative_max(x)[2]",
@@ -176,13 +202,33 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "norm-at-0",
         ("vector_norm", "matrix_norm"),
-        "a norm is a cone at 0; JAX divides 0 by 0 and means it, Torch and the engine take the least subgradient",
+        "a norm is a cone at 0; JAX divides 0 by 0 and means it, Torch and the engine take the least"
+        " subgradient",
         (
-            _example("vector_norm(x)", {"x": (0.0, 0.0)}, (0.0, 0.0), (NAN, NAN), (0.0, 0.0), ((-1.0, -1.0), (1.0, 1.0))),
-            _example("vector_norm(x, ord=3)", {"x": (0.0, 0.0)}, (0.0, 0.0), (NAN, NAN), (0.0, 0.0), ((-1.0, -1.0), (1.0, 1.0))),
+            _example(
+                "vector_norm(x)",
+                {"x": (0.0, 0.0)},
+                (0.0, 0.0),
+                (NAN, NAN),
+                (0.0, 0.0),
+                ((-1.0, -1.0), (1.0, 1.0)),
+            ),
+            _example(
+                "vector_norm(x, ord=3)",
+                {"x": (0.0, 0.0)},
+                (0.0, 0.0),
+                (NAN, NAN),
+                (0.0, 0.0),
+                ((-1.0, -1.0), (1.0, 1.0)),
+            ),
             _example("matrix_norm(x)", {"x": _ZERO2}, _ZERO2, _NAN2, _ZERO2, (_MINUS2, _ONE2)),
             _example(
-                "n = vector_norm(x); n * n", {"x": (0.0, 0.0)}, (0.0, 0.0), (NAN, NAN), (0.0, 0.0), ((0.0, 0.0), (0.0, 0.0))
+                "n = vector_norm(x); n * n",
+                {"x": (0.0, 0.0)},
+                (0.0, 0.0),
+                (NAN, NAN),
+                (0.0, 0.0),
+                ((0.0, 0.0), (0.0, 0.0)),
             ),
         ),
         nan=True,
@@ -193,8 +239,15 @@ CONVENTIONS: tuple[Convention, ...] = (
         ("vector_norm", "matrix_norm"),
         "several entries or lines have the largest size (norms of order inf, -inf, 1, -1)",
         (
-            _everybody('vector_norm(x, ord="inf")', {"x": (1.0, -1.0)}, (0.5, -0.5), ((0.0, -1.0), (1.0, 0.0))),
-            _everybody("matrix_norm(x, ord=1)", {"x": ((1.0, 2.0), (2.0, 1.0))}, ((0.5, 0.5), (0.5, 0.5)), (_ZERO2, _ONE2)),
+            _everybody(
+                'vector_norm(x, ord="inf")', {"x": (1.0, -1.0)}, (0.5, -0.5), ((0.0, -1.0), (1.0, 0.0))
+            ),
+            _everybody(
+                "matrix_norm(x, ord=1)",
+                {"x": ((1.0, 2.0), (2.0, 1.0))},
+                ((0.5, 0.5), (0.5, 0.5)),
+                (_ZERO2, _ONE2),
+            ),
         ),
     ),
     Convention(
@@ -203,8 +256,20 @@ CONVENTIONS: tuple[Convention, ...] = (
         "a norm made of singular values has kinks where they are 0 or meet",
         (
             _everybody('matrix_norm(x, ord="nuc")', {"x": _ZERO2}, _IDENTITY, (_MINUS2, _ONE2)),
-            _example("matrix_norm(x, ord=2)", {"x": _ZERO2}, _HALF2, ((0.25, 0.0), (0.0, 0.25)), _HALF2, (_MINUS2, _ONE2)),
-            _everybody("matrix_norm(x, ord=2)", {"x": _IDENTITY}, _HALF2, (((0.0, -0.5), (-0.5, 0.0)), ((1.0, 0.5), (0.5, 1.0)))),
+            _example(
+                "matrix_norm(x, ord=2)",
+                {"x": _ZERO2},
+                _HALF2,
+                ((0.25, 0.0), (0.0, 0.25)),
+                _HALF2,
+                (_MINUS2, _ONE2),
+            ),
+            _everybody(
+                "matrix_norm(x, ord=2)",
+                {"x": _IDENTITY},
+                _HALF2,
+                (((0.0, -0.5), (-0.5, 0.0)), ((1.0, 0.5), (0.5, 1.0))),
+            ),
         ),
     ),
     Convention(
@@ -239,20 +304,26 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "branch-cut",
         ("log", "sqrt", "pow"),
-        "complex logarithms, roots and powers jump across the negative real axis; the derivative is that of the side of the imaginary part's sign",
+        "complex logarithms, roots and powers jump across the negative real axis; the derivative is that of"
+        " the side of the imaginary part's sign",
         (_everybody("real(sqrt(complex(x, y)))", {"y": 0.0, "x": -1.0}, 0.5),),
     ),
     Convention(
         "pivot-tie",
         ("lu",),
         "two entries may be the pivot, and the factors jump from one to the other",
-        (_everybody("p, l, u = lu(x); u[1, 1]", {"x": ((1.0, 2.0), (1.0, 4.0))}, ((2.0, -1.0), (-2.0, 1.0))),),
+        (
+            _everybody(
+                "p, l, u = lu(x); u[1, 1]", {"x": ((1.0, 2.0), (1.0, 4.0))}, ((2.0, -1.0), (-2.0, 1.0))
+            ),
+        ),
     ),
     # Ends of domains
     Convention(
         "sqrt-at-0",
         ("sqrt",),
-        "the slope is infinite, and a chain rule multiplies it by 0: sqrt(x * x) is |x|, and its derivative NaN",
+        "the slope is infinite, and a chain rule multiplies it by 0: sqrt(x * x) is |x|, and its"
+        " derivative NaN",
         (_everybody("sqrt(x)", {"x": 0.0}, INF), _everybody("sqrt(x * x)", {"x": 0.0}, NAN)),
         source="jax-ml/jax#8893; pytorch/pytorch#6394",
     ),
@@ -276,7 +347,8 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "pow-at-0",
         ("pow",),
-        "x**y is exp(y log x), defined for x > 0; at x = 0 it is continued, and the derivatives there are whatever a rule makes of log 0",
+        "x**y is exp(y log x), defined for x > 0; at x = 0 it is continued, and the derivatives there are"
+        " whatever a rule makes of log 0",
         (
             _example("x ** 0.0", {"x": 0.0}, NAN, NAN, 0.0),
             _everybody("x ** 0.5", {"x": 0.0}, INF),
@@ -298,12 +370,28 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "dead-branch",
         ("where",),
-        "`where` computes both sides, and 0 times the infinite slope of the unused one is NaN in reverse mode; here the program is undefined where "
-        "one of its operations is",
+        "`where` computes both sides, and 0 times the infinite slope of the unused one is NaN in reverse"
+        " mode; here the program is undefined where one of its operations is",
         (
-            _example("where(x > 0.0, sqrt(x), 0.0)", {"x": -1.0}, NAN, NAN, NAN, None, {"engine": 0.0, "jax": 0.0, "torch": 0.0}),
+            _example(
+                "where(x > 0.0, sqrt(x), 0.0)",
+                {"x": -1.0},
+                NAN,
+                NAN,
+                NAN,
+                None,
+                {"engine": 0.0, "jax": 0.0, "torch": 0.0},
+            ),
             _example("where(x > 0.0, log(x), 0.0)", {"x": -1.0}, 0.0, 0.0, 0.0),
-            _example("where(x > 0.0, 1.0 / x, x)", {"x": 0.0}, NAN, NAN, NAN, None, {"engine": 1.0, "jax": 1.0, "torch": 1.0}),
+            _example(
+                "where(x > 0.0, 1.0 / x, x)",
+                {"x": 0.0},
+                NAN,
+                NAN,
+                NAN,
+                None,
+                {"engine": 1.0, "jax": 1.0, "torch": 1.0},
+            ),
         ),
         source="JAX docs, jax.numpy.where and FAQ; pytorch/pytorch#23395",
     ),
@@ -326,7 +414,11 @@ CONVENTIONS: tuple[Convention, ...] = (
                 _NAN2,
                 _NAN2,
                 None,
-                {"engine": ((0.0, NAN), (NAN, 0.0)), "jax": ((NAN, INF), (INF, NAN)), "torch": ((NAN, INF), (INF, NAN))},
+                {
+                    "engine": ((0.0, NAN), (NAN, 0.0)),
+                    "jax": ((NAN, INF), (INF, NAN)),
+                    "torch": ((NAN, INF), (INF, NAN)),
+                },
             ),
         ),
         source="jax-ml/jax#669; PyTorch docs, torch.linalg.eigh",
@@ -374,7 +466,8 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "rank-deficient",
         ("pinv", "lstsq", "qr"),
-        "pinv and lstsq jump where the rank does, and have the derivative along matrices of equal rank; qr divides by a diagonal entry that is 0",
+        "pinv and lstsq jump where the rank does, and have the derivative along matrices of equal rank; qr"
+        " divides by a diagonal entry that is 0",
         (_everybody("q, r = qr(x); r[1, 1] * r[1, 1]", {"x": ((1.0, 0.0), (0.0, 0.0))}, _NAN2),),
     ),
     Convention(
@@ -387,21 +480,33 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "symmetric-part",
         ("cholesky", "eigh", "eigvalsh"),
-        "JAX takes (a + a^T) / 2, Torch and NumPy read the lower triangle only; as ops of a program all are functions of (a + a^T) / 2",
+        "JAX takes (a + a^T) / 2, Torch and NumPy read the lower triangle only; as ops of a program all are"
+        " functions of (a + a^T) / 2",
         (
             _everybody(
-                "cholesky(x)[0, 0]", {"x": ((4.0, 2.0), (0.0, 3.0))}, ((0.25, 0.0), (0.0, 0.0)), (((0.25, 0.0), (0.0, 0.0)),) * 2
+                "cholesky(x)[0, 0]",
+                {"x": ((4.0, 2.0), (0.0, 3.0))},
+                ((0.25, 0.0), (0.0, 0.0)),
+                (((0.25, 0.0), (0.0, 0.0)),) * 2,
             ),
-            Example("", {"a": ((4.0, 9.0), (1.0, 3.0))}, {"jax": NAN, "torch": 0.5}, library="cholesky(a)[1, 0]"),
+            Example(
+                "", {"a": ((4.0, 9.0), (1.0, 3.0))}, {"jax": NAN, "torch": 0.5}, library="cholesky(a)[1, 0]"
+            ),
         ),
     ),
     Convention(
         "conjugate",
         ("abs", "conj"),
-        "JAX's gradient by a complex z is the conjugate of Torch's; programs are asked about by real and imaginary parts, which leaves no choice",
+        "JAX's gradient by a complex z is the conjugate of Torch's; programs are asked about by real and"
+        " imaginary parts, which leaves no choice",
         (
             _everybody("z = complex(x, y); real(z * conj(z))", {"x": 1.0, "y": 2.0}, 2.0, (2.0, 2.0)),
-            Example("", {"z_re": 1.0, "z_im": 2.0}, {"jax": (2.0, -4.0), "torch": (2.0, 4.0)}, library="the gradient of |z|^2"),
+            Example(
+                "",
+                {"z_re": 1.0, "z_im": 2.0},
+                {"jax": (2.0, -4.0), "torch": (2.0, 4.0)},
+                library="the gradient of |z|^2",
+            ),
         ),
         source="PyTorch docs, notes/autograd, autograd for complex numbers; JAX docs, the autodiff cookbook",
     ),

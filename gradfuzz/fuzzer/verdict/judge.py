@@ -1,6 +1,7 @@
 """One answer against the truth: the verdict of a check.
 
-The order matters (DESIGN section 7): whether the question is well posed comes first, then the program's own value, then the derivative.
+The order matters (DESIGN section 7): whether the question is well posed comes first, then the program's own
+value, then the derivative.
 
     the oracle cannot be asked                            unsupported
     no truth, or rounding may turn a decision             inconclusive, with the reason
@@ -14,11 +15,12 @@ The order matters (DESIGN section 7): whether the question is well posed comes f
     rounding could hide the whole derivative              inconclusive
     otherwise                                             agree
 
-Where the ledger of conventions has a row that explains a convention or an inconclusive case, the case names it. NaN is no finding where such a
-row says that it is a legal answer (the norm of a zero vector).
+Where the ledger of conventions has a row that explains a convention or an inconclusive case, the case names
+it. NaN is no finding where such a row says that it is a legal answer (the norm of a zero vector).
 
-"Clearly" is `CLEAR` times what is allowed. Right answers hardly ever need more than what is allowed (docs/tolerance.md has the distribution),
-and a wrong one is hardly ever wrong by so little: what lies between is not called either.
+"Clearly" is `CLEAR` times what is allowed. Right answers hardly ever need more than what is allowed
+(docs/tolerance.md has the distribution), and a wrong one is hardly ever wrong by so little: what lies between
+is not called either.
 """
 
 from __future__ import annotations
@@ -32,19 +34,30 @@ import numpy as np
 from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
-from gradfuzz.fuzzer.verdict.classify import CLEAR, Comparison, classify_entry, compare, error_over_allowed, ratio_of
+from gradfuzz.fuzzer.verdict.classify import (
+    CLEAR,
+    Comparison,
+    classify_entry,
+    compare,
+    error_over_allowed,
+    ratio_of,
+)
 from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL, explaining
 from gradfuzz.fuzzer.verdict.ties import Ties, ties
 from gradfuzz.oracles.base import Answer, Array, Point, Question, Slopes, Truth
 
 _DROWNED = 0.5
-"""An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing then."""
+"""An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing
+then.
+"""
 
 _PLAINLY = 0.25
 """An answer is plainly right within this share of what rounding of the result alone allows: 2 u |g|."""
 
 _NEGLIGIBLE = 2.0**-60
-"""A bound is of no account below this share of the largest number in sight: a derivative that is exactly zero has such bounds."""
+"""A bound is of no account below this share of the largest number in sight: a derivative that is exactly zero
+has such bounds.
+"""
 
 _ORDINALS = ("value", "first", "second", "third")
 
@@ -59,14 +72,22 @@ def check_name(modes: tuple[str, ...]) -> str:
     return f"{ordinal} order ({', '.join(modes)})"
 
 
-def judge(oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth, tolerance: Tolerance) -> Case:
+def judge(
+    oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth, tolerance: Tolerance
+) -> Case:
     """The verdict on `answer`, what `oracle` said to `question` at one of its points.
 
-    `truth` and `tolerance` belong to the same question and point. Never says disagree where rounding, a kink or the range of the
-    dtype could explain the answer.
+    `truth` and `tolerance` belong to the same question and point. Never says disagree where rounding, a kink
+    or the range of the dtype could explain the answer.
     """
-    case = _judged(Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE), truth, tolerance)
-    if case.verdict is not Verdict.CONVENTION and (case.verdict is not Verdict.INCONCLUSIVE or case.reason is Reason.TRIP_LIMIT):
+    case = _judged(
+        Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE),
+        truth,
+        tolerance,
+    )
+    if case.verdict is not Verdict.CONVENTION and (
+        case.verdict is not Verdict.INCONCLUSIVE or case.reason is Reason.TRIP_LIMIT
+    ):
         return case
     return replace(case, conventions=conventions_met(question, case.point))
 
@@ -96,8 +117,11 @@ def _judged(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
     return value if value is not None else _judge_gradient(case, truth, tolerance)
 
 
-def plainly_right(oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth) -> Case | None:
-    """Agreement that needs no tolerance: every entry is as near to the truth as rounding the result alone allows. None where it is not.
+def plainly_right(
+    oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth
+) -> Case | None:
+    """Agreement that needs no tolerance: every entry is as near to the truth as rounding the result alone
+    allows. None where it is not.
 
     `judge` would grant at least as much, so this only saves the work of finding out how much more.
     """
@@ -117,7 +141,7 @@ def plainly_right(oracle: str, question: Question, point_index: int, answer: Ans
     return judged
 
 
-# No truth --------------------------------------------------------------------------------------------------------------
+# No truth ---------------------------------------------------------------------------------------------------
 
 _REASONS: tuple[tuple[str, Reason], ...] = (
     ("domain", Reason.DOMAIN),
@@ -135,10 +159,11 @@ def _without_truth(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
 
 
 def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
-    """Between the one-sided slopes is a convention. Outside is wrong where the kink comes from one choice of one op.
+    """Between the one-sided slopes is a convention. Outside is wrong where the kink comes from one choice of
+    one op.
 
-    With two choices at once the sum rule fails for conventions: max(x, 0) - abs(x) / 2 has the slope 1/2 on both sides of 0, and 0
-    by legal choices for each.
+    With two choices at once the sum rule fails for conventions: max(x, 0) - abs(x) / 2 has the slope 1/2 on
+    both sides of 0, and 0 by legal choices for each.
     """
     question, answer = case.question, case.answer
     unclear = replace(case, reason=Reason.KINK, message=truth.message)
@@ -166,7 +191,12 @@ def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
         comparison, message = _across(truth.across, got, allowed, tolerance, comparison)
         if comparison is None or comparison.kind is None:
             return _with(
-                replace(case, verdict=Verdict.CONVENTION, message="between the slopes to the left and to the right"), comparison
+                replace(
+                    case,
+                    verdict=Verdict.CONVENTION,
+                    message="between the slopes to the left and to the right",
+                ),
+                comparison,
             )
     if not comparison.clear or not _values_hold(case, truth, tolerance):
         return unclear
@@ -183,8 +213,9 @@ def _across(
     tolerance: Tolerance,
     by_entry: Comparison | None,
 ) -> tuple[Comparison | None, str]:
-    """The entry that has the largest part in the answer's slope along the first line where that is not between the slopes on both sides, next to
-    what it would have to be; `by_entry`, the comparison of the entries, where there is no such line.
+    """The entry that has the largest part in the answer's slope along the first line where that is not
+    between the slopes on both sides, next to what it would have to be; `by_entry`, the comparison of the
+    entries, where there is no such line.
 
     What is allowed along a line adds up from what is allowed for the entries.
     """
@@ -193,29 +224,40 @@ def _across(
         slope = math.fsum(p for part in parts.values() for p in part.ravel().tolist())
         low, high = min(line.left, line.right), max(line.left, line.right)
         granted = math.fsum(float(np.sum(np.abs(d) * allowed[name])) for name, d in line.direction.items())
-        granted += float(tolerance.allowed(np.asarray(max(abs(low), abs(high))), np.zeros(()), np.asarray(line.bound)))
+        granted += float(
+            tolerance.allowed(np.asarray(max(abs(low), abs(high))), np.zeros(()), np.asarray(line.bound))
+        )
         nearest = min(max(slope, low), high)
         if classify_entry(nearest, slope, granted) is None:
             continue
         name = max(parts, key=lambda n: float(np.max(np.abs(parts[n]), initial=0.0)))
-        index = tuple(int(k) for k in np.unravel_index(int(np.argmax(np.abs(parts[name]))), parts[name].shape))
+        index = tuple(
+            int(k) for k in np.unravel_index(int(np.argmax(np.abs(parts[name]))), parts[name].shape)
+        )
         d, entry = float(line.direction[name][index]), float(got[name][index])
         expected, error = entry + (nearest - slope) / d, error_over_allowed(nearest, slope, granted)
         kind = classify_entry(expected, entry, granted / abs(d))
         told = ", ".join(f"{n}: {along.tolist()}" for n, along in line.direction.items())
         message = (
-            f"along the direction ({told}) the answer's slope is {slope:.7g}, and the slopes on both sides of the kink are {line.left:.7g} and "
-            f"{line.right:.7g}"
+            f"along the direction ({told}) the answer's slope is {slope:.7g}, and the slopes on both sides of"
+            f" the kink are {line.left:.7g} and {line.right:.7g}"
         )
-        return Comparison(kind, (name, index), expected, entry, ratio_of(expected, entry), error, error), message
+        return (
+            Comparison(kind, (name, index), expected, entry, ratio_of(expected, entry), error, error),
+            message,
+        )
     return by_entry, ""
 
 
 _LEGAL_NAN = "NaN, which is one of the conventions at this point"
 
 
-def _legal_nan(case: Case, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]) -> bool:
-    """Whether all that is wrong with an answer is NaN, at a point where a row of the ledger says that NaN is an answer, too."""
+def _legal_nan(
+    case: Case, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
+) -> bool:
+    """Whether all that is wrong with an answer is NaN, at a point where a row of the ledger says that NaN is
+    an answer, too.
+    """
     if not any(np.any(np.isnan(got[name])) for name in expected):
         return False
     rest = {name: np.where(np.isnan(got[name]), true, got[name]) for name, true in expected.items()}
@@ -238,7 +280,7 @@ def _finite(arrays: Mapping[str, Array]) -> bool:
     return all(np.all(np.isfinite(a)) for a in arrays.values())
 
 
-# Shape and dtype -------------------------------------------------------------------------------------------------------
+# Shape and dtype --------------------------------------------------------------------------------------------
 
 
 def _malformed(case: Case) -> Case | None:
@@ -247,7 +289,9 @@ def _malformed(case: Case) -> Case | None:
     if len(answer.values) != len(question.weights):
         message = f"{len(answer.values)} values for {len(question.weights)} outputs"
         return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_SHAPE, message=message)
-    expected = [(f"output {k}", y, w) for k, (y, w) in enumerate(zip(answer.values, question.weights, strict=True))]
+    expected = [
+        (f"output {k}", y, w) for k, (y, w) in enumerate(zip(answer.values, question.weights, strict=True))
+    ]
     if question.order:
         missing = [name for name in question.wrt if name not in answer.gradient]
         if missing:
@@ -266,15 +310,19 @@ def _malformed(case: Case) -> Case | None:
     return None
 
 
-# Values ----------------------------------------------------------------------------------------------------------------
+# Values -----------------------------------------------------------------------------------------------------
 
 
-def _compare_values(case: Case, truth: Truth, tolerance: Tolerance) -> tuple[Comparison | None, dict[str, Array]]:
+def _compare_values(
+    case: Case, truth: Truth, tolerance: Tolerance
+) -> tuple[Comparison | None, dict[str, Array]]:
     names = [f"output {k}" for k in range(len(truth.values))]
     expected = dict(zip(names, truth.values, strict=True))
     allowed = {
         name: tolerance.allowed(true, noise, bound)
-        for name, true, noise, bound in zip(names, truth.values, tolerance.value_noise, truth.value_bounds, strict=True)
+        for name, true, noise, bound in zip(
+            names, truth.values, tolerance.value_noise, truth.value_bounds, strict=True
+        )
     }
     got = {name: np.asarray(y, np.float64) for name, y in zip(names, case.answer.values, strict=True)}
     if any(got[name].shape != expected[name].shape for name in names):
@@ -295,13 +343,19 @@ def _judge_values(case: Case, truth: Truth, tolerance: Tolerance) -> Case | None
     if comparison is None or comparison.kind is None:
         return None
     if not comparison.clear:
-        return _with(replace(case, reason=Reason.PRIMAL, message="the value is just beyond what rounding allows"), comparison)
+        return _with(
+            replace(case, reason=Reason.PRIMAL, message="the value is just beyond what rounding allows"),
+            comparison,
+        )
     got = f"{comparison.got:.17g} where {comparison.expected:.17g} is right"
     message = f"the value of {comparison.entry[0]} is {got}"
-    return _with(replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_PRIMAL, message=message, allowed=allowed), comparison)
+    return _with(
+        replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_PRIMAL, message=message, allowed=allowed),
+        comparison,
+    )
 
 
-# Derivative ------------------------------------------------------------------------------------------------------------
+# Derivative -------------------------------------------------------------------------------------------------
 
 
 def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
@@ -310,7 +364,10 @@ def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
         return _with(replace(case, verdict=Verdict.AGREE, allowed=allowed), comparison)
     expected = {name: truth.gradient[name] for name in case.question.wrt}
     got = {name: np.asarray(case.answer.gradient[name], np.float64) for name in expected}
-    allowed = {name: tolerance.allowed(true, tolerance.noise[name], truth.bounds[name]) for name, true in expected.items()}
+    allowed = {
+        name: tolerance.allowed(true, tolerance.noise[name], truth.bounds[name])
+        for name, true in expected.items()
+    }
     case = replace(case, allowed=allowed)
     unsure = _unsure(case, truth, tolerance)
     if unsure is not None:
@@ -320,7 +377,9 @@ def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
         return replace(case, verdict=Verdict.AGREE)
     if comparison.kind is Class.NON_FINITE and _drowned(expected, allowed, truth.bounds):
         return replace(
-            case, reason=Reason.NOISE, message="rounding may be larger than the derivative, so a division may end in NaN"
+            case,
+            reason=Reason.NOISE,
+            message="rounding may be larger than the derivative, so a division may end in NaN",
         )
     if comparison.kind is Class.NON_FINITE and _legal_nan(case, expected, got, allowed):
         return replace(case, verdict=Verdict.CONVENTION, message=_LEGAL_NAN)
@@ -328,17 +387,27 @@ def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
         return _with(replace(case, verdict=Verdict.DISAGREE, kind=comparison.kind), comparison)
     if comparison.kind is not None:
         message = (
-            f"just beyond what rounding allows: {comparison.error_over_allowed:.1f} times it, and {CLEAR:g} times would be clear"
+            f"just beyond what rounding allows: {comparison.error_over_allowed:.1f} times it, and {CLEAR:g}"
+            " times would be clear"
         )
         return _with(replace(case, reason=Reason.NOISE, message=message), comparison)
     if _drowned(expected, allowed, truth.bounds):
-        return _with(replace(case, reason=Reason.NOISE, message="rounding may be larger than the derivative"), comparison)
+        return _with(
+            replace(case, reason=Reason.NOISE, message="rounding may be larger than the derivative"),
+            comparison,
+        )
     return _with(replace(case, verdict=Verdict.AGREE), comparison)
 
 
 def _unsure(case: Case, truth: Truth, tolerance: Tolerance) -> str | None:
-    """The first input for which the truth's own bound is wider than what rounding is granted; None where there is none."""
-    numbers = (*truth.values, *truth.gradient.values(), *(case.point.inputs[name] for name in case.question.wrt))
+    """The first input for which the truth's own bound is wider than what rounding is granted; None where
+    there is none.
+    """
+    numbers = (
+        *truth.values,
+        *truth.gradient.values(),
+        *(case.point.inputs[name] for name in case.question.wrt),
+    )
     largest = max((float(np.max(np.abs(a), initial=0.0)) for a in numbers), default=0.0)
     for name in case.question.wrt:
         true, bound = truth.gradient[name], truth.bounds[name]
@@ -348,11 +417,17 @@ def _unsure(case: Case, truth: Truth, tolerance: Tolerance) -> str | None:
     return None
 
 
-def _drowned(expected: Mapping[str, Array], allowed: Mapping[str, Array], bounds: Mapping[str, Array]) -> bool:
-    """Whether rounding could have made every derivative that is known not to be zero into zero, or another one."""
+def _drowned(
+    expected: Mapping[str, Array], allowed: Mapping[str, Array], bounds: Mapping[str, Array]
+) -> bool:
+    """Whether rounding could have made every derivative that is known not to be zero into zero, or another
+    one.
+    """
     telling = drowned = 0
     for name, true in expected.items():
-        for e, a, b in zip(*(np.ravel(array).tolist() for array in (true, allowed[name], bounds[name])), strict=True):
+        for e, a, b in zip(
+            *(np.ravel(array).tolist() for array in (true, allowed[name], bounds[name])), strict=True
+        ):
             if abs(e) > b:
                 telling += a < _DROWNED * abs(e)
                 drowned += a >= _DROWNED * abs(e)

@@ -14,7 +14,9 @@ from gradfuzz.oracles.base import Answer, Question
 
 
 class Jury:
-    """It holds the references and their latest rulings. Loops of more than `trip_limit` trips are not judged."""
+    """It holds the references and their latest rulings. Loops of more than `trip_limit` trips are
+    not judged.
+    """
 
     def __init__(self, truths: Truths | None = None, *, trip_limit: int = TRIPS, size: int = 512) -> None:
         self.truths = truths or Truths()
@@ -28,7 +30,8 @@ class Jury:
 
     def _wide_tolerances(self, question: Question) -> list[Tolerance]:
         return self._cached(
-            (question.modes, *question_key(question)), lambda: wide_tolerances(question, trip_limit=self._trip_limit)
+            (question.modes, *question_key(question)),
+            lambda: wide_tolerances(question, trip_limit=self._trip_limit),
         )
 
     def _cached(self, key: tuple[object, ...], compute: Callable[[], list[Tolerance]]) -> list[Tolerance]:
@@ -43,7 +46,9 @@ class Jury:
         return self.truths.confirmed(question) if confirm else self.truths.quick(question)
 
     def judgeable(self, question: Question) -> list[int]:
-        """The points at which an answer can be judged at all: there is a truth, or a kink with slopes on both sides."""
+        """The points at which an answer can be judged at all: there is a truth, or a kink with slopes on both
+        sides.
+        """
         return [
             k
             for k, ruling in enumerate(self.rulings(question))
@@ -60,10 +65,12 @@ class Jury:
         confirm: bool = False,
         thorough: bool = False,
     ) -> list[Case]:
-        """The verdicts on one oracle's answers to `question`, one per point, or only at the points numbered `at`.
+        """The verdicts on one oracle's answers to `question`, one per point, or only at the points numbered
+        `at`.
 
-        `confirm` asks both references, which have to agree about what is called wrong. An answer that is right to the last bits is not measured further, unless `thorough`; one that seems
-        wrong is measured again with the widest tolerance.
+        `confirm` asks both references, which have to agree about what is called wrong. An answer that is
+        right to the last bits is not measured further, unless `thorough`; one that seems wrong is measured
+        again with the widest tolerance.
         """
         rulings = self.rulings(question, confirm=confirm)
         found = []
@@ -72,8 +79,12 @@ class Jury:
             case = None if thorough else plainly_right(oracle, question, k, answer, ruling.truth)
             if case is None:
                 case = judge(oracle, question, k, answer, ruling.truth, self.tolerances(question)[k])
-                if case.verdict is Verdict.DISAGREE or (case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0):
-                    case = judge(oracle, question, k, answer, ruling.truth, self._wide_tolerances(question)[k])
+                if case.verdict is Verdict.DISAGREE or (
+                    case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0
+                ):
+                    case = judge(
+                        oracle, question, k, answer, ruling.truth, self._wide_tolerances(question)[k]
+                    )
             case = replace(case, references=ruling.references)
             found.append(_supported(case) if confirm else case)
         return found
@@ -81,7 +92,12 @@ class Jury:
 
 def _supported(case: Case) -> Case:
     """The case; inconclusive where a wrong number has one reference only behind it."""
-    if case.verdict is not Verdict.DISAGREE or case.kind is None or not case.kind.of_numbers or len(case.references) > 1:
+    if (
+        case.verdict is not Verdict.DISAGREE
+        or case.kind is None
+        or not case.kind.of_numbers
+        or len(case.references) > 1
+    ):
         return case
     message = f"only {case.references[0]} can tell the truth here, and a wrong number needs both references"
     return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message)

@@ -1,9 +1,11 @@
 """A kink seen along more directions than the coordinates' own.
 
-Slopes by coordinate do not tell a legal choice from a wrong one where several entries tie: of max(x1, x2, x3) at x1 = x2 = x3 each slope lies
-between 0 and 1, and the answer (1, 1, 0) lies between them everywhere, but says that the maximum grows twice as fast as its arguments. Along
-(1, 1, 1) both slopes are 1. Where one selection makes the kink, every legal answer g is a mean of the gradients of what it selects from, so
-<g, d> lies between the slopes along every direction d (Clarke 1983, section 2.3: a generalized gradient of a maximum).
+Slopes by coordinate do not tell a legal choice from a wrong one where several entries tie: of max(x1, x2, x3)
+at x1 = x2 = x3 each slope lies between 0 and 1, and the answer (1, 1, 0) lies between them everywhere, but
+says that the maximum grows twice as fast as its arguments. Along (1, 1, 1) both slopes are 1. Where one
+selection makes the kink, every legal answer g is a mean of the gradients of what it selects from, so <g, d>
+lies between the slopes along every direction d (Clarke 1983, section 2.3: a generalized gradient of a
+maximum).
 """
 
 from __future__ import annotations
@@ -14,7 +16,17 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.oracles.base import Array, Point, Question, Reference, Slopes
-from gradfuzz.programs.language.syntax import ArrayConst, Assign, Call, Const, Expr, Name, Param, Program, walk
+from gradfuzz.programs.language.syntax import (
+    ArrayConst,
+    Assign,
+    Call,
+    Const,
+    Expr,
+    Name,
+    Param,
+    Program,
+    walk,
+)
 from gradfuzz.programs.language.types import Type
 
 _RANDOM = 2
@@ -25,7 +37,9 @@ _EIGHTHS = np.array([-16, -13, -11, -9, -6, -5, 5, 6, 9, 11, 13, 16]) / 8
 
 
 def directions_across(question: Question) -> Iterator[Mapping[str, Array]]:
-    """Directions over all differentiated entries: ones, and two with signs, the same every time. None where one entry is all there is."""
+    """Directions over all differentiated entries: ones, and two with signs, the same every time. None where
+    one entry is all there is.
+    """
     shapes = {name: np.shape(question.points[0].inputs[name]) for name in question.wrt}
     if sum(int(np.prod(shape)) for shape in shapes.values()) < 2:
         return
@@ -41,7 +55,9 @@ def on_a_line(question: Question, point: Point, direction: Mapping[str, Array]) 
     taken = {p.name for p in program.params} | {n.id for n in walk(program) if isinstance(n, Name)}
     taken |= {n.target for n in walk(program) if isinstance(n, Assign)}
     t = next(name for name in ("t" + "_" * k for k in range(len(taken) + 1)) if name not in taken)
-    moves = tuple(Assign(name, _moved(name, t, direction[name])) for name in question.wrt if direction[name].size)
+    moves = tuple(
+        Assign(name, _moved(name, t, direction[name])) for name in question.wrt if direction[name].size
+    )
     moved = Program(program.name, (*program.params, Param(t, Type("float"))), (*moves, *program.body))
     start = Point({**point.inputs, t: np.zeros((), question.precision)})
     return replace(question, program=moved, points=(start,), wrt=(t,), directions={t: np.ones(())})
@@ -60,7 +76,9 @@ def slopes_across(question: Question, point: Point, reference: Reference) -> tup
         asked = on_a_line(question, point, direction)
         (truth,) = reference.truth(asked)
         if truth.left is not None and truth.right is not None and truth.side_bounds is not None:
-            left, right, bound = (float(_only(side, asked.wrt)) for side in (truth.left, truth.right, truth.side_bounds))
+            left, right, bound = (
+                float(_only(side, asked.wrt)) for side in (truth.left, truth.right, truth.side_bounds)
+            )
             found.append(Slopes(direction, left, right, bound))
     return tuple(found)
 

@@ -1,4 +1,5 @@
-"""What one entry of an answer says about a target, and what the points around it add: never more than was found there.
+"""What one entry of an answer says about a target, and what the points around it add: never more than was
+found there.
 
 An entry is of an input's gradient, as in ("x", (0,)), or of an output, as in ("output 0", ()).
 """
@@ -27,7 +28,9 @@ VERDICTS: Mapping[Verdict, Label] = {
 }
 
 _STEPS = (-0.125, 0.125)
-"""How far the neighbouring points are: far enough to leave a coincidence, near enough to stay in most domains."""
+"""How far the neighbouring points are: far enough to leave a coincidence, near enough to stay in most
+domains.
+"""
 
 _OUTPUT = "output "
 
@@ -36,7 +39,9 @@ def neighbours(inputs: Mapping[str, Array], wrt: Sequence[str]) -> Iterator[Mapp
     """The inputs with all entries of those in `wrt` moved by a step, once down and once up."""
     for step in _STEPS:
         yield {
-            name: (value.astype(np.float64) + step).astype(value.dtype) if name in wrt and is_float(value.dtype) else value
+            name: (value.astype(np.float64) + step).astype(value.dtype)
+            if name in wrt and is_float(value.dtype)
+            else value
             for name, value in inputs.items()
         }
 
@@ -65,13 +70,19 @@ def _named(name: str, values: Sequence[Array], gradient: Mapping[str, Array]) ->
 
 
 def _at(value: Array | None, index: tuple[int, ...]) -> float | None:
-    if value is None or np.ndim(value) != len(index) or any(k >= n for k, n in zip(index, np.shape(value), strict=True)):
+    if (
+        value is None
+        or np.ndim(value) != len(index)
+        or any(k >= n for k, n in zip(index, np.shape(value), strict=True))
+    ):
         return None
     return float(np.asarray(value)[index])
 
 
 def entry_label(case: Case, entry: Entry) -> Label:
-    """The label of one entry, by the verdict on the whole answer and, where entries differ, by its own error."""
+    """The label of one entry, by the verdict on the whole answer and, where entries differ, by its
+    own error.
+    """
     name, index = entry
     if case.verdict is not Verdict.DISAGREE or name not in case.allowed:
         return VERDICTS[case.verdict]
@@ -93,6 +104,8 @@ def entry_class(case: Case, entry: Entry) -> Class | None:
 
 
 def is_vacuous(truths: Sequence[Truth], entry: Entry) -> bool:
-    """Whether the true derivative is zero in all of `truths`, as far as their bounds tell: an answer that agrees says nothing then."""
+    """Whether the true derivative is zero in all of `truths`, as far as their bounds tell: an answer that
+    agrees says nothing then.
+    """
     found = [true_entry(truth, entry) if truth.status == "ok" else None for truth in truths]
     return all(true is not None and abs(true[0]) <= true[1] for true in found)

@@ -1,7 +1,8 @@
 """Canonical cases asked of one oracle: a row for each, with a label.
 
-A row that agrees is vacuous where the true derivative is zero here and at the neighbouring points. Where the oracle differs anywhere,
-its rows that agree are asked at their neighbouring points, too, and are called a coincidence where the same program differs there.
+A row that agrees is vacuous where the true derivative is zero here and at the neighbouring points. Where the
+oracle differs anywhere, its rows that agree are asked at their neighbouring points, too, and are called a
+coincidence where the same program differs there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Case
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict.answering import first_supported
-from gradfuzz.fuzzer.verdict.labels import answered_entry, entry_class, entry_label, is_vacuous, neighbours, true_entry
+from gradfuzz.fuzzer.verdict.labels import (
+    answered_entry,
+    entry_class,
+    entry_label,
+    is_vacuous,
+    neighbours,
+    true_entry,
+)
 from gradfuzz.fuzzer.verdict.shared import jury
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question, Truth
 from gradfuzz.programs.language.precision import Precision
@@ -46,7 +54,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """The cases of one program that are asked together: at their own points, and at the points around them."""
+    """The cases of one program that are asked together: at their own points, and at the points
+    around them.
+    """
 
     cases: list[CanonicalCase]
     here: Question
@@ -57,8 +67,12 @@ class Group:
     """Whether they are asked in these modes alone, or in the first of the order that an oracle has."""
 
 
-def groups(cases: Sequence[CanonicalCase], modes: tuple[Mode, ...] | None = None, *, in_company: bool = False) -> list[Group]:
-    """The cases by program. `modes` None: any of each case's order. `in_company`: each point is asked together with those around it."""
+def groups(
+    cases: Sequence[CanonicalCase], modes: tuple[Mode, ...] | None = None, *, in_company: bool = False
+) -> list[Group]:
+    """The cases by program. `modes` None: any of each case's order. `in_company`: each point is asked
+    together with those around it.
+    """
     together: dict[_Asked, list[CanonicalCase]] = {}
     for case in cases:
         together.setdefault((case.program, case.precision, case.wrt, case.order), []).append(case)
@@ -75,8 +89,12 @@ def groups(cases: Sequence[CanonicalCase], modes: tuple[Mode, ...] | None = None
     return result
 
 
-def rows(groups: Sequence[Group], oracle: Oracle, progress: Callable[[str], None], *, around: bool = True) -> dict[int, Row]:
-    """The rows of one oracle, by the identity of their canonical case. Without `around` no coincidence is looked for."""
+def rows(
+    groups: Sequence[Group], oracle: Oracle, progress: Callable[[str], None], *, around: bool = True
+) -> dict[int, Row]:
+    """The rows of one oracle, by the identity of their canonical case. Without `around` no coincidence is
+    looked for.
+    """
     judged = _judged(oracle, [group.here for group in groups], progress, [group.exact for group in groups])
     pairs = [
         (group, case, found[group.here_at[_key(case.inputs)]])
@@ -86,14 +104,20 @@ def rows(groups: Sequence[Group], oracle: Oracle, progress: Callable[[str], None
     result = {id(case): _row(case, here, _truths_around(group, case)) for group, case, here in pairs}
     if around and any(row.label is Label.DIFFERS for row in result.values()):
         doubtful = [
-            group for group in groups if any(result[id(case)].label in (Label.AGREES, Label.VACUOUS) for case in group.cases)
+            group
+            for group in groups
+            if any(result[id(case)].label in (Label.AGREES, Label.VACUOUS) for case in group.cases)
         ]
         progress(f"{oracle.name}: the points around those that agree")
-        judged = _judged(oracle, [group.around for group in doubtful], progress, [group.exact for group in doubtful])
+        judged = _judged(
+            oracle, [group.around for group in doubtful], progress, [group.exact for group in doubtful]
+        )
         for group, found in zip(doubtful, judged, strict=True):
             for case in group.cases:
                 row = result[id(case)]
-                near = [entry_label(found[group.around_at[_key(inputs)]], case.entry) for inputs in _around(case)]
+                near = [
+                    entry_label(found[group.around_at[_key(inputs)]], case.entry) for inputs in _around(case)
+                ]
                 if row.label in (Label.AGREES, Label.VACUOUS) and Label.DIFFERS in near:
                     result[id(case)] = replace(row, label=Label.COINCIDENCE)
     return result
@@ -102,18 +126,27 @@ def rows(groups: Sequence[Group], oracle: Oracle, progress: Callable[[str], None
 def _judged(
     oracle: Oracle, questions: Sequence[Question], progress: Callable[[str], None], exact: Sequence[bool]
 ) -> list[list[Case]]:
-    """The verdicts on each question, one per point; many are asked in one go. Where not `exact`, in the first modes that the oracle supports."""
+    """The verdicts on each question, one per point; many are asked in one go. Where not `exact`, in the first
+    modes that the oracle supports.
+    """
     judged = []
     asked = [
-        question if as_it_is else first_supported(oracle, question) for question, as_it_is in zip(questions, exact, strict=True)
+        question if as_it_is else first_supported(oracle, question)
+        for question, as_it_is in zip(questions, exact, strict=True)
     ]
     for start in range(0, len(asked), _AT_ONCE):
         batch = asked[start : start + _AT_ONCE]
         progress(f"{oracle.name}: programs {start + 1}-{start + len(batch)} of {len(asked)}")
         refusals = [oracle.supports(question) for question in batch]
-        given = iter(oracle.answer_all([q for q, refusal in zip(batch, refusals, strict=True) if refusal is None]))
+        given = iter(
+            oracle.answer_all([q for q, refusal in zip(batch, refusals, strict=True) if refusal is None])
+        )
         for question, refusal in zip(batch, refusals, strict=True):
-            answers = next(given) if refusal is None else [Answer("unsupported", message=refusal)] * len(question.points)
+            answers = (
+                next(given)
+                if refusal is None
+                else [Answer("unsupported", message=refusal)] * len(question.points)
+            )
             judged.append(jury().cases(oracle.name, question, answers, confirm=True))
     return judged
 
@@ -136,11 +169,19 @@ def _key(inputs: Mapping[str, Array]) -> bytes:
 
 
 def _row(canonical: CanonicalCase, here: Case, around: Sequence[Truth]) -> Row:
-    """The row of one case: `here` is the verdict at its own point, `around` the truths at the neighbouring ones."""
+    """The row of one case: `here` is the verdict at its own point, `around` the truths at the neighbouring
+    ones.
+    """
     label = entry_label(here, canonical.entry)
-    if label is Label.AGREES and here.truth is not None and is_vacuous((here.truth, *around), canonical.entry):
+    if (
+        label is Label.AGREES
+        and here.truth is not None
+        and is_vacuous((here.truth, *around), canonical.entry)
+    ):
         label = Label.VACUOUS
     expected, bound = true_entry(here.truth, canonical.entry) or (None, None)
     got = answered_entry(here.answer, canonical.entry)
     kind = entry_class(here, canonical.entry) if label is Label.DIFFERS else None
-    return Row(canonical, here.oracle, here.question.modes, expected, bound, got, kind.value if kind else None, label)
+    return Row(
+        canonical, here.oracle, here.question.modes, expected, bound, got, kind.value if kind else None, label
+    )

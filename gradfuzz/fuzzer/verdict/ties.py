@@ -1,4 +1,6 @@
-"""How many choices of a program are exact ties at a point, which decides whether a kink may be judged, and which conventions it meets there."""
+"""How many choices of a program are exact ties at a point, which decides whether a kink may be judged, and
+which conventions it meets there.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ _MANY = 1000
 
 
 class _TieNamespace(LinalgTies, NumpyNamespace):
-    """Counts ties: one for each selection that has several equal candidates, `_MANY` for each comparison of floats, which no slope can judge.
+    """Counts ties: one for each selection that has several equal candidates, `_MANY` for each comparison of
+    floats, which no slope can judge.
 
     `met` collects the names of the conventions (`conventions.CONVENTIONS`) whose situation the program meets.
     """
@@ -124,7 +127,9 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
         return np.not_equal(a, b)
 
     def _threshold(self, a: Any, b: Any) -> None:
-        """Two equal sides of a comparison; two ints, such as a loop's counter and its end, are no nearer to another side for that."""
+        """Two equal sides of a comparison; two ints, such as a loop's counter and its end, are no nearer to
+        another side for that.
+        """
         if any(np.asarray(side).dtype.kind not in "iub" for side in (a, b)):
             self._count(np.equal(a, b), _MANY, "threshold")
 
@@ -177,7 +182,9 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """What a program meets at a point: how many exact ties, and the names of the conventions whose situation it is."""
+    """What a program meets at a point: how many exact ties, and the names of the conventions whose situation
+    it is.
+    """
 
     count: int
     conventions: frozenset[str]
@@ -186,7 +193,8 @@ class Ties:
 def ties(program: Program, point: Point, precision: Precision) -> Ties:
     """A count of 1 means that a single selection (an abs, maximum, amax, norm, ...) makes the kink.
 
-    A tie in a comparison counts as many: it is a branch, and a branch may jump. Raises what `interpret` raises.
+    A tie in a comparison counts as many: it is a branch, and a branch may jump. Raises what `interpret`
+    raises.
     """
     namespace = _TieNamespace(precision)
     inputs: dict[str, Any] = {}

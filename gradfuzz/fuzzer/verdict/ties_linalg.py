@@ -1,4 +1,6 @@
-"""Ties in linear algebra: where a norm chooses, where pivots are equal, and where eigenvalues or singular values meet."""
+"""Ties in linear algebra: where a norm chooses, where pivots are equal, and where eigenvalues or singular
+values meet.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,11 @@ from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
 
 
 class LinalgTies(LinalgNumpy):
-    """A part of the namespace of `ties`, whose `count_ties` it calls: `many` where no slope can judge the kink; and `meet`, where nothing is tied.
+    """A part of the namespace of `ties`, whose `count_ties` it calls: `many` where no slope can judge the
+    kink; and `meet`, where nothing is tied.
 
-    Eigenvalues and singular values are computed, so they meet where rounding may have parted them, and no slope can judge that.
+    Eigenvalues and singular values are computed, so they meet where rounding may have parted them, and no
+    slope can judge that.
     """
 
     def count_ties(self, equal: Any, situation: str, *, many: bool = False) -> None:
@@ -22,7 +26,9 @@ class LinalgTies(LinalgNumpy):
         raise NotImplementedError
 
     def _count_meeting(self, values: Any, situation: str, *, zero: bool = False) -> None:
-        """Values along the last axis that are equal, or 0 where that counts, to within the root of the roundoff."""
+        """Values along the last axis that are equal, or 0 where that counts, to within the root of the
+        roundoff.
+        """
         if values.size == 0:
             return
         near = np.sqrt(np.finfo(values.dtype).eps) * np.abs(values).max(axis=-1, keepdims=True)
@@ -76,7 +82,10 @@ class LinalgTies(LinalgNumpy):
         """The same for complex values, which have no order."""
         if values.size:
             gaps = np.abs(values[..., :, np.newaxis] - values[..., np.newaxis, :])
-            near = np.sqrt(np.finfo(values.dtype).eps) * np.abs(values).max(axis=-1, keepdims=True)[..., np.newaxis]
+            near = (
+                np.sqrt(np.finfo(values.dtype).eps)
+                * np.abs(values).max(axis=-1, keepdims=True)[..., np.newaxis]
+            )
             self.count_ties(np.triu(gaps <= near, 1), "repeated-eigenvalue", many=True)
 
     def pinv(self, x: Any) -> Any:
@@ -132,8 +141,12 @@ class LinalgTies(LinalgNumpy):
         return super().vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
     def _count_extreme(self, values: Any, greatest: bool, zeros: Any) -> None:
-        """The values that equal the extreme one, beside itself, and the absolute values at 0 that it is made of."""
-        best = values.argmax(axis=-1)[..., np.newaxis] if greatest else values.argmin(axis=-1)[..., np.newaxis]
+        """The values that equal the extreme one, beside itself, and the absolute values at 0 that it is made
+        of.
+        """
+        best = (
+            values.argmax(axis=-1)[..., np.newaxis] if greatest else values.argmin(axis=-1)[..., np.newaxis]
+        )
         equal = values == np.take_along_axis(values, best, axis=-1)
         np.put_along_axis(equal, best, False, axis=-1)
         self.count_ties(equal.any(axis=-1), "largest-of-a-norm")

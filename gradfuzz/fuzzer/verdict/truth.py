@@ -1,8 +1,8 @@
 """What is true: asked of the references, never of a target.
 
-`arb` answers first, as it is fast and its bounds are proved. `mpmath` is asked where `arb` meets a kink, whose slopes to the left and to the
-right it measures, and about everything that may become a finding: a disagreement counts when both confirm it. No vote: where the two
-contradict each other, nobody is judged.
+`arb` answers first, as it is fast and its bounds are proved. `mpmath` is asked where `arb` meets a kink,
+whose slopes to the left and to the right it measures, and about everything that may become a finding: a
+disagreement counts when both confirm it. No vote: where the two contradict each other, nobody is judged.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ class Ruling:
 
 
 _MOST_DIFFERENCES = 300
-"""At a kink of a large question differences are not worth their time: those of a third order of 24 entries take ten seconds."""
+"""At a kink of a large question differences are not worth their time: those of a third order of 24 entries
+take ten seconds.
+"""
 
 
 _BESIDE = 2.0**-50
-"""Two slopes beside a point are the same up to the rounding of both to float64, and no more than their change on the way there."""
+"""Two slopes beside a point are the same up to the rounding of both to float64, and no more than their change
+on the way there.
+"""
 
 
 def _differences(question: Question) -> int:
@@ -45,7 +49,9 @@ def _differences(question: Question) -> int:
 class Truths:
     """The references, and their latest rulings: several modes and several targets ask for the same truth."""
 
-    def __init__(self, fast: Reference | None = None, second: Reference | None = None, *, size: int = 512) -> None:
+    def __init__(
+        self, fast: Reference | None = None, second: Reference | None = None, *, size: int = 512
+    ) -> None:
         self._fast = fast or ArbReference()
         self._second = second or MpmathReference()
         self._size = size
@@ -58,7 +64,8 @@ class Truths:
     def confirmed(self, question: Question) -> list[Ruling]:
         """One ruling per point, by both references; by one where the other cannot tell.
 
-        Where the first meets a kink it is asked beside the point, on either side, and has to see what the second measured there.
+        Where the first meets a kink it is asked beside the point, on either side, and has to see what the
+        second measured there.
         """
         return self._cached(("confirmed", *question_key(question)), lambda: self._confirmed(question))
 
@@ -90,7 +97,9 @@ class Truths:
     def _confirmed(self, question: Question) -> list[Ruling]:
         names = self._fast.name, self._second.name
         rulings = []
-        for k, (a, b) in enumerate(zip(self._fast.truth(question), self._second.truth(question), strict=True)):
+        for k, (a, b) in enumerate(
+            zip(self._fast.truth(question), self._second.truth(question), strict=True)
+        ):
             ruling = _joined(a, b, names)
             if a.kink and (b.status == "ok" or b.left is not None):
                 (sides,) = self._fast.sides(replace(question, points=(question.points[k],)))
@@ -114,14 +123,19 @@ def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> Ruling:
 
 
 def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> Ruling:
-    """What the second reference measured where the first meets a kink: confirmed where the first, beside the point, sees the same."""
+    """What the second reference measured where the first meets a kink: confirmed where the first, beside the
+    point, sees the same.
+    """
     if sides is None:
         return Ruling(measured, (names[1],))
     for side, own in zip(sides, (measured.left, measured.right), strict=True):
         bounds = measured.bounds if own is None else measured.side_bounds or {}
         for name, y in (measured.gradient if own is None else own).items():
             if np.any(np.abs(y - side[name]) > bounds[name] + _BESIDE * (np.abs(y) + np.abs(side[name]))):
-                message = f"references: they contradict each other beside the point about {name}: {side[name]} and {y}"
+                message = (
+                    f"references: they contradict each other beside the point about {name}: {side[name]}"
+                    f" and {y}"
+                )
                 return Ruling(Truth("inconclusive", trace=measured.trace, message=message), names)
     return Ruling(measured, names)
 
@@ -132,7 +146,9 @@ def _contradiction(a: Truth, b: Truth) -> str | None:
         (f"output {k}", y, z, p + q)
         for k, (y, z, p, q) in enumerate(zip(a.values, b.values, a.value_bounds, b.value_bounds, strict=True))
     ]
-    pairs += [(name, a.gradient[name], b.gradient[name], a.bounds[name] + b.bounds[name]) for name in a.gradient]
+    pairs += [
+        (name, a.gradient[name], b.gradient[name], a.bounds[name] + b.bounds[name]) for name in a.gradient
+    ]
     for name, y, z, bound in pairs:
         if np.any(np.abs(y - z) > bound):
             return f"they contradict each other about {name}: {y} and {z}"
@@ -148,7 +164,9 @@ def question_key(question: Question) -> tuple[object, ...]:
         question.order,
         tuple(p.inputs[q.name].tobytes() for p in question.points for q in question.program.params),
         tuple(None if w is None else w.tobytes() for w in question.weights),
-        tuple(question.directions[name].tobytes() for name in question.wrt if name in question.directions)
-        if question.order > 1
-        else (),
+        (
+            tuple(question.directions[name].tobytes() for name in question.wrt if name in question.directions)
+            if question.order > 1
+            else ()
+        ),
     )

@@ -1,6 +1,8 @@
-"""Checks that ask no reference while everybody agrees: an answer next to the engine's, and next to the answers to its twins.
+"""Checks that ask no reference while everybody agrees: an answer next to the engine's, and next to the
+answers to its twins.
 
-Where two differ by more than rounding explains, the references are asked about both, and their verdict is the check's.
+Where two differ by more than rounding explains, the references are asked about both, and their verdict is the
+check's.
 """
 
 from __future__ import annotations
@@ -19,16 +21,22 @@ from gradfuzz.fuzzer.verdict.twins import Twin, relations
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
 
 
-def alike(answer: Answer, values: Sequence[Array], gradient: Mapping[str, Array], tolerance: Tolerance) -> bool:
+def alike(
+    answer: Answer, values: Sequence[Array], gradient: Mapping[str, Array], tolerance: Tolerance
+) -> bool:
     """Whether an answer is the same as some values and a gradient, as far as rounding lets one see."""
     if answer.status != "ok" or len(answer.values) != len(values):
         return False
-    pairs: list[tuple[Array | None, Array, Array]] = list(zip(answer.values, values, tolerance.value_noise, strict=True))
+    pairs: list[tuple[Array | None, Array, Array]] = list(
+        zip(answer.values, values, tolerance.value_noise, strict=True)
+    )
     pairs += [(answer.gradient.get(name), g, tolerance.noise[name]) for name, g in gradient.items()]
     for got, other, noise in pairs:
         if got is None or np.shape(got) != np.shape(other):
             return False
-        if np.asarray(other).dtype.kind not in "biu" and np.asarray(got).dtype != np.dtype(tolerance.precision):
+        if np.asarray(other).dtype.kind not in "biu" and np.asarray(got).dtype != np.dtype(
+            tolerance.precision
+        ):
             return False
         exact = np.asarray(other, np.float64)
         allowed = tolerance.allowed(exact, noise, np.zeros(np.shape(other)))
@@ -44,7 +52,9 @@ def like_engine(answer: Answer, tolerance: Tolerance) -> bool:
 
 
 def peer_cases(jury: Jury, oracle: str, question: Question, answers: Sequence[Answer]) -> list[Case]:
-    """The verdicts on the answers at all points: agreement where the engine says the same, elsewhere that of the references."""
+    """The verdicts on the answers at all points: agreement where the engine says the same, elsewhere that of
+    the references.
+    """
     result = []
     for k, (answer, tolerance) in enumerate(zip(answers, jury.tolerances(question), strict=True)):
         case = Case(oracle, question, question.points[k], None, answer, Verdict.AGREE)
@@ -66,10 +76,12 @@ def twin_cases(
     skipped: frozenset[str] = frozenset(),
     eager: Oracle | None = None,
 ) -> list[Case]:
-    """One twin of a question asked, of the relations that there are the one whose turn it is: a verdict for each of its points.
+    """One twin of a question asked, of the relations that there are the one whose turn it is: a verdict for
+    each of its points.
 
-    `answers` and `cases` are the target's and what came of them: where one is wrong already, or could not be had, there is no twin.
-    `eager` is the way without jit, where the target is one with it: the same question asked there is its twin.
+    `answers` and `cases` are the target's and what came of them: where one is wrong already, or could not be
+    had, there is no twin. `eager` is the way without jit, where the target is one with it: the same question
+    asked there is its twin.
     """
     fair = [k for k, case in enumerate(cases) if case.answer.status == "ok" and case.verdict not in _SETTLED]
     if not fair:
@@ -82,14 +94,20 @@ def twin_cases(
     if twin is None or any(asked.supports(q) is not None for q in twin.questions):
         return []
     given = asked.answer_all(twin.questions)
-    return [case for k in fair for case in _compared(jury, target.name, asked.name, question, k, answers[k], twin, given)]
+    return [
+        case
+        for k in fair
+        for case in _compared(jury, target.name, asked.name, question, k, answers[k], twin, given)
+    ]
 
 
 _SETTLED = frozenset({Verdict.DISAGREE, Verdict.CRASHED, Verdict.UNSUPPORTED})
 
 
 def _whose_turn(question: Question, turn: int, skipped: frozenset[str], target: Oracle) -> Twin | None:
-    found = [relation for name, relation in relations(together=target.together).items() if name not in skipped]
+    found = [
+        relation for name, relation in relations(together=target.together).items() if name not in skipped
+    ]
     for k in range(len(found)):
         for twin in islice(found[(turn + k) % len(found)](question), 1):
             return twin
@@ -106,7 +124,9 @@ def _compared(
     twin: Twin,
     given: Sequence[Sequence[Answer]],
 ) -> list[Case]:
-    """The twin's verdict at point `k`: agreement; where both contradict each other what the references say, of the first answer if it is wrong."""
+    """The twin's verdict at point `k`: agreement; where both contradict each other what the references say,
+    of the first answer if it is wrong.
+    """
     place = k if twin.order is None else twin.order[k]
     own = [answers[place] for answers in given]
     if any(other.status == "unsupported" for other in own):
@@ -122,8 +142,14 @@ def _compared(
             return [_undecided(case, tolerance)]
         if alike(answer, mapped.values, mapped.gradient, tolerance):
             return [case]
-    judged = [case for q, other in zip(twin.questions, own, strict=True) for case in jury.cases(oracle, q, [other], at=[place])]
-    return judged + [case for case in jury.cases(target, question, [answer], at=[k]) if case.verdict is Verdict.DISAGREE]
+    judged = [
+        case
+        for q, other in zip(twin.questions, own, strict=True)
+        for case in jury.cases(oracle, q, [other], at=[place])
+    ]
+    return judged + [
+        case for case in jury.cases(target, question, [answer], at=[k]) if case.verdict is Verdict.DISAGREE
+    ]
 
 
 def _undecided(case: Case, tolerance: Tolerance) -> Case:

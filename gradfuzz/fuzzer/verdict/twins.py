@@ -1,15 +1,19 @@
-"""Twins: other questions whose answers follow from the answer to the first, so that no reference has to be asked while both agree.
+"""Twins: other questions whose answers follow from the answer to the first, so that no reference has to be
+asked while both agree.
 
     other modes    the same derivative by another mix of reverse and forward mode
     scaled         cotangents times -2: the gradient times -2
     permuted       the instances of a batch in another order: the gradients in that order
-    stacked        each instance of a batch alone: the gradients stacked, those of an operand that all share added up
-    transposed     a matrix whose transpose gives the same results, or their transposes: the gradient transposed
+    stacked        each instance of a batch alone: the gradients stacked, those of an operand that all share
+                   added up
+    transposed     a matrix whose transpose gives the same results, or their transposes: the gradient
+                   transposed
     unread         other entries in a triangle that is not read: the same gradient, and zeros there
     reordered      for an oracle that answers all points in one call: the points in another order
 
-What a program does with a batch axis or a triangle is seen from its values: a relation is taken to hold where it holds for the values
-at two points, one of them of ordinary size, to rounding. So a twin that contradicts is no finding yet: the references have the last word.
+What a program does with a batch axis or a triangle is seen from its values: a relation is taken to hold where
+it holds for the values at two points, one of them of ordinary size, to rounding. So a twin that contradicts
+is no finding yet: the references have the last word.
 """
 
 from __future__ import annotations
@@ -44,9 +48,11 @@ _TRIPS = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Twin:
-    """Questions with as many points as the first; `back` makes of one answer to each, at the same point, an answer to the first question.
+    """Questions with as many points as the first; `back` makes of one answer to each, at the same point, an
+    answer to the first question.
 
-    `order` says which point of the questions belongs to each point of the first, where they are not in the same order.
+    `order` says which point of the questions belongs to each point of the first, where they are not in the
+    same order.
     """
 
     relation: str
@@ -55,7 +61,7 @@ class Twin:
     order: tuple[int, ...] | None = None
 
 
-# The same points -------------------------------------------------------------------------------------------------------
+# The same points --------------------------------------------------------------------------------------------
 
 
 def _other_modes(question: Question) -> Iterator[Twin]:
@@ -91,10 +97,12 @@ def _reordered(question: Question) -> Iterator[Twin]:
         return
     order = (*range(1, count), 0)
     places = tuple((k - 1) % count for k in range(count))
-    yield Twin("reordered", (replace(question, points=tuple(question.points[k] for k in order)),), _first, places)
+    yield Twin(
+        "reordered", (replace(question, points=tuple(question.points[k] for k in order)),), _first, places
+    )
 
 
-# Other points ----------------------------------------------------------------------------------------------------------
+# Other points -----------------------------------------------------------------------------------------------
 
 
 def _permuted(question: Question) -> Iterator[Twin]:
@@ -102,7 +110,9 @@ def _permuted(question: Question) -> Iterator[Twin]:
     for n in sorted({n for n in sizes.values() if n > 1}):
         names = [name for name, m in sizes.items() if m == n]
         for chosen in dict.fromkeys([tuple(names), *((name,) for name in names)]):
-            twin = _moved(question, "permuted", dict.fromkeys(chosen, _rolled), dict.fromkeys(chosen, _unrolled), _rolls)
+            twin = _moved(
+                question, "permuted", dict.fromkeys(chosen, _rolled), dict.fromkeys(chosen, _unrolled), _rolls
+            )
             if twin is not None:
                 yield twin
                 break
@@ -157,15 +167,19 @@ def _moved(
     back: Mapping[str, Change],
     results: Sequence[tuple[Change, Change]],
 ) -> Twin | None:
-    """The twin at inputs changed by `there`, whose gradients `back` changes back; None where the outputs do not follow.
+    """The twin at inputs changed by `there`, whose gradients `back` changes back; None where the outputs do
+    not follow.
 
-    `results` are the ways in which an output may change, each with its inverse. Directions change as the inputs do.
+    `results` are the ways in which an output may change, each with its inverse. Directions change as the
+    inputs do.
     """
     chosen = _outputs(question, there, results)
     if chosen is None:
         return None
     points = tuple(Point(_changed(point.inputs, there)) for point in question.points)
-    weights = tuple(None if w is None else change(w) for w, (change, _) in zip(question.weights, chosen, strict=True))
+    weights = tuple(
+        None if w is None else change(w) for w, (change, _) in zip(question.weights, chosen, strict=True)
+    )
     directions = _changed(question.directions, {name: there[name] for name in there if relation != "unread"})
 
     def answered(answers: Sequence[Answer]) -> Answer:
@@ -175,7 +189,9 @@ def _moved(
         values = tuple(inverse(np.asarray(y)) for y, (_, inverse) in zip(answer.values, chosen, strict=False))
         return replace(answer, values=values, gradient=_changed(answer.gradient, back))
 
-    return Twin(relation, (replace(question, points=points, weights=weights, directions=directions),), answered)
+    return Twin(
+        relation, (replace(question, points=points, weights=weights, directions=directions),), answered
+    )
 
 
 def _changed(arrays: Inputs, changes: Mapping[str, Change]) -> dict[str, Array]:
@@ -192,7 +208,8 @@ def _outputs(
         if before is None or after is None:
             return None
         chosen = [
-            [way for way in ways if _alike(_applied(way[0], x), y)] for ways, x, y in zip(chosen, before, after, strict=True)
+            [way for way in ways if _alike(_applied(way[0], x), y)]
+            for ways, x, y in zip(chosen, before, after, strict=True)
         ]
     return [ways[0] for ways in chosen] if all(chosen) else None
 
@@ -206,7 +223,9 @@ def _applied(change: Change, x: Array) -> Array | None:
 
 
 def _samples(inputs: Inputs) -> list[Inputs]:
-    """The inputs in float64, and others near by of ordinary size and without symmetries, at which no relation holds by chance."""
+    """The inputs in float64, and others near by of ordinary size and without symmetries, at which no relation
+    holds by chance.
+    """
     exact = {name: v.astype(np.float64) if is_float(v.dtype) else v for name, v in inputs.items()}
     rng = np.random.default_rng(0)
     return [exact, {name: _ordinary(v, rng) if is_float(v.dtype) else v for name, v in exact.items()}]
@@ -224,7 +243,10 @@ def _values(program: Program, inputs: Inputs) -> list[Array] | None:
     scalars = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}
     with np.errstate(all="ignore"):
         try:
-            found = [np.asarray(y) for y in interpret(program, scalars, NumpyNamespace("float64"), trip_limit=_TRIPS)]
+            found = [
+                np.asarray(y)
+                for y in interpret(program, scalars, NumpyNamespace("float64"), trip_limit=_TRIPS)
+            ]
         except EvaluationError:
             return None
     return found if all(np.all(np.isfinite(y)) for y in found) else None
@@ -237,11 +259,13 @@ def _alike(x: Array | None, y: Array) -> bool:
     return bool(np.all(np.abs(x.astype(np.float64) - y.astype(np.float64)) <= _NEAR * largest))
 
 
-# Each instance alone ---------------------------------------------------------------------------------------------------
+# Each instance alone ----------------------------------------------------------------------------------------
 
 
 def _stacked(question: Question) -> Iterator[Twin]:
-    """The leading axis of the arrays of highest rank taken away, from all of them and from arrays that have it too."""
+    """The leading axis of the arrays of highest rank taken away, from all of them and from arrays that have
+    it too.
+    """
     program, inputs = question.program, question.points[0].inputs
     rank = max((p.type.rank for p in program.params), default=0)
     n = next((p.type.sizes[0] for p in program.params if p.type.rank == rank > 0), 0)
@@ -267,7 +291,10 @@ def _stacked(question: Question) -> Iterator[Twin]:
         values = tuple(np.stack([np.asarray(y) for y in column]) for column in columns)
         names = answers[0].gradient
         gradient = {name: [np.asarray(answer.gradient[name]) for answer in answers] for name in names}
-        joined = {name: np.stack(g) if name in batched else np.sum(g, axis=0, dtype=g[0].dtype) for name, g in gradient.items()}
+        joined = {
+            name: np.stack(g) if name in batched else np.sum(g, axis=0, dtype=g[0].dtype)
+            for name, g in gradient.items()
+        }
         return Answer("ok", values, joined)
 
     parts = []
@@ -288,7 +315,10 @@ def _stacks(program: Program, single: Program, inputs: Inputs, batched: Sequence
     parts = [_values(single, _instance(inputs, batched, k)) for k in range(n)]
     if whole is None or any(part is None for part in parts):
         return False
-    return all(_alike(np.stack(column), y) for column, y in zip(zip(*filter(None, parts), strict=True), whole, strict=True))
+    return all(
+        _alike(np.stack(column), y)
+        for column, y in zip(zip(*filter(None, parts), strict=True), whole, strict=True)
+    )
 
 
 Relation = Callable[[Question], Iterator[Twin]]
@@ -305,5 +335,7 @@ _RELATIONS: Mapping[str, Relation] = {
 
 
 def relations(*, together: bool = False) -> Mapping[str, Relation]:
-    """By name. `together`: for an oracle that answers all points in one call, so that their order may matter."""
+    """By name. `together`: for an oracle that answers all points in one call, so that their order
+    may matter.
+    """
     return {**_RELATIONS, "reordered": _reordered} if together else _RELATIONS

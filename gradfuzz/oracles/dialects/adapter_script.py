@@ -1,4 +1,6 @@
-"""The reproducer of a finding in a target that an adapter asks: the program in Python, on the adapter's own calls, without gradfuzz."""
+"""The reproducer of a finding in a target that an adapter asks: the program in Python, on the adapter's own
+calls, without gradfuzz.
+"""
 
 from __future__ import annotations
 
@@ -54,15 +56,24 @@ def gradient():
 
 
 def script(exhibit: Exhibit, adapter: Adapter, way: str, title: str, *, dtypes: bool = False) -> str:
-    """The script; with `dtypes` it compares those, too. Raises `CutError` where a way needs the kit, and `KeyError` where it has no such op."""
+    """The script; with `dtypes` it compares those, too. Raises `CutError` where a way needs the kit, and
+    `KeyError` where it has no such op.
+    """
     question = exhibit.question
     asked = _Asked()
     _Emitter(question.precision, asked).function(question.program, "f")
     rest = [
         _gradient(question),
-        truth_source(question, exhibit.place, exhibit.expected, exhibit.allowed, exhibit.across, dtypes=dtypes),
+        truth_source(
+            question, exhibit.place, exhibit.expected, exhibit.allowed, exhibit.across, dtypes=dtypes
+        ),
     ]
-    found = cut(adapters.path(adapter.script), way, asked, _defined("\n\n".join([_TENSORS.format(way="None"), *rest])) | {"f"})
+    found = cut(
+        adapters.path(adapter.script),
+        way,
+        asked,
+        _defined("\n\n".join([_TENSORS.format(way="None"), *rest])) | {"f"},
+    )
     parts = [
         heading(question, title, ", ".join((adapter.distribution, *_beside(adapter))), found.imports)
         + inputs_source(question, exhibit.place),
@@ -83,14 +94,24 @@ def _defined(source: str) -> set[str]:
     """The names that source defines."""
     nodes = ast.parse(source).body
     functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    return functions | {n.id for node in nodes if isinstance(node, ast.Assign) for n in node.targets if isinstance(n, ast.Name)}
+    return functions | {
+        n.id
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for n in node.targets
+        if isinstance(n, ast.Name)
+    }
 
 
 def _gradient(question: Question) -> str:
     single = len(question.program.result.values) == 1
     wrt = "wrt" if question.modes else "[]"
     given = f"f(*{{**point, **dict(zip({wrt}, xs))}}.values())"
-    weights = "[None if w is None else tensor(w) for w in weights]" if question.modes else f"{[None] * len(question.weights)}"
+    weights = (
+        "[None if w is None else tensor(w) for w in weights]"
+        if question.modes
+        else f"{[None] * len(question.weights)}"
+    )
     return _GRADIENT.format(
         outputs=f"[{given}]" if single else f"list({given})",
         wrt=wrt,
@@ -112,7 +133,9 @@ class _Asked(dict[str, str]):
 
 
 class _Emitter(HostEmitter):
-    """Programs as the kit for adapters runs them: what is no plain int or bool is a tensor, and every op on one is called by name."""
+    """Programs as the kit for adapters runs them: what is no plain int or bool is a tensor, and every op on
+    one is called by name.
+    """
 
     reserved = RESERVED | {"array", "f", "tensor", "way"}
 
@@ -123,7 +146,9 @@ class _Emitter(HostEmitter):
     def name(self, name: str) -> str:
         own = super().name(name)
         return (
-            f"{own}_" if own in self._spelling.values() or any(s.startswith(f"{own}.") for s in self._spelling.values()) else own
+            f"{own}_"
+            if own in self._spelling.values() or any(s.startswith(f"{own}.") for s in self._spelling.values())
+            else own
         )
 
     def constant(self, value: float | complex) -> str:
@@ -132,7 +157,9 @@ class _Emitter(HostEmitter):
 
     def array(self, array: ArrayConst) -> str:
         dtype = {"float": self.precision, "int": "int64", "bool": "bool"}[array.dtype]
-        return f'way.array("{dtype}", {array.shape}, [{", ".join(self.literal(v).text for v in array.values)}])'
+        return (
+            f'way.array("{dtype}", {array.shape}, [{", ".join(self.literal(v).text for v in array.values)}])'
+        )
 
     def to_float(self, piece: Piece) -> str:
         if not piece.type.shape:
@@ -142,27 +169,37 @@ class _Emitter(HostEmitter):
     def to_complex(self, piece: Piece) -> str:
         raise NotImplementedError("no adapter is asked about complex numbers")
 
-    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None) -> Piece:
+    def apply(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None
+    ) -> Piece:
         full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
         types = tuple(a.type for a in args)
         result = result_type(op, types, full)
         if self.is_host(result) and all(map(self.is_host, types)):
             return super().apply(op, args, params, together)
         dtypes = operand_dtypes(op, types, result)
-        return self.call(op, [self._as(a, dtype) for a, dtype in zip(args, dtypes, strict=True)], full, result)
+        return self.call(
+            op, [self._as(a, dtype) for a, dtype in zip(args, dtypes, strict=True)], full, result
+        )
 
     def _as(self, piece: Piece, dtype: DType) -> Piece:
         if dtype == "float":
             return self.floating(piece)
         if piece.type.dtype == dtype or not piece.type.shape:
             return piece
-        return Piece(f'{self._spelling["astype"]}({piece.text}, dtype="{_NAMES[dtype]}")', piece.type.with_dtype(dtype))
+        return Piece(
+            f'{self._spelling["astype"]}({piece.text}, dtype="{_NAMES[dtype]}")', piece.type.with_dtype(dtype)
+        )
 
-    def on_arrays(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def on_arrays(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece:
         x = args[0]
         if op == "astype" and not x.type.shape:
             return Piece(
-                f"{x.text} != 0" if result.dtype == "bool" else x.text, result, 4 if result.dtype == "bool" else x.precedence
+                f"{x.text} != 0" if result.dtype == "bool" else x.text,
+                result,
+                4 if result.dtype == "bool" else x.precedence,
             )
         if op == "astype":
             params = {"dtype": {**_NAMES, "float": self.precision}[result.dtype]}

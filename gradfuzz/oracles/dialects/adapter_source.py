@@ -1,7 +1,9 @@
-"""What a script needs of an adapter, cut out of the adapter's own source: so the script asks the library exactly as it was asked.
+"""What a script needs of an adapter, cut out of the adapter's own source: so the script asks the library
+exactly as it was asked.
 
-Kept are the functions of the ops that the program uses, the methods of the way that make, read and differentiate tensors, and
-whatever these refer to. What the kit is needed for is left out; so a way whose loops the kit makes, or that answers by itself, cannot be cut out.
+Kept are the functions of the ops that the program uses, the methods of the way that make, read and
+differentiate tensors, and whatever these refer to. What the kit is needed for is left out; so a way whose
+loops the kit makes, or that answers by itself, cannot be cut out.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ class Cut:
 
 
 def cut(script: Path, way: str, ops: Iterable[str], taken: Collection[str] = ()) -> Cut:
-    """What of the adapter `script` the way named `way` needs for these ops; what has a name that is `taken` gets another. Raises `CutError`."""
+    """What of the adapter `script` the way named `way` needs for these ops; what has a name that is `taken`
+    gets another. Raises `CutError`.
+    """
     return _Adapter.of(script).cut(way, sorted(set(ops)), frozenset(taken))
 
 
@@ -53,7 +57,11 @@ class _Adapter:
                 self.defined[node.targets[0].id] = node
                 if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
                     self.strings[node.targets[0].id] = node.value.value
-            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in self.strings:
+            elif (
+                isinstance(node, ast.AugAssign)
+                and isinstance(node.target, ast.Name)
+                and node.target.id in self.strings
+            ):
                 self.strings[node.target.id] += ast.literal_eval(node.value)
 
     @classmethod
@@ -91,7 +99,11 @@ class _Adapter:
         used = _names([*parts, *called])
         if "kit" in used:
             raise CutError("it uses the kit")
-        imports = [_kept(node, used) for node in self.tree.body if isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr))]
+        imports = [
+            _kept(node, used)
+            for node in self.tree.body
+            if isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr))
+        ]
         return Cut(
             "".join(f"{line}\n" for line in imports if line and line != "import numpy as np"),
             "\n\n\n".join(map(ast.unparse, parts)) + "\n",
@@ -134,7 +146,12 @@ class _Adapter:
         wanted = set(_METHODS)
         while True:
             kept = [s for c in chain for s in c.body if _name(s) in wanted]
-            found = {n.attr for s in kept for n in ast.walk(s) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"}
+            found = {
+                n.attr
+                for s in kept
+                for n in ast.walk(s)
+                if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"
+            }
             if found & {"ops", "answer"}:
                 raise CutError("its methods read the table of ops")
             if found <= wanted:
@@ -143,9 +160,15 @@ class _Adapter:
         trimmed = {}
         for node in chain:
             body = [s for s in node.body if _name(s) in wanted and _name(s) not in _ABOUT]
-            bases: list[ast.expr] = [b for b in node.bases if isinstance(b, ast.Name) and b.id in self.defined]
+            bases: list[ast.expr] = [
+                b for b in node.bases if isinstance(b, ast.Name) and b.id in self.defined
+            ]
             trimmed[node.name] = ast.ClassDef(
-                node.name, bases, [], [*node.body[:1], *body] if _documented(node) else body or [ast.Pass()], []
+                node.name,
+                bases,
+                [],
+                [*node.body[:1], *body] if _documented(node) else body or [ast.Pass()],
+                [],
             )
         return trimmed
 
@@ -162,13 +185,19 @@ class _Adapter:
                     found = self._entry(value, op) if key is None else value if _constant(key) == op else None
                     if found is not None:
                         return found
-            case ast.DictComp(value=ast.Call(func=ast.Name(id="getattr"), args=[module, _]), generators=[loop]):
+            case ast.DictComp(
+                value=ast.Call(func=ast.Name(id="getattr"), args=[module, _]), generators=[loop]
+            ):
                 if op in self._words(loop.iter):
                     return ast.Attribute(module, op, ast.Load())
             case ast.Call(func=ast.Name(id="dict"), args=args, keywords=keywords):
                 for keyword in reversed(keywords):
                     found = (
-                        self._entry(keyword.value, op) if keyword.arg is None else keyword.value if keyword.arg == op else None
+                        self._entry(keyword.value, op)
+                        if keyword.arg is None
+                        else keyword.value
+                        if keyword.arg == op
+                        else None
                     )
                     if found is not None:
                         return found

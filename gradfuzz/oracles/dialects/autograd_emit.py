@@ -1,7 +1,7 @@
 """Programs in autograd's dialect: `anp` is `autograd.numpy`; int and bool scalars are plain Python.
 
-Every op is autograd's own function where it differentiates one. Assignments, indices along an axis and what NumPy has no function for are put together of
-those; an op that would be another function then is in `LACKS`.
+Every op is autograd's own function where it differentiates one. Assignments, indices along an axis and what
+NumPy has no function for are put together of those; an op that would be another function then is in `LACKS`.
 """
 
 from __future__ import annotations
@@ -32,27 +32,33 @@ LACKS: Mapping[str, str] = {
 }
 
 HELPERS = {
-    "entries_along": '''\
+    "entries_along": (
+        '''\
 def entries_along(array, indices, axis):
     """The entries of `array` at `indices` along one axis."""
-    places = [np.arange(n).reshape([-1 if k == a else 1 for k in range(array.ndim)]) for a, n in enumerate(array.shape)]
+    places = list(np.indices(array.shape, sparse=True))
     places[axis] = indices
     return array[tuple(places)]
-''',
-    "with_value": '''\
+'''
+    ),
+    "with_value": (
+        '''\
 def with_value(array, place, value):
     """A copy of `array` with `value` at `place`."""
     numbers = np.full(array.shape, -1)
     numbers[place] = np.arange(np.size(numbers[place])).reshape(np.shape(numbers[place]))
     return anp.where(numbers < 0, array, anp.reshape(value, (-1,))[numbers])
-''',
-    "log_sum_exp": '''\
+'''
+    ),
+    "log_sum_exp": (
+        '''\
 def log_sum_exp(x, axis, keepdims):
     """The logarithm of the sum of exp(x); the largest entry, a constant, is taken out."""
     largest = np.max(getval(x), axis=axis, keepdims=True)
     total = anp.log(anp.sum(anp.exp(x - largest), axis=axis, keepdims=True)) + largest
     return total if keepdims else anp.reshape(total, np.sum(largest, axis=axis).shape)
-''',
+'''
+    ),
 }
 """Functions that emitted code may call, by name."""
 
@@ -64,7 +70,9 @@ _OTHER_NAME = {
     "permute_dims": "transpose",
     "pow": "power",
 }
-_IDENTITY_ON_SCALARS = frozenset({"amax", "amin", "broadcast_to", "index", "mean", "permute_dims", "prod", "reshape", "sum"})
+_IDENTITY_ON_SCALARS = frozenset(
+    {"amax", "amin", "broadcast_to", "index", "mean", "permute_dims", "prod", "reshape", "sum"}
+)
 _COMPLEX = {"float64": "complex128", "float32": "complex64"}
 
 
@@ -78,19 +86,31 @@ class AutogradEmitter(HostEmitter):
 
     def dtype(self, of: str) -> str:
         """NumPy's name of a dtype."""
-        return {"float": self.precision, "complex": _COMPLEX[self.precision], "int": "int64", "bool": "bool"}[of]
+        return {"float": self.precision, "complex": _COMPLEX[self.precision], "int": "int64", "bool": "bool"}[
+            of
+        ]
 
     def array(self, array: ArrayConst) -> str:
         dtype = self.dtype(array.dtype)
-        return f'np.array({self.entries(array)}, "{dtype}")' if array.values else f'np.zeros({array.shape}, "{dtype}")'
+        return (
+            f'np.array({self.entries(array)}, "{dtype}")'
+            if array.values
+            else f'np.zeros({array.shape}, "{dtype}")'
+        )
 
     def to_float(self, piece: Piece) -> str:
-        return f"np.{self.precision}({piece.text})" if piece.host else f'np.asarray({piece.text}, "{self.precision}")'
+        return (
+            f"np.{self.precision}({piece.text})"
+            if piece.host
+            else f'np.asarray({piece.text}, "{self.precision}")'
+        )
 
     def to_complex(self, piece: Piece) -> str:
         return f"({piece.at(SUM)} + 0j)"
 
-    def on_arrays(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def on_arrays(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece:
         """An op of which at least one argument or the result is no plain number."""
         x, texts = args[0], [a.text for a in args]
         if op in _IDENTITY_ON_SCALARS and not x.type.shape and not result.shape:
@@ -109,7 +129,9 @@ class AutogradEmitter(HostEmitter):
             case "astype":
                 return Piece(f'np.asarray({x.text}, "{self.dtype(result.dtype)}")', result)
             case "concat" | "stack":
-                return Piece(f"anp.{_OTHER_NAME.get(op, op)}([{', '.join(texts)}], axis={params['axis']})", result)
+                return Piece(
+                    f"anp.{_OTHER_NAME.get(op, op)}([{', '.join(texts)}], axis={params['axis']})", result
+                )
             case "index" if not x.type.shape:
                 return x
             case "index":
@@ -135,7 +157,9 @@ class AutogradEmitter(HostEmitter):
                 return Piece(f"anp.sort({x.text})", result)
             case "sort":  # autograd sorts vectors only
                 return Piece(
-                    f'entries_along({x.text}, anp.argsort({x.text}, {params["axis"]}, "stable"), {params["axis"]})', result
+                    f'entries_along({x.text}, anp.argsort({x.text}, {params["axis"]}, "stable"),'
+                    f" {params['axis']})",
+                    result,
                 )
             case "take_along_axis":
                 return Piece(f"entries_along({x.text}, {texts[1]}, {params['axis']})", result)
@@ -143,11 +167,13 @@ class AutogradEmitter(HostEmitter):
                 axis = params["axis"]
                 assert isinstance(axis, int), "the type checker lets no other axis through"
                 return Piece(f"{x.at(ATOM)}[{':, ' * (axis % x.type.rank)}{texts[1]}]", result)
-        options = [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
+        options = [
+            f"{name}={value}" for name, value in params.items() if value is not None and value is not False
+        ]
         return Piece(f"anp.{_OTHER_NAME.get(op, op)}({', '.join([*texts, *options])})", result)
 
 
-# Linear algebra --------------------------------------------------------------------------------------------------------
+# Linear algebra ---------------------------------------------------------------------------------------------
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
@@ -191,7 +217,9 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
 
 
 def _spread(shape: Shape, place: int) -> Shape:
-    """The shape of a factor of a Kronecker product, with an axis of size 1 after each of its own two, or before."""
+    """The shape of a factor of a Kronecker product, with an axis of size 1 after each of its own two, or
+    before.
+    """
     m, n = shape[-2:]
     return (*shape[:-2], m, 1, n, 1) if place == 0 else (*shape[:-2], 1, m, 1, n)
 
@@ -208,11 +236,17 @@ def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Par
     a, b = texts
     size, lower = shapes[0][-1], params["lower"]
     triangle = "anp.tril" if lower else "anp.triu"
-    matrix = f"{triangle}({a}, {-1 if lower else 1}) + np.eye({size})" if params["unit_diagonal"] else f"{triangle}({a})"
+    matrix = (
+        f"{triangle}({a}, {-1 if lower else 1}) + np.eye({size})"
+        if params["unit_diagonal"]
+        else f"{triangle}({a})"
+    )
     matrix = f"anp.swapaxes({matrix}, -1, -2)" if params["transposed"] else matrix
     if params["left"]:
         return f"anp.linalg.solve({matrix}, {b})"
-    return f"anp.swapaxes(anp.linalg.solve(anp.swapaxes({matrix}, -1, -2), anp.swapaxes({b}, -1, -2)), -1, -2)"
+    return (
+        f"anp.swapaxes(anp.linalg.solve(anp.swapaxes({matrix}, -1, -2), anp.swapaxes({b}, -1, -2)), -1, -2)"
+    )
 
 
 def _matrix_norm(x: str, params: Params) -> str:
@@ -222,7 +256,9 @@ def _matrix_norm(x: str, params: Params) -> str:
         return f"anp.sqrt(anp.sum(anp.abs({x}) ** 2, axis=(-2, -1){keep}))"
     if order in ("nuc", "2", "-2"):
         values = f"anp.linalg.svd({x}, full_matrices=False)[1]"
-        text = f"anp.sum({values}, axis=-1)" if order == "nuc" else f"{values}[..., {0 if order == '2' else -1}]"
+        text = (
+            f"anp.sum({values}, axis=-1)" if order == "nuc" else f"{values}[..., {0 if order == '2' else -1}]"
+        )
         return f"{text}[..., None, None]" if keep else text
     inner, outer = (-2, -1) if order in ("1", "-1") else (-1, -2)
     extreme = "min" if order.startswith("-") else "max"
@@ -234,7 +270,9 @@ def _vector_norm(x: str, shape: Shape, params: Params) -> str:
     order, axis = params["ord"], params["axis"]
     if not shape:
         return f"anp.abs({x})"
-    over = "".join([f", axis={axis}" if axis is not None else "", ", keepdims=True" if params["keepdims"] else ""])
+    over = "".join(
+        [f", axis={axis}" if axis is not None else "", ", keepdims=True" if params["keepdims"] else ""]
+    )
     match order:
         case "inf" | "-inf":
             return f"anp.{'max' if order == 'inf' else 'min'}(anp.abs({x}){over})"

@@ -1,6 +1,7 @@
 """Statements with braces: what Swift and JavaScript share. Loops are the language's own, as in the program.
 
-A variable is declared where it is first assigned; one that is first assigned inside of a loop or branch, before that.
+A variable is declared where it is first assigned; one that is first assigned inside of a loop or branch,
+before that.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from gradfuzz.programs.language.syntax import (
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import Type
 
-_OPERATORS: Mapping[str, tuple[str, int, int, int]] = {op: row for op, row in INFIX.items() if op not in ("matmul", "remainder")}
+_OPERATORS: Mapping[str, tuple[str, int, int, int]] = {
+    op: row for op, row in INFIX.items() if op not in ("matmul", "remainder")
+}
 
 
 class BraceEmitter(Emitter):
@@ -110,13 +113,16 @@ class BraceEmitter(Emitter):
                 known.add(stmt.target)
                 of = self.variables[stmt.target]
                 value = self._value(stmt.target, stmt.value)
-                lines.append(f"  {self.declaration(self.name(stmt.target), of, value, once=times[stmt.target] == 1)}{self.end}")
+                once = times[stmt.target] == 1
+                lines.append(f"  {self.declaration(self.name(stmt.target), of, value, once=once)}{self.end}")
                 continue
             inside = [node.target for node in walk(stmt) if isinstance(node, Assign)]
             for target in dict.fromkeys(t for t in inside if t not in known):
                 known.add(target)
                 of = self.variables[target]
-                lines.append(f"  {self.declaration(self.name(target), of, self.initial(of), once=False)}{self.end}")
+                lines.append(
+                    f"  {self.declaration(self.name(target), of, self.initial(of), once=False)}{self.end}"
+                )
             lines += self._statement(stmt, "  ")
         return lines
 

@@ -14,7 +14,9 @@ from gradfuzz.programs.language.typecheck import typecheck
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a system. `lacks` has a reason for each op that it has no form of, or none that it differentiates."""
+    """The limits of a system. `lacks` has a reason for each op that it has no form of, or none that it
+    differentiates.
+    """
 
     system: str
     lacks: Mapping[str, str]
@@ -40,7 +42,10 @@ def refusal(limits: Limits, exhibit: Exhibit) -> str | None:
     if limits.orders is not None and question.order > limits.orders:
         return f"{system} has no derivatives of order {question.order}"
     if exhibit.across is not None and not limits.kinks:
-        return "the point is a kink, where any slope between those on both sides is right; only the Python scripts measure these"
+        return (
+            "the point is a kink, where any slope between those on both sides is right; only the Python"
+            " scripts measure these"
+        )
     types = [*typecheck(question.program).variables.values(), *(p.type for p in question.program.params)]
     ops = {node.op for node in walk(question.program) if isinstance(node, Call)}
     if limits.complex and (any(t.is_complex for t in types) or ops & _COMPLEX):

@@ -1,4 +1,6 @@
-"""Numbers and tables in scripts that are not Python: there is no mpmath, so what is expected stands there as numbers."""
+"""Numbers and tables in scripts that are not Python: there is no mpmath, so what is expected stands there as
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Entry = tuple[str, str, list[float], list[float]]
 
 
 def decimal(value: float, style: str = "{}") -> str:
-    """A finite float as Elixir, Swift and JavaScript all read it: with a point, and an exponent without padding."""
+    """A finite float as Elixir, Swift and JavaScript all read it: with a point, and an exponent without
+    padding.
+    """
     digits, e, exponent = repr(float(value)).partition("e")
     digits = digits if "." in digits else f"{digits}.0"
     return style.format(digits + (f"e{int(exponent)}" if e else ""))
@@ -35,7 +39,9 @@ def entries(exhibit: Exhibit, scale: float = 1.0) -> list[Entry]:
     rows: list[Entry] = []
     for name in compared(exhibit.question):
         expected = np.asarray(exhibit.expected[name], float)
-        most = np.full(expected.shape, errors) if isinstance(errors, float) else np.asarray(errors[name], float)
+        most = (
+            np.full(expected.shape, errors) if isinstance(errors, float) else np.asarray(errors[name], float)
+        )
         at = str(np.asarray(exhibit.inputs[name]).tolist()) if name in exhibit.inputs else ""
         rows.append((name, at, flat(expected), [scale * e for e in flat(most)]))
     return rows
@@ -55,10 +61,14 @@ def unshown(exhibit: Exhibit) -> str | None:
 
 
 def header(exhibit: Exhibit, title: str, told: str, needs: str) -> list[str]:
-    """The lines of the comment on top: the program, where the expected numbers come from, and how to run the script."""
+    """The lines of the comment on top: the program, where the expected numbers come from, and how to run the
+    script.
+    """
     question = exhibit.question
     names = {"arb": "ball arithmetic (python-flint)", "mpmath": "central differences in many digits (mpmath)"}
-    sources = " and ".join(names.get(name, name) for name in exhibit.references) or "the references of gradfuzz"
+    sources = (
+        " and ".join(names.get(name, name) for name in exhibit.references) or "the references of gradfuzz"
+    )
     bounds = [abs(float(b)) for array in exhibit.bound.values() for b in np.ravel(array) if math.isfinite(b)]
     proved = f", with an error of at most {max(bounds):.1g}" if max(bounds, default=0.0) > 0.0 else ""
     sentences = [

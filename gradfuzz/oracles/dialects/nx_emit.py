@@ -1,4 +1,6 @@
-"""Expressions in Nx's dialect, as they stand in a `defn`. Bools are u8, ints s64; every constant that stands alone has a type."""
+"""Expressions in Nx's dialect, as they stand in a `defn`. Bools are u8, ints s64; every constant that stands
+alone has a type.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ _RESERVED = frozenset(
 )
 _TYPES = {"float64": ":f64", "float32": ":f32", "bfloat16": ":bf16", "float16": ":f16"}
 _FUNCTIONS = {
-    **{op: op for op in ("abs", "cos", "exp", "expm1", "log", "log1p", "pow", "sign", "sin", "sqrt", "tan", "tanh")},
+    **{
+        op: op
+        for op in ("abs", "cos", "exp", "expm1", "log", "log1p", "pow", "sign", "sin", "sqrt", "tan", "tanh")
+    },
     **{op: op for op in ("logical_and", "logical_or", "logical_not")},
     "maximum": "max",
     "minimum": "min",
@@ -66,7 +71,11 @@ _REDUCTIONS = {
     "amin": "reduce_min",
     "prod": "product",
 }
-_SCANS = {"cumulative_max": "cumulative_max", "cumulative_prod": "cumulative_product", "cumulative_sum": "cumulative_sum"}
+_SCANS = {
+    "cumulative_max": "cumulative_max",
+    "cumulative_prod": "cumulative_product",
+    "cumulative_sum": "cumulative_sum",
+}
 _OPERATORS = {
     "add": "+",
     "subtract": "-",
@@ -92,7 +101,9 @@ def axes_text(axes: Sequence[int]) -> str:
 
 
 class NxEmitter(Emitter):
-    """The operators of `Nx.Defn.Kernel`, and the functions of Nx. `counters` are texts whose values are never negative: loop counters, remainders."""
+    """The operators of `Nx.Defn.Kernel`, and the functions of Nx. `counters` are texts whose values are never
+    negative: loop counters, remainders.
+    """
 
     reserved = frozenset({"f", "objective"})
 
@@ -142,7 +153,9 @@ class NxEmitter(Emitter):
             return super().value(piece)
         return Piece(f"Nx.tensor({piece.text}, type: {self.dtype(piece.type.dtype)})", piece.type)
 
-    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None) -> Piece:
+    def apply(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None
+    ) -> Piece:
         if op == "negative":  # which binds more tightly than a power
             return Piece(f"-{self.value(args[0]).at(ATOM)}", args[0].type, UNARY)
         if op in ("remainder", "matmul"):
@@ -160,8 +173,13 @@ class NxEmitter(Emitter):
         return replace(piece, host=False)
 
     def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
-        """Nx rounds a bare number to float32 first: one that this changes becomes a constant, and so does the first of two numbers."""
-        a, b = [self.value(p) if isinstance(p.literal, float) and p.literal != float(np.float32(p.literal)) else p for p in args]
+        """Nx rounds a bare number to float32 first: one that this changes becomes a constant, and so does the
+        first of two numbers.
+        """
+        a, b = [
+            self.value(p) if isinstance(p.literal, float) and p.literal != float(np.float32(p.literal)) else p
+            for p in args
+        ]
         if a.literal is not None and b.literal is not None:
             a = self.converted(a, inexact([a.type.dtype])) if result.is_inexact else self.value(a)
         return super().operands(op, [a, b], result) if op in _OPERATORS else (a, b)
@@ -203,7 +221,9 @@ class NxEmitter(Emitter):
                 text = f"Nx.subtract({x.text}, Nx.logsumexp({x.text}, axes: [{axis}], keep_axes: true))"
                 return Piece(f"Nx.exp({text})" if op == "softmax" else text, result)
             case "argmax" | "argmin":
-                options = ([] if axis is None else [f"axis: {axis}"]) + (["keep_axis: true"] if params["keepdims"] else [])
+                options = ([] if axis is None else [f"axis: {axis}"]) + (
+                    ["keep_axis: true"] if params["keepdims"] else []
+                )
                 text = f"Nx.{op}({', '.join([x.text, *options])})"
                 if axis is None and params["keepdims"]:
                     text = f"Nx.reshape(Nx.{op}({x.text}), {shape_text(result.sizes)})"
@@ -213,13 +233,19 @@ class NxEmitter(Emitter):
             case "sort":
                 return Piece(f"Nx.sort({x.text}, axis: {axis})", result)
             case "window_sum":
-                strides, padding = strides_of(params["strides"], len(shape)), padding_of(params["padding"], len(shape))
+                strides, padding = (
+                    strides_of(params["strides"], len(shape)),
+                    padding_of(params["padding"], len(shape)),
+                )
                 window = params["window"]
                 assert isinstance(window, tuple), "the type checker lets no other window through"
                 options = [f"strides: {axes_text(strides)}", f"padding: {_pairs(padding)}"]
                 return Piece(f"Nx.window_sum({x.text}, {shape_text(window)}, {', '.join(options)})", result)  # type: ignore[arg-type]
             case "conv":
-                strides, padding = strides_of(params["strides"], len(shape) - 2), padding_of(params["padding"], len(shape) - 2)
+                strides, padding = (
+                    strides_of(params["strides"], len(shape) - 2),
+                    padding_of(params["padding"], len(shape) - 2),
+                )
                 options = [f"strides: {axes_text(strides)}", f"padding: {_pairs(padding)}"]
                 return Piece(f"Nx.conv({', '.join([*texts, *options])})", result)
             case "astype":
@@ -234,7 +260,10 @@ class NxEmitter(Emitter):
             case "flip":
                 return Piece(f"Nx.reverse({x.text}, axes: [{axis}])", result)
             case "concat" | "stack":
-                return Piece(f"Nx.{'concatenate' if op == 'concat' else op}([{', '.join(texts)}], axis: {axis})", result)
+                return Piece(
+                    f"Nx.{'concatenate' if op == 'concat' else op}([{', '.join(texts)}], axis: {axis})",
+                    result,
+                )
             case "index" if not shape:
                 return x
             case "index":
@@ -287,7 +316,10 @@ class NxEmitter(Emitter):
         for entry, size in zip(pattern, x.type.sizes, strict=True):
             starts.append(self._index(next(rest), size) if entry == "at" else str(entry[1]))  # type: ignore[index]
             region.append(1 if entry == "at" else entry[2] - entry[1])  # type: ignore[index, operator]
-        return f"Nx.put_slice({x.text}, [{', '.join(starts)}], Nx.reshape({self.value(value).text}, {shape_text(region)}))"
+        return (
+            f"Nx.put_slice({x.text}, [{', '.join(starts)}], Nx.reshape({self.value(value).text},"
+            f" {shape_text(region)}))"
+        )
 
     def _along(self, x: Piece, indices: Piece, axis: ParamValue, result: Type) -> str:
         """Nx broadcasts nothing here."""
@@ -296,7 +328,11 @@ class NxEmitter(Emitter):
         wanted = list(result.sizes)
         source = [*wanted[:axis], x.type.sizes[axis], *wanted[axis + 1 :]]
         text = x.text if list(x.type.sizes) == source else f"Nx.broadcast({x.text}, {shape_text(source)})"
-        places = indices.text if list(indices.type.sizes) == wanted else f"Nx.broadcast({indices.text}, {shape_text(wanted)})"
+        places = (
+            indices.text
+            if list(indices.type.sizes) == wanted
+            else f"Nx.broadcast({indices.text}, {shape_text(wanted)})"
+        )
         return f"Nx.take_along_axis({text}, {places}, axis: {axis})"
 
     def _scattered(self, x: Piece, indices: Piece, updates: Piece, axis: ParamValue) -> str:
@@ -307,7 +343,10 @@ class NxEmitter(Emitter):
         count = math.prod(indices.type.sizes)
         front = [axis, *(a for a in range(rank) if a != axis)]
         back = [front.index(a) for a in range(rank)]
-        rows = [*range(axis, axis + places), *(a for a in range(updates.type.rank) if not axis <= a < axis + places)]
+        rows = [
+            *range(axis, axis + places),
+            *(a for a in range(updates.type.rank) if not axis <= a < axis + places),
+        ]
         text = x.text if axis == 0 else f"Nx.transpose({x.text}, axes: {axes_text(front)})"
         added = updates.text if axis == 0 else f"Nx.transpose({updates.text}, axes: {axes_text(rows)})"
         rest = [n for a, n in enumerate(x.type.sizes) if a != axis]

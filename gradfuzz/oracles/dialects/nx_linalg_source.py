@@ -1,4 +1,6 @@
-"""How each op of linear algebra is written in Nx: by the functions of Nx.LinAlg, which take stacks of matrices."""
+"""How each op of linear algebra is written in Nx: by the functions of Nx.LinAlg, which take stacks of
+matrices.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Par
     options += ["transform_a: :transpose"] if params["transposed"] else []
     options += [] if params["left"] else ["left_side: false"]
     batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
-    a, b = (t if s[:-2] == batch else _spread(t, (*batch, *s[-2:])) for t, s in zip((a, b), shapes, strict=True))
+    a, b = (
+        t if s[:-2] == batch else _spread(t, (*batch, *s[-2:])) for t, s in zip((a, b), shapes, strict=True)
+    )
     return f"Nx.LinAlg.triangular_solve({a}, {b}, {', '.join(options)})"
 
 

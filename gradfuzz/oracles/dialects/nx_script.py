@@ -1,4 +1,6 @@
-"""A question put to Nx, as an Elixir script: loops as `while`, with everything that a body reads in the carry."""
+"""A question put to Nx, as an Elixir script: loops as `while`, with everything that a body reads in the
+carry.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def unsupported(exhibit: Exhibit) -> str | None:
 
 
 def _is_empty(pattern: object) -> bool:
-    return isinstance(pattern, tuple) and any(isinstance(e, tuple) and e[:1] == ("slice",) and e[1] == e[2] for e in pattern)
+    return isinstance(pattern, tuple) and any(
+        isinstance(e, tuple) and e[:1] == ("slice",) and e[1] == e[2] for e in pattern
+    )
 
 
 class NxWriter(GraphWriter):
@@ -69,7 +73,9 @@ class NxWriter(GraphWriter):
             inner = self.inner(scope, graph.inputs, node.operands)
             inner.taken |= scope.taken
             self.nodes(inner, graph)
-            sides.append([*inner.lines, inner.indent + self.tuple([self.strong(inner, a) for a in graph.outputs])])
+            sides.append(
+                [*inner.lines, inner.indent + self.tuple([self.strong(inner, a) for a in graph.outputs])]
+            )
         scope.add(f"{self.tuple([self.new(scope, v) for v in node.outputs])} =")
         scope.lines += [f"{scope.indent}  if {predicate} do", *(f"{line}" for line in sides[0])]
         scope.lines += [f"{scope.indent}  else", *(f"{line}" for line in sides[1]), f"{scope.indent}  end"]
@@ -108,10 +114,17 @@ class NxWriter(GraphWriter):
             else:
                 shared[outer.text] = self.new(inner, var)
                 carried.append((shared[outer.text], outer.text))
-        test = again or (f"{counter} < {count}" if counter else self._condition(inner, node, [inner.values[v] for v in carries]))
+        test = again or (
+            f"{counter} < {count}"
+            if counter
+            else self._condition(inner, node, [inner.values[v] for v in carries])
+        )
         self.nodes(inner, body)
         known = {name for name, _ in carried}
-        results = [self._carried(self.strong(inner, a), v.type, known) for a, v in zip(body.outputs, carries, strict=True)]
+        results = [
+            self._carried(self.strong(inner, a), v.type, known)
+            for a, v in zip(body.outputs, carries, strict=True)
+        ]
         if again:
             named = []
             for var, text in zip(carries, results, strict=True):
@@ -124,7 +137,10 @@ class NxWriter(GraphWriter):
             results += [*([count] if count.isidentifier() else []), f"{counter} + 1"]
         kept = {*shared.values()}
         results += [name for name, _ in carried if name in kept]
-        places = {name: self.new(scope, v) for (name, _), v in zip(carried[1:] if again else carried, node.outputs, strict=False)}
+        places = {
+            name: self.new(scope, v)
+            for (name, _), v in zip(carried[1:] if again else carried, node.outputs, strict=False)
+        }
         start = ", ".join(name if name == text else f"{name} = {text}" for name, text in carried)
         left = "{" + ", ".join(places.get(name, "_") for name, _ in carried) + "}"
         scope.add(f"{left} =")
@@ -133,17 +149,25 @@ class NxWriter(GraphWriter):
 
     @staticmethod
     def _carried(text: str, of: Type, known: set[str]) -> str:
-        """What goes into the next trip. Nx differentiates ints and bools, too, and has no derivatives of comparisons."""
+        """What goes into the next trip. Nx differentiates ints and bools, too, and has no derivatives of
+        comparisons.
+        """
         first, sign, _ = text.partition(" + ")
         plain = first in known and (not sign or text.removeprefix(f"{first} + ").isdigit())
         return text if of.is_inexact or plain or text.startswith("Nx.tensor(") else f"stop_grad({text})"
 
     def _condition(self, scope: Scope, node: Loop, carries: Sequence[Piece]) -> str:
-        """The condition of a loop as one expression of its constants, which `scope` knows, and of `carries`."""
+        """The condition of a loop as one expression of its constants, which `scope` knows, and of
+        `carries`.
+        """
         assert node.condition is not None, "a loop without a count has a condition"
         n = len(node.constants)
-        known = {v: scope.values[c] for v, c in zip(node.condition.inputs[:n], node.body.inputs[:n], strict=True)}
-        return self._inline(node.condition, {**known, **dict(zip(node.condition.inputs[n:], carries, strict=True))})[0]
+        known = {
+            v: scope.values[c] for v, c in zip(node.condition.inputs[:n], node.body.inputs[:n], strict=True)
+        }
+        return self._inline(
+            node.condition, {**known, **dict(zip(node.condition.inputs[n:], carries, strict=True))}
+        )[0]
 
     def _inline(self, graph: Graph, known: dict[Var, Piece]) -> list[str]:
         """The outputs of a graph without loops as expressions of its inputs."""
@@ -154,8 +178,14 @@ class NxWriter(GraphWriter):
                 scope.values[node.output] = self.emitter.apply(node.op, pieces, dict(node.params))
                 continue
             assert isinstance(node, Branch), "a condition has no loops"
-            predicate, operands = self.piece(scope, node.predicate).text, [self.piece(scope, a) for a in node.operands]
-            yes, no = (self._inline(g, dict(zip(g.inputs, operands, strict=True))) for g in (node.then, node.otherwise))
+            predicate, operands = (
+                self.piece(scope, node.predicate).text,
+                [self.piece(scope, a) for a in node.operands],
+            )
+            yes, no = (
+                self._inline(g, dict(zip(g.inputs, operands, strict=True)))
+                for g in (node.then, node.otherwise)
+            )
             for var, a, b in zip(node.outputs, yes, no, strict=True):
                 scope.values[var] = Piece(f"(if {predicate}, do: {a}, else: {b})", var.type)
         return [self.strong(scope, a) for a in graph.outputs]
@@ -165,12 +195,16 @@ def port(exhibit: Exhibit) -> str:
     """The script."""
     question, emitter = exhibit.question, NxEmitter(exhibit.question.precision)
     told = (
-        "Written against the documentation of Nx. Derivatives are asked for by Nx.Defn.grad, which is reverse mode."
+        "Written against the documentation of Nx. Derivatives are asked for by Nx.Defn.grad, which is reverse"
+        " mode."
         if question.modes
         else "Written against the documentation of Nx."
     )
     lines = header(
-        exhibit, exhibit.title("Nx (https://github.com/elixir-nx/nx)", vectorized=True), told, "Elixir; run it with: elixir FILE"
+        exhibit,
+        exhibit.title("Nx (https://github.com/elixir-nx/nx)", vectorized=True),
+        told,
+        "Elixir; run it with: elixir FILE",
     )
     program = NxWriter(emitter).function(lower(question.program), "f")
     names = {p.name: emitter.name(p.name) for p in question.program.params}
@@ -189,10 +223,14 @@ def port(exhibit: Exhibit) -> str:
 
 
 def _inputs(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
-    """The inputs; where all points were answered in one call, the inputs at all of them with named axes in front."""
+    """The inputs; where all points were answered in one call, the inputs at all of them with named axes in
+    front.
+    """
     params = exhibit.question.program.params
     if not exhibit.together:
-        return "".join(f"{names[p.name]} = {_tensor(exhibit.inputs[p.name], p.type, emitter)}\n" for p in params)
+        return "".join(
+            f"{names[p.name]} = {_tensor(exhibit.inputs[p.name], p.type, emitter)}\n" for p in params
+        )
     points = [point.inputs for point in exhibit.question.points]
     layout, lines = layout_of(points), []
     for p in params:
@@ -206,7 +244,9 @@ def _instance(exhibit: Exhibit) -> str:
     if not exhibit.together:
         return ""
     layout = layout_of([point.inputs for point in exhibit.question.points])
-    place = ", ".join(f"{axis}: {k}" for axis, k in zip(layout.sizes, layout.instance(exhibit.place), strict=True))
+    place = ", ".join(
+        f"{axis}: {k}" for axis, k in zip(layout.sizes, layout.instance(exhibit.place), strict=True)
+    )
     return f"\n# The instance that is looked at.\nplace = %{{{place}}}\n{_PICKED}"
 
 
@@ -218,7 +258,11 @@ got = got |> Tuple.to_list() |> Enum.map(pick) |> List.to_tuple()
 
 def _tensor(array: Array, of: Type, emitter: NxEmitter) -> str:
     dtype: DType = of.dtype
-    texts = [decimal(v) for v in flat(array)] if dtype == "float" else [str(int(v)) for v in np.ravel(array).tolist()]
+    texts = (
+        [decimal(v) for v in flat(array)]
+        if dtype == "float"
+        else [str(int(v)) for v in np.ravel(array).tolist()]
+    )
     return f"Nx.tensor({nested_list(texts, np.shape(array))}, type: {emitter.dtype(dtype)})"
 
 
@@ -228,7 +272,11 @@ def _objective(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> l
     weights, arguments = question.weights, ", ".join(names.values())
     outputs = [f"y{k}" if w is not None else "_" for k, w in enumerate(weights)]
     terms = [
-        f"Nx.sum(y{k} * {_tensor(w, Type('float'), emitter)})" if np.ndim(w) else f"y{k} * {_tensor(w, Type('float'), emitter)}"
+        (
+            f"Nx.sum(y{k} * {_tensor(w, Type('float'), emitter)})"
+            if np.ndim(w)
+            else f"y{k} * {_tensor(w, Type('float'), emitter)}"
+        )
         for k, w in enumerate(weights)
         if w is not None
     ]
@@ -250,11 +298,19 @@ def _asked(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
         along = [f"d_{names[n]}" for n in question.wrt]
         types = {p.name: p.type for p in question.program.params}
         lines += ["# Every derivative but the last is taken along these."]
-        lines += [f"{d} = {_tensor(question.directions[n], types[n], emitter)}" for d, n in zip(along, question.wrt, strict=True)]
+        lines += [
+            f"{d} = {_tensor(question.directions[n], types[n], emitter)}"
+            for d, n in zip(along, question.wrt, strict=True)
+        ]
     for k in range(question.order - 1):
         slopes = [f"s_{names[n]}" for n in question.wrt]
-        terms = " |> Nx.add(".join(f"Nx.sum(Nx.multiply({s}, {d}))" for s, d in zip(slopes, along, strict=True))
-        lines += [f"slope{k} = fn {variables} ->", f"  {{{', '.join(slopes)}}} = Nx.Defn.grad({variables}, {function})"]
+        terms = " |> Nx.add(".join(
+            f"Nx.sum(Nx.multiply({s}, {d}))" for s, d in zip(slopes, along, strict=True)
+        )
+        lines += [
+            f"slope{k} = fn {variables} ->",
+            f"  {{{', '.join(slopes)}}} = Nx.Defn.grad({variables}, {function})",
+        ]
         lines += [f"  {terms}{')' * (len(slopes) - 1)}", "end"]
         function = f"slope{k}"
     return _guarded(lines, f"Nx.Defn.grad({variables}, {function})")
@@ -268,12 +324,16 @@ def _guarded(lines: Sequence[str], call: str) -> str:
         '    IO.puts(:stderr, "Nx cannot answer: #{Exception.message(error)}")',
         "    System.halt(125)",
     ]
-    return "\n".join([*lines, "got =", "  try do", f"    {call}", *(f"  {line}" for line in rescue), "  end"]) + "\n"
+    return (
+        "\n".join([*lines, "got =", "  try do", f"    {call}", *(f"  {line}" for line in rescue), "  end"])
+        + "\n"
+    )
 
 
 def _rows(exhibit: Exhibit) -> str:
     return "\n".join(
-        f'  {{"{n}", "{f" at {at}" if at else ""}", {listed(e)}, {listed(a)}}},' for n, at, e, a in entries(exhibit)
+        f'  {{"{n}", "{f" at {at}" if at else ""}", {listed(e)}, {listed(a)}}},'
+        for n, at, e, a in entries(exhibit)
     ).rstrip(",")
 
 

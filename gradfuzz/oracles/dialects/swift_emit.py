@@ -16,7 +16,9 @@ from gradfuzz.programs.language.types import Type
 _FUNCTIONS = ("cos", "exp", "expm1", "log", "log1p", "pow", "sin", "sqrt", "tan", "tanh")
 """Functions of Foundation with a derivative in _Differentiation."""
 _OWN = {"abs": "absolute", "maximum": "larger", "minimum": "smaller", "sign": "signOf"}
-_IDENTITY = frozenset({"amax", "amin", "broadcast_to", "index", "logsumexp", "mean", "permute_dims", "prod", "reshape", "sum"})
+_IDENTITY = frozenset(
+    {"amax", "amin", "broadcast_to", "index", "logsumexp", "mean", "permute_dims", "prod", "reshape", "sum"}
+)
 """Ops that leave a scalar as it is."""
 _HANDLED = frozenset(
     {
@@ -33,11 +35,23 @@ _HANDLED = frozenset(
             "astype",
             "index_update",
         ),
-        *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
+        *(
+            "less",
+            "less_equal",
+            "greater",
+            "greater_equal",
+            "equal",
+            "not_equal",
+            "logical_and",
+            "logical_or",
+            "logical_not",
+        ),
         *(*_FUNCTIONS, *_OWN, *_IDENTITY),
     }
 )
-LACKS: Mapping[str, str] = {op: f"Swift has no differentiable function for {op}" for op in OPS if op not in _HANDLED}
+LACKS: Mapping[str, str] = {
+    op: f"Swift has no differentiable function for {op}" for op in OPS if op not in _HANDLED
+}
 
 HELPERS = {
     "absolute": "func absolute(_ x: REAL) -> REAL {\n  return x < 0 ? -x : x\n}\n",
@@ -49,9 +63,10 @@ HELPERS = {
 """Functions that emitted code may call, by name; REAL is the float type."""
 
 _WORDS = (
-    "Any Double Float Int as associatedtype case catch class default defer deinit do enum extension exit f fallthrough false fileprivate func "
-    "got gradient guard import in init inout internal is let max min nil open operator outputs print private protocol public repeat rethrows rows self "
-    "signum slopes static struct subscript super switch throw throws true try typealias var where wrong"
+    "Any Double Float Int as associatedtype case catch class default defer deinit do enum extension exit f"
+    " fallthrough false fileprivate func got gradient guard import in init inout internal is let max min nil"
+    " open operator outputs print private protocol public repeat rethrows rows self signum slopes static"
+    " struct subscript super switch throw throws true try typealias var where wrong"
 )
 
 
@@ -88,11 +103,15 @@ class SwiftEmitter(BraceEmitter):
             texts = [v.text for v in values]
             return f"return {texts[0] if len(texts) == 1 else '(' + ', '.join(texts) + ')'}"
         pairs = [(float(w), v) for w, v in zip(self.weights, values, strict=True) if w is not None]
-        return "return " + " + ".join(v.at(SUM) if w == 1.0 else f"{decimal(w)} * {v.at(PRODUCT)}" for w, v in pairs)
+        return "return " + " + ".join(
+            v.at(SUM) if w == 1.0 else f"{decimal(w)} * {v.at(PRODUCT)}" for w, v in pairs
+        )
 
     def parameters(self, program: Program) -> Iterator[str]:
         assigned = {node.target for node in walk(program) if isinstance(node, Assign)}
-        return (f"  var {self.name(p.name)} = {self.name(p.name)}" for p in program.params if p.name in assigned)
+        return (
+            f"  var {self.name(p.name)} = {self.name(p.name)}" for p in program.params if p.name in assigned
+        )
 
     def constant(self, value: float | complex) -> str:
         assert isinstance(value, float), "complex programs are refused"
@@ -130,7 +149,9 @@ class SwiftEmitter(BraceEmitter):
             return self._power(x, params["n"], result)
         if not result.is_float and op in _OWN:
             names = {"abs": "abs", "maximum": "max", "minimum": "min"}
-            return Piece(f"{x.at(ATOM)}.signum()" if op == "sign" else f"{names[op]}({', '.join(texts)})", result)
+            return Piece(
+                f"{x.at(ATOM)}.signum()" if op == "sign" else f"{names[op]}({', '.join(texts)})", result
+            )
         return Piece(f"{_OWN.get(op, op)}({', '.join(texts)})", result)
 
     def _power(self, x: Piece, n: ParamValue, result: Type) -> Piece:

@@ -37,22 +37,30 @@ def port(exhibit: Exhibit) -> str:
     body = emitter.body(program)
     params = ", ".join(f"_ {names[p.name]}: {emitter.type_name(p.type)}" for p in program.params)
     outputs = (
-        [emitter.type_name(emitter.expression(v).type) for v in program.result.values] if not question.modes else [emitter.real]
+        [emitter.type_name(emitter.expression(v).type) for v in program.result.values]
+        if not question.modes
+        else [emitter.real]
     )
     result = outputs[0] if len(outputs) == 1 else f"({', '.join(outputs)})"
     places = [k for k, p in enumerate(program.params) if p.name in question.wrt]
-    wrt = "" if len(places) == len(program.params) else f", wrt: ({', '.join(names[program.params[k].name] for k in places)})"
+    wrt = (
+        ""
+        if len(places) == len(program.params)
+        else f", wrt: ({', '.join(names[program.params[k].name] for k in places)})"
+    )
     mark = [f"@differentiable(reverse{wrt})"] if question.modes else []
     function = [*mark, f"func f({params}) -> {result} {{", *body, "}"]
     text = "\n".join(function) + "\n"
     helpers = [
-        ("" if name == "modulo" or not question.modes else "@differentiable(reverse)\n") + source.replace("REAL", emitter.real)
+        ("" if name == "modulo" or not question.modes else "@differentiable(reverse)\n")
+        + source.replace("REAL", emitter.real)
         for name, source in HELPERS.items()
         if f"{name}(" in text
     ]
     values = {p.name: _number(exhibit.inputs[p.name], p.type) for p in program.params}
     told = (
-        "Written against the documentation of Swift; no compiler has seen it. The derivative is asked for by reverse mode."
+        "Written against the documentation of Swift; no compiler has seen it. The derivative is asked for by"
+        " reverse mode."
         if question.modes
         else "Written against the documentation of Swift; no compiler has seen it."
     )
@@ -88,17 +96,23 @@ def _asked(exhibit: Exhibit, emitter: SwiftEmitter, names: dict[str, str], value
         call = f"f({', '.join(values.values())})"
         parts = ["outputs"] if count == 1 else [f"outputs.{k}" for k in range(count)]
         return f"let outputs = {call}\nlet got: [Double] = [{', '.join(f'Double({p})' for p in parts)}]\n"
-    arguments = ", ".join(names[p.name] if p.name in question.wrt else values[p.name] for p in question.program.params)
+    arguments = ", ".join(
+        names[p.name] if p.name in question.wrt else values[p.name] for p in question.program.params
+    )
     at = ", ".join(values[n] for n in question.wrt)
     closure = f"{{ {', '.join(names[n] for n in question.wrt)} in f({arguments}) }}"
     parts = ["slopes"] if len(question.wrt) == 1 else [f"slopes.{k}" for k in range(len(question.wrt))]
     of = emitter.real if len(question.wrt) == 1 else f"({', '.join([emitter.real] * len(question.wrt))})"
-    return f"let slopes: {of} = gradient(at: {at}, of: {closure})\nlet got: [Double] = [{', '.join(f'Double({p})' for p in parts)}]\n"
+    return (
+        f"let slopes: {of} = gradient(at: {at}, of: {closure})\nlet got: [Double] ="
+        f" [{', '.join(f'Double({p})' for p in parts)}]\n"
+    )
 
 
 def _rows(exhibit: Exhibit) -> str:
     return "\n".join(
-        f'  ("{n}", "{f" at {at}" if at else ""}", {decimal(e[0])}, {decimal(a[0])}),' for n, at, e, a in entries(exhibit)
+        f'  ("{n}", "{f" at {at}" if at else ""}", {decimal(e[0])}, {decimal(a[0])}),'
+        for n, at, e, a in entries(exhibit)
     )
 
 

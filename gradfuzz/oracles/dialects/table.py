@@ -1,9 +1,11 @@
-"""Languages and libraries that a finding's question is put to as a standalone script. A row of `DIALECTS` is all it takes to add one.
+"""Languages and libraries that a finding's question is put to as a standalone script. A row of `DIALECTS` is
+all it takes to add one.
 
 The module of a row has two functions of an `Exhibit`:
 
     unsupported(exhibit)   why the system cannot be asked this, in words; None where it can
-    port(exhibit)          the script: prints expected and got, exits with 1 while they differ and with 0 where they do not
+    port(exhibit)          the script: prints expected and got, exits with 1 while they differ and with 0
+                           where they do not
 """
 
 from __future__ import annotations
@@ -27,16 +29,19 @@ DIALECTS: Mapping[str, str] = MappingProxyType(
         "tfjs": "gradfuzz.oracles.dialects.tfjs_script",
     }
 )
-"""Dialect -> its module. The module is imported where a script is written; it imports no library of a target."""
+"""Dialect -> its module. The module is imported where a script is written; it imports no library of
+a target.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exhibit:
     """What is shown: a question, one of its points, and what is true there.
 
-    `expected` and `bound` are the truth and its error, `allowed` is the largest acceptable error of an answer, by input (or by output, where
-    nothing is differentiated); `references` says where the truth comes from. `across` is given at a kink; see `script_verdict`. Where the
-    points were answered in one vectorized call all of them are in the question, and `together` is true; most scripts ask about the one.
+    `expected` and `bound` are the truth and its error, `allowed` is the largest acceptable error of an
+    answer, by input (or by output, where nothing is differentiated); `references` says where the truth comes
+    from. `across` is given at a kink; see `script_verdict`. Where the points were answered in one vectorized
+    call all of them are in the question, and `together` is true; most scripts ask about the one.
     """
 
     question: Question
@@ -54,7 +59,9 @@ class Exhibit:
         return self.question.points[self.place].inputs
 
     def title(self, system: str, *, vectorized: bool = False) -> str:
-        """The first line of a script; `vectorized` where it asks about all points in one call, as the target was asked."""
+        """The first line of a script; `vectorized` where it asks about all points in one call, as the target
+        was asked.
+        """
         alone = f" One of {len(self.question.points)} points that were answered in one call is asked alone."
         return f"The same question to {system}.{alone if self.together and not vectorized else ''}"
 

@@ -1,4 +1,6 @@
-"""Programs in TensorFlow.js: JavaScript runs the loops, floats and arrays are tensors, int and bool scalars JavaScript's own."""
+"""Programs in TensorFlow.js: JavaScript runs the loops, floats and arrays are tensors, int and bool scalars
+JavaScript's own.
+"""
 
 from __future__ import annotations
 
@@ -38,37 +40,58 @@ LACKS: Mapping[str, str] = {
                 "einsum",
                 "expm",
             ),
-            *("inv", "kron", "lstsq", "lu", "matrix_norm", "matrix_power", "pinv", "qr", "slogdet", "solve", "svd", "svdvals"),
+            *(
+                "inv",
+                "kron",
+                "lstsq",
+                "lu",
+                "matrix_norm",
+                "matrix_power",
+                "pinv",
+                "qr",
+                "slogdet",
+                "solve",
+                "svd",
+                "svdvals",
+            ),
             *("trace", "triangular_solve", "vector_norm"),
         ),
         "TensorFlow.js has no derivative of it",
     ),
-    **dict.fromkeys(("complex", "conj", "imag", "real"), "TensorFlow.js has no derivatives of complex numbers"),
+    **dict.fromkeys(
+        ("complex", "conj", "imag", "real"), "TensorFlow.js has no derivatives of complex numbers"
+    ),
 }
 
 HELPERS = {
-    "detached": """\
+    "detached": (
+        """\
 // The same numbers as a constant: TensorFlow.js looks for the derivative of a comparison, too.
 function detached(t) {
   return tf.tensor(t.dataSync(), t.shape, t.dtype);
 }
-""",
+"""
+    ),
     "modulo": "function modulo(a, b) {\n  return ((a % b) + b) % b;\n}\n",
     "read": "// The number that a tensor holds.\nfunction read(t) {\n  return t.dataSync()[0];\n}\n",
-    "replaced": """\
+    "replaced": (
+        """\
 // A copy of x with value at a place that starts at `starts` and has the sizes `sizes`.
 function replaced(x, starts, sizes, value) {
   const around = x.shape.map((n, axis) => [starts[axis], n - starts[axis] - sizes[axis]]);
   const place = tf.pad(tf.ones(sizes), around);
   return tf.where(tf.greater(place, 0), tf.pad(tf.reshape(value, sizes), around), x);
 }
-""",
+"""
+    ),
 }
 """Functions that emitted code may call, by name."""
 
 _WORDS = (
-    "arguments await boolean const debugger default delete detached do double enum eval export extends f false function got instanceof interface let modulo "
-    "new null outputs package private protected public read replaced require rows slopes static super switch tf this throw true try typeof undefined var void wrong"
+    "arguments await boolean const debugger default delete detached do double enum eval export extends f"
+    " false function got instanceof interface let modulo new null outputs package private protected public"
+    " read replaced require rows slopes static super switch tf this throw true try typeof undefined var void"
+    " wrong"
 )
 _NAMES = {
     "add": "add",
@@ -88,7 +111,10 @@ _NAMES = {
     "logical_not": "logicalNot",
     "remainder": "mod",
     "outer": "outerProduct",
-    **{op: op for op in ("abs", "cos", "exp", "expm1", "log", "log1p", "pow", "sign", "sin", "sqrt", "tan", "tanh")},
+    **{
+        op: op
+        for op in ("abs", "cos", "exp", "expm1", "log", "log1p", "pow", "sign", "sin", "sqrt", "tan", "tanh")
+    },
 }
 _REDUCTIONS = {
     **{op: op for op in ("all", "any", "mean", "prod", "sum")},
@@ -143,21 +169,38 @@ class TfjsEmitter(BraceEmitter):
             return Piece(f'tf.scalar({piece.text}, "{_dtype(piece.type.dtype)}")', piece.type)
         return self.value(piece)
 
-    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None) -> Piece:
+    def apply(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None
+    ) -> Piece:
         if op == "negative" and not args[0].host:
             return Piece(f"tf.neg({self.value(args[0]).text})", args[0].type)
         if op in INFIX and not all(a.host for a in args):
             kind = result_type(op, tuple(a.type for a in args), params)
             own = inexact([a.type.dtype for a in args]) if op in ("divide", "matmul") else None
-            a, b = [self.floating(p) if own or any(q.type.is_float for q in args) else self.tensor(p) for p in args]
-            piece = Piece(self._matmul(a, b, kind) if op == "matmul" else f"tf.{_NAMES.get(op, op)}({a.text}, {b.text})", kind)
+            a, b = [
+                self.floating(p) if own or any(q.type.is_float for q in args) else self.tensor(p)
+                for p in args
+            ]
+            piece = Piece(
+                (
+                    self._matmul(a, b, kind)
+                    if op == "matmul"
+                    else f"tf.{_NAMES.get(op, op)}({a.text}, {b.text})"
+                ),
+                kind,
+            )
             return self._read(piece)
         if op == "divide":
             a, b = map(self.floating, args)
             return Piece(f"tf.div({a.text}, {b.text})", a.type)
         if op in ("equal", "not_equal"):
             a, b = args
-            return Piece(f"{a.at(SUM)} {'===' if op == 'equal' else '!=='} {b.at(SUM)}", Type("bool"), PRODUCT - 2, host=True)
+            return Piece(
+                f"{a.at(SUM)} {'===' if op == 'equal' else '!=='} {b.at(SUM)}",
+                Type("bool"),
+                PRODUCT - 2,
+                host=True,
+            )
         return super().apply(op, args, params, together)
 
     def _read(self, piece: Piece) -> Piece:
@@ -176,7 +219,9 @@ class TfjsEmitter(BraceEmitter):
             return Piece(f"({condition.text} ? {self.value(a).text} : {self.value(b).text})", result)
         return self._read(self._on_tensors(op, args, params, result))
 
-    def _numbers(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def _numbers(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece:
         texts = [a.text for a in args]
         match op:
             case "abs" | "sign":
@@ -187,7 +232,9 @@ class TfjsEmitter(BraceEmitter):
                 return Piece(f"Math.min(Math.max({texts[0]}, {texts[1]}), {texts[2]})", result)
         return replace(args[0], type=result)
 
-    def _on_tensors(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def _on_tensors(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece:
         first = {"index": 1, "index_update": 2, "take": 1}.get(op, len(args))
         args = [self.tensor(a) if k < first else a for k, a in enumerate(args)]
         x, texts, rank, axis = args[0], [a.text for a in args], args[0].type.rank, params.get("axis")
@@ -198,7 +245,9 @@ class TfjsEmitter(BraceEmitter):
         match op:
             case "integer_pow":
                 n = params["n"]
-                return Piece(f"tf.square({x.text})" if n == 2 else f"tf.pow({x.text}, tf.scalar({n}))", result)
+                return Piece(
+                    f"tf.square({x.text})" if n == 2 else f"tf.pow({x.text}, tf.scalar({n}))", result
+                )
             case "clip":
                 return Piece(f"tf.minimum(tf.maximum({x.text}, {texts[1]}), {texts[2]})", result)
             case "where":
@@ -208,12 +257,22 @@ class TfjsEmitter(BraceEmitter):
                 return Piece(f"tf.exp({text})" if op == "softmax" else text, result)
             case "argmax" | "argmin":
                 name = "argMax" if op == "argmax" else "argMin"
-                text = f"tf.{name}(tf.reshape({x.text}, [-1]), 0)" if axis is None else f"tf.{name}({x.text}, {axis})"
-                return Piece(f"tf.reshape({text}, {list(result.sizes)})" if params["keepdims"] else text, result)
+                text = (
+                    f"tf.{name}(tf.reshape({x.text}, [-1]), 0)"
+                    if axis is None
+                    else f"tf.{name}({x.text}, {axis})"
+                )
+                return Piece(
+                    f"tf.reshape({text}, {list(result.sizes)})" if params["keepdims"] else text, result
+                )
             case "cumulative_sum":
                 return Piece(f"tf.cumsum({x.text}, {axis})", result)
             case "astype":
-                return x if x.type.dtype == result.dtype else Piece(f'tf.cast({x.text}, "{_dtype(result.dtype)}")', result)
+                return (
+                    x
+                    if x.type.dtype == result.dtype
+                    else Piece(f'tf.cast({x.text}, "{_dtype(result.dtype)}")', result)
+                )
             case "reshape":
                 return Piece(f"tf.reshape({x.text}, {list(result.sizes)})", result)
             case "broadcast_to":
@@ -230,7 +289,9 @@ class TfjsEmitter(BraceEmitter):
                 return x
             case "index":
                 starts, sizes = self._region(params["pattern"], args[1:], x.type.sizes)
-                return Piece(f"tf.reshape(tf.slice({x.text}, {starts}, {sizes}), {list(result.sizes)})", result)
+                return Piece(
+                    f"tf.reshape(tf.slice({x.text}, {starts}, {sizes}), {list(result.sizes)})", result
+                )
             case "index_update" if not rank:
                 return args[1]
             case "index_update":
@@ -290,7 +351,9 @@ class TfjsEmitter(BraceEmitter):
         texts = []
         for piece, shape in ((a, left), (b, right)):
             shape = (*[1] * (rank - len(shape)), *shape)
-            texts.append(piece.text if shape == piece.type.sizes else f"tf.reshape({piece.text}, {list(shape)})")
+            texts.append(
+                piece.text if shape == piece.type.sizes else f"tf.reshape({piece.text}, {list(shape)})"
+            )
         text = f"tf.matMul({', '.join(texts)})"
         return f"tf.reshape({text}, {list(result.sizes)})" if min(p, q) == 1 else text
 

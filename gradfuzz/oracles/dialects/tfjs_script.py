@@ -25,8 +25,14 @@ def unsupported(exhibit: Exhibit) -> str | None:
     if reason is not None or exhibit.question.precision == "float32":
         return reason
     question = exhibit.question
-    arrays = [*exhibit.inputs.values(), *(w for w in question.weights if w is not None), *question.directions.values()]
-    constants = [n.value for n in walk(question.program) if isinstance(n, Const) and isinstance(n.value, float)]
+    arrays = [
+        *exhibit.inputs.values(),
+        *(w for w in question.weights if w is not None),
+        *question.directions.values(),
+    ]
+    constants = [
+        n.value for n in walk(question.program) if isinstance(n, Const) and isinstance(n.value, float)
+    ]
     constants += [c.number for n in walk(question.program) if isinstance(n, ArrayConst) for c in n.values]
     numbers = np.array([*(v for a in arrays for v in flat(a)), *constants], float)
     if not np.array_equal(numbers, numbers.astype(np.float32)):
@@ -42,17 +48,26 @@ def port(exhibit: Exhibit) -> str:
     text = "\n".join([f"function f({', '.join(names.values())}) {{", *emitter.body(program), "}"]) + "\n"
     told = ["All numbers are float32."]
     if question.precision == "float64":
-        told[0] += " The question was one in float64, whose allowed error is scaled by the size of a rounding."
+        told[0] += (
+            " The question was one in float64, whose allowed error is scaled by the size of a rounding."
+        )
     told += ["The derivative is asked for by tf.grads, which is reverse mode."] if question.modes else []
     parts = [
         comment(
-            header(exhibit, exhibit.title("TensorFlow.js (https://github.com/tensorflow/tfjs)"), " ".join(told), _NEEDS),
+            header(
+                exhibit,
+                exhibit.title("TensorFlow.js (https://github.com/tensorflow/tfjs)"),
+                " ".join(told),
+                _NEEDS,
+            ),
             "//",
         ),
         _REQUIRE,
         *(source for name, source in HELPERS.items() if f"{name}(" in text),
         text,
-        "".join(f"const {names[p.name]} = {_value(exhibit.inputs[p.name], p.type)};\n" for p in program.params),
+        "".join(
+            f"const {names[p.name]} = {_value(exhibit.inputs[p.name], p.type)};\n" for p in program.params
+        ),
         _asked(exhibit, names),
         _VERDICT.replace("ROWS", _rows(exhibit)),
     ]
@@ -98,13 +113,23 @@ def _asked(exhibit: Exhibit, names: dict[str, str]) -> str:
         if w is not None
     ]
     lines = [
-        "// What is differentiated: the sum of weight * output. The terms with 0 make it depend on every input.",
+        (
+            "// What is differentiated: the sum of weight * output. The terms with 0 make it depend on every"
+            " input."
+        ),
         "const function_0 = (" + xs + ") => {",
     ]
-    lines += [f"  const outputs = f({arguments});", f"  return tf.addN([{', '.join([*terms, *reached])}]);", "};"]
+    lines += [
+        f"  const outputs = f({arguments});",
+        f"  return tf.addN([{', '.join([*terms, *reached])}]);",
+        "};",
+    ]
     types = {p.name: p.type for p in question.program.params}
     for k in range(question.order - 1):
-        along = [f"tf.sum(tf.mul(slopes[{j}], {_value(question.directions[n], types[n])}))" for j, n in enumerate(question.wrt)]
+        along = [
+            f"tf.sum(tf.mul(slopes[{j}], {_value(question.directions[n], types[n])}))"
+            for j, n in enumerate(question.wrt)
+        ]
         lines += [f"// Its derivative along a direction.\nconst function_{k + 1} = ({xs}) => {{"]
         lines += [
             f"  const slopes = tf.grads(function_{k})([{xs}]);",
@@ -128,7 +153,8 @@ def _guarded(lines: Sequence[str], call: str) -> str:
 def _rows(exhibit: Exhibit) -> str:
     scale = FORMATS["float32"].eps / FORMATS[exhibit.question.precision].eps
     return "\n".join(
-        f'  ["{n}{f" at {at}" if at else ""}", {listed(e, repr)}, {listed(a, repr)}],' for n, at, e, a in entries(exhibit, scale)
+        f'  ["{n}{f" at {at}" if at else ""}", {listed(e, repr)}, {listed(a, repr)}],'
+        for n, at, e, a in entries(exhibit, scale)
     )
 
 

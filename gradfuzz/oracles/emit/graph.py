@@ -1,7 +1,7 @@
 """Graphs as nested Python functions: the common part of the dialects that have functional loops.
 
-A body, a condition and a side of a branch each become a function; what they read from outside is closed over. A value that is
-read once is written where it is read, others get a name.
+A body, a condition and a side of a branch each become a function; what they read from outside is closed over.
+A value that is read once is written where it is read, others get a name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _WIDTH = 72
 
 @dataclass(slots=True)
 class Scope:
-    """The inside of one Python function: its lines, the names that it must not give again, and the values it knows."""
+    """The inside of one Python function: its lines, the names that it must not give again, and the values it
+    knows.
+    """
 
     indent: str
     taken: set[str]
@@ -75,7 +77,9 @@ class GraphWriter(abc.ABC):
     def nodes(self, scope: Scope, graph: Graph) -> None:
         """Adds the graph's nodes to `scope`, which knows its inputs already."""
         readers = _readers(graph)
-        together = Counter(_computation(n) for n in graph.nodes if isinstance(n, Equation) and OPS[n.op].parts)
+        together = Counter(
+            _computation(n) for n in graph.nodes if isinstance(n, Equation) and OPS[n.op].parts
+        )
         names: dict[_Computation, str] = {}
         for node in graph.nodes:
             match node:
@@ -95,9 +99,13 @@ class GraphWriter(abc.ABC):
                     self.loop(scope, node)
 
     def inner(self, scope: Scope, inputs: Sequence[Var], atoms: Sequence[Atom]) -> Scope:
-        """The inside of a function in `scope` that knows the values `atoms` from outside, under the names `inputs`."""
+        """The inside of a function in `scope` that knows the values `atoms` from outside, under the names
+        `inputs`.
+        """
         shared = {v: self.piece(scope, a) for v, a in zip(inputs, atoms, strict=True)}
-        return Scope(scope.indent + "    ", {*self.emitter.reserved, *(p.text for p in shared.values())}, [], shared)
+        return Scope(
+            scope.indent + "    ", {*self.emitter.reserved, *(p.text for p in shared.values())}, [], shared
+        )
 
     def define(self, scope: Scope, hint: str, params: Sequence[str], inner: Scope, result: str) -> str:
         """Adds `def hint(params)` with the lines of `inner`. Returns the name it got."""

@@ -1,4 +1,6 @@
-"""Emitters for libraries in which ints and bools without a shape are Python's own, and everything else is an array."""
+"""Emitters for libraries in which ints and bools without a shape are Python's own, and everything else is an
+array.
+"""
 
 from __future__ import annotations
 
@@ -48,5 +50,7 @@ class HostEmitter(Emitter):
         return replace(x, type=result)
 
     @abc.abstractmethod
-    def on_arrays(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def on_arrays(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece:
         """An op of which at least one argument or the result is no plain number."""

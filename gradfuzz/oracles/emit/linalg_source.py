@@ -1,7 +1,7 @@
 """Linear algebra in a library's dialect: the namespace runs the very text that a reproducer shows.
 
-An op of linear algebra is seldom one call: operands are spread over batch axes, an option has another name, a triangle is
-transposed. What a dialect writes for it is compiled once per shapes and parameters.
+An op of linear algebra is seldom one call: operands are spread over batch axes, an option has another name, a
+triangle is transposed. What a dialect writes for it is compiled once per shapes and parameters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from gradfuzz.programs.language.types import Type
 Shape = tuple[int, ...]
 Params = Mapping[str, ParamValue]
 Write = Callable[[str, Sequence[str], Sequence[Shape], Params], str]
-"""(op, texts of the operands, their shapes, parameters but `part`) -> an expression, of the tuple where an op has several results."""
+"""(op, texts of the operands, their shapes, parameters but `part`) -> an expression, of the tuple where an op
+has several results.
+"""
 Compiled = Callable[[str, tuple[Shape, ...], tuple[tuple[str, ParamValue], ...]], Callable[..., Any]]
 
 
@@ -25,7 +27,9 @@ def compiling(write: Write, names: Mapping[str, Any]) -> Compiled:
     """What `write` writes as functions of the operands; `names` are the globals that the text reads."""
 
     @functools.lru_cache(maxsize=1024)
-    def compiled(op: str, shapes: tuple[Shape, ...], params: tuple[tuple[str, ParamValue], ...]) -> Callable[..., Any]:
+    def compiled(
+        op: str, shapes: tuple[Shape, ...], params: tuple[tuple[str, ParamValue], ...]
+    ) -> Callable[..., Any]:
         operands = [f"x{k}" for k in range(len(shapes))]
         text = f"lambda {', '.join(operands)}: {write(op, operands, shapes, dict(params))}"
         function: Callable[..., Any] = eval(text, dict(names))  # noqa: S307 - our own text, of an op that has been checked
@@ -42,7 +46,9 @@ def _method(op: str) -> Callable[..., Any]:
 
 
 class LinalgMethods:
-    """The linear-algebra ops of a namespace; those with several results return them all. A subclass says what is `compiled`."""
+    """The linear-algebra ops of a namespace; those with several results return them all. A subclass says what
+    is `compiled`.
+    """
 
     compiled: Compiled
 

@@ -1,4 +1,6 @@
-"""Functions of ours as the text that a standalone script shows. A module whose library is not there can be read, too."""
+"""Functions of ours as the text that a standalone script shows. A module whose library is not there can be
+read, too.
+"""
 
 from __future__ import annotations
 

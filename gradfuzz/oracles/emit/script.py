@@ -2,11 +2,14 @@
 
 A script needs numpy, mpmath and one library, and nothing of gradfuzz. It is put together from
 
-    heading             what is wrong, the program as text, the imports; where one fails the script exits with 125
+    heading             what is wrong, the program as text, the imports; where one fails the script exits with
+                        125
     inputs_source       what is asked: `inputs`, `wrt`, `weights` and, from second order on, `directions`
     (the library's)     a function `gradient()` that asks the library: {name: array}
-    reference_source    a function `expected_gradient()`: the program once more in mpmath, and central differences of it
-    verdict_source      (script_verdict) the table input, expected, got, ratio, and the exit code: 1 while an entry is further off than allowed
+    reference_source    a function `expected_gradient()`: the program once more in mpmath, and central
+                        differences of it
+    verdict_source      (script_verdict) the table input, expected, got, ratio, and the exit code: 1 while an
+                        entry is further off than allowed
 
 For a question of order 0 "gradient" means the outputs, under the names "output 0", "output 1", ...
 """
@@ -61,7 +64,9 @@ RESERVED = frozenset(
 
 _DIGITS = 250
 _STEP = 50
-"""Steps of 1e-50: a central difference is off by about 1e-100 of the third derivative, and 250 digits leave room for third order."""
+"""Steps of 1e-50: a central difference is off by about 1e-100 of the third derivative, and 250 digits leave
+room for third order.
+"""
 
 
 def array_text(array: Array, dtype: str) -> str:
@@ -73,15 +78,23 @@ def array_text(array: Array, dtype: str) -> str:
 
 
 def heading(question: Question, title: str, library: str, imports: str) -> str:
-    """The docstring of a script, with the program, and its imports: those that all scripts share, and the library's."""
-    program = "\n".join(f"    {line}" if line else "" for line in to_text(question.program).rstrip().splitlines())
+    """The docstring of a script, with the program, and its imports: those that all scripts share, and the
+    library's.
+    """
+    program = "\n".join(
+        f"    {line}" if line else "" for line in to_text(question.program).rstrip().splitlines()
+    )
     return opening(
-        f"{title}\n\n{program}", f"numpy, mpmath and {library}", f"import numpy as np\nfrom mpmath import mp, mpf\n{imports}"
+        f"{title}\n\n{program}",
+        f"numpy, mpmath and {library}",
+        f"import numpy as np\nfrom mpmath import mp, mpf\n{imports}",
     )
 
 
 def opening(text: str, needs: str, imports: str) -> str:
-    """The docstring with `text`, and the imports. Where one fails the script exits with 125, which is neither right nor wrong."""
+    """The docstring with `text`, and the imports. Where one fails the script exits with 125, which is neither
+    right nor wrong.
+    """
     guarded = "".join(f"    {line}\n" for line in imports.rstrip().splitlines())
     return (
         f'"""{text}\n\n{OUTCOME} Needs {needs}; without them it\n'
@@ -95,14 +108,18 @@ OUTCOME = "Prints expected and got, and exits with 1 while they differ, otherwis
 
 
 def inputs_source(question: Question, point_index: int, floats: str | None = None) -> str:
-    """`inputs`, `wrt`, `weights` (one per output, None where it is not a float) and, from second order on, `directions`.
+    """`inputs`, `wrt`, `weights` (one per output, None where it is not a float) and, from second order on,
+    `directions`.
 
     `floats` is the dtype of their floats; the question's precision if it is not given.
     """
     point, floats = question.points[point_index], floats or question.precision
     dtypes = {"float": floats, "int": "int64", "bool": "bool"}
     lines = ["inputs = {"]
-    lines += [f'    "{p.name}": {array_text(point.inputs[p.name], dtypes[p.type.dtype])},' for p in question.program.params]
+    lines += [
+        f'    "{p.name}": {array_text(point.inputs[p.name], dtypes[p.type.dtype])},'
+        for p in question.program.params
+    ]
     lines += ["}"]
     if question.order > 0:
         texts = ["None" if w is None else array_text(w, floats) for w in question.weights]
@@ -115,7 +132,7 @@ def inputs_source(question: Question, point_index: int, floats: str | None = Non
     return "\n".join(lines) + "\n"
 
 
-# The truth -------------------------------------------------------------------------------------------------------------
+# The truth --------------------------------------------------------------------------------------------------
 
 _HELPERS = {
     "exactly": (
@@ -144,7 +161,8 @@ def slope(function, step):
 
 
 def reference_source(question: Question, point_index: int) -> str:
-    """`expected_gradient()`: the program with mpmath numbers, and central differences of it, as float64 arrays.
+    """`expected_gradient()`: the program with mpmath numbers, and central differences of it, as float64
+    arrays.
 
     It reads the globals of `inputs_source(question, point_index)`.
     """
@@ -153,7 +171,9 @@ def reference_source(question: Question, point_index: int) -> str:
     lines = ["def expected_gradient():", point]
     if question.order == 0:
         lines += [f"    outputs = {_outputs(question)}"]
-        lines += ['    return {f"output {k}": np.array(output, dtype=float) for k, output in enumerate(outputs)}']
+        lines += [
+            '    return {f"output {k}": np.array(output, dtype=float) for k, output in enumerate(outputs)}'
+        ]
         return "\n\n".join([f"mp.dps = {_DIGITS}\n", *_exact_function(question), "\n".join(lines) + "\n"])
     lines += ["    function = objective"]
     if question.order > 1:
@@ -168,14 +188,18 @@ def reference_source(question: Question, point_index: int) -> str:
         "            expected[name][index] = float(slope(function, {name: exactly(unit)})(point))",
         "    return expected",
     ]
-    return "\n\n".join([_STEPS, *_exact_function(question), _objective(question), _SLOPE, "\n".join(lines) + "\n"])
+    return "\n\n".join(
+        [_STEPS, *_exact_function(question), _objective(question), _SLOPE, "\n".join(lines) + "\n"]
+    )
 
 
 _STEPS = f"mp.dps = {_DIGITS}\nh = mpf(10) ** -{_STEP}\n"
 
 
 def kink_source(question: Question) -> str:
-    """`sides(direction)`: the slopes of the program on both sides of the point, for a question of order 1, the lower one first."""
+    """`sides(direction)`: the slopes of the program on both sides of the point, for a question of order 1,
+    the lower one first.
+    """
     assert question.order == 1, "one-sided slopes are of order 1"
     lines = [
         "def sides(direction):",
@@ -197,11 +221,15 @@ def _exact_function(question: Question) -> list[str]:
 
 
 def _exact_point(question: Question) -> str:
-    return "{" + ", ".join(f'"{p.name}": {_exact_input(p.name, p.type)}' for p in question.program.params) + "}"
+    return (
+        "{" + ", ".join(f'"{p.name}": {_exact_input(p.name, p.type)}' for p in question.program.params) + "}"
+    )
 
 
 def _outputs(question: Question) -> str:
-    return "[exact(*point.values())]" if len(question.program.result.values) == 1 else "exact(*point.values())"
+    return (
+        "[exact(*point.values())]" if len(question.program.result.values) == 1 else "exact(*point.values())"
+    )
 
 
 def _objective(question: Question) -> str:
@@ -227,7 +255,9 @@ _FUNCTIONS = {name: name for name in ("sin", "cos", "tan", "tanh", "exp", "log",
 class MpmathEmitter(Emitter):
     """Programs with mpmath: scalars are mpf, mpc, Python ints and bools, arrays are NumPy arrays of them."""
 
-    reserved = frozenset({"exactly", "mp", "mpf", "np", "replaced", *script_linalg.HELPERS, *script_tensors.HELPERS})
+    reserved = frozenset(
+        {"exactly", "mp", "mpf", "np", "replaced", *script_linalg.HELPERS, *script_tensors.HELPERS}
+    )
 
     def constant(self, value: float | complex) -> str:
         return f"{'mp.mpc' if isinstance(value, complex) else 'mpf'}({number_text(value)})"
@@ -235,7 +265,11 @@ class MpmathEmitter(Emitter):
     def array(self, array: ArrayConst) -> str:
         if not array.values:
             return f"np.zeros({array.shape}, {array.dtype if array.dtype in ('int', 'bool') else 'object'})"
-        return f"exactly({self.entries(array)})" if array.dtype == "float" else f"np.array({self.entries(array)})"
+        return (
+            f"exactly({self.entries(array)})"
+            if array.dtype == "float"
+            else f"np.array({self.entries(array)})"
+        )
 
     def to_float(self, piece: Piece) -> str:
         return f"elementwise(mpf, {piece.text})" if piece.type.shape else f"mpf({piece.text})"
@@ -253,14 +287,20 @@ class MpmathEmitter(Emitter):
             return Piece(script_tensors.write(op, texts, self.shapes(args), params, shape), result)
         function = _FUNCTIONS.get(op)
         if function is not None and result.is_inexact:
-            return Piece(f"mp.{function}({x.text})" if scalar else f"elementwise(mp.{function}, {x.text})", result)
+            return Piece(
+                f"mp.{function}({x.text})" if scalar else f"elementwise(mp.{function}, {x.text})", result
+            )
         match op:
             case _ if is_linalg(op):
                 texts, results = [a.at(ATOM) for a in args], result_shapes(op, [a.type for a in args], params)
                 own = PRODUCT if op in ("lstsq", "solve", "triangular_solve") else ATOM
                 return Piece(script_linalg.write(op, texts, self.shapes(args), params, results), result, own)
             case "complex":
-                number = f"mp.mpc({', '.join(texts)})" if scalar else f"np.frompyfunc(mp.mpc, 2, 1)({', '.join(texts)})"
+                number = (
+                    f"mp.mpc({', '.join(texts)})"
+                    if scalar
+                    else f"np.frompyfunc(mp.mpc, 2, 1)({', '.join(texts)})"
+                )
                 return Piece(number, result)
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
@@ -269,11 +309,20 @@ class MpmathEmitter(Emitter):
             case "abs":
                 return Piece(f"abs({x.text})", result)
             case "sign":
-                return Piece(f"({x.text} > 0) - ({x.text} < 0)", result, SUM) if scalar else Piece(f"np.sign({x.text})", result)
+                return (
+                    Piece(f"({x.text} > 0) - ({x.text} < 0)", result, SUM)
+                    if scalar
+                    else Piece(f"np.sign({x.text})", result)
+                )
             case "maximum" | "minimum":
                 return Piece(f"{op[:3] if scalar else f'np.{op}'}({', '.join(texts)})", result)
             case "where":
-                return Piece(f"({texts[1]} if {texts[0]} else {texts[2]})" if scalar else f"np.where({', '.join(texts)})", result)
+                return Piece(
+                    f"({texts[1]} if {texts[0]} else {texts[2]})"
+                    if scalar
+                    else f"np.where({', '.join(texts)})",
+                    result,
+                )
             case "logical_and" if scalar:
                 return Piece(f"{x.at(AND)} and {args[1].at(NOT)}", result, AND)
             case "logical_or" if scalar:
@@ -318,4 +367,6 @@ class MpmathEmitter(Emitter):
             return x
         if result.is_complex:
             return Piece(self.to_complex(x), result)
-        return Piece(f"{x.at(ATOM)}.astype({result.dtype})" if x.type.shape else f"{result.dtype}({x.text})", result)
+        return Piece(
+            f"{x.at(ATOM)}.astype({result.dtype})" if x.type.shape else f"{result.dtype}({x.text})", result
+        )

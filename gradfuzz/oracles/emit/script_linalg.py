@@ -1,8 +1,9 @@
-"""Linear algebra in mpmath, for the truth that a reproducer shows: how each op is written, and the functions that the text calls.
+"""Linear algebra in mpmath, for the truth that a reproducer shows: how each op is written, and the functions
+that the text calls.
 
-Matrices are NumPy arrays of mpf or mpc. The decompositions are mpmath's, of one matrix at a time, with the signs (or phases, and the order of
-eigenvalues that have none) that NumPy chooses for the matrix rounded to float64; they stay the same in a step of a difference. Singular and
-deficient matrices are left to fail.
+Matrices are NumPy arrays of mpf or mpc. The decompositions are mpmath's, of one matrix at a time, with the
+signs (or phases, and the order of eigenvalues that have none) that NumPy chooses for the matrix rounded to
+float64; they stay the same in a step of a difference. Singular and deficient matrices are left to fail.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def qr(a: Any, mode: Any) -> Any:
 
 
 def lu(a: Any) -> Any:
-    """p, l, u with a = p l u, by elimination; the pivot is the largest entry of its column, as LAPACK sees it."""
+    """p, l, u with a = p l u, by elimination; the pivot is the largest entry of its column, as LAPACK sees
+    it.
+    """
     a, (m, n), k = a.copy(), a.shape, min(a.shape)
     rows = np.arange(m)
     for j in range(min(m - 1, n)):
@@ -93,7 +96,9 @@ def eigvalsh(a: Any) -> Any:
 def nearest(w: Any, a: Any) -> Any:
     """The order in which the eigenvalues w are those of NumPy."""
     left = list(range(len(w)))
-    return [left.pop(int(np.argmin([abs(w[k] - near) for k in left]))) for near in np.linalg.eigvals(rounded(a))]
+    return [
+        left.pop(int(np.argmin([abs(w[k] - near) for k in left]))) for near in np.linalg.eigvals(rounded(a))
+    ]
 
 
 def eig(a: Any) -> Any:
@@ -145,7 +150,9 @@ def elementwise(function: Callable[..., Any], array: Any) -> Any:
 _MATRIX = (stacked, entries, rounded, signs, hermitian)
 _DECOMPOSITIONS = (qr, lu, svd, svdvals, eigh, eigvalsh, nearest, eig, eigvals, cholesky)
 _FUNCTIONS = (inverse, pinv, det, slogdet, expm, elementwise)
-HELPERS = {function.__name__: plain_source(function) for function in (*_MATRIX, *_DECOMPOSITIONS, *_FUNCTIONS)}
+HELPERS = {
+    function.__name__: plain_source(function) for function in (*_MATRIX, *_DECOMPOSITIONS, *_FUNCTIONS)
+}
 """The functions, by name, as a script shows them."""
 
 
@@ -153,14 +160,21 @@ def helpers_of(source: str) -> list[str]:
     """The functions that `source` names, and those that these name."""
     wanted: list[str] = []
     while True:
-        names = {node.id for text in (source, *wanted) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+        names = {
+            node.id
+            for text in (source, *wanted)
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Name)
+        }
         found = [text for name, text in HELPERS.items() if name in names]
         if found == wanted:
             return found
         wanted = found
 
 
-def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params, results: Sequence[Shape]) -> str:
+def write(
+    op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params, results: Sequence[Shape]
+) -> str:
     """The expression for an op with results of these shapes; see `linalg_source.Write`."""
     x, shape = texts[0], shapes[0]
     match op:
@@ -253,7 +267,9 @@ def _vector_norm(x: str, shape: Shape, params: Params) -> str:
     order, axis = params["ord"], params["axis"]
     if not shape:
         return f"abs({x})"
-    over = ", ".join([*([] if axis is None else [f"axis={axis}"]), *(["keepdims=True"] if params["keepdims"] else [])])
+    over = ", ".join(
+        [*([] if axis is None else [f"axis={axis}"]), *(["keepdims=True"] if params["keepdims"] else [])]
+    )
     match order:
         case "inf" | "-inf":
             return f"abs({x}).{'max' if order == 'inf' else 'min'}({over})"

@@ -1,4 +1,5 @@
-"""The tensor ops in the mpmath part of a reproducer: NumPy arrays of mpf, by NumPy's functions where these take objects.
+"""The tensor ops in the mpmath part of a reproducer: NumPy arrays of mpf, by NumPy's functions where these
+take objects.
 
 The helpers are pasted into scripts, without their types: they use nothing but `np` and `mp`.
 """
@@ -104,10 +105,16 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return f"np.zeros({result}, object)"
         case "window_sum":
             count = len(shape)
-            return f"window_sum({x}, {params['window']}, {strides_of(params['strides'], count)}, {padding_of(params['padding'], count)})"
+            return (
+                f"window_sum({x}, {params['window']}, {strides_of(params['strides'], count)},"
+                f" {padding_of(params['padding'], count)})"
+            )
         case "conv":
             count = len(shape) - 2
-            return f"conv({', '.join(texts)}, {strides_of(params['strides'], count)}, {padding_of(params['padding'], count)})"
+            return (
+                f"conv({', '.join(texts)}, {strides_of(params['strides'], count)},"
+                f" {padding_of(params['padding'], count)})"
+            )
     if not shape:
         return x
     options = [f"axis={axis}"] if axis is not None else []

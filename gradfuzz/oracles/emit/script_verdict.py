@@ -1,7 +1,8 @@
 """The end of every Python reproducer: what was expected and what was got, side by side, and the exit code.
 
     if the derivative exists   each entry of it, computed by mpmath, within what is allowed
-    at a kink                  the slope of the answer along each input entry and some lines, between the slopes on both sides
+    at a kink                  the slope of the answer along each input entry and some lines, between the
+                               slopes on both sides
 
 `as_pytest` makes a test of a script, `as_port` a script that asks another library than the one on trial.
 """
@@ -51,8 +52,14 @@ def as_port(script: str) -> str:
 
 
 def compared(question: Question) -> list[str]:
-    """The names of what is compared: the differentiated inputs, or the outputs where nothing is differentiated."""
-    return list(question.wrt) if question.order else [f"output {k}" for k in range(len(question.program.result.values))]
+    """The names of what is compared: the differentiated inputs, or the outputs where nothing is
+    differentiated.
+    """
+    return (
+        list(question.wrt)
+        if question.order
+        else [f"output {k}" for k in range(len(question.program.result.values))]
+    )
 
 
 def allowed_errors(
@@ -60,7 +67,8 @@ def allowed_errors(
 ) -> Mapping[str, Array] | float:
     """The largest acceptable error of each entry, or of all.
 
-    Without bounds for just the entries that are compared it is 1,024 roundings of the largest entry of `expected`.
+    Without bounds for just the entries that are compared it is 1,024 roundings of the largest entry of
+    `expected`.
     """
     if allowed is not None and set(allowed) == set(compared(question)):
         return allowed
@@ -77,10 +85,12 @@ def truth_source(
     *,
     dtypes: bool = False,
 ) -> str:
-    """What is true, the comparison with it, and the exit code. `allowed` is the largest acceptable error per entry.
+    """What is true, the comparison with it, and the exit code. `allowed` is the largest acceptable error per
+    entry.
 
-    `across` is given at a kink: the lines along which, beside the inputs' own, the answer has to lie between the slopes on both sides.
-    With `dtypes` an answer of another dtype than the question's precision is wrong too, whatever its numbers.
+    `across` is given at a kink: the lines along which, beside the inputs' own, the answer has to lie between
+    the slopes on both sides. With `dtypes` an answer of another dtype than the question's precision is wrong
+    too, whatever its numbers.
     """
     kink = across is not None and question.order == 1
     truth = kink_source(question) if kink else reference_source(question, point_index)
@@ -93,16 +103,27 @@ def truth_source(
             if question.order
             else "{name: e.shape for name, e in expected_gradient().items()}"
         )
-        parts += [f"allowed = {{name: np.full(shape, {number_text(errors)}) for name, shape in {shapes}.items()}}"]
+        parts += [
+            f"allowed = {{name: np.full(shape, {number_text(errors)}) for name, shape in {shapes}.items()}}"
+        ]
     else:
-        table = [f'    "{name}": {array_text(np.asarray(errors[name], float), "float64")},' for name in compared(question)]
+        table = [
+            f'    "{name}": {array_text(np.asarray(errors[name], float), "float64")},'
+            for name in compared(question)
+        ]
         parts += ["\n".join(["allowed = {  # the largest error that rounding explains", *table, "}"])]
     if kink:
         lines = [
-            "    {" + ", ".join(f'"{name}": {array_text(np.asarray(d, float), "float64")}' for name, d in line.items()) + "},"
+            "    {"
+            + ", ".join(
+                f'"{name}": {array_text(np.asarray(d, float), "float64")}' for name, d in line.items()
+            )
+            + "},"
             for line in across or ()
         ]
-        parts[-1] += "\n" + "\n".join(["across = [  # lines that are looked at beside the inputs' own", *lines, "]"])
+        parts[-1] += "\n" + "\n".join(
+            ["across = [  # lines that are looked at beside the inputs' own", *lines, "]"]
+        )
     comparison = _BETWEEN if kink else _COMPARISON
     if dtypes:
         parts += [_dtypes_source(question)]
@@ -140,12 +161,15 @@ def comparison():
 '''
 
 _VERDICT = '    return [*lines, "wrong" if wrong else "right"], wrong\n'
-_VERDICT_OF_DTYPES = f"    others = other_dtypes(got)\n    lines, wrong = lines + others, wrong or bool(others)\n{_VERDICT}"
+_VERDICT_OF_DTYPES = (
+    f"    others = other_dtypes(got)\n    lines, wrong = lines + others, wrong or bool(others)\n{_VERDICT}"
+)
 
 _OTHER_DTYPES = '''\
 def other_dtypes(got):
     """A line for each that has not the dtype that it should have."""
-    return [f"{name}: the dtype is {got[name].dtype}, not {d}" for name, d in dtypes.items() if str(got[name].dtype) != d]
+    found = {name: str(got[name].dtype) for name in dtypes}
+    return [f"{name}: the dtype is {found[name]}, not {d}" for name, d in dtypes.items() if found[name] != d]
 '''
 
 _BETWEEN = '''\
@@ -173,7 +197,9 @@ def comparison():
 
 
 def as_pytest(script: str, name: str) -> str:
-    """`script`, which ends with `ENDING` and exits where an import fails, as a test file with one test `name`; it is skipped there."""
+    """`script`, which ends with `ENDING` and exits where an import fails, as a test file with one test
+    `name`; it is skipped there.
+    """
     body, ending, _ = script.rpartition(ENDING)
     assert ending, "a script ends with its verdict"
     text, _, body = body.partition(OUTCOME)
@@ -183,6 +209,7 @@ def as_pytest(script: str, name: str) -> str:
     return (
         f'{text}Fails while expected and got differ; skipped where something is missing.\n"""'
         + imports.replace("import sys\n", "import pytest\n", 1)
-        + f"except ImportError as error:\n{message.replace('print(', 'pytest.skip(', 1)}, allow_module_level=True)\n"
+        + f"except ImportError as error:\n{message.replace('print(', 'pytest.skip(', 1)},"
+        " allow_module_level=True)\n"
         + f'{body}def {name}():\n    lines, wrong = comparison()\n    assert not wrong, "\\n".join(lines)\n'
     )

@@ -1,7 +1,8 @@
 """Ops with several results, in emitted statements: computed once, where the first result is wanted.
 
-`qr(a)[0] @ qr(a)[1]` is written as `qr_1 = ...` and `qr_1[0] @ qr_1[1]`, so that a library sees the results used together, as it
-does in the interpreter. A name is good until a variable that the operands read is assigned, and within one block.
+`qr(a)[0] @ qr(a)[1]` is written as `qr_1 = ...` and `qr_1[0] @ qr_1[1]`, so that a library sees the results
+used together, as it does in the interpreter. A name is good until a variable that the operands read is
+assigned, and within one block.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ def _key(call: Call) -> _Key:
 
 
 class Several:
-    """The names that results together have; `closed` while code is written that runs elsewhere than before the next line."""
+    """The names that results together have; `closed` while code is written that runs elsewhere than before
+    the next line.
+    """
 
     def __init__(self, program: Program, taken: set[str]) -> None:
         calls = Counter(_key(node) for node in walk(program) if isinstance(node, Call) and OPS[node.op].parts)
@@ -31,7 +34,9 @@ class Several:
         self.closed = False
 
     def name(self, call: Call, source: Callable[[], str]) -> str | None:
-        """The name of all results of `call`, or None where they need none. Where they have none yet, `source` is written first."""
+        """The name of all results of `call`, or None where they need none. Where they have none yet, `source`
+        is written first.
+        """
         key = _key(call)
         if self.closed or key not in self._wanted:
             return None
@@ -51,7 +56,11 @@ class Several:
 
     def assigned(self, target: str) -> None:
         """Forgets what depends on a variable's former value."""
-        for key in [k for k in self._names if any(isinstance(n, Name) and n.id == target for arg in k[1] for n in walk(arg))]:
+        for key in [
+            k
+            for k in self._names
+            if any(isinstance(n, Name) and n.id == target for arg in k[1] for n in walk(arg))
+        ]:
             del self._names[key]
 
     def forget(self) -> None:

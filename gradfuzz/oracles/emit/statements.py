@@ -1,8 +1,9 @@
-"""Programs and graphs as source code for other libraries: what a standalone script shows, and what functional loops are built from.
+"""Programs and graphs as source code for other libraries: what a standalone script shows, and what functional
+loops are built from.
 
-An `Emitter` knows how one library writes each op (a *dialect*). What is common to all is here: precedence, the infix
-operators, conversions of int operands, and the statements. Emitted code computes what the interpreter computes, op by op, with
-constants rounded to the working precision first.
+An `Emitter` knows how one library writes each op (a *dialect*). What is common to all is here: precedence,
+the infix operators, conversions of int operands, and the statements. Emitted code computes what the
+interpreter computes, op by op, with constants rounded to the working precision first.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ _VALUES = {"index": (0, 1), "index_update": (0, 2), "where": (1, 3)}
 class Piece:
     """A bit of source: its text, how tightly it binds, and the type of its value.
 
-    `literal` is the constant that the text spells, where it is one. `host` says that the value may be a plain Python int or bool.
+    `literal` is the constant that the text spells, where it is one. `host` says that the value may be a plain
+    Python int or bool.
     """
 
     text: str
@@ -85,7 +87,9 @@ def number_text(value: float | int | bool | complex) -> str:
     if isinstance(value, complex):
         parts = value.real, value.imag
         plain = (
-            all(math.isfinite(p) for p in parts) and math.copysign(1.0, parts[0]) > 0.0 and (parts[0] != 0.0 or parts[1] > 0.0)
+            all(math.isfinite(p) for p in parts)
+            and math.copysign(1.0, parts[0]) > 0.0
+            and (parts[0] != 0.0 or parts[1] > 0.0)
         )
         return repr(value) if plain else f"complex({number_text(parts[0])}, {number_text(parts[1])})"
     if isinstance(value, float) and not math.isfinite(value):
@@ -94,7 +98,9 @@ def number_text(value: float | int | bool | complex) -> str:
 
 
 def nested_list(entries: Sequence[str], shape: tuple[int, ...]) -> str:
-    """Row-major `entries` as the text of a nested list of `shape` (of a scalar: the entry itself). No axis may be empty but the last."""
+    """Row-major `entries` as the text of a nested list of `shape` (of a scalar: the entry itself). No axis
+    may be empty but the last.
+    """
     if not shape:
         return entries[0]
     texts = list(entries)
@@ -106,7 +112,8 @@ def nested_list(entries: Sequence[str], shape: tuple[int, ...]) -> str:
 class Emitter(abc.ABC):
     """Writes programs in one dialect.
 
-    `reserved` are the names that the emitted code uses itself: a variable of such a name gets an underscore. `infix` are the ops that are operators.
+    `reserved` are the names that the emitted code uses itself: a variable of such a name gets an underscore.
+    `infix` are the ops that are operators.
     """
 
     reserved: frozenset[str] = frozenset()
@@ -118,7 +125,7 @@ class Emitter(abc.ABC):
         self.variables: Mapping[str, Type] = {}
         self._several: Several | None = None
 
-    # The dialect -------------------------------------------------------------------------------------------------------
+    # The dialect --------------------------------------------------------------------------------------------
 
     @abc.abstractmethod
     def constant(self, value: float | complex) -> str:
@@ -144,7 +151,7 @@ class Emitter(abc.ABC):
         """Whether a value of this type is a plain Python int or bool."""
         return not value.shape and not value.is_inexact
 
-    # Expressions -------------------------------------------------------------------------------------------------------
+    # Expressions --------------------------------------------------------------------------------------------
 
     def name(self, name: str) -> str:
         """`name` as an identifier that hides nothing the emitted code needs."""
@@ -156,11 +163,19 @@ class Emitter(abc.ABC):
         """A constant, written as a plain number."""
         value: float | int | bool | complex
         if isinstance(const.value, complex):
-            value = complex(rounded(const.value.real, self.precision), rounded(const.value.imag, self.precision))
+            value = complex(
+                rounded(const.value.real, self.precision), rounded(const.value.imag, self.precision)
+            )
         else:
             value = rounded(const.value, self.precision) if const.dtype == "float" else const.value
         text = number_text(value)
-        return Piece(text, Type(const.dtype), UNARY if text[0] == "-" else ATOM, value, host=const.dtype in ("int", "bool"))
+        return Piece(
+            text,
+            Type(const.dtype),
+            UNARY if text[0] == "-" else ATOM,
+            value,
+            host=const.dtype in ("int", "bool"),
+        )
 
     def entries(self, array: ArrayConst) -> str:
         """The entries of a constant array that has some, as a nested list."""
@@ -216,7 +231,11 @@ class Emitter(abc.ABC):
             case Call(op, args):
                 params = dict(expr.params)
                 pieces = [self.expression(a) for a in args]
-                together = self._several.name(expr, lambda: self.several(op, pieces, params)) if self._several else None
+                together = (
+                    self._several.name(expr, lambda: self.several(op, pieces, params))
+                    if self._several
+                    else None
+                )
                 return self.apply(op, pieces, params, together)
 
     def several(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue]) -> str:
@@ -225,15 +244,24 @@ class Emitter(abc.ABC):
         result = result_type(op, tuple(a.type for a in args), full | {"part": 0})
         dtype = inexact([a.type.dtype for a in args])
         return self.call(
-            op, [self.converted(a, dtype) for a in args], {n: v for n, v in full.items() if n != "part"}, result
+            op,
+            [self.converted(a, dtype) for a in args],
+            {n: v for n, v in full.items() if n != "part"},
+            result,
         ).text
 
-    def linalg(self, write: Write, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def linalg(
+        self, write: Write, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece:
         """An op of linear algebra, or the tuple of its results, as the dialect's `write` has it."""
         return Piece(write(op, [a.text for a in args], self.shapes(args), params), result)
 
-    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None) -> Piece:
-        """The source of `op` on `args`. `together` is the name of all results of an op that has several, where they have one."""
+    def apply(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None
+    ) -> Piece:
+        """The source of `op` on `args`. `together` is the name of all results of an op that has several,
+        where they have one.
+        """
         full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
         result = result_type(op, tuple(a.type for a in args), full)
         if OPS[op].parts:
@@ -255,7 +283,8 @@ class Emitter(abc.ABC):
         return replace(piece, host=piece.host or self.is_host(result))
 
     def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
-        """Both operands of an infix operator. A number next to a float or complex value stays as it is: the library converts it.
+        """Both operands of an infix operator. A number next to a float or complex value stays as it is: the
+        library converts it.
 
         Where `bare` is False it becomes a constant of the dialect there, too.
         """
@@ -271,7 +300,7 @@ class Emitter(abc.ABC):
             return self.converted(a, dtype), b if b.literal is not None else self.converted(b, dtype)
         return a, self.converted(b, dtype)
 
-    # Statements --------------------------------------------------------------------------------------------------------
+    # Statements ---------------------------------------------------------------------------------------------
 
     def function(self, program: Program, name: str) -> str:
         """The program as a Python function `name`; it returns the output, or a tuple of several."""

@@ -14,13 +14,17 @@ from gradfuzz.programs.language.syntax import ParamValue
 def _method(op: str) -> Callable[..., Any]:
     def call(self: TensorMethods, *args: Any, **params: ParamValue) -> Any:
         operands = [self.operand(a) for a in args]
-        return self.tensor_op(op, tuple([tuple(np.shape(a)) for a in operands]), tuple(params.items()))(*operands)
+        return self.tensor_op(op, tuple([tuple(np.shape(a)) for a in operands]), tuple(params.items()))(
+            *operands
+        )
 
     return call
 
 
 class TensorMethods:
-    """The tensor ops of a namespace. A subclass says how a `tensor_op` of operands of some shapes is computed."""
+    """The tensor ops of a namespace. A subclass says how a `tensor_op` of operands of some shapes is
+    computed.
+    """
 
     tensor_op: Compiled
 

@@ -1,4 +1,5 @@
-"""The parts of a reproducer that asks about many instances in one call: the whole inputs, and the nested vmaps.
+"""The parts of a reproducer that asks about many instances in one call: the whole inputs, and the nested
+vmaps.
 
 The script looks at one instance, `inputs`; `columns` has all of them, and the call answers all of them.
 """
@@ -30,26 +31,39 @@ def _layout(question: Question, way: str) -> Layout:
 
 
 def columns_source(question: Question, point_index: int, way: str, floats: str | None = None) -> str:
-    """`columns`, the inputs of all instances, and `instance`, the place of the one that is looked at. `floats`: as for `inputs_source`."""
+    """`columns`, the inputs of all instances, and `instance`, the place of the one that is looked at.
+    `floats`: as for `inputs_source`.
+    """
     layout, points = _layout(question, way), [point.inputs for point in question.points]
     dtypes = {"float": floats or question.precision, "int": "int64", "bool": "bool"}
     sizes = ", ".join(f"{axis} of {n}" for axis, n in layout.sizes.items())
     lines = [f"columns = {{  # all instances, along the axes {sizes}"]
     for p in question.program.params:
-        along = f"  # along {', '.join(layout.axes[p.name])}" if layout.axes[p.name] else "  # the same for all"
-        lines += [f'    "{p.name}": {array_text(layout.column(points, p.name), dtypes[p.type.dtype])},{along}']
+        along = (
+            f"  # along {', '.join(layout.axes[p.name])}" if layout.axes[p.name] else "  # the same for all"
+        )
+        lines += [
+            f'    "{p.name}": {array_text(layout.column(points, p.name), dtypes[p.type.dtype])},{along}'
+        ]
     lines += ["}", f"instance = {layout.instance(point_index)}  # the one whose inputs stand above"]
     return "\n".join(lines) + "\n"
 
 
 def gradient_source(
-    question: Question, way: str, *, vmap: str, option: str, array: Callable[[str, Param], str], derivative: str, to_numpy: str
+    question: Question,
+    way: str,
+    *,
+    vmap: str,
+    option: str,
+    array: Callable[[str, Param], str],
+    derivative: str,
+    to_numpy: str,
 ) -> str:
     """The function `gradient()` of the script.
 
-    `vmap` and `option` are the library's mapping function and the name of its parameter for the axes; `array(column, parameter)` is the
-    text of an argument; `derivative` the text of the gradient of `of_wrt` at `xs`, which may read `spread`.
-    `to_numpy` is a format for an array of the library.
+    `vmap` and `option` are the library's mapping function and the name of its parameter for the axes;
+    `array(column, parameter)` is the text of an argument; `derivative` the text of the gradient of `of_wrt`
+    at `xs`, which may read `spread`. `to_numpy` is a format for an array of the library.
     """
     layout, params = _layout(question, way), question.program.params
     single = len(question.program.result.values) == 1
@@ -58,11 +72,19 @@ def gradient_source(
     lines = ["def gradient():", f"    arguments = [{arguments}]"]
     nested = []
     for axis in reversed(list(layout.sizes)):
-        axes = ", ".join("0" if axis in layout.axes[p.name] else "None" for p in params) + ("," if len(params) == 1 else "")
+        axes = ", ".join("0" if axis in layout.axes[p.name] else "None" for p in params) + (
+            "," if len(params) == 1 else ""
+        )
         nested += [f"    mapped = {vmap}(mapped, {option}=({axes}))  # the axis {axis}"]
     if not question.modes:
-        lines += ["    mapped = f", *nested, f"    outputs = {'[mapped(*arguments)]' if single else 'mapped(*arguments)'}"]
-        lines += [f'    return {{f"output {{k}}": {to_numpy.format("y")}[instance] for k, y in enumerate(outputs)}}']
+        lines += [
+            "    mapped = f",
+            *nested,
+            f"    outputs = {'[mapped(*arguments)]' if single else 'mapped(*arguments)'}",
+        ]
+        lines += [
+            f'    return {{f"output {{k}}": {to_numpy.format("y")}[instance] for k, y in enumerate(outputs)}}'
+        ]
         return "\n".join(lines) + "\n"
     changed = [
         "    def of_wrt(*xs):",
@@ -73,11 +95,17 @@ def gradient_source(
     if way == "vmap":
         lines += ["", "    def slopes_of(*arguments):", *(f"    {line}" for line in changed)]
         lines += [f"            return {'(f(*changed),)' if single else 'f(*changed)'}", ""]
-        lines += [f"        xs = tuple(arguments[place] for place in [{places}])", f"        return {derivative}", ""]
+        lines += [
+            f"        xs = tuple(arguments[place] for place in [{places}])",
+            f"        return {derivative}",
+            "",
+        ]
         lines += ["    mapped = slopes_of", *nested, "    slopes = mapped(*arguments)"]
     else:
         lines += ["    mapped = f", *nested, "", *changed]
         lines += [f"        return {'(mapped(*changed),)' if single else 'mapped(*changed)'}", ""]
         lines += [f"    xs = tuple(arguments[place] for place in [{places}])", f"    slopes = {derivative}"]
-    lines += [f"    return {{name: {to_numpy.format('slope')}[instance] for name, slope in zip(wrt, slopes)}}"]
+    lines += [
+        f"    return {{name: {to_numpy.format('slope')}[instance] for name, slope in zip(wrt, slopes)}}"
+    ]
     return "\n".join(lines) + "\n"

@@ -1,7 +1,9 @@
-"""The engine on all points of a question at once: the peers of `jax:vmap` and `torch:vmap`, and the body of the mutants of batching.
+"""The engine on all points of a question at once: the peers of `jax:vmap` and `torch:vmap`, and the body of
+the mutants of batching.
 
-    engine:vectorize   named axes: the derivative of a function of vectorized values, by `engine.vjp`, `jvp`, `grad` and `jacobian`
-    engine:vmap        batching: the derivative of one instance, as a graph, made the graph of a batch; once per axis
+    engine:vectorize   named axes: the derivative of a function of vectorized values, by `engine.vjp`, `jvp`,
+    `grad` and `jacobian` engine:vmap        batching: the derivative of one instance, as a graph, made the
+    graph of a batch; once per axis
 
 So the two meet batching and differentiation in either order.
 """
@@ -34,7 +36,9 @@ from gradfuzz.version import __version__
 
 
 class _Batched(Oracle):
-    """What both share: one call, and its results taken apart. The smallest stride: a batch takes as long as a point or two."""
+    """What both share: one call, and its results taken apart. The smallest stride: a batch takes as long as a
+    point or two.
+    """
 
     version = __version__
     stride = 4
@@ -71,7 +75,8 @@ class _Batched(Oracle):
 class EngineVectorize(_Batched):
     """Derivatives of a function of vectorized values. Inputs that are not differentiated are closed over.
 
-    Not `aligned`, it is a mutant: what is differentiated keeps its own axes, so its gradient is a sum over the axes of the others.
+    Not `aligned`, it is a mutant: what is differentiated keeps its own axes, so its gradient is a sum over
+    the axes of the others.
     """
 
     def __init__(self, name: str = "engine:vectorize", *, aligned: bool = True) -> None:
@@ -80,7 +85,10 @@ class EngineVectorize(_Batched):
 
     def whole(self, question: Question, layout: Layout) -> tuple[list[Array], list[Array]]:
         points = [point.inputs for point in question.points]
-        columns = {p.name: _vectorized(layout, layout.column(points, p.name), p.name) for p in question.program.params}
+        columns = {
+            p.name: _vectorized(layout, layout.column(points, p.name), p.name)
+            for p in question.program.params
+        }
         graph = lower(question.program)
 
         def f(*xs: Any) -> tuple[Any, ...]:
@@ -92,7 +100,9 @@ class EngineVectorize(_Batched):
         gradient: Sequence[Any] = ()
         if question.modes:
             weights = [None if w is None else w.astype(question.precision) for w in question.weights]
-            directions = [question.directions[n].astype(question.precision) for n in question.wrt if question.order > 1]
+            directions = [
+                question.directions[n].astype(question.precision) for n in question.wrt if question.order > 1
+            ]
             if self.aligned:
                 gradient = _gradient(f, xs, weights, directions, question.modes)
             else:
@@ -109,7 +119,11 @@ def _vectorized(layout: Layout, column: Array, name: str) -> Any:
 
 
 def _gradient(
-    f: Callable[..., Any], xs: Sequence[Any], weights: Sequence[Any], directions: Sequence[Any], modes: Sequence[Mode]
+    f: Callable[..., Any],
+    xs: Sequence[Any],
+    weights: Sequence[Any],
+    directions: Sequence[Any],
+    modes: Sequence[Mode],
 ) -> Sequence[Any]:
     """The gradient of the weighted sum of f(*xs), instance by instance, through the public functions."""
     if list(modes) == ["rev"]:
@@ -123,7 +137,9 @@ def _gradient(
     def along(g: Callable[..., Any], mode: Mode) -> Callable[..., Any]:
         if mode == "fwd":
             return lambda *xs: engine.jvp(g, xs, directions)[1]
-        return lambda *xs: sum(engine.sum(s * v) for s, v in zip(engine.grad(g, every)(*xs), directions, strict=True))
+        return lambda *xs: sum(
+            engine.sum(s * v) for s, v in zip(engine.grad(g, every)(*xs), directions, strict=True)
+        )
 
     g = objective
     for mode in modes[:-1]:
@@ -141,7 +157,8 @@ def _summed(f: Callable[..., Any], xs: Sequence[Any]) -> Callable[..., tuple[Any
     def whole(*data: Any) -> tuple[Any, ...]:
         results = f(*[vectorize(x, *axes) if axes else x for x, axes in zip(data, own, strict=True)])
         return tuple(
-            engine.sum(devectorize(r), axis=tuple(range(len(r.axes)))) if isinstance(r, Vectorized) else r for r in results
+            engine.sum(devectorize(r), axis=tuple(range(len(r.axes)))) if isinstance(r, Vectorized) else r
+            for r in results
         )
 
     return whole
@@ -159,7 +176,9 @@ class EngineVmap(_Batched):
         params = [p.name for p in question.program.params]
         weights = [w for w in question.weights if w is not None]
         extra = [*weights, *(question.directions[n] for n in question.wrt)] if question.order > 1 else weights
-        axes = tuple(layout.axes[name] for name in params) + ((),) * (len(extra) if question.modes else len(weights))
+        axes = tuple(layout.axes[name] for name in params) + ((),) * (
+            len(extra) if question.modes else len(weights)
+        )
         function, flags = _function(
             question.program,
             question.wrt,

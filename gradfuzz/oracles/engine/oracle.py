@@ -31,14 +31,18 @@ class EngineOracle(Oracle):
 
     def answer(self, question: Question) -> list[Answer]:
         try:
-            function = _function(question.program, question.wrt, question.modes, question.precision, self.rules)
+            function = _function(
+                question.program, question.wrt, question.modes, question.precision, self.rules
+            )
         except GradfuzzError as error:
             return [Answer("error", message=f"{type(error).__name__}: {error}")] * len(question.points)
         weights = [w for w in question.weights if w is not None]
         extra = [*weights, *(question.directions[n] for n in question.wrt)] if question.order > 1 else weights
         return [self._one(question, function, point, extra) for point in question.points]
 
-    def _one(self, question: Question, function: Callable[..., tuple[Any, ...]], point: Point, extra: list[Array]) -> Answer:
+    def _one(
+        self, question: Question, function: Callable[..., tuple[Any, ...]], point: Point, extra: list[Array]
+    ) -> Answer:
         inputs = [point.inputs[p.name] for p in question.program.params]
         try:
             results = [np.asarray(r) for r in function(*inputs, *extra)]
@@ -48,7 +52,9 @@ class EngineOracle(Oracle):
             return Answer("error", message=f"{type(error).__name__}: {error}")
         count = len(question.weights)
         return Answer(
-            "ok", tuple(results[:count]), dict(zip(question.wrt, results[count:], strict=False)) if question.modes else {}
+            "ok",
+            tuple(results[:count]),
+            dict(zip(question.wrt, results[count:], strict=False)) if question.modes else {},
         )
 
 
@@ -56,4 +62,6 @@ class EngineOracle(Oracle):
 def _function(
     program: Program, wrt: tuple[str, ...], modes: tuple[Mode, ...], precision: Precision, rules: Rules
 ) -> Callable[..., tuple[Any, ...]]:
-    return compile(derivative(program, wrt=wrt, modes=modes, rules=rules), precision=precision, trip_limit=TRIP_LIMIT)
+    return compile(
+        derivative(program, wrt=wrt, modes=modes, rules=rules), precision=precision, trip_limit=TRIP_LIMIT
+    )

@@ -1,6 +1,7 @@
 """What a derivative of the sum over all points of a question can say at one of them.
 
-Where the sum overflows at one point, so may its derivative by the others: 0 times infinity is NaN in forward mode. That is no answer about them.
+Where the sum overflows at one point, so may its derivative by the others: 0 times infinity is NaN in forward
+mode. That is no answer about them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from gradfuzz.oracles.base import Answer
 
 
 def of_a_sum(answers: Sequence[Answer]) -> list[Answer]:
-    """The answers; "inconclusive" where a derivative is not finite, its value is, and something at another point has overflowed."""
+    """The answers; "inconclusive" where a derivative is not finite, its value is, and something at another
+    point has overflowed.
+    """
     overflowed = [_overflowed(answer) for answer in answers]
     message = "another point of the call overflows, and so does the sum that is differentiated"
     return [

@@ -1,4 +1,6 @@
-"""What the processes of targets may take, where the person who runs this says so: by environment variables, so that worker processes know it, too."""
+"""What the processes of targets may take, where the person who runs this says so: by environment variables,
+so that worker processes know it, too.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,22 @@ VARIABLES: dict[str, tuple[str, int]] = {
     "GRADFUZZ_TARGET_START": ("start", 1),
     "GRADFUZZ_TARGET_RESTARTS": ("restarts", 1),
 }
-"""Variable -> the limit, and what one of its units is: GiB, seconds, processes. The flags of commands have these names, too."""
+"""Variable -> the limit, and what one of its units is: GiB, seconds, processes. The flags of commands have
+these names, too.
+"""
 
 _RENEWED = 3, 8
 """A process is replaced between two questions at this part of its memory, if not before."""
 
 
 def limits(otherwise: Limits | None = None) -> Limits | None:
-    """`otherwise` with what the variables say; None where nobody says anything. `UsageError` for what is no limit."""
+    """`otherwise` with what the variables say; None where nobody says anything. `UsageError` for what is no
+    limit.
+    """
     said: dict[str, Any] = {
-        field: _limit(variable, field, unit) for variable, (field, unit) in VARIABLES.items() if os.environ.get(variable)
+        field: _limit(variable, field, unit)
+        for variable, (field, unit) in VARIABLES.items()
+        if os.environ.get(variable)
     }
     if not said:
         return otherwise
@@ -45,7 +53,10 @@ def _limit(variable: str, field: str, unit: int) -> int | float:
             return int(value)
         raise UsageError(f"{variable} is {text!r}; it takes a whole number of processes")
     if not 0 < value < math.inf:
-        raise UsageError(f"{variable} is {text!r}; it takes a number above 0 of {'GiB' if field == 'memory' else 'seconds'}")
+        raise UsageError(
+            f"{variable} is {text!r}; it takes a number above 0 of"
+            f" {'GiB' if field == 'memory' else 'seconds'}"
+        )
     return int(value * unit) if field == "memory" else value
 
 

@@ -1,4 +1,6 @@
-"""The guardian of this process: started with the first worker, told of every process group that begins and ends."""
+"""The guardian of this process: started with the first worker, told of every process group that begins and
+ends.
+"""
 
 from __future__ import annotations
 

@@ -33,14 +33,19 @@ def question(
     with np.errstate(over="ignore"):
         points = tuple(
             Point(
-                {p.name: np.asarray(at[p.name]).astype(dtype) if p in floats else np.asarray(at[p.name]) for p in program.params}
+                {
+                    p.name: np.asarray(at[p.name]).astype(dtype) if p in floats else np.asarray(at[p.name])
+                    for p in program.params
+                }
             )
             for at in inputs
         )
     ones = tuple(np.ones(t.sizes) if t.is_float else None for t in typecheck(program).outputs)
     names = wrt or tuple(p.name for p in floats)
     shapes = {p.name: p.type.sizes for p in program.params}
-    return Question(program, points, precision, names, modes, weights or ones, {n: np.ones(shapes[n]) for n in names})
+    return Question(
+        program, points, precision, names, modes, weights or ones, {n: np.ones(shapes[n]) for n in names}
+    )
 
 
 def special(precision: Precision) -> Any:
@@ -83,5 +88,6 @@ def same_values(got: Any, true: Any, where: str) -> None:
     got, true = np.asarray(got), np.asarray(true)
     if got.dtype != true.dtype or got.shape != true.shape or not np.array_equal(got, true):
         raise Failed(
-            f"{where}: got {got.dtype} {got.shape} {got.ravel()[:4].tolist()}, expected {true.dtype} {true.shape} {true.ravel()[:4].tolist()}"
+            f"{where}: got {got.dtype} {got.shape} {got.ravel()[:4].tolist()}, expected {true.dtype}"
+            f" {true.shape} {true.ravel()[:4].tolist()}"
         )

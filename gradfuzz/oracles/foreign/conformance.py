@@ -1,7 +1,9 @@
-"""What tells a broken adapter from a wrong target: a fixed list of checks, each with a name, an outcome and words.
+"""What tells a broken adapter from a wrong target: a fixed list of checks, each with a name, an outcome and
+words.
 
-None of them needs to know the library. Programs that return what they get show whether numbers survive the way there and back; what a
-loop of additions or a product has for a derivative is known to everybody, and judged exactly.
+None of them needs to know the library. Programs that return what they get show whether numbers survive the
+way there and back; what a loop of additions or a product has for a derivative is known to everybody, and
+judged exactly.
 """
 
 from __future__ import annotations
@@ -120,9 +122,16 @@ class _Adapter:
         return array.astype(FORMATS[self.precisions[oracle.name]].dtype) if array.dtype.kind == "f" else array
 
     def ask(
-        self, oracle: Oracle, text: str, inputs: Sequence[dict[str, Any]], modes: tuple[Mode, ...] = (), **more: Any
+        self,
+        oracle: Oracle,
+        text: str,
+        inputs: Sequence[dict[str, Any]],
+        modes: tuple[Mode, ...] = (),
+        **more: Any,
     ) -> list[Answer]:
-        return oracle.answer(question(parse(text), inputs, modes, **{"precision": self.precisions[oracle.name], **more}))
+        return oracle.answer(
+            question(parse(text), inputs, modes, **{"precision": self.precisions[oracle.name], **more})
+        )
 
     def supported(
         self, text: str, inputs: Sequence[dict[str, Any]], modes: tuple[Mode, ...] = ()
@@ -133,13 +142,21 @@ class _Adapter:
         return [(o, p) for o, p in pairs if o.supports(question(program, inputs, modes, precision=p)) is None]
 
     def answered(
-        self, oracle: ForeignOracle, text: str, inputs: Sequence[dict[str, Any]], modes: tuple[Mode, ...] = (), **more: Any
+        self,
+        oracle: ForeignOracle,
+        text: str,
+        inputs: Sequence[dict[str, Any]],
+        modes: tuple[Mode, ...] = (),
+        **more: Any,
     ) -> list[Answer]:
         """The answers, all of which have to be ok."""
         answers = self.ask(oracle, text, inputs, modes, **more)
         for answer in answers:
             if answer.status != "ok":
-                raise Failed(f"{oracle.name} says {answer.status} to {text.splitlines()[-1].strip()!r}: {answer.message}")
+                raise Failed(
+                    f"{oracle.name} says {answer.status} to {text.splitlines()[-1].strip()!r}:"
+                    f" {answer.message}"
+                )
         return answers
 
     # Checks
@@ -147,7 +164,8 @@ class _Adapter:
     def handshake(self) -> str:
         hello = self.worker.hello
         ways = [
-            ForeignOracle(way.name or hello.name, self.worker, way, hello.version, features=hello.features) for way in hello.ways
+            ForeignOracle(way.name or hello.name, self.worker, way, hello.version, features=hello.features)
+            for way in hello.ways
         ]
         self.oracles = ways
         for oracle, way in zip(ways, hello.ways, strict=True):
@@ -219,7 +237,10 @@ class _Adapter:
 
     def derivatives(self) -> str:
         """The identity has the weights for a gradient, and zeros for every derivative after it."""
-        count = sum(self._identities(text, weight) for text, weight in (("x", 2.0), ('x: "float[2]"', np.array([2.0, -0.5]))))
+        count = sum(
+            self._identities(text, weight)
+            for text, weight in (("x", 2.0), ('x: "float[2]"', np.array([2.0, -0.5])))
+        )
         if not count:
             raise Failed("it differentiates nothing, not even the identity")
         return f"{count} derivatives of the identity are what they are"
@@ -236,7 +257,10 @@ class _Adapter:
                     (answer,) = self.ask(oracle, text, inputs, modes, **more)
                     if answer.status == "unsupported":
                         continue
-                    where = f"{oracle.name}, {precision}, {'-'.join(modes) or 'outputs'}, with respect to {', '.join(wrt)}"
+                    where = (
+                        f"{oracle.name}, {precision}, {'-'.join(modes) or 'outputs'}, with respect to"
+                        f" {', '.join(wrt)}"
+                    )
                     if answer.status != "ok":
                         raise Failed(f"{where}: {answer.message}")
                     if set(answer.gradient) != set(wrt if modes else ()):
@@ -252,7 +276,10 @@ class _Adapter:
         bodies = {
             "for": "    for i in range(n):\n        acc = acc + x\n",
             "while": "    k = 0\n    while k < n:\n        acc = acc + x\n        k = k + 1\n",
-            "repeat": "    k = 0\n    while True:\n        acc = acc + x\n        k = k + 1\n        if not k < n:\n            break\n",
+            "repeat": (
+                "    k = 0\n    while True:\n        acc = acc + x\n        k = k + 1\n        if not k <"
+                " n:\n            break\n"
+            ),
         }
         seen = set()
         modes: tuple[Mode, ...]
@@ -272,7 +299,11 @@ class _Adapter:
                         same_values(answer.values[0], np.asarray(0.5 * trips, dtype), f"{where}, value")
                         same_values(answer.gradient["x"], np.asarray(trips, dtype), f"{where}, gradient")
                         seen.add(form)
-        return f"sums by {', '.join(sorted(seen))} and their gradients are right" if seen else "it has no loops over additions"
+        return (
+            f"sums by {', '.join(sorted(seen))} and their gradients are right"
+            if seen
+            else "it has no loops over additions"
+        )
 
     def unknown_op(self) -> str:
         """A program with an op that nobody has."""
@@ -283,7 +314,9 @@ class _Adapter:
             self.worker.ask(self._identity_request(900_002, "unknown"), EvalOk)
         except Refused as refused:
             if refused.failure is not None and refused.failure.kind != "bad_request":
-                raise Failed(f"an unknown op is unsupported, not {refused.failure.kind}: {refused.message}") from None
+                raise Failed(
+                    f"an unknown op is unsupported, not {refused.failure.kind}: {refused.message}"
+                ) from None
             return f"refused: {refused.message}"
         finally:
             self._alive()
@@ -296,7 +329,9 @@ class _Adapter:
         cases = {
             "entries that do not fill their shape": short,
             "a program that was never defined": self._identity_request(900_010, "never defined"),
-            "a way that does not exist": msgspec.structs.replace(self._identity_request(900_011, self._identity()), way="no way"),
+            "a way that does not exist": msgspec.structs.replace(
+                self._identity_request(900_011, self._identity()), way="no way"
+            ),
         }
         for what, request in cases.items():
             try:
@@ -304,7 +339,9 @@ class _Adapter:
             except Refused as refused:
                 if refused.failure is None or refused.failure.kind == "bad_request":
                     continue
-                raise Failed(f"{what} is a bad_request, not {refused.failure.kind}: {refused.message}") from None
+                raise Failed(
+                    f"{what} is a bad_request, not {refused.failure.kind}: {refused.message}"
+                ) from None
             raise Failed(f"{what} was answered with ok")
         self._alive()
         return f"refused: {', '.join(cases)}"
@@ -343,8 +380,12 @@ class _Adapter:
                 again = self.ask(oracle, text, inputs, modes, precision=precision)
                 for a, b in zip(first, again, strict=True):
                     if (a.status, a.message) != (b.status, b.message):
-                        raise Failed(f"{oracle.name}: first {a.status} {a.message}, then {b.status} {b.message}")
-                    for x, y in zip((*a.values, *a.gradient.values()), (*b.values, *b.gradient.values()), strict=True):
+                        raise Failed(
+                            f"{oracle.name}: first {a.status} {a.message}, then {b.status} {b.message}"
+                        )
+                    for x, y in zip(
+                        (*a.values, *a.gradient.values()), (*b.values, *b.gradient.values()), strict=True
+                    ):
                         same_bits(y, x, f"{oracle.name}, asked the same again")
         return "the same question has the same answer, bit for bit"
 
@@ -366,13 +407,18 @@ class _Adapter:
             if answer.status == "error":
                 raise Failed(f"{oracle.name}: {answer.message}")
         seconds = time.perf_counter() - started
-        return f"{count / seconds:,.0f} per second, {'value and derivative' if modes else 'value'} by {oracle.name}"
+        return (
+            f"{count / seconds:,.0f} per second, {'value and derivative' if modes else 'value'} by"
+            f" {oracle.name}"
+        )
 
     def quiet_stdout(self) -> str:
         """That nothing came between the replies was seen all along: it would have ended the process."""
         self._alive()
         if self.worker.starts > 1:
-            raise Failed(f"the process had to be started {self.worker.starts} times: {dict(self.worker.faults)}")
+            raise Failed(
+                f"the process had to be started {self.worker.starts} times: {dict(self.worker.faults)}"
+            )
         return "nothing but replies since its hello, and one process all along"
 
     def kill_and_restart(self) -> str:
@@ -398,7 +444,9 @@ class _Adapter:
 
     def _identity_request(self, number: int, program: str) -> Eval:
         request = self.oracles[0].request(
-            question(parse("def f(x):\n    return x\n"), [{"x": np.asarray(0.5)}], (), precision=self._precision())
+            question(
+                parse("def f(x):\n    return x\n"), [{"x": np.asarray(0.5)}], (), precision=self._precision()
+            )
         )
         request.id, request.program = number, program
         return request

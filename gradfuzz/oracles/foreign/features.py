@@ -1,4 +1,6 @@
-"""Checks of the optional requests of an adapter: what several questions say together, and which are refused beforehand."""
+"""Checks of the optional requests of an adapter: what several questions say together, and which are refused
+beforehand.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ def several_at_once(oracles: Sequence[ForeignOracle]) -> str:
         for alone, together in zip(map(oracle.answer, asked), oracle.answer_all(asked), strict=True):
             for a, b in zip(alone, together, strict=True):
                 _same(a, b, oracle.name)
-    return f"the same answers by {', '.join(o.name for o in bulk)}" if bulk else "it is asked one question at a time"
+    return (
+        f"the same answers by {', '.join(o.name for o in bulk)}"
+        if bulk
+        else "it is asked one question at a time"
+    )
 
 
 def _same(a: Answer, b: Answer, who: str) -> None:
@@ -50,5 +56,7 @@ def refused_beforehand(oracles: Sequence[ForeignOracle]) -> str:
                 continue
             late = next((a for a in oracle.answer(q) if a.status == "unsupported"), None)
             if late is not None and oracle.knows:
-                raise Failed(f"{oracle.name} supports a question beforehand, and not when it is asked: {late.message}")
+                raise Failed(
+                    f"{oracle.name} supports a question beforehand, and not when it is asked: {late.message}"
+                )
     return f"{count} questions refused"

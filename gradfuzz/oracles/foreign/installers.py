@@ -1,4 +1,5 @@
-"""How the libraries of a language get into a folder of their own, what is there, and how a script is started with them.
+"""How the libraries of a language get into a folder of their own, what is there, and how a script is started
+with them.
 
 `LANGUAGES` has a row for each language whose libraries gradfuzz can install.
 """
@@ -39,7 +40,14 @@ _OFFLINE = (
 )
 """Of these one is in what an installer says that reached no index."""
 
-_UNKNOWN = ("No matching distribution", "no version of", "No matching version", "ETARGET", "E404", "match any versions")
+_UNKNOWN = (
+    "No matching distribution",
+    "no version of",
+    "No matching version",
+    "ETARGET",
+    "E404",
+    "match any versions",
+)
 """And of these in what one says that found no such release."""
 
 _QUOTED = 3
@@ -62,7 +70,9 @@ class Language:
     requirement: Callable[[str, str], str]
     """A distribution and which of its releases, as the installer wants it said."""
     install: Callable[[Path, Sequence[str], Path], str]
-    """Installs requirements into a new folder; what the installers say goes into a log. The installer's name. `InstallError` where it cannot be."""
+    """Installs requirements into a new folder; what the installers say goes into a log. The installer's name.
+    `InstallError` where it cannot be.
+    """
     version: Callable[[Path, str], str | None]
     """The release of a distribution that is in a folder; None where there is none that works."""
     packages: Callable[[Path], dict[str, str]]
@@ -70,10 +80,12 @@ class Language:
     command: Callable[[Path, Path], list[str]]
     """How a script is started with what is in a folder."""
     releases: Callable[[str], list[str]]
-    """The releases of a distribution that can be installed here, the oldest first. `InstallError` where nobody can tell."""
+    """The releases of a distribution that can be installed here, the oldest first. `InstallError` where
+    nobody can tell.
+    """
 
 
-# Python ----------------------------------------------------------------------------------------------------------------
+# Python -----------------------------------------------------------------------------------------------------
 
 
 def _python(folder: Path) -> Path:
@@ -81,7 +93,9 @@ def _python(folder: Path) -> Path:
 
 
 def _install_python(folder: Path, requirements: Sequence[str], log: Path) -> str:
-    """uv where there is one; pip where there is none, and where uv fails, which reads no configuration of pip."""
+    """uv where there is one; pip where there is none, and where uv fails, which reads no configuration of
+    pip.
+    """
     python, here = str(_python(folder)), sys.executable
     uv = shutil.which("uv")
     if uv is not None:
@@ -95,14 +109,20 @@ def _install_python(folder: Path, requirements: Sequence[str], log: Path) -> str
             [here, "-m", "pip", "--python", python, "install", "--no-compile", *requirements],
         )
     else:
-        commands = [here, "-m", "venv", str(folder)], [python, "-m", "pip", "install", "--no-compile", *requirements]
+        commands = (
+            [here, "-m", "venv", str(folder)],
+            [python, "-m", "pip", "install", "--no-compile", *requirements],
+        )
     if all(_run(command, log) for command in commands):
         return "pip"
     raise _failure(requirements, log)
 
 
 def _pip_is_here() -> bool:
-    return importlib.util.find_spec("pip") is not None and Version(importlib.metadata.version("pip")) >= _SHARES_PIP
+    return (
+        importlib.util.find_spec("pip") is not None
+        and Version(importlib.metadata.version("pip")) >= _SHARES_PIP
+    )
 
 
 def _python_version(folder: Path, distribution: str) -> str | None:
@@ -118,25 +138,32 @@ def _places(folder: Path) -> list[str]:
 
 
 def _python_packages(folder: Path) -> dict[str, str]:
-    found = {canonicalize_name(one.name): one.version for one in importlib.metadata.distributions(path=_places(folder))}
+    found = {
+        canonicalize_name(one.name): one.version
+        for one in importlib.metadata.distributions(path=_places(folder))
+    }
     return {name: found[name] for name in sorted(found)}
 
 
 def _python_releases(distribution: str) -> list[str]:
     if importlib.util.find_spec("pip") is None:
-        raise InstallError(f"the releases of {distribution} cannot be listed without pip; name them: --versions 1.0,1.1,1.2")
+        raise InstallError(
+            f"the releases of {distribution} cannot be listed without pip; name them: --versions 1.0,1.1,1.2"
+        )
     command = [sys.executable, "-m", "pip", "index", "versions", "--pre", distribution]
     lines = _output(command, f"the releases of {distribution} cannot be listed").splitlines()
     told = next((line.partition(":")[2] for line in lines if line.startswith("Available versions:")), "")
     return _sorted(told.split(","))
 
 
-# Node ------------------------------------------------------------------------------------------------------------------
+# Node -------------------------------------------------------------------------------------------------------
 
 
 def _node_requirement(distribution: str, specifier: str) -> str:
     if "~=" in specifier or "!=" in specifier:
-        raise UsageError(f"npm does not know {specifier!r}; give a release, as in ==1.2.3, or a range, as in >=1.2,<2")
+        raise UsageError(
+            f"npm does not know {specifier!r}; give a release, as in ==1.2.3, or a range, as in >=1.2,<2"
+        )
     return f"{distribution}@{specifier.removeprefix('==').replace(',', ' ')}" if specifier else distribution
 
 
@@ -149,7 +176,9 @@ def _install_node(folder: Path, requirements: Sequence[str], log: Path) -> str:
 
 def _node_version(folder: Path, distribution: str) -> str | None:
     try:
-        package = json.loads((folder / "node_modules" / distribution / "package.json").read_text(encoding="utf-8"))
+        package = json.loads(
+            (folder / "node_modules" / distribution / "package.json").read_text(encoding="utf-8")
+        )
     except (OSError, ValueError):
         return None
     return str(package.get("version"))
@@ -161,7 +190,9 @@ def _node_packages(folder: Path) -> dict[str, str]:
     except (OSError, ValueError):
         return {}
     return {
-        place.removeprefix("node_modules/"): one.get("version", "") for place, one in lock.get("packages", {}).items() if place
+        place.removeprefix("node_modules/"): one.get("version", "")
+        for place, one in lock.get("packages", {}).items()
+        if place
     }
 
 
@@ -175,10 +206,12 @@ def _node_releases(distribution: str) -> list[str]:
     return _sorted([told] if isinstance(told, str) else told)
 
 
-# Elixir ----------------------------------------------------------------------------------------------------------------
+# Elixir -----------------------------------------------------------------------------------------------------
 
 _WANTED = "requirement"
-"""The file with the requirement of an environment: Mix finds what it installed by the very words that it was asked for with."""
+"""The file with the requirement of an environment: Mix finds what it installed by the very words that it was
+asked for with.
+"""
 _MIX_PLACES = ("MIX_HOME", "home"), ("HEX_HOME", "hex"), ("MIX_INSTALL_DIR", "mix")
 
 
@@ -188,14 +221,18 @@ def _elixir_requirement(distribution: str, specifier: str) -> str:
     for part in filter(None, specifier.split(",")):
         sign, version = re.fullmatch(r"([=<>!~]+)\s*(.*)", part.strip()).groups()  # type: ignore[union-attr]  # as specifiers do
         if sign in ("===", "!=") or "*" in version:
-            raise UsageError(f"Mix does not know {part!r}; give a release, as in ==1.2.3, or a range, as in >=1.2,<2")
+            raise UsageError(
+                f"Mix does not know {part!r}; give a release, as in ==1.2.3, or a range, as in >=1.2,<2"
+            )
         padded = version + ".0" * (2 - version.count("."))
         parts.append(f"~> {version}" if sign == "~=" else f"{sign} {padded}")
     return f"{distribution} {' and '.join(parts) or '>= 0.0.0'}"
 
 
 def _mix(folder: Path) -> list[str]:
-    """The beginning of a command: what Mix keeps is in the folder, and an adapter reads what to ask Mix for."""
+    """The beginning of a command: what Mix keeps is in the folder, and an adapter reads what to ask
+    Mix for.
+    """
     wanted = folder / _WANTED
     name, _, which = wanted.read_text(encoding="utf-8").partition(" ") if wanted.exists() else ("", "", "")
     places = [f"{variable}={folder / place}" for variable, place in _MIX_PLACES]
@@ -205,10 +242,14 @@ def _mix(folder: Path) -> list[str]:
 def _install_elixir(folder: Path, requirements: Sequence[str], log: Path) -> str:
     wanted, *more = requirements
     if more:
-        raise InstallError(f"{' '.join(more)} cannot be installed: an adapter in Elixir asks Mix for its library alone")
+        raise InstallError(
+            f"{' '.join(more)} cannot be installed: an adapter in Elixir asks Mix for its library alone"
+        )
     absent = next((program for program in ("elixir", "mix") if shutil.which(program) is None), None)
     if absent:
-        raise InstallError(f"{wanted} needs {absent}, which is not on the path; Debian's package elixir has it")
+        raise InstallError(
+            f"{wanted} needs {absent}, which is not on the path; Debian's package elixir has it"
+        )
     folder.mkdir(parents=True)
     (folder / _WANTED).write_text(wanted, encoding="utf-8")
     name = wanted.partition(" ")[0]
@@ -232,7 +273,9 @@ def _elixir_packages(folder: Path) -> dict[str, str]:
 
 def _elixir_releases(distribution: str) -> list[str]:
     """Those that Hex lists, which are the latest."""
-    lines = _output(["mix", "hex.info", distribution], f"the releases of {distribution} cannot be listed").splitlines()
+    lines = _output(
+        ["mix", "hex.info", distribution], f"the releases of {distribution} cannot be listed"
+    ).splitlines()
     told = next((line.partition(":")[2] for line in lines if line.startswith("Releases:")), "")
     return _sorted(told.split(","))
 
@@ -254,23 +297,27 @@ LANGUAGES: dict[str, Language] = {
         lambda folder, script: [*_mix(folder), "elixir", str(script)],
         _elixir_releases,
     ),
-    "node": Language(_node_requirement, _install_node, _node_version, _node_packages, _node_command, _node_releases),
+    "node": Language(
+        _node_requirement, _install_node, _node_version, _node_packages, _node_command, _node_releases
+    ),
 }
 """By the name that adapters give their language."""
 
 
-# Processes -------------------------------------------------------------------------------------------------------------
+# Processes --------------------------------------------------------------------------------------------------
 
 
 def start_once(command: Sequence[str], log: Path) -> None:
-    """Starts an adapter that finds nobody to talk to. Python compiles what it imports the first time, and for a large library that takes longer than
-    a sweep waits for a hello.
+    """Starts an adapter that finds nobody to talk to. Python compiles what it imports the first time, and for
+    a large library that takes longer than a sweep waits for a hello.
     """
     _run(command, log, _FIRST_START)
 
 
 def _run(command: Sequence[str], log: Path, seconds: float | None = None) -> bool:
-    """Whether it went well. What it says is added to the log; it ends when this process does, and after so many seconds."""
+    """Whether it went well. What it says is added to the log; it ends when this process does, and after so
+    many seconds.
+    """
     with log.open("ab") as file:
         file.write(f"$ {shlex.join(command)}\n".encode())
         file.flush()
@@ -302,10 +349,13 @@ def _run(command: Sequence[str], log: Path, seconds: float | None = None) -> boo
 def _output(command: Sequence[str], otherwise: str) -> str:
     """What a command writes to stdout. `InstallError` with the words `otherwise` where it fails."""
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=_environment())  # noqa: S603 - no shell
+        done = subprocess.run(  # noqa: S603 - a list of words of ours
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=_environment()
+        )
     except OSError as error:
         raise InstallError(
-            f"{otherwise}: {command[0]} cannot be started: {error.strerror}; name them: --versions 1.0,1.1,1.2"
+            f"{otherwise}: {command[0]} cannot be started: {error.strerror}; name them: --versions"
+            " 1.0,1.1,1.2"
         ) from error
     if done.returncode:
         raise InstallError(f"{otherwise}: {_told(done.stderr)}; name them: --versions 1.0,1.1,1.2")
@@ -314,7 +364,11 @@ def _output(command: Sequence[str], otherwise: str) -> str:
 
 def _environment() -> dict[str, str]:
     """This process's, without what would show the installer packages from elsewhere."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    }
     return {**kept, "PYTHONNOUSERSITE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
 
 
@@ -323,26 +377,36 @@ def _empty(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-# Words -----------------------------------------------------------------------------------------------------------------
+# Words ------------------------------------------------------------------------------------------------------
 
 
 def _failure(requirements: Sequence[str], log: Path) -> InstallError:
     """What went wrong, by the last lines of the log, and what can be done about it."""
     text = log.read_text(encoding="utf-8", errors="replace").rpartition("\n$ ")[2]
     if any(sign in text for sign in _OFFLINE):
-        advice = "No index of packages was reached, or it has no such package: is there a network, and does the installer's configuration name an index?"
+        advice = (
+            "No index of packages was reached, or it has no such package: is there a network, and does the"
+            " installer's configuration name an index?"
+        )
     elif any(sign in text for sign in _UNKNOWN):
         advice = "There is no such release for this interpreter and platform; name another one."
     else:
-        advice = "A release that has no package for this interpreter and platform cannot be had; another one may."
-    return InstallError(f"{' '.join(requirements)} cannot be installed: {_told(text)}. {advice} All that was said is in {log}")
+        advice = (
+            "A release that has no package for this interpreter and platform cannot be had; another one may."
+        )
+    return InstallError(
+        f"{' '.join(requirements)} cannot be installed: {_told(text)}. {advice} All that was said is in {log}"
+    )
 
 
 def _told(text: str) -> str:
     """The lines that matter of what an installer said, in one."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("WARNING")]
     errors = [line for line in lines if line.lower().startswith(("error:", "npm error", "npm err!", "** ("))]
-    chosen = [line.partition(":")[2].strip() if line.lower().startswith("error:") else line for line in errors or lines]
+    chosen = [
+        line.partition(":")[2].strip() if line.lower().startswith("error:") else line
+        for line in errors or lines
+    ]
     return " | ".join(map(_short, dict.fromkeys(chosen[-_QUOTED:]))).rstrip(".") or "nothing was said"
 
 

@@ -1,7 +1,8 @@
 """Runs a module of a gradfuzz that is not installed where it runs: `PYTHON launcher.py MODULE ARGUMENTS`.
 
-The interpreter is that of another environment, which has a library and what gradfuzz requires. gradfuzz itself is taken from where this
-file is, and nothing else is: the folder around it may hold other releases of the same packages.
+The interpreter is that of another environment, which has a library and what gradfuzz requires. gradfuzz
+itself is taken from where this file is, and nothing else is: the folder around it may hold other releases of
+the same packages.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ def main() -> None:
     """What `python -m MODULE ARGUMENTS` does where gradfuzz is installed."""
     package = Path(__file__).resolve().parents[2]
     sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
-    found = importlib.util.spec_from_file_location("gradfuzz", package / "__init__.py", submodule_search_locations=[str(package)])
+    found = importlib.util.spec_from_file_location(
+        "gradfuzz", package / "__init__.py", submodule_search_locations=[str(package)]
+    )
     assert found is not None and found.loader is not None, "it is the package that this file is in"  # noqa: PT018
     module = sys.modules["gradfuzz"] = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)

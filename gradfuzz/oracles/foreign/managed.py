@@ -1,7 +1,9 @@
-"""Environments of their own for targets: "warp==1.19.0" is installed into `.gradfuzz/envs/warp-1.19.0`, and its adapter runs there.
+"""Environments of their own for targets: "warp==1.19.0" is installed into `.gradfuzz/envs/warp-1.19.0`, and
+its adapter runs there.
 
-So releases and systems whose requirements exclude each other are asked side by side. An environment is made once, by whoever comes first, and
-then only used. It counts once its marker is there, which is written last: what was interrupted is removed and made again.
+So releases and systems whose requirements exclude each other are asked side by side. An environment is made
+once, by whoever comes first, and then only used. It counts once its marker is there, which is written last:
+what was interrupted is removed and made again.
 """
 
 from __future__ import annotations
@@ -43,7 +45,16 @@ _UNDECLARED: dict[str, tuple[tuple[str, str], ...]] = {
 }
 """What releases require and do not say: (which releases, requirement) by distribution."""
 
-_WORDS = {"===": "is", "==": "", "~=": "like", "!=": "not", "<=": "upto", ">=": "from", "<": "below", ">": "above"}
+_WORDS = {
+    "===": "is",
+    "==": "",
+    "~=": "like",
+    "!=": "not",
+    "<=": "upto",
+    ">=": "from",
+    "<": "below",
+    ">": "above",
+}
 """Specifiers in the names of folders."""
 
 
@@ -86,7 +97,9 @@ class Environment(msgspec.Struct, frozen=True):
     folder: str = ""
 
     def size(self) -> int:
-        """Bytes on disk; what is linked counts once, as the installer may share files between environments."""
+        """Bytes on disk; what is linked counts once, as the installer may share files between
+        environments.
+        """
         seen: dict[int, int] = {}
         for file in Path(self.folder).rglob("*"):
             with contextlib.suppress(OSError):
@@ -95,7 +108,7 @@ class Environment(msgspec.Struct, frozen=True):
         return sum(seen.values())
 
 
-# Places ----------------------------------------------------------------------------------------------------------------
+# Places -----------------------------------------------------------------------------------------------------
 
 
 def root() -> Path:
@@ -105,7 +118,9 @@ def root() -> Path:
 
 @contextlib.contextmanager
 def beside(store: Path) -> Iterator[None]:
-    """Environments are in the folder of `store`, unless the environment variable says otherwise; for this process and those that it starts."""
+    """Environments are in the folder of `store`, unless the environment variable says otherwise; for this
+    process and those that it starts.
+    """
     if os.environ.get(VARIABLE):
         yield
         return
@@ -140,18 +155,21 @@ def _make_root() -> Path:
     return place
 
 
-# What there is ---------------------------------------------------------------------------------------------------------
+# What there is ----------------------------------------------------------------------------------------------
 
 
 def plan(target: str, extra: Sequence[str] = ()) -> Plan:
     """How the environment of a target would be made; `extra` are requirements more.
 
-    Raises `UnknownTargetError` where there is no such target, `UsageError` for one that has no environments, and where a specifier is none.
+    Raises `UnknownTargetError` where there is no such target, `UsageError` for one that has no environments,
+    and where a specifier is none.
     """
     name = TargetName.of(target)
     if name.library not in (*LIBRARIES, *ADAPTERS):
         known = ", ".join((*LIBRARIES, *ADAPTERS))
-        raise UnknownTargetError(f"there is nothing to install for {target!r}; the targets with environments are {known}")
+        raise UnknownTargetError(
+            f"there is nothing to install for {target!r}; the targets with environments are {known}"
+        )
     try:
         SpecifierSet(name.specifier)
     except InvalidSpecifier as error:
@@ -167,8 +185,9 @@ def plan(target: str, extra: Sequence[str] = ()) -> Plan:
         found = LANGUAGES.get(adapter.language)
         if found is None:
             raise UsageError(
-                f"{name.library} is asked in {adapter.language}, whose packages gradfuzz does not install: the first lines of {adapter.script} "
-                "say what it needs and how it is started, as a target cmd:COMMAND"
+                f"{name.library} is asked in {adapter.language}, whose packages gradfuzz does not install:"
+                f" the first lines of {adapter.script} say what it needs and how it is started, as a target"
+                " cmd:COMMAND"
             )
         language, distribution = found, adapter.distribution
         script, also = adapters.path(adapter.script), adapter.requires
@@ -190,7 +209,9 @@ def _own_requirements() -> tuple[str, ...]:
     try:
         found = importlib.metadata.requires("gradfuzz") or []
     except importlib.metadata.PackageNotFoundError:  # a checkout that nobody installed
-        found = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+        found = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+            "dependencies"
+        ]
     wanted = map(Requirement, found)
     return tuple(str(r) for r in wanted if r.marker is None or r.marker.evaluate({"extra": ""}))
 
@@ -230,17 +251,21 @@ def _read(folder: Path) -> Environment | None:
     return msgspec.structs.replace(known, folder=str(folder))
 
 
-# Making ----------------------------------------------------------------------------------------------------------------
+# Making -----------------------------------------------------------------------------------------------------
 
 
 def _nobody(words: str) -> None:
     """Hears what is told."""
 
 
-def install(target: str, tell: Callable[[str], None] = _nobody, extra: Sequence[str] = ()) -> tuple[Environment, bool]:
-    """The environment of a target, and whether it had to be made; `extra` are requirements more, and `tell` hears what takes time.
+def install(
+    target: str, tell: Callable[[str], None] = _nobody, extra: Sequence[str] = ()
+) -> tuple[Environment, bool]:
+    """The environment of a target, and whether it had to be made; `extra` are requirements more, and `tell`
+    hears what takes time.
 
-    One that was made for other requirements is made again. Raises `InstallError` where it cannot be made, and what `plan` raises.
+    One that was made for other requirements is made again. Raises `InstallError` where it cannot be made, and
+    what `plan` raises.
     """
     wanted = plan(target, extra)
     known = _fitting(wanted)
@@ -270,7 +295,9 @@ def _made(wanted: Plan, tell: Callable[[str], None]) -> Environment:
         installer = wanted.language.install(folder, wanted.requirements, log)
         version = wanted.language.version(folder, wanted.distribution)
         if version is None:
-            raise InstallError(f"{wanted.requirements[0]} was installed, and is not there; what {installer} said is in {log}")
+            raise InstallError(
+                f"{wanted.requirements[0]} was installed, and is not there; what {installer} said is in {log}"
+            )
         start_once(wanted.words, log)
         made = Environment(
             wanted.name.base,
@@ -284,7 +311,9 @@ def _made(wanted: Plan, tell: Callable[[str], None]) -> Environment:
         _mark(folder, made)
     except OSError as error:
         _removed(folder)
-        raise InstallError(f"{folder} cannot be written: {error.strerror or error}; {VARIABLE} names another folder") from error
+        raise InstallError(
+            f"{folder} cannot be written: {error.strerror or error}; {VARIABLE} names another folder"
+        ) from error
     except BaseException:
         _removed(folder)
         raise
@@ -319,7 +348,9 @@ def _removed(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
-    """One process at a time makes or removes an environment; the others wait. The system unlocks for one that dies."""
+    """One process at a time makes or removes an environment; the others wait. The system unlocks for one that
+    dies.
+    """
     with folder.with_name(f"{folder.name}.lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

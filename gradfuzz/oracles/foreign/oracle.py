@@ -1,8 +1,9 @@
 """A way into a target in a process of its own, as an oracle.
 
-A reply becomes an answer as it is: what the library raised is an error, what it returned in the wrong shape or dtype stays wrong. A fault of the
-process is an error, too, whose message begins with what it was ("SIGSEGV", "timed out", "out of memory", "protocol", ...); the
-other points of the question are asked about again, each alone.
+A reply becomes an answer as it is: what the library raised is an error, what it returned in the wrong shape
+or dtype stays wrong. A fault of the process is an error, too, whose message begins with what it was
+("SIGSEGV", "timed out", "out of memory", "protocol", ...); the other points of the question are asked about
+again, each alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,18 @@ from msgspec import UnsetType
 from gradfuzz.errors import ProtocolError, SilentTargetError, TargetProcessError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
 from gradfuzz.oracles.foreign.process import Limits
-from gradfuzz.oracles.foreign.protocol import Emit, Eval, EvalOk, Failure, Feature, LoopForm, Reached, Result, Tensor, Way
+from gradfuzz.oracles.foreign.protocol import (
+    Emit,
+    Eval,
+    EvalOk,
+    Failure,
+    Feature,
+    LoopForm,
+    Reached,
+    Result,
+    Tensor,
+    Way,
+)
 from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
 from gradfuzz.programs.language.precision import FORMATS
@@ -31,13 +43,17 @@ _AT_ONCE = 32
 """So many questions are asked together: fewer than the programs that an adapter keeps."""
 
 _HARD = 2
-"""After so many points in a row whose question ends the process, the others of the question are taken to do so, too."""
+"""After so many points in a row whose question ends the process, the others of the question are taken to do
+so, too.
+"""
 
 
 class ForeignOracle(Oracle):
     """One of the ways that an adapter lists in its hello."""
 
-    def __init__(self, name: str, worker: Worker, way: Way, version: str, features: Collection[str] = ()) -> None:
+    def __init__(
+        self, name: str, worker: Worker, way: Way, version: str, features: Collection[str] = ()
+    ) -> None:
         self.name = name
         self.version = version
         self.stride = way.stride
@@ -77,14 +93,21 @@ class ForeignOracle(Oracle):
         ):
             missing = sorted(needed.difference(has))
             if missing:
-                return f"{who} has no {what} {missing[0].replace('_', ' ') if what == 'support for' else missing[0]}"
+                return (
+                    f"{who} has no {what}"
+                    f" {missing[0].replace('_', ' ') if what == 'support for' else missing[0]}"
+                )
         return self._refused(question) if self.knows else None
 
     def _refused(self, question: Question) -> str | None:
-        """What the adapter says about questions like this. Where it has nothing to say it will be asked the question, and then tell."""
+        """What the adapter says about questions like this. Where it has nothing to say it will be asked the
+        question, and then tell.
+        """
         try:
             defined = _defined.get(question.program)
-            return self.worker.refusals(defined, question.precision, question.wrt, question.modes).get(self.way.name)
+            return self.worker.refusals(defined, question.precision, question.wrt, question.modes).get(
+                self.way.name
+            )
         except (Refused, TargetProcessError):
             return None
 
@@ -105,17 +128,31 @@ class ForeignOracle(Oracle):
         if not self.bulk or not questions:
             return [self.answer(q) for q in questions]
         asked = [q for q in questions if q.points and self.supports(q) is None]
-        given = iter([answers for k in range(0, len(asked), _AT_ONCE) for answers in self._all_asked(asked[k : k + _AT_ONCE])])
+        given = iter(
+            [
+                answers
+                for k in range(0, len(asked), _AT_ONCE)
+                for answers in self._all_asked(asked[k : k + _AT_ONCE])
+            ]
+        )
         return [next(given) if q in asked else self.answer(q) for q in questions]
 
     def _all_asked(self, questions: Sequence[Question]) -> list[list[Answer]]:
         try:
-            reply = self.worker.several([_defined.get(q.program) for q in questions], [self.request(q) for q in questions])
+            reply = self.worker.several(
+                [_defined.get(q.program) for q in questions], [self.request(q) for q in questions]
+            )
         except (Refused, TargetProcessError):  # which of them was it?
             return [self.answer(q) for q in questions]
         if len(reply.replies) != len(questions):
             return [
-                [Answer("error", message=f"protocol: {len(reply.replies)} replies to {len(questions)} questions")] * len(q.points)
+                [
+                    Answer(
+                        "error",
+                        message=f"protocol: {len(reply.replies)} replies to {len(questions)} questions",
+                    )
+                ]
+                * len(q.points)
                 for q in questions
             ]
         return [self._reached(q, one) for q, one in zip(questions, reply.replies, strict=True)]
@@ -124,7 +161,9 @@ class ForeignOracle(Oracle):
         count = len(question.points)
         if not isinstance(reply.ok, EvalOk):
             failure = reply.error if isinstance(reply.error, Failure) else None
-            return [_refusal(question, failure.message if failure else str(reply.unsupported), failure)] * count
+            return [
+                _refusal(question, failure.message if failure else str(reply.unsupported), failure)
+            ] * count
         try:
             return self._answers(question, reply.ok, count)
         except ProtocolError as error:
@@ -134,12 +173,16 @@ class ForeignOracle(Oracle):
         self.worker.close()
 
     def script(self, question: Question) -> str:
-        """The question as a program in the target's language that asks it without gradfuzz; empty where the adapter writes none."""
+        """The question as a program in the target's language that asks it without gradfuzz; empty where the
+        adapter writes none.
+        """
         if not self._emits:
             return ""
         asked = self.request(question)
         try:
-            return self.worker.emit(_defined.get(question.program), Emit(**msgspec.structs.asdict(asked))).source
+            return self.worker.emit(
+                _defined.get(question.program), Emit(**msgspec.structs.asdict(asked))
+            ).source
         except (Refused, TargetProcessError):
             return ""
 
@@ -192,7 +235,10 @@ class ForeignOracle(Oracle):
         if isinstance(reply.stacked, Result):
             values = [_along_points(t, count) for t in reply.stacked.values]
             slopes = {name: _along_points(t, count) for name, t in reply.stacked.gradient.items()}
-            return [Answer("ok", tuple([v[k] for v in values]), {name: s[k] for name, s in slopes.items()}) for k in range(count)]
+            return [
+                Answer("ok", tuple([v[k] for v in values]), {name: s[k] for name, s in slopes.items()})
+                for k in range(count)
+            ]
         assert not isinstance(reply.results, UnsetType), "a reply has one of the two"
         if len(reply.results) != count:
             raise ProtocolError(f"{len(reply.results)} results for {count} points")
@@ -200,7 +246,9 @@ class ForeignOracle(Oracle):
         for entry in reply.results:
             if isinstance(entry.ok, Result):
                 values_ = tuple(from_tensor(t) for t in entry.ok.values)
-                answers.append(Answer("ok", values_, {name: from_tensor(t) for name, t in entry.ok.gradient.items()}))
+                answers.append(
+                    Answer("ok", values_, {name: from_tensor(t) for name, t in entry.ok.gradient.items()})
+                )
             elif isinstance(entry.error, Failure):
                 answers.append(_refusal(question, entry.error.message, entry.error))
             else:
@@ -216,12 +264,20 @@ def _tensors_of(question: Question, binary: bool) -> _Tensors:
     precision = question.precision
     floats = {p.name: precision for p in question.program.params if p.type.dtype == "float"}
     inputs = {
-        p.name: to_tensor(np.array([point.inputs[p.name] for point in question.points]), binary=binary, dtype=floats.get(p.name))
+        p.name: to_tensor(
+            np.array([point.inputs[p.name] for point in question.points]),
+            binary=binary,
+            dtype=floats.get(p.name),
+        )
         for p in question.program.params
     }
     weights = [None if w is None else to_tensor(w, binary=binary, dtype=precision) for w in question.weights]
     along = question.wrt if question.order > 1 else ()
-    return inputs, weights, {n: to_tensor(question.directions[n], binary=binary, dtype=precision) for n in along}
+    return (
+        inputs,
+        weights,
+        {n: to_tensor(question.directions[n], binary=binary, dtype=precision) for n in along},
+    )
 
 
 def _along_points(tensor: Tensor, count: int) -> list[Array]:
@@ -231,7 +287,9 @@ def _along_points(tensor: Tensor, count: int) -> list[Array]:
 
 
 def _refusal(question: Question, message: str, failure: Failure | None) -> Answer:
-    """What a reply that is not ok says. What refuses to return something that is not finite is taken to have returned NaN."""
+    """What a reply that is not ok says. What refuses to return something that is not finite is taken to have
+    returned NaN.
+    """
     if failure is None:
         return Answer("unsupported", message=message)
     if failure.kind == "non_finite":
@@ -244,7 +302,11 @@ def _refusal(question: Question, message: str, failure: Failure | None) -> Answe
 def _not_a_number(question: Question) -> Answer:
     dtype = FORMATS[question.precision].dtype
     values = tuple(
-        np.full(t.sizes, np.nan, dtype) if t.is_float else np.zeros(t.sizes, np.int64 if t.dtype == "int" else np.bool_)
+        (
+            np.full(t.sizes, np.nan, dtype)
+            if t.is_float
+            else np.zeros(t.sizes, np.int64 if t.dtype == "int" else np.bool_)
+        )
         for t in typecheck(question.program).outputs
     )
     shapes = {p.name: p.type.sizes for p in question.program.params}
@@ -252,7 +314,7 @@ def _not_a_number(question: Question) -> Answer:
     return Answer("ok", values, {name: np.full(shapes[name], np.nan, dtype) for name in wanted})
 
 
-# What a program needs --------------------------------------------------------------------------------------------------
+# What a program needs ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +332,9 @@ def _needed(program: Program) -> _Needs:
     for node in nodes:
         match node:
             case While() | Repeat() | For():
-                loops.add("for" if isinstance(node, For) else "while" if isinstance(node, While) else "repeat")
+                loops.add(
+                    "for" if isinstance(node, For) else "while" if isinstance(node, While) else "repeat"
+                )
                 if any(isinstance(inner, (While, Repeat, For)) for inner in walk(node.body)):
                     features.add("nested")
                 if isinstance(node, For) and not isinstance(node.count, Const):
@@ -308,7 +372,7 @@ _defined: Recent[Program, Defined] = Recent(Defined.of, 256)
 _needs: Recent[Program, _Needs] = Recent(_needed, 256)
 
 
-# Names -----------------------------------------------------------------------------------------------------------------
+# Names ------------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -318,7 +382,8 @@ def worker(command: str, limits: Limits | None = None) -> Worker:
 
 
 def named_ways(target: str, command: str, separator: str = "#", limits: Limits | None = None) -> list[Oracle]:
-    """The oracles of an adapter: `target` is its name where it has one way without a name, `target#way` otherwise.
+    """The oracles of an adapter: `target` is its name where it has one way without a name, `target#way`
+    otherwise.
 
     Raises `SilentTargetError` where the command cannot be started, or says no hello.
     """

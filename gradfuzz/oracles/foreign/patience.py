@@ -1,7 +1,8 @@
 """Waiting for the other side of a pipe without falling asleep, where it is prompt.
 
-To be woken takes a process some thirty microseconds and its warm caches, as long as a small answer takes. So whoever was answered promptly the last time
-looks again and again for a moment before it sleeps; whoever was not sleeps at once.
+To be woken takes a process some thirty microseconds and its warm caches, as long as a small answer takes. So
+whoever was answered promptly the last time looks again and again for a moment before it sleeps; whoever was
+not sleeps at once.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ class Patience:
         self._prompt = not _ALONE
 
     def wait(self, seconds: float | None) -> list[tuple[int, int]]:
-        """The events, as `poll.poll` gives them; none where there are none within `seconds` (None: however long it takes)."""
+        """The events, as `poll.poll` gives them; none where there are none within `seconds` (None: however
+        long it takes).
+        """
         look = self._poll.poll
         started = time.perf_counter()
         events = look(0)

@@ -1,8 +1,8 @@
 """One child process that is sent lines and answers with lines, and is not trusted.
 
-It runs in a session of its own, so that everything it starts can be killed with it. Whoever waits for a line waits until a deadline, and
-meanwhile the memory of the process and of its children is watched, its stderr kept and the size of its line limited. What can go
-wrong is a `TargetProcessError` of one of these kinds:
+It runs in a session of its own, so that everything it starts can be killed with it. Whoever waits for a line
+waits until a deadline, and meanwhile the memory of the process and of its children is watched, its stderr
+kept and the size of its line limited. What can go wrong is a `TargetProcessError` of one of these kinds:
 
     start       the command could not be started
     signal      killed by a signal that nobody here sent
@@ -73,7 +73,9 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 class Process:
     """A running child. `close` ends it; so does the end of this object or of this process."""
 
-    def __init__(self, command: Sequence[str], limits: Limits, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], limits: Limits, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.limits = limits
         try:
             self._child = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
@@ -85,7 +87,9 @@ class Process:
                 start_new_session=True,
             )
         except OSError as error:
-            raise TargetProcessError("start", f"start: {shlex.join(command)} cannot be started: {error}") from error
+            raise TargetProcessError(
+                "start", f"start: {shlex.join(command)} cannot be started: {error}"
+            ) from error
         self.pid = self._child.pid
         care.begun(self.pid)
         self._end = weakref.finalize(self, _end, self._child, os.getpid())
@@ -127,13 +131,16 @@ class Process:
             searched = len(self._buffer)
             if searched > self.limits.line:
                 raise self._fault(
-                    "flood", f"flood: {searched:,} bytes without an end of line: {quoted(bytes(self._buffer[:300]))}"
+                    "flood",
+                    f"flood: {searched:,} bytes without an end of line: {quoted(bytes(self._buffer[:300]))}",
                 )
             if not self._wait(deadline) or (time.monotonic() > deadline and b"\n" not in self._buffer):
                 raise self._late(seconds)
 
     def stray(self) -> int:
-        """How many bytes of output there are that nobody asked for, after waiting for the process to fall silent."""
+        """How many bytes of output there are that nobody asked for, after waiting for the process to fall
+        silent.
+        """
         total, deadline = len(self._buffer), time.monotonic() + 2.0
         self._buffer.clear()
         with contextlib.suppress(TargetProcessError):
@@ -155,7 +162,9 @@ class Process:
         return self._errors.decode("utf-8", "replace")
 
     def _send(self, rest: memoryview, deadline: float, seconds: float) -> None:
-        """A line longer than the pipe is taken in parts, and what the process writes meanwhile is read: it must not wait for us."""
+        """A line longer than the pipe is taken in parts, and what the process writes meanwhile is read: it
+        must not wait for us.
+        """
         rest = rest[self._write(rest) :]
         if not rest:
             return
@@ -229,15 +238,21 @@ class Process:
         self._looked = time.monotonic()
         self.used = resident(self.pid)
         if self.used > self.limits.memory:
-            raise self._fault("memory", f"out of memory: it took more than the {_size(self.limits.memory)} it may")
+            raise self._fault(
+                "memory", f"out of memory: it took more than the {_size(self.limits.memory)} it may"
+            )
 
     def _late(self, seconds: float) -> TargetProcessError:
         size = len(self._buffer)
         if size > _LONG:
-            return self._fault("flood", f"flood: {size:,} bytes, and no end of the line within {seconds:g} seconds")
+            return self._fault(
+                "flood", f"flood: {size:,} bytes, and no end of the line within {seconds:g} seconds"
+            )
         if self._buffer:
             return self._fault(
-                "half_line", f"half a line: {quoted(bytes(self._buffer[:300]))}, and no end of it within {seconds:g} seconds"
+                "half_line",
+                f"half a line: {quoted(bytes(self._buffer[:300]))}, and no end of it within {seconds:g}"
+                " seconds",
             )
         return self._fault("timeout", f"timed out: no answer within {seconds:g} seconds")
 
@@ -261,7 +276,9 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs. One that has ended takes along what it started: its number may be given to others from now on."""
+        """Whether it runs. One that has ended takes along what it started: its number may be given to others
+        from now on.
+        """
         before = self._child.returncode
         after = self._child.poll()
         if before is None and after is not None:
@@ -308,11 +325,13 @@ def _size(count: int) -> str:
     return f"{count / (1 << 30):.3g} GiB" if count >= 1 << 30 else f"{count / (1 << 20):.3g} MiB"
 
 
-# Memory ----------------------------------------------------------------------------------------------------------------
+# Memory -----------------------------------------------------------------------------------------------------
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process and its descendants hold, as far as the system tells: 0 where there is no /proc."""
+    """Bytes of memory that a process and its descendants hold, as far as the system tells: 0 where there is
+    no /proc.
+    """
     total = 0
     waiting = [pid]
     while waiting:

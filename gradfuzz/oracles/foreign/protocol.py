@@ -1,12 +1,13 @@
 """Version 1 of the protocol: newline-delimited JSON, one request, one reply, in order.
 
-    gradfuzz -> adapter   {"id": 3, "do": "hello" | "define" | "supports" | "eval" | "several" | "emit" | "bye", ...}
-    adapter -> gradfuzz   {"id": 3, "ok": {...}}
+    gradfuzz -> adapter   {"id": 3, "do": "hello" | "define" | "supports" | "eval" | "several" | "emit" |
+    "bye", ...} adapter -> gradfuzz   {"id": 3, "ok": {...}}
                           {"id": 3, "unsupported": "why"}
                           {"id": 3, "error": {"kind": "exception", "message": "ValueError: ..."}}
 
-A reply has exactly one of `ok`, `unsupported` and `error`, and no field that is not named here. What `ok` holds depends on the
-request: `HelloOk`, `DefineOk`, `SupportsOk`, `EvalOk`, `SeveralOk`, `EmitOk`, `ByeOk`. Requests are checked by the same types before they are sent.
+A reply has exactly one of `ok`, `unsupported` and `error`, and no field that is not named here. What `ok`
+holds depends on the request: `HelloOk`, `DefineOk`, `SupportsOk`, `EvalOk`, `SeveralOk`, `EmitOk`, `ByeOk`.
+Requests are checked by the same types before they are sent.
 """
 
 from __future__ import annotations
@@ -26,7 +27,19 @@ Size = Annotated[int, Meta(ge=0)]
 Special = Literal["NaN", "Infinity", "-Infinity", "-0.0"]
 Scalar = bool | int | float | Special
 FloatName = Literal["float64", "float32", "bfloat16", "float16"]
-OtherName = Literal["complex128", "complex64", "bool", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"]
+OtherName = Literal[
+    "complex128",
+    "complex64",
+    "bool",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint64",
+    "uint32",
+    "uint16",
+    "uint8",
+]
 DTypeName = FloatName | OtherName
 Mode = Literal["rev", "fwd"]
 LoopForm = Literal["for", "while", "repeat"]
@@ -35,9 +48,11 @@ Kind = Literal["exception", "non_finite", "bad_request", "out_of_memory"]
 
 
 class Tensor(Struct, forbid_unknown_fields=True):
-    """An array, its entries in row-major order: as numbers in `data`, or as little-endian bytes in `base64`; one of the two.
+    """An array, its entries in row-major order: as numbers in `data`, or as little-endian bytes in `base64`;
+    one of the two.
 
-    A float that JSON has no number for is one of four strings. A complex entry is two numbers, real and imaginary part.
+    A float that JSON has no number for is one of four strings. A complex entry is two numbers, real and
+    imaginary part.
     """
 
     dtype: DTypeName
@@ -46,7 +61,7 @@ class Tensor(Struct, forbid_unknown_fields=True):
     base64: str | UnsetType = UNSET
 
 
-# Requests --------------------------------------------------------------------------------------------------------------
+# Requests ---------------------------------------------------------------------------------------------------
 
 
 class Hello(Struct, tag="hello", tag_field="do", forbid_unknown_fields=True):
@@ -72,9 +87,9 @@ class Define(Struct, tag="define", tag_field="do", forbid_unknown_fields=True):
 class Asked(Struct, forbid_unknown_fields=True):
     """What `eval` and `emit` say: the outputs of a program, and a derivative, at `count` points.
 
-    Every tensor of `inputs` has a leading axis over the points. What is differentiated is F = sum of <weights, output> over the outputs
-    that have a weight; `modes` are the derivatives from the innermost to the outermost, every one but the last taken along `directions`. An
-    empty list asks for the outputs alone.
+    Every tensor of `inputs` has a leading axis over the points. What is differentiated is F = sum of
+    <weights, output> over the outputs that have a weight; `modes` are the derivatives from the innermost to
+    the outermost, every one but the last taken along `directions`. An empty list asks for the outputs alone.
     """
 
     id: Size
@@ -94,14 +109,18 @@ class Eval(Asked, tag="eval", tag_field="do", forbid_unknown_fields=True):
 
 
 class Several(Struct, tag="several", tag_field="do", forbid_unknown_fields=True):
-    """Many questions at once, for whom that is cheaper; the ids inside mean nothing. Only where `hello` lists "several"."""
+    """Many questions at once, for whom that is cheaper; the ids inside mean nothing. Only where `hello` lists
+    "several".
+    """
 
     id: Size
     evals: list[Eval]
 
 
 class Supports(Struct, tag="supports", tag_field="do", forbid_unknown_fields=True):
-    """Which ways can answer questions like this? Only where `hello` lists "supports": what its ways promise is not all that there is to say."""
+    """Which ways can answer questions like this? Only where `hello` lists "supports": what its ways promise
+    is not all that there is to say.
+    """
 
     id: Size
     program: str
@@ -111,7 +130,9 @@ class Supports(Struct, tag="supports", tag_field="do", forbid_unknown_fields=Tru
 
 
 class Emit(Asked, tag="emit", tag_field="do", forbid_unknown_fields=True):
-    """The question as a program in the target's language that asks it without gradfuzz. Only where `hello` lists "emit"."""
+    """The question as a program in the target's language that asks it without gradfuzz. Only where `hello`
+    lists "emit".
+    """
 
 
 class Bye(Struct, tag="bye", tag_field="do", forbid_unknown_fields=True):
@@ -123,11 +144,13 @@ class Bye(Struct, tag="bye", tag_field="do", forbid_unknown_fields=True):
 Request = Hello | Define | Supports | Eval | Several | Emit | Bye
 
 
-# Replies ---------------------------------------------------------------------------------------------------------------
+# Replies ----------------------------------------------------------------------------------------------------
 
 
 class Failure(Struct, forbid_unknown_fields=True):
-    """What went wrong: the library raised, it refused to return what is not finite, the request was no good, memory ran out."""
+    """What went wrong: the library raised, it refused to return what is not finite, the request was no good,
+    memory ran out.
+    """
 
     kind: Kind
     message: str
@@ -150,11 +173,12 @@ class Ok(Struct, Generic[P], forbid_unknown_fields=True):
 
 
 class Way(Struct, forbid_unknown_fields=True):
-    """One way into the library, and what can be asked of it. Several orders and modes mean every sequence of them.
+    """One way into the library, and what can be asked of it. Several orders and modes mean every sequence of
+    them.
 
-    The fields with defaults are hints to a sweep: how seldom it should ask (`stride`), whether every new shape costs a compilation, whether
-    the way is another one run otherwise, whether all points of a request are the instances of one vectorized call, and whether many
-    requests at once are cheaper.
+    The fields with defaults are hints to a sweep: how seldom it should ask (`stride`), whether every new
+    shape costs a compilation, whether the way is another one run otherwise, whether all points of a request
+    are the instances of one vectorized call, and whether many requests at once are cheaper.
     """
 
     name: str
@@ -172,7 +196,9 @@ class Way(Struct, forbid_unknown_fields=True):
 
 
 class HelloOk(Struct, forbid_unknown_fields=True):
-    """Who is there: the library and its version, the language, and every way into it. `features` lists what of the protocol is optional."""
+    """Who is there: the library and its version, the language, and every way into it. `features` lists what
+    of the protocol is optional.
+    """
 
     protocol: int
     name: str
@@ -202,7 +228,9 @@ class PointReply(Struct, forbid_unknown_fields=True):
 
 
 class EvalOk(Struct, forbid_unknown_fields=True):
-    """One entry of `results` per point; or, where all points went well and alike, `stacked`, whose tensors have a leading axis over the points."""
+    """One entry of `results` per point; or, where all points went well and alike, `stacked`, whose tensors
+    have a leading axis over the points.
+    """
 
     results: list[PointReply] | UnsetType = UNSET
     stacked: Result | UnsetType = UNSET
@@ -243,7 +271,8 @@ _encoder = msgspec.json.Encoder()
 _requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 _replies = msgspec.json.Decoder(Reply)
 _payloads: dict[type, msgspec.json.Decoder[Any]] = {
-    kind: msgspec.json.Decoder(kind) for kind in (HelloOk, DefineOk, SupportsOk, EvalOk, SeveralOk, EmitOk, ByeOk)
+    kind: msgspec.json.Decoder(kind)
+    for kind in (HelloOk, DefineOk, SupportsOk, EvalOk, SeveralOk, EmitOk, ByeOk)
 }
 _oks: dict[type, msgspec.json.Decoder[Ok[Any]]] = {
     EvalOk: msgspec.json.Decoder(Ok[EvalOk]),
@@ -290,7 +319,9 @@ def decode_reply(line: bytes) -> Reply:
 
 
 def decode_ok(line: bytes, kind: type[P]) -> tuple[int, P] | None:
-    """The id of a reply to many a request, and what it holds, in one go. None for every other line: `decode_reply` and `payload` say what it is."""
+    """The id of a reply to many a request, and what it holds, in one go. None for every other line:
+    `decode_reply` and `payload` say what it is.
+    """
     decoder = _oks.get(kind)
     if decoder is None:
         return None
@@ -308,7 +339,9 @@ def payload(reply: Reply, kind: type[P]) -> P:
     try:
         found: P = _payloads[kind].decode(reply.ok)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ProtocolError(f"the reply is no {kind.__name__} ({error}): {quoted(bytes(reply.ok))}") from error
+        raise ProtocolError(
+            f"the reply is no {kind.__name__} ({error}): {quoted(bytes(reply.ok))}"
+        ) from error
     _check(found, bytes(reply.ok))
     return found
 

@@ -9,10 +9,11 @@ from gradfuzz.oracles.foreign.managed import plan
 
 
 def releases(target: str, text: str) -> list[str]:
-    """The releases that `text` means, the oldest first: "1.6..1.9" is what the index has between the two, both included; "1.6,1.7" is just these.
+    """The releases that `text` means, the oldest first: "1.6..1.9" is what the index has between the two,
+    both included; "1.6,1.7" is just these.
 
-    Either end of a range may be left out. Releases that are not final are in a range where an end of it is such a one. Raises `UsageError`, and
-    `InstallError` where nobody can tell which there are.
+    Either end of a range may be left out. Releases that are not final are in a range where an end of it is
+    such a one. Raises `UsageError`, and `InstallError` where nobody can tell which there are.
     """
     if ".." not in text:
         named = {_version(part): part.strip() for part in text.split(",") if part.strip()}
@@ -35,7 +36,9 @@ def releases(target: str, text: str) -> list[str]:
     ]
     if not within:
         told = f"from {known[0]} to {known[-1]}" if known else "none"
-        raise UsageError(f"no release of {wanted.distribution} that can be installed here is in {text}; there are {told}")
+        raise UsageError(
+            f"no release of {wanted.distribution} that can be installed here is in {text}; there are {told}"
+        )
     return within
 
 
@@ -43,4 +46,6 @@ def _version(text: str) -> Version:
     try:
         return Version(text.strip())
     except InvalidVersion as error:
-        raise UsageError(f"{text.strip()!r} is no release; write A..B, as in 1.6..1.9, or 1.0,1.1,1.2") from error
+        raise UsageError(
+            f"{text.strip()!r} is no release; write A..B, as in 1.6..1.9, or 1.0,1.1,1.2"
+        ) from error

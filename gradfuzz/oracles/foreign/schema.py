@@ -1,7 +1,7 @@
 """The protocol as a JSON Schema: what the types of `protocol` say, and the grammar of programs in messages.
 
-The published file is `protocol-1.schema.json`; `python -m gradfuzz.oracles.foreign.schema` writes it anew. A line from gradfuzz is valid against
-`#/$defs/Request`, one from an adapter against `#/$defs/Reply`.
+The published file is `protocol-1.schema.json`; `python -m gradfuzz.oracles.foreign.schema` writes it anew. A
+line from gradfuzz is valid against `#/$defs/Request`, one from an adapter against `#/$defs/Reply`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,12 @@ def _ref(name: str) -> dict[str, str]:
 
 
 def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": {**required, **optional}, "required": list(required), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": list(required),
+        "additionalProperties": False,
+    }
 
 
 _NAME = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
@@ -88,7 +93,10 @@ _PROGRAM: dict[str, Any] = {
         {
             "gradfuzz": {"const": 1},
             "name": _NAME,
-            "params": {"type": "array", "items": {"type": "array", "prefixItems": [_NAME, _TYPE], "minItems": 2, "maxItems": 2}},
+            "params": {
+                "type": "array",
+                "items": {"type": "array", "prefixItems": [_NAME, _TYPE], "minItems": 2, "maxItems": 2},
+            },
             "body": _BLOCK,
             "variables": {"type": "object", "additionalProperties": _TYPE},
             "outputs": {"type": "array", "items": _TYPE, "minItems": 1},
@@ -101,7 +109,9 @@ _PROGRAM: dict[str, Any] = {
             _object({"while": _EXPRESSION, "body": _BLOCK, **_OF_LOOPS}),
             _object({"repeat": _BLOCK, "while": _EXPRESSION, **_OF_LOOPS}),
             _object({"for": _NAME, "count": _EXPRESSION, "body": _BLOCK, **_OF_LOOPS}),
-            _object({"if": _EXPRESSION, "then": _BLOCK, "else": _BLOCK, "assigns": _NAMES, "captures": _NAMES}),
+            _object(
+                {"if": _EXPRESSION, "then": _BLOCK, "else": _BLOCK, "assigns": _NAMES, "captures": _NAMES}
+            ),
             _object({"return": {"type": "array", "items": _EXPRESSION, "minItems": 1}}),
         ]
     },
@@ -111,9 +121,13 @@ _PROGRAM: dict[str, Any] = {
             _object({"float": _FLOAT}),
             _object({"int": _INT}),
             _object({"bool": _BOOL}),
-            _object({"array": {"const": "float"}, "shape": _SHAPE, "values": {"type": "array", "items": _FLOAT}}),
+            _object(
+                {"array": {"const": "float"}, "shape": _SHAPE, "values": {"type": "array", "items": _FLOAT}}
+            ),
             _object({"array": {"const": "int"}, "shape": _SHAPE, "values": {"type": "array", "items": _INT}}),
-            _object({"array": {"const": "bool"}, "shape": _SHAPE, "values": {"type": "array", "items": _BOOL}}),
+            _object(
+                {"array": {"const": "bool"}, "shape": _SHAPE, "values": {"type": "array", "items": _BOOL}}
+            ),
             _object(
                 {
                     "op": {"enum": sorted(OPS)},

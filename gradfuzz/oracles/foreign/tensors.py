@@ -32,7 +32,9 @@ def to_tensor(array: Array, *, binary: bool = False, dtype: str | None = None) -
         return Tensor("float64", list(a.shape), data=[_entry(a.item())])
     name = _NAMES.get(a.dtype)
     if name is None:
-        raise ProtocolError(f"an array of dtype {a.dtype} has no place in a message; the dtypes are {', '.join(_DTYPES)}")
+        raise ProtocolError(
+            f"an array of dtype {a.dtype} has no place in a message; the dtypes are {', '.join(_DTYPES)}"
+        )
     shape = list(a.shape)
     if binary and a.size > _SHORT:
         return Tensor(name, shape, base64=base64.b64encode(_little(a).tobytes()).decode("ascii"))
@@ -51,9 +53,17 @@ def _entry(value: float) -> Any:
 
 
 def from_tensor(tensor: Tensor) -> Array:
-    """The array of a message; `ProtocolError` where its entries do not fill its shape, or are not of its dtype."""
+    """The array of a message; `ProtocolError` where its entries do not fill its shape, or are not of its
+    dtype.
+    """
     data, shape = tensor.data, tensor.shape
-    if tensor.dtype == "float64" and tensor.base64 is UNSET and type(data) is list and len(data) == 1 and type(data[0]) is float:
+    if (
+        tensor.dtype == "float64"
+        and tensor.base64 is UNSET
+        and type(data) is list
+        and len(data) == 1
+        and type(data[0]) is float
+    ):
         if shape == [1]:
             return np.array(data)
         if not shape:
@@ -67,7 +77,9 @@ def from_tensor(tensor: Tensor) -> Array:
     assert isinstance(tensor.data, list), "one of the two is there"
     per_entry = 2 if dtype.kind == "c" else 1
     if len(tensor.data) != per_entry * size:
-        raise ProtocolError(f"{len(tensor.data)} numbers do not fill a {tensor.dtype} tensor of shape {tensor.shape}")
+        raise ProtocolError(
+            f"{len(tensor.data)} numbers do not fill a {tensor.dtype} tensor of shape {tensor.shape}"
+        )
     if not _fits(tensor.data, dtype):
         raise ProtocolError(f"an entry of {tensor.data[:8]} is no {tensor.dtype}")
     try:
@@ -89,7 +101,9 @@ def split(stacked: Array, count: int) -> list[Array]:
     return [stacked[k, ...] for k in range(count)]
 
 
-_DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in (*get_args(FloatName), *get_args(OtherName))}
+_DTYPES: dict[str, np.dtype[Any]] = {
+    name: np.dtype(name) for name in (*get_args(FloatName), *get_args(OtherName))
+}
 _FLOAT64 = _DTYPES["float64"]
 _NAMES: dict[np.dtype[Any], DTypeName] = {dtype: cast(DTypeName, name) for name, dtype in _DTYPES.items()}
 
@@ -111,7 +125,9 @@ def _from_bytes(text: str, dtype: np.dtype[Any], size: int) -> Array:
 
 
 def _fits(data: Sequence[Scalar], dtype: np.dtype[Any]) -> bool:
-    """Whether the entries are numbers of such a kind. The types of the message leave only ints, floats, bools and four strings."""
+    """Whether the entries are numbers of such a kind. The types of the message leave only ints, floats, bools
+    and four strings.
+    """
     kinds = set(map(type, data))
     if dtype.kind == "b":
         return kinds <= {bool}

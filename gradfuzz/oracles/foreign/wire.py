@@ -1,14 +1,16 @@
-"""Programs in messages: the JSON form of `programs.json_form` with nothing left to be found out by the reader.
+"""Programs in messages: the JSON form of `programs.json_form` with nothing left to be found out by the
+reader.
 
     program    {..., "variables": {NAME: type, ...}, "outputs": [type, ...]}
     loop       {..., "carries": [NAME, ...], "captures": [NAME, ...], "results": [NAME, ...]}
     if         {..., "assigns": [NAME, ...], "captures": [NAME, ...]}
     op         {"op": "sum", "args": [...], "params": {all of them}, "type": "float[3]"}
 
-The body of a loop reads what it captures and never assigns it; a carry is assigned in the body and read by the next trip, or after a
-loop that took none; a result has no value before the loop, is assigned in the body of a `repeat` and read after it. Whatever else is assigned
-is local to a trip. A branch assigns what somebody reads afterwards. The operands of an op have the dtype that it works in: where the
-program mixes them there is an explicit `astype`, and a literal is of the dtype it is used as. The same holds for what is assigned.
+The body of a loop reads what it captures and never assigns it; a carry is assigned in the body and read by
+the next trip, or after a loop that took none; a result has no value before the loop, is assigned in the body
+of a `repeat` and read after it. Whatever else is assigned is local to a trip. A branch assigns what somebody
+reads afterwards. The operands of an op have the dtype that it works in: where the program mixes them there is
+an explicit `astype`, and a literal is of the dtype it is used as. The same holds for what is assigned.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ _ADDED = frozenset({"variables", "outputs", "carries", "captures", "results", "a
 
 
 def from_wire(form: Mapping[str, Json]) -> Program:
-    """The program of such a form, with the conversions that it makes explicit. Raises `ProgramSyntaxError`."""
+    """The program of such a form, with the conversions that it makes explicit. Raises
+    `ProgramSyntaxError`.
+    """
     return from_json(_plain(form))
 
 
@@ -77,7 +81,7 @@ def _plain(data: Json) -> Json:
     return [_plain(entry) for entry in data] if isinstance(data, list) else data
 
 
-# Expressions -----------------------------------------------------------------------------------------------------------
+# Expressions ------------------------------------------------------------------------------------------------
 
 
 class _Writer:
@@ -103,8 +107,15 @@ class _Writer:
         if isinstance(expr, Const) and dtype == "float":
             return {"float": encode_float(float(expr.number))}
         if isinstance(expr, ArrayConst) and dtype == "float":
-            return self.expression(ArrayConst("float", expr.shape, tuple(Const(float(v.number)) for v in expr.values)))
-        return {"op": "astype", "args": [self.expression(expr)], "params": {"dtype": dtype}, "type": str(own.with_dtype(dtype))}
+            return self.expression(
+                ArrayConst("float", expr.shape, tuple(Const(float(v.number)) for v in expr.values))
+            )
+        return {
+            "op": "astype",
+            "args": [self.expression(expr)],
+            "params": {"dtype": dtype},
+            "type": str(own.with_dtype(dtype)),
+        }
 
     def expression(self, expr: Expr) -> Json:
         match expr:
@@ -120,13 +131,23 @@ class _Writer:
                 full.update(params)
                 types = [self.type_of(a) for a in args]
                 result = result_type(op, tuple(types), full)
-                written = [self.converted(a, dtype) for a, dtype in zip(args, operand_dtypes(op, types, result), strict=True)]
-                return {"op": op, "args": written, "params": {n: _param(v) for n, v in full.items()}, "type": str(result)}
+                written = [
+                    self.converted(a, dtype)
+                    for a, dtype in zip(args, operand_dtypes(op, types, result), strict=True)
+                ]
+                return {
+                    "op": op,
+                    "args": written,
+                    "params": {n: _param(v) for n, v in full.items()},
+                    "type": str(result),
+                }
 
     # Statements
 
     def block(self, block: Block, after: Names, left: Names, again: Names) -> list[Json]:
-        """The statements. `after` is read after them, `left` after the innermost loop, `again` where its next trip begins."""
+        """The statements. `after` is read after them, `left` after the innermost loop, `again` where its next
+        trip begins.
+        """
         written = []
         for statement in reversed(block):
             written.append(self.statement(statement, after, left, again))
@@ -141,12 +162,21 @@ class _Writer:
                 head, tail = _edges(statement, after)
                 inner = self.block(body, tail, after, tail)
                 test = self.expression(condition)
-                keys = {"while": test, "body": inner} if isinstance(statement, While) else {"repeat": inner, "while": test}
+                keys = (
+                    {"while": test, "body": inner}
+                    if isinstance(statement, While)
+                    else {"repeat": inner, "while": test}
+                )
                 return {**keys, **_loop(body, head, after, (), condition)}
             case For(target, count, body):
                 head, tail = _edges(statement, after)
                 inner = self.block(body, tail, after, tail)
-                return {"for": target, "count": self.expression(count), "body": inner, **_loop(body, head, after, (target,))}
+                return {
+                    "for": target,
+                    "count": self.expression(count),
+                    "body": inner,
+                    **_loop(body, head, after, (target,)),
+                }
             case If(condition, then, orelse):
                 assigned = _assigned((*then, *orelse))
                 return {
@@ -154,7 +184,9 @@ class _Writer:
                     "then": self.block(then, after, left, again),
                     "else": self.block(orelse, after, left, again),
                     "assigns": sorted(assigned & (after | left | again)),
-                    "captures": sorted(_before(If(Const(True), then, orelse), after, left, again) & _reads((*then, *orelse))),
+                    "captures": sorted(
+                        _before(If(Const(True), then, orelse), after, left, again) & _reads((*then, *orelse))
+                    ),
                 }
             case Break():
                 return "break"
@@ -164,7 +196,9 @@ class _Writer:
                 return {"return": [self.expression(v) for v in values]}
 
 
-def _loop(body: Block, head: Names, after: Names, own: Sequence[str], condition: Expr | None = None) -> dict[str, list[str]]:
+def _loop(
+    body: Block, head: Names, after: Names, own: Sequence[str], condition: Expr | None = None
+) -> dict[str, list[str]]:
     assigned = _assigned(body)
     read = _reads(body) | (_NONE if condition is None else _reads(condition))
     inner = {s.target for s in walk(body) if isinstance(s, For)}
@@ -197,7 +231,7 @@ def _param(value: ParamValue) -> Json:
     return [_param(v) for v in value] if isinstance(value, tuple) else value
 
 
-# What is read later ----------------------------------------------------------------------------------------------------
+# What is read later -----------------------------------------------------------------------------------------
 
 
 def _reads(nodes: Expr | Block) -> Names:
@@ -235,7 +269,9 @@ def _before(statement: Stmt, after: Names, left: Names, again: Names) -> Names:
 
 
 def _edges(loop: While | Repeat | For, after: Names) -> tuple[Names, Names]:
-    """What may be read where a loop begins, and where a trip of it ends. The least sets that agree with each other."""
+    """What may be read where a loop begins, and where a trip of it ends. The least sets that agree with each
+    other.
+    """
     head = _NONE
     while True:
         match loop:

@@ -1,4 +1,5 @@
-"""A conversation with an adapter, in a supervised process that is started when it is needed and started again after a fault.
+"""A conversation with an adapter, in a supervised process that is started when it is needed and started again
+after a fault.
 
 What can go wrong is a `TargetProcessError` of one of the kinds of `process`, or of these:
 
@@ -6,8 +7,9 @@ What can go wrong is a `TargetProcessError` of one of the kinds of `process`, or
     wrong_id    the reply to another request
     gone        it was started again too often
 
-After a fault of any kind the process is ended, for nobody knows what state it is in. The next request begins a new one, which is told
-again what it has to know: programs are kept here, and defined where a request needs them.
+After a fault of any kind the process is ended, for nobody knows what state it is in. The next request begins
+a new one, which is told again what it has to know: programs are kept here, and defined where a request needs
+them.
 """
 
 from __future__ import annotations
@@ -70,7 +72,9 @@ _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_TH
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a mistake
-    """A reply that is not ok: `failure` is what went wrong, or None where the adapter cannot do it; `message` says why."""
+    """A reply that is not ok: `failure` is what went wrong, or None where the adapter cannot do it; `message`
+    says why.
+    """
 
     def __init__(self, message: str, failure: Failure | None = None) -> None:
         super().__init__(message)
@@ -94,7 +98,9 @@ class Defined:
 class Worker:
     """An adapter that is asked questions; safe to use from several threads, one request at a time."""
 
-    def __init__(self, command: str, limits: Limits | None = None, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, command: str, limits: Limits | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
         """`command` is split as a shell does it; `environment` is added to the process's own."""
         self.command = command
         self.limits = limits or Limits()
@@ -144,7 +150,9 @@ class Worker:
             self._defined[defined.name] = None
 
     def eval(self, defined: Defined, request: Eval) -> EvalOk:
-        """The reply to a question about a program; the request's id and program are filled in here. Raises `Refused`."""
+        """The reply to a question about a program; the request's id and program are filled in here. Raises
+        `Refused`.
+        """
         with self._lock:
             self._renew()
             self.define(defined)
@@ -182,8 +190,8 @@ class Worker:
             return self.ask(request, EmitOk)
 
     def ask(self, request: protocol.Request, kind: type[P], times: int = 1) -> P:
-        """What the reply's `ok` holds, waiting as many `times` as long as for one. Raises `Refused` for every other reply,
-        `TargetProcessError` where there is none.
+        """What the reply's `ok` holds, waiting as many `times` as long as for one. Raises `Refused` for every
+        other reply, `TargetProcessError` where there is none.
         """
         line = protocol.encode_request(request)
         with self._lock:
@@ -250,7 +258,9 @@ class Worker:
         limits = self.limits
         if self.starts > limits.restarts or self._silent >= limits.silent_starts:
             words = (
-                f"ended before its hello {self._silent} times in a row" if self._silent else f"was started {self.starts:,} times"
+                f"ended before its hello {self._silent} times in a row"
+                if self._silent
+                else f"was started {self.starts:,} times"
             )
             raise TargetProcessError("gone", f"gone: {self.command} {words}, and is not started again")
         self.starts += 1
@@ -266,11 +276,15 @@ class Worker:
             raise self._ended(fault) from error
         except TargetProcessError as error:
             process.close()
-            fault = TargetProcessError(error.kind, f"{error}, before it said hello{last_words(error.stderr)}", error.stderr)
+            fault = TargetProcessError(
+                error.kind, f"{error}, before it said hello{last_words(error.stderr)}", error.stderr
+            )
             raise self._ended(fault) from None
         if self._hello is not None and hello != self._hello:
             process.close()
-            raise self._ended(TargetProcessError("protocol", "protocol: it says another hello than the first time"))
+            raise self._ended(
+                TargetProcessError("protocol", "protocol: it says another hello than the first time")
+            )
         self._hello, self._process, self._silent = hello, process, 0
         return process
 
@@ -292,12 +306,16 @@ class Worker:
         if reply.id != request.id:
             raise ProtocolError(f"the reply to hello has the id {reply.id}, not {request.id}")
         if isinstance(reply.error, Failure):
-            raise TargetProcessError("start", f"start: {reply.error.kind}: {reply.error.message}", process.stderr)
+            raise TargetProcessError(
+                "start", f"start: {reply.error.kind}: {reply.error.message}", process.stderr
+            )
         if isinstance(reply.ok, UnsetType):
             raise TargetProcessError("start", f"start: {reply.unsupported}", process.stderr)
         hello = protocol.payload(reply, HelloOk)
         if hello.protocol != protocol.VERSION:
-            raise ProtocolError(f"it speaks version {hello.protocol} of the protocol; this is version {protocol.VERSION}")
+            raise ProtocolError(
+                f"it speaks version {hello.protocol} of the protocol; this is version {protocol.VERSION}"
+            )
         if len({way.name for way in hello.ways}) != len(hello.ways):
             raise ProtocolError("two ways in its hello have one name")
         return hello
@@ -318,7 +336,9 @@ class Worker:
         """Whether a line that is no reply was a slip or the beginning of a flood."""
         following = process.stray()
         if following > self.limits.line:
-            return TargetProcessError("flood", f"flood: more than {following:,} bytes after this: {message}", process.stderr)
+            return TargetProcessError(
+                "flood", f"flood: more than {following:,} bytes after this: {message}", process.stderr
+            )
         return TargetProcessError("protocol", f"protocol: {message}", process.stderr)
 
     def _ended(self, fault: TargetProcessError) -> TargetProcessError:

@@ -1,7 +1,8 @@
-"""Questions as JAX arrays, and what JAX returns as answers. Importing this module makes JAX keep 64-bit floats and ints.
+"""Questions as JAX arrays, and what JAX returns as answers. Importing this module makes JAX keep 64-bit
+floats and ints.
 
-That is a setting of the process (`jax_enable_x64`); without it JAX would answer every float64 question in float32. All arrays
-here have an explicit dtype, so float32 questions stay in float32.
+That is a setting of the process (`jax_enable_x64`); without it JAX would answer every float64 question in
+float32. All arrays here have an explicit dtype, so float32 questions stay in float32.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ Ask = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]], tuple[tuple[
 
 
 def asking(f: Callable[..., Sequence[Any]], question: Question, by: Derivative | None = None) -> Ask:
-    """What `question` asks about `f`, a function from all parameters to all outputs, as a function of the numbers."""
+    """What `question` asks about `f`, a function from all parameters to all outputs, as a function of the
+    numbers.
+    """
     positions = [[p.name for p in question.program.params].index(name) for name in question.wrt]
 
     def ask(
@@ -68,7 +71,9 @@ def directions(question: Question) -> tuple[Array, ...]:
 
 
 def trip_counts(question: Question, index: int) -> list[int]:
-    """Every decision (0 or 1) and every trip count of the program at a point, run in NumPy. `EvaluationError` where it cannot run there."""
+    """Every decision (0 or 1) and every trip count of the program at a point, run in NumPy. `EvaluationError`
+    where it cannot run there.
+    """
     trace: list[int] = []
     arguments = {
         p.name: x if p.type.shape else x[()] if p.type.is_float else x.item()
@@ -80,11 +85,17 @@ def trip_counts(question: Question, index: int) -> list[int]:
 
 def answer(question: Question, outputs: Sequence[Any], gradient: Sequence[Any]) -> Answer:
     names = question.wrt if question.modes else ()
-    return Answer("ok", tuple(np.asarray(y) for y in outputs), {n: np.asarray(g) for n, g in zip(names, gradient, strict=True)})
+    return Answer(
+        "ok",
+        tuple(np.asarray(y) for y in outputs),
+        {n: np.asarray(g) for n, g in zip(names, gradient, strict=True)},
+    )
 
 
 def failure(error: Exception) -> Answer:
     """What JAX raised, as an answer. What JAX says it cannot do is unsupported."""
     message = f"{type(error).__name__}: {next(iter(str(error).strip().splitlines()), '')}"
-    unsupported = isinstance(error, NotImplementedError) or "Reverse-mode differentiation does not work" in str(error)
+    unsupported = isinstance(
+        error, NotImplementedError
+    ) or "Reverse-mode differentiation does not work" in str(error)
     return Answer("unsupported" if unsupported else "error", message=message)

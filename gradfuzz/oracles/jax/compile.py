@@ -1,8 +1,9 @@
-"""Compiling what runs once: XLA's passes over the program as always, but the machine code in the quickest way.
+"""Compiling what runs once: XLA's passes over the program as always, but the machine code in the quickest
+way.
 
-A sweep compiles each derivative for a few points only. LLVM's optimizer and XLA's fusion emitters take three quarters of that time and
-know nothing of derivatives; XLA's algebraic simplifier, which could make one wrong, works as always. What may become a finding
-is asked again with JAX's own defaults.
+A sweep compiles each derivative for a few points only. LLVM's optimizer and XLA's fusion emitters take three
+quarters of that time and know nothing of derivatives; XLA's algebraic simplifier, which could make one wrong,
+works as always. What may become a finding is asked again with JAX's own defaults.
 """
 
 from __future__ import annotations

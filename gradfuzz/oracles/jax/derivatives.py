@@ -1,7 +1,8 @@
 """The ways into JAX's derivatives. The source of these functions is also what the reproducers show.
 
-All differentiate the sum of weight * output of `f`, a function that returns a tuple; an output whose weight is None takes no part.
-`modes` goes from the innermost derivative to the outermost; all but the last are taken along `directions`.
+All differentiate the sum of weight * output of `f`, a function that returns a tuple; an output whose weight
+is None takes no part. `modes` goes from the innermost derivative to the outermost; all but the last are taken
+along `directions`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import numpy as np
 Arrays = tuple[Any, ...]
 Step = Callable[[Arrays], tuple[Arrays, Any]]
 """What is differentiated, and what is handed through beside it."""
-Derivative = Callable[[Callable[..., Sequence[Any]], Arrays, Sequence[Any], Arrays, Sequence[str]], tuple[Any, Arrays]]
+Derivative = Callable[
+    [Callable[..., Sequence[Any]], Arrays, Sequence[Any], Arrays, Sequence[str]], tuple[Any, Arrays]
+]
 """(f, xs, weights, directions, modes) -> (outputs, gradient)."""
 
 
@@ -38,12 +41,17 @@ def gradient_of(step: Step, weights: Arrays, xs: Arrays, mode: str) -> tuple[Arr
 
     n = sum(x.size for x in xs)
     ends = np.cumsum([x.size for x in xs])
-    units = [np.eye(n, dtype=x.dtype)[:, end - x.size : end].reshape(n, *x.shape) for x, end in zip(xs, ends, strict=True)]
+    units = [
+        np.eye(n, dtype=x.dtype)[:, end - x.size : end].reshape(n, *x.shape)
+        for x, end in zip(xs, ends, strict=True)
+    ]
     if n == 1:  # no batch of directions
         slope, outputs = push(*(u[0] for u in units))
         return tuple(jnp.full(x.shape, slope) for x in xs), outputs
     slopes, outputs = jax.vmap(push, out_axes=(0, None), axis_size=n)(*units)
-    return tuple(slopes[end - x.size : end].reshape(x.shape) for x, end in zip(xs, ends, strict=True)), outputs
+    return tuple(
+        slopes[end - x.size : end].reshape(x.shape) for x, end in zip(xs, ends, strict=True)
+    ), outputs
 
 
 def along(step: Step, weights: Arrays, directions: Arrays, mode: str) -> Step:
@@ -60,7 +68,11 @@ def along(step: Step, weights: Arrays, directions: Arrays, mode: str) -> Step:
 
 
 def derivative(
-    f: Callable[..., Sequence[Any]], xs: Arrays, weights: Sequence[Any], directions: Arrays, modes: Sequence[str]
+    f: Callable[..., Sequence[Any]],
+    xs: Arrays,
+    weights: Sequence[Any],
+    directions: Arrays,
+    modes: Sequence[str],
 ) -> tuple[Any, Arrays]:
     """The outputs of f(*xs) and the gradient with respect to each of xs."""
 
@@ -77,9 +89,15 @@ def derivative(
 
 
 def jacobians(
-    f: Callable[..., Sequence[Any]], xs: Arrays, weights: Sequence[Any], directions: Arrays, modes: Sequence[str]
+    f: Callable[..., Sequence[Any]],
+    xs: Arrays,
+    weights: Sequence[Any],
+    directions: Arrays,
+    modes: Sequence[str],
 ) -> tuple[Any, Arrays]:
-    """The same by jax.jacrev and jax.jacfwd: whole Jacobians, each multiplied by the weights or directions when it is there."""
+    """The same by jax.jacrev and jax.jacfwd: whole Jacobians, each multiplied by the weights or directions
+    when it is there.
+    """
 
     def outputs_of(xs: Arrays) -> Arrays:
         return tuple(y for y, w in zip(f(*xs), weights, strict=True) if w is not None)
@@ -90,7 +108,8 @@ def jacobians(
         def product(xs: Arrays) -> Arrays:
             rows = jacobian(xs)
             return tuple(
-                sum(jnp.tensordot(w, row[k], jnp.ndim(w)) for w, row in zip(factors, rows, strict=True)) for k in range(len(xs))
+                sum(jnp.tensordot(w, row[k], jnp.ndim(w)) for w, row in zip(factors, rows, strict=True))
+                for k in range(len(xs))
             )
 
         return product

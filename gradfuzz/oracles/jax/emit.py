@@ -14,25 +14,38 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.language.types import Type
 
-_OTHER_NAME = {"pow": "power", "cumulative_sum": "cumsum", "permute_dims": "transpose", "concat": "concatenate"}
+_OTHER_NAME = {
+    "pow": "power",
+    "cumulative_sum": "cumsum",
+    "permute_dims": "transpose",
+    "concat": "concatenate",
+}
 """Ops that jax.numpy has under another name; the others have their own."""
 _DTYPES = {"complex": "C", "float": "F", "int": "np.int64", "bool": "bool"}
 
 
 class JaxEmitter(Emitter):
-    """Programs with `jax.numpy`. `F` is the working precision, a NumPy scalar type, whose constants are never weakly typed; `C` is the complex one."""
+    """Programs with `jax.numpy`. `F` is the working precision, a NumPy scalar type, whose constants are never
+    weakly typed; `C` is the complex one.
+    """
 
     reserved = RESERVED | {"C", "F", "along", "arguments", "derivative", "f", "jax", "jnp", "lax", "weighted"}
 
     def __init__(self, precision: Precision) -> None:
-        super().__init__(precision, bare=precision != "bfloat16")  # to NumPy, a bfloat16 with a plain number is a float32
+        super().__init__(
+            precision, bare=precision != "bfloat16"
+        )  # to NumPy, a bfloat16 with a plain number is a float32
 
     def constant(self, value: float | complex) -> str:
         return f"{'C' if isinstance(value, complex) else 'F'}({number_text(value)})"
 
     def array(self, array: ArrayConst) -> str:
         dtype = _DTYPES[array.dtype]
-        return f"jnp.array({self.entries(array)}, {dtype})" if array.values else f"jnp.zeros({array.shape}, {dtype})"
+        return (
+            f"jnp.array({self.entries(array)}, {dtype})"
+            if array.values
+            else f"jnp.zeros({array.shape}, {dtype})"
+        )
 
     def to_float(self, piece: Piece) -> str:
         return f"jnp.asarray({piece.text}, F)"
@@ -72,10 +85,16 @@ class JaxEmitter(Emitter):
                 return Piece(f"{x.at(ATOM)}.at[{place}].set({texts[1]})", result)
             case "concat" | "stack":
                 texts = [f"[{', '.join(texts)}]"]
-        options = [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
+        options = [
+            f"{name}={value}" for name, value in params.items() if value is not None and value is not False
+        ]
         return Piece(f"jnp.{_OTHER_NAME.get(op, op)}({', '.join([*texts, *options])})", result)
 
     @staticmethod
     def spread(piece: Piece, result: Type) -> str:
         """`piece` in the shape of the result, where the function broadcasts nothing."""
-        return piece.text if piece.type.shape == result.shape else f"jnp.broadcast_to({piece.text}, {result.shape})"
+        return (
+            piece.text
+            if piece.type.shape == result.shape
+            else f"jnp.broadcast_to({piece.text}, {result.shape})"
+        )

@@ -1,9 +1,9 @@
 """Runs a traced JAX function one primitive at a time, with no program-sized compile.
 
-Compiling is what asking JAX costs: about a tenth of a second per derivative, where tracing takes a hundredth. A jaxpr, the result of
-tracing, has been through the same vjp, jvp and loop rules, so nothing that could be wrong with them is lost by running it step by
-step: exact primitives by NumPy (`jax_exact`), the others by JAX itself, compiled once per shape and kept for all programs, loops and
-branches by Python.
+Compiling is what asking JAX costs: about a tenth of a second per derivative, where tracing takes a hundredth.
+A jaxpr, the result of tracing, has been through the same vjp, jvp and loop rules, so nothing that could be
+wrong with them is lost by running it step by step: exact primitives by NumPy (`jax_exact`), the others by JAX
+itself, compiled once per shape and kept for all programs, loops and branches by Python.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ Function = Callable[..., Sequence[Any]]
 
 
 class StepByStep:
-    """A jaxpr as a Python function of its inputs: `StepByStep(jax.make_jaxpr(f)(*args))(*args)`, flat in and flat out."""
+    """A jaxpr as a Python function of its inputs: `StepByStep(jax.make_jaxpr(f)(*args))(*args)`, flat in and
+    flat out.
+    """
 
     def __init__(self, closed: core.ClosedJaxpr) -> None:
         self._run = _block(closed)
@@ -50,7 +52,9 @@ class _Stack:
 
 
 def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function from the jaxpr's inputs to its outputs; values live in one list, and every variable has its place there."""
+    """A function from the jaxpr's inputs to its outputs; values live in one list, and every variable has its
+    place there.
+    """
     jaxpr = closed.jaxpr
     places: dict[Any, int] = {}
     template: list[Any] = []
@@ -70,7 +74,9 @@ def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
     steps: list[tuple[Function, bool, list[int], list[int]]] = []
     for eqn in _needed(jaxpr):
         function, takes_stacks = _function(eqn)
-        steps.append((function, takes_stacks, [place(v) for v in eqn.invars], [place(v) for v in eqn.outvars]))
+        steps.append(
+            (function, takes_stacks, [place(v) for v in eqn.invars], [place(v) for v in eqn.outvars])
+        )
     outputs = [place(v) for v in jaxpr.outvars]
 
     def run(args: Sequence[Any]) -> list[Any]:
@@ -99,7 +105,7 @@ def _needed(jaxpr: Any) -> list[Any]:
     return needed[::-1]
 
 
-# Equations -------------------------------------------------------------------------------------------------------------
+# Equations --------------------------------------------------------------------------------------------------
 
 
 def _function(eqn: Any) -> tuple[Function, bool]:
@@ -142,7 +148,11 @@ def _steps(closed: core.ClosedJaxpr) -> int:
     """About how many primitives one run takes."""
     total = 0
     for eqn in closed.jaxpr.eqns:
-        inner = [p for p in (*eqn.params.values(), *eqn.params.get("branches", ())) if isinstance(p, core.ClosedJaxpr)]
+        inner = [
+            p
+            for p in (*eqn.params.values(), *eqn.params.get("branches", ()))
+            if isinstance(p, core.ClosedJaxpr)
+        ]
         total += max(1, sum(_steps(p) for p in inner) * eqn.params.get("length", 1))
     return total
 
@@ -172,7 +182,9 @@ def _scan(eqn: Any) -> tuple[Function, bool]:
 
 
 def _while(params: Any) -> Function:
-    """The loop; where `vmap` has made a batch of its condition, it runs while one instance goes on, and those that do not keep their state."""
+    """The loop; where `vmap` has made a batch of its condition, it runs while one instance goes on, and those
+    that do not keep their state.
+    """
     test, body = _block(params["cond_jaxpr"]), _block(params["body_jaxpr"])
     tests, bodies = params["cond_nconsts"], params["body_nconsts"]
 
@@ -180,7 +192,11 @@ def _while(params: Any) -> Function:
         for_test, for_body, state = args[:tests], args[tests : tests + bodies], list(args[tests + bodies :])
         while np.any(live := np.asarray(test([*for_test, *state])[0])):
             after = body([*for_body, *state])
-            state = [_selected(live, new, old) for new, old in zip(after, state, strict=True)] if live.ndim else after
+            state = (
+                [_selected(live, new, old) for new, old in zip(after, state, strict=True)]
+                if live.ndim
+                else after
+            )
         return state
 
     return run

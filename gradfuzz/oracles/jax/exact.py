@@ -1,8 +1,8 @@
 """JAX primitives whose result does not depend on who computes it, in NumPy.
 
-IEEE arithmetic defines +, -, *, / to the last bit, and moving, comparing and choosing entries rounds nothing, so NumPy's results are
-those of JAX's kernels (which, on a CPU, also turn subnormal numbers into zeros). Asking NumPy saves a compile per primitive and shape, and nine
-tenths of the time of a call.
+IEEE arithmetic defines +, -, *, / to the last bit, and moving, comparing and choosing entries rounds nothing,
+so NumPy's results are those of JAX's kernels (which, on a CPU, also turn subnormal numbers into zeros).
+Asking NumPy saves a compile per primitive and shape, and nine tenths of the time of a call.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
 
 
 def exact(eqn: Any) -> Callable[..., Any] | None:
-    """The equation as a function of its operands to its one result; None where the result is not exact, or the case is a rare one."""
+    """The equation as a function of its operands to its one result; None where the result is not exact, or
+    the case is a rare one.
+    """
     name, params = eqn.primitive.name, eqn.params
     operands, result = [v.aval for v in eqn.invars], eqn.outvars[0].aval
     match name:
@@ -55,7 +57,9 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
             return lambda x: np.asarray(x, result.dtype)
         case "broadcast_in_dim" if len(operands) == 1:
             axes = params["broadcast_dimensions"]
-            aligned = tuple(operands[0].shape[axes.index(k)] if k in axes else 1 for k in range(len(result.shape)))
+            aligned = tuple(
+                operands[0].shape[axes.index(k)] if k in axes else 1 for k in range(len(result.shape))
+            )
             return lambda x: np.broadcast_to(np.reshape(x, aligned), result.shape)
         case "reshape" if params["dimensions"] is not None:  # the axes are permuted first
             return lambda x: np.reshape(np.transpose(x, params["dimensions"]), result.shape)
@@ -79,7 +83,9 @@ def exact(eqn: Any) -> Callable[..., Any] | None:
 
 
 def _joined(re: Any, im: Any) -> Any:
-    result = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(np.asarray(re).dtype, np.complex64))
+    result = np.empty(
+        np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(np.asarray(re).dtype, np.complex64)
+    )
     result.real, result.imag = re, im
     return result
 

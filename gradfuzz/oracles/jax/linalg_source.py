@@ -1,8 +1,9 @@
 """How each op of linear algebra is written in JAX. Nothing here imports JAX.
 
-Every op is JAX's own function, as its gradient is what is on trial; where that function takes no batch axes (`kron`, `lstsq`,
-`lu`), it is mapped over them by `jnp.vectorize`. `eig` is asked for the derivatives of eigenvectors, which JAX gives to those who say that
-they want them. `cholesky`, `eigh` and `eigvalsh` symmetrize by default.
+Every op is JAX's own function, as its gradient is what is on trial; where that function takes no batch axes
+(`kron`, `lstsq`, `lu`), it is mapped over them by `jnp.vectorize`. `eig` is asked for the derivatives of
+eigenvectors, which JAX gives to those who say that they want them. `cholesky`, `eigh` and `eigvalsh`
+symmetrize by default.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return f"jnp.linalg.lstsq({operands})[0]"
         case "lstsq":
             signature = "(m,n),(m)->(n)" if len(shapes[1]) == 1 else "(m,n),(m,k)->(n,k)"
-            return f'jnp.vectorize(lambda a, b: jnp.linalg.lstsq(a, b)[0], signature="{signature}")({operands})'
+            return (
+                f'jnp.vectorize(lambda a, b: jnp.linalg.lstsq(a, b)[0], signature="{signature}")({operands})'
+            )
         case "triangular_solve":
             return _triangular_solve(texts, shapes, params)
         case "matrix_norm":
@@ -90,7 +93,9 @@ def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Par
     """Of JAX's two functions, the one that solves from the right too. It broadcasts no batch axes."""
     batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
     wanted = [(*batch, *s[-2:]) for s in shapes]
-    a, b = (t if s == w else f"jnp.broadcast_to({t}, {w})" for t, s, w in zip(texts, shapes, wanted, strict=True))
+    a, b = (
+        t if s == w else f"jnp.broadcast_to({t}, {w})" for t, s, w in zip(texts, shapes, wanted, strict=True)
+    )
     options = f"left_side={params['left']}, lower={params['lower']}"
     options += ", transpose_a=True" if params["transposed"] else ""
     options += ", unit_diagonal=True" if params["unit_diagonal"] else ""

@@ -1,11 +1,13 @@
-"""The functional form of a program as JAX source: what the oracle runs and what a reproducer shows is the same text.
+"""The functional form of a program as JAX source: what the oracle runs and what a reproducer shows is the
+same text.
 
     style         known trip count    counted at run time            ended by a condition
     "scan"        lax.scan            lax.scan over a bound on the trip count, each trip under lax.cond
     "fori_loop"   lax.fori_loop       lax.fori_loop                  lax.while_loop
     "while_loop"  lax.while_loop      lax.while_loop                 lax.while_loop
 
-`jax_trips` says which trip counts are known. A `lax.while_loop` ended by a condition counts its trips and ends at the trip limit.
+`jax_trips` says which trip counts are known. A `lax.while_loop` ended by a condition counts its trips and
+ends at the trip limit.
 """
 
 from __future__ import annotations
@@ -28,10 +30,13 @@ _WIDTH = 72
 """A side of a branch shorter than this is a lambda."""
 
 
-def loop_source(graph: Graph, precision: Precision, style: Style, trips: Mapping[Loop, int], bound: int) -> str:
+def loop_source(
+    graph: Graph, precision: Precision, style: Style, trips: Mapping[Loop, int], bound: int
+) -> str:
     """`graph` as a function `f` that returns the output, or a tuple of several.
 
-    `trips` are the trip counts that are known; `bound` is how many trips the other loops take at most, which only "scan" reads.
+    `trips` are the trip counts that are known; `bound` is how many trips the other loops take at most, which
+    only "scan" reads.
     """
     return _Writer(precision, style, trips, bound).function(graph, "f")
 
@@ -88,12 +93,15 @@ class _Writer(GraphWriter):
         scope.add(f"{name} = {text}")
         return name
 
-    # Branches ----------------------------------------------------------------------------------------------------------
+    # Branches -----------------------------------------------------------------------------------------------
 
     def branch(self, scope: Scope, node: Branch) -> None:
         if not node.outputs:
             return
-        ways = [self.way(scope, node, graph, hint) for graph, hint in ((node.then, "then"), (node.otherwise, "otherwise"))]
+        ways = [
+            self.way(scope, node, graph, hint)
+            for graph, hint in ((node.then, "then"), (node.otherwise, "otherwise"))
+        ]
         predicate = self.piece(scope, node.predicate).text
         targets = [self.new(scope, v) for v in node.outputs]
         scope.add(f"{', '.join(targets)} = lax.cond({predicate}, {', '.join(ways)})")
@@ -106,7 +114,7 @@ class _Writer(GraphWriter):
             return f"lambda: {result}"
         return self.define(scope, hint, [], inner, result)
 
-    # Loops -------------------------------------------------------------------------------------------------------------
+    # Loops --------------------------------------------------------------------------------------------------
 
     def loop(self, scope: Scope, node: Loop) -> None:
         if node.stacks or node.written or node.reverse:
@@ -133,7 +141,9 @@ class _Writer(GraphWriter):
         scope.add(f"{_packed(self.targets(scope, loop))}, _ = lax.scan({body}, {initial}, {over})")
 
     def bounded_scan(self, scope: Scope, loop: Loop) -> None:
-        """As many trips as a loop takes at most at the points in question; those after the last one change nothing."""
+        """As many trips as a loop takes at most at the points in question; those after the last one change
+        nothing.
+        """
         initial = self.initial(scope, loop)
         over, params, first = f"None, length={self.bound}", ["carry", "_"], list[str]()
         if loop.form == "for":
@@ -148,7 +158,10 @@ class _Writer(GraphWriter):
             step = f"lax.cond(carry[0], {self.body_and_condition(scope, loop)}, lambda carry: carry, carry)"
             initial, first = ["True", *initial], ["_"]
         name = self.define(scope, "step", params, self.inner(scope, (), ()), f"{step}, None")
-        scope.add(f"{_packed([*first, *self.targets(scope, loop)])}, _ = lax.scan({name}, {_packed(initial)}, {over})")
+        scope.add(
+            f"{_packed([*first, *self.targets(scope, loop)])}, _ = lax.scan({name}, {_packed(initial)},"
+            f" {over})"
+        )
 
     def fori_loop(self, scope: Scope, loop: Loop) -> None:
         initial = _packed(self.initial(scope, loop))
@@ -163,7 +176,10 @@ class _Writer(GraphWriter):
         initial = self.initial(scope, loop)
         if loop.form == "for":
             first, start = ["_"], ["np.int64(0)"]
-            again, body = f"lambda carry: carry[0] < {self.count(scope, loop)}", self.counted_body(scope, loop)
+            again, body = (
+                f"lambda carry: carry[0] < {self.count(scope, loop)}",
+                self.counted_body(scope, loop),
+            )
         elif loop.form == "repeat":
             first, start = ["_", *first], ["True", *start]
             again, body = "lambda carry: carry[0]", self.body_and_condition(scope, loop, trips)
@@ -174,10 +190,12 @@ class _Writer(GraphWriter):
         targets = ", ".join([*first, *self.targets(scope, loop)])
         scope.add(f"{targets} = lax.while_loop({again}, {body}, {_packed([*start, *initial])})")
 
-    # Bodies and conditions ---------------------------------------------------------------------------------------------
+    # Bodies and conditions ----------------------------------------------------------------------------------
 
     def body(self, scope: Scope, loop: Loop, params: str = "{carries}", result: str = "{carries}") -> str:
-        """Adds a function of the carries that is one trip; in `params`, "{carries}" and "{index}" stand for its parameters."""
+        """Adds a function of the carries that is one trip; in `params`, "{carries}" and "{index}" stand for
+        its parameters.
+        """
         inner = self.known(scope, loop, loop.body)
         carries = [self.new(inner, v) for v in _carried(loop, loop.body)]
         index = self.new(inner, loop.body.inputs[-1]) if _reads_index(loop) else "_"
@@ -205,7 +223,9 @@ class _Writer(GraphWriter):
         return self.define(scope, "again", [state], inner, condition)
 
     def body_and_condition(self, scope: Scope, loop: Loop, trips: Sequence[str] = ()) -> str:
-        """Adds one trip of a body-first loop as a function of (again, trip count if `trips` has a name for it, carries)."""
+        """Adds one trip of a body-first loop as a function of (again, trip count if `trips` has a name for
+        it, carries).
+        """
         assert loop.condition is not None, "a body-first loop has a condition"
         inner = self.known(scope, loop, loop.body)
         extra = [inner.name(n) for n in trips]
@@ -224,7 +244,9 @@ class _Writer(GraphWriter):
         (again,) = self.outputs(inner, loop.condition)
         if extra:
             again = f"jnp.logical_and({extra[0]} < {TRIP_LIMIT - 1}, {again})"
-        return self.define(scope, "body", [state], inner, _packed([again, *(f"{n} + 1" for n in extra), *carries]))
+        return self.define(
+            scope, "body", [state], inner, _packed([again, *(f"{n} + 1" for n in extra), *carries])
+        )
 
 
 def _carried(loop: Loop, graph: Graph) -> Sequence[Var]:

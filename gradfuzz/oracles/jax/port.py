@@ -20,5 +20,13 @@ def port(exhibit: Exhibit) -> str:
     """The script."""
     title = exhibit.title("JAX")
     return as_port(
-        source(exhibit.question, exhibit.place, "jax:unrolled", exhibit.expected, exhibit.allowed, exhibit.across, title)
+        source(
+            exhibit.question,
+            exhibit.place,
+            "jax:unrolled",
+            exhibit.expected,
+            exhibit.allowed,
+            exhibit.across,
+            title,
+        )
     )

@@ -24,7 +24,9 @@ def source(
     *,
     dtypes: bool = False,
 ) -> str:
-    """The whole script; see `gradfuzz.oracles.jax.ways.script`. JAX is imported only for ways whose loops are JAX's."""
+    """The whole script; see `gradfuzz.oracles.jax.ways.script`. JAX is imported only for ways whose loops are
+    JAX's.
+    """
     way = oracle_name.removeprefix("jax:")
     kind = way.partition(":")[0]
     batched = kind in BATCHED
@@ -36,8 +38,11 @@ def source(
         gradient, helpers = _batched(question, kind, jit=way == "vmap")
     else:
         jit = kind != "unrolled" and not way.endswith(":nojit")
-        gradient, helpers = _gradient(question, jit=jit, unrolled=kind == "unrolled", whole=kind == "jacobian")
-    title = title or f"The {'derivative' if question.modes else 'value'} of this function by JAX ({way}) is not the true one."
+        gradient, helpers = _gradient(
+            question, jit=jit, unrolled=kind == "unrolled", whole=kind == "jacobian"
+        )
+    what = "derivative" if question.modes else "value"
+    title = title or f"The {what} of this function by JAX ({way}) is not the true one."
     imports = "import jax\nimport jax.numpy as jnp\n"
     imports += "import jax.scipy.linalg\n" if "jax.scipy." in function else ""
     imports += "from jax import lax\n" if "lax." in function else ""
@@ -63,7 +68,13 @@ def _structured(question: Question, point_index: int, kind: str) -> str:
     from gradfuzz.oracles.jax.vmap import style_of
 
     batched = kind in BATCHED
-    style = style_of(question) if batched else "scan" if kind == "jacobian" else next(s for s in STYLES if kind == s)
+    style = (
+        style_of(question)
+        if batched
+        else "scan"
+        if kind == "jacobian"
+        else next(s for s in STYLES if kind == s)
+    )
     asked = range(len(question.points)) if batched else [point_index]
     bound = max([1, *(n for k in asked for n in trip_counts(question, k))])
     return program_source(question.program, question.precision, style, bound)
@@ -99,7 +110,9 @@ def _batched(question: Question, kind: str, jit: bool) -> tuple[str, list[str]]:
 
 
 def _gradient(question: Question, jit: bool, unrolled: bool, whole: bool = False) -> tuple[str, list[str]]:
-    """The function `gradient()` of the script, and the sources of the functions that it needs. `whole`: by Jacobians."""
+    """The function `gradient()` of the script, and the sources of the functions that it needs. `whole`: by
+    Jacobians.
+    """
     single = len(question.program.result.values) == 1
     lines = ["def gradient():", f"    arguments = {_arguments(question, unrolled)}"]
     decorator = ["    @jax.jit"] if jit else []
@@ -138,7 +151,8 @@ def _arguments(question: Question, unrolled: bool) -> str:
     return (
         "{"
         + ", ".join(
-            f'"{p.name}": ' + (f'inputs["{p.name}"].item()' if p.name in plain else f'jnp.asarray(inputs["{p.name}"])')
+            f'"{p.name}": '
+            + (f'inputs["{p.name}"].item()' if p.name in plain else f'jnp.asarray(inputs["{p.name}"])')
             for p in params
         )
         + "}"

@@ -1,13 +1,15 @@
-"""Programs with JAX's own loops: the ways "jax:scan", "jax:fori_loop" and "jax:while_loop", each also without jit, and "jax:jacobian", which has
-the loops of the first and takes whole Jacobians.
+"""Programs with JAX's own loops: the ways "jax:scan", "jax:fori_loop" and "jax:while_loop", each also without
+jit, and "jax:jacobian", which has the loops of the first and takes whole Jacobians.
 
-Compiled, the points of a question run as one batch (`jit(vmap(...))`), and the questions of `answer_all` share compiles. Under `vmap` a
-`lax.cond` on batched data computes both sides and selects, so an infinity on the side not taken makes a NaN of a gradient (the "double where"
-trap). That says nothing about the loop rules, so a gradient that is not finite is asked for again, for that point alone. A question about one
-point is never batched.
+Compiled, the points of a question run as one batch (`jit(vmap(...))`), and the questions of `answer_all`
+share compiles. Under `vmap` a `lax.cond` on batched data computes both sides and selects, so an infinity on
+the side not taken makes a NaN of a gradient (the "double where" trap). That says nothing about the loop
+rules, so a gradient that is not finite is asked for again, for that point alone. A question about one point
+is never batched.
 
-Not compiled (":nojit"), the derivative is traced once, without `vmap`, and run step by step at each point (`jax_eval`). `answer` on a
-question about one point is a plain call outside of `jit`, in which JAX compiles the loops itself.
+Not compiled (":nojit"), the derivative is traced once, without `vmap`, and run step by step at each point
+(`jax_eval`). `answer` on a question about one point is a plain call outside of `jit`, in which JAX compiles
+the loops itself.
 """
 
 from __future__ import annotations
@@ -45,8 +47,14 @@ from gradfuzz.programs.language.syntax import Program
 _PER_COMPILE = 8
 """How many questions share a compile: the time per question falls until about here."""
 
-_STRIDES: dict[tuple[Style, bool], int] = {("scan", False): 2, ("fori_loop", False): 4, ("while_loop", False): 4}
-"""How seldom a sweep asks, by style and jit. Compiled, a question takes three to five times as long as not; what a style adds to scan is small."""
+_STRIDES: dict[tuple[Style, bool], int] = {
+    ("scan", False): 2,
+    ("fori_loop", False): 4,
+    ("while_loop", False): 4,
+}
+"""How seldom a sweep asks, by style and jit. Compiled, a question takes three to five times as long as not;
+what a style adds to scan is small.
+"""
 _COMPILED_STRIDE = 16
 
 _RECENT = 64
@@ -95,7 +103,9 @@ def program_source(program: Program, precision: Precision, style: Style, bound: 
 
 
 @functools.lru_cache(maxsize=256)
-def function_of(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
+def function_of(
+    program: Program, precision: Precision, style: Style, bound: int
+) -> Callable[..., Sequence[Any]]:
     """The program as a function of all parameters that returns a tuple."""
     dtypes = {"F": np.dtype(precision).type, "C": FORMATS[precision].complex_dtype}
     names: dict[str, Any] = {**dtypes, "jax": jax, "jnp": jnp, "lax": lax, "np": np}
@@ -127,12 +137,17 @@ class _Job:
         return jax_answers.inputs(q, index), jax_answers.weights(q), jax_answers.directions(q)
 
     def together(self, style: Style) -> tuple[Ask, tuple[Any, Any, Any]]:
-        """How to ask about all live points at once, and the arguments; the answer is stacked where there are several."""
+        """How to ask about all live points at once, and the arguments; the answer is stacked where there are
+        several.
+        """
         if len(self.live) == 1:
             return self.ask(style), self.arguments(self.live[0])
         columns = zip(*(jax_answers.inputs(self.question, k) for k in self.live), strict=True)
         stacked = tuple(np.stack(c) for c in columns)
-        return jax.vmap(self.ask(style), in_axes=(0, None, None)), (stacked, *self.arguments(self.live[0])[1:])
+        return jax.vmap(self.ask(style), in_axes=(0, None, None)), (
+            stacked,
+            *self.arguments(self.live[0])[1:],
+        )
 
 
 class _Recent:
@@ -151,7 +166,9 @@ class _Recent:
 
 
 class Structured(Oracle):
-    """One of JAX's loop constructs, with or without jit. `name` and `by` are those of another way into its derivatives."""
+    """One of JAX's loop constructs, with or without jit. `name` and `by` are those of another way into its
+    derivatives.
+    """
 
     by_shape = True
     bulk = True
@@ -177,7 +194,10 @@ class Structured(Oracle):
         if "rev" in question.modes and self.style == "while_loop":
             return "JAX has no reverse mode for lax.while_loop"
         if "rev" in question.modes and self.style == "fori_loop" and plan.open_ended:
-            return "JAX has no reverse mode for lax.fori_loop or lax.while_loop with a trip count known only at run time"
+            return (
+                "JAX has no reverse mode for lax.fori_loop or lax.while_loop with a trip count known only at"
+                " run time"
+            )
         if self.by is not None and question.too_many_slopes is not None:
             return question.too_many_slopes
         return missing_op(question.program) or refused_op(question.program, question.precision)
@@ -220,7 +240,7 @@ class Structured(Oracle):
             job.bound = 0
         return job
 
-    # Compiled ----------------------------------------------------------------------------------------------------------
+    # Compiled -----------------------------------------------------------------------------------------------
 
     def _run_batches(self, jobs: list[_Job]) -> None:
         """Asks about all points of each job at once. What fails is left for `_run_points`."""
@@ -234,7 +254,9 @@ class Structured(Oracle):
         """Traces here and compiles in the pool, so that the next group is traced meanwhile."""
         try:
             asks, arguments = zip(*(job.together(self.style) for job in group), strict=True)
-            lowered = quick_jit(lambda *each: [ask(*a) for ask, a in zip(asks, each, strict=True)]).lower(*arguments)
+            lowered = quick_jit(lambda *each: [ask(*a) for ask, a in zip(asks, each, strict=True)]).lower(
+                *arguments
+            )
         except Exception:  # noqa: BLE001 - whatever JAX raises is the answer of one of the questions
             return None
         return pool.submit(lambda: lowered.compile()(*arguments))
@@ -251,12 +273,14 @@ class Structured(Oracle):
         for job, result in zip(group, results, strict=True):
             selects = len(job.live) > 1 and plan_of(job.question.program).selects
             for place, k in enumerate(job.live):
-                outputs, gradient = result if len(job.live) == 1 else jax.tree.map(operator.itemgetter(place), result)
+                outputs, gradient = (
+                    result if len(job.live) == 1 else jax.tree.map(operator.itemgetter(place), result)
+                )
                 answer = jax_answers.answer(job.question, outputs, gradient)
                 if not (selects and _finite(answer.values) and not _finite(answer.gradient.values())):
                     job.answers[k] = answer
 
-    # Point by point ----------------------------------------------------------------------------------------------------
+    # Point by point -----------------------------------------------------------------------------------------
 
     def _run_points(self, job: _Job, *, plain: bool) -> None:
         """Asks about each point that has no answer yet, alone."""
@@ -271,7 +295,9 @@ class Structured(Oracle):
     def _alone(self, job: _Job, plain: bool) -> Callable[..., Any]:
         if self.jit:
             compiled = jax.jit if plain else quick_jit
-            return self._recent.get((plain, *job.key(self.style, False)), lambda: compiled(job.ask(self.style)))
+            return self._recent.get(
+                (plain, *job.key(self.style, False)), lambda: compiled(job.ask(self.style))
+            )
         if plain:
             return job.ask(self.style)
         return self._recent.get(job.key(self.style, True), lambda: _step_by_step(job, self.style))
@@ -292,7 +318,9 @@ def _traced(program: Program, precision: Precision, style: Style, bound: int) ->
     f = function_of(program, precision, style, bound)
     dtypes = {"float": np.dtype(precision), "int": np.dtype("int64"), "bool": np.dtype("bool")}
     inputs = [jax.ShapeDtypeStruct(p.type.shape, dtypes[p.type.dtype]) for p in program.params]
-    traced: Callable[..., Sequence[Any]] = core.jaxpr_as_fun(jax.make_jaxpr(lambda *arguments: tuple(f(*arguments)))(*inputs))
+    traced: Callable[..., Sequence[Any]] = core.jaxpr_as_fun(
+        jax.make_jaxpr(lambda *arguments: tuple(f(*arguments)))(*inputs)
+    )
     return traced
 
 

@@ -1,4 +1,6 @@
-"""How each tensor op is written in JAX: by JAX's own function, as its gradient is what is on trial. Nothing here imports JAX."""
+"""How each tensor op is written in JAX: by JAX's own function, as its gradient is what is on trial. Nothing
+here imports JAX.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             strides, padding = strides_of(params["strides"], rank), padding_of(params["padding"], rank)
             return f"lax.reduce_window({texts[0]}, 0.0, lax.add, {params['window']}, {strides}, {padding})"
         case "conv":
-            strides, padding = strides_of(params["strides"], rank - 2), padding_of(params["padding"], rank - 2)
+            strides, padding = (
+                strides_of(params["strides"], rank - 2),
+                padding_of(params["padding"], rank - 2),
+            )
             return f"lax.conv_general_dilated({', '.join(texts)}, {strides}, {padding})"
         case "scatter_add":
             x, indices, updates = texts
@@ -35,7 +40,9 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
             return f"{x if x.isidentifier() else f'({x})'}.at[{before}{indices}].add({updates})"
         case "cumulative_max":
             return f"lax.cummax({texts[0]}, axis={_axis(params) % rank})"
-    options = [f"{name}={value}" for name, value in params.items() if value is not None and value is not False]
+    options = [
+        f"{name}={value}" for name, value in params.items() if value is not None and value is not False
+    ]
     return f"{_NAMES.get(op, f'jnp.{op}')}({', '.join([*texts, *options])})"
 
 

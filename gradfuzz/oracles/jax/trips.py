@@ -1,7 +1,8 @@
 """Trip counts that are known before a program runs.
 
-`lax.scan` wants to know its length. A count is known where it depends on nothing but int and bool constants: `range(3)`, and also
-`i = 0` before, `while i < 3:` and `i = i + 1` inside. It is found by running the int part of the graph.
+`lax.scan` wants to know its length. A count is known where it depends on nothing but int and bool constants:
+`range(3)`, and also `i = 0` before, `while i < 3:` and `i = i + 1` inside. It is found by running the int
+part of the graph.
 """
 
 from __future__ import annotations
@@ -60,13 +61,17 @@ class _Counts:
                     learn(node.carries, self.loop(node, known(node.constants), known(node.initial), count))
         return known(graph.outputs)
 
-    def branch(self, predicate: _Value, operands: Sequence[_Value], then: Graph, otherwise: Graph) -> list[_Value]:
+    def branch(
+        self, predicate: _Value, operands: Sequence[_Value], then: Graph, otherwise: Graph
+    ) -> list[_Value]:
         if predicate is not None:
             return self.graph(then if predicate else otherwise, operands)
         ways = zip(self.graph(then, operands), self.graph(otherwise, operands), strict=True)
         return [a if a == b else None for a, b in ways]
 
-    def loop(self, loop: Loop, constants: Sequence[_Value], carries: Sequence[_Value], count: _Value) -> list[_Value]:
+    def loop(
+        self, loop: Loop, constants: Sequence[_Value], carries: Sequence[_Value], count: _Value
+    ) -> list[_Value]:
         trips = 0
         while True:
             goes_on: _Value
@@ -82,22 +87,31 @@ class _Counts:
             if not goes_on:
                 break
             if trips == TRIP_LIMIT:
-                raise TripLimitError(f"a loop is still running after {TRIP_LIMIT} trips, the trip limit; choose a smaller count")
+                raise TripLimitError(
+                    f"a loop is still running after {TRIP_LIMIT} trips, the trip limit; choose a smaller"
+                    " count"
+                )
             carries = self.trip(loop, constants, carries, trips)
             trips += 1
         self.trips[loop] = trips if self.trips.get(loop, trips) == trips else None
         return list(carries)
 
     def unknown(self, loop: Loop, constants: Sequence[_Value]) -> list[_Value]:
-        """A loop whose trip count is not known: its body is seen once, with nothing known of what it carries."""
+        """A loop whose trip count is not known: its body is seen once, with nothing known of what
+        it carries.
+        """
         self.trips[loop] = None
         nothing: list[_Value] = [None] * len(loop.initial)
         self.trip(loop, constants, nothing, None)
         return nothing
 
-    def trip(self, loop: Loop, constants: Sequence[_Value], carries: Sequence[_Value], index: _Value) -> list[_Value]:
+    def trip(
+        self, loop: Loop, constants: Sequence[_Value], carries: Sequence[_Value], index: _Value
+    ) -> list[_Value]:
         stacks: list[_Value] = [None] * len(loop.stacks)
-        results = self.graph(loop.body, [*constants, *carries, *stacks, *([index] if loop.form == "for" else [])])
+        results = self.graph(
+            loop.body, [*constants, *carries, *stacks, *([index] if loop.form == "for" else [])]
+        )
         return results[: len(loop.initial)]
 
 

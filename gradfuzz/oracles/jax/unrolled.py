@@ -1,4 +1,6 @@
-"""Programs whose loops Python runs: "jax:unrolled". JAX sees straight-line arithmetic, operation by operation, without jit."""
+"""Programs whose loops Python runs: "jax:unrolled". JAX sees straight-line arithmetic, operation by
+operation, without jit.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _MOST_TRIPS = 300
 
 
 class Unrolled(Oracle):
-    """All modes. Points run as one batch where Python's decisions cannot differ between them, otherwise one by one."""
+    """All modes. Points run as one batch where Python's decisions cannot differ between them, otherwise one
+    by one.
+    """
 
     name = "jax:unrolled"
     version = jax.__version__
@@ -51,7 +55,10 @@ class Unrolled(Oracle):
             return jax_answers.failure(error)
         if trips <= _MOST_TRIPS:
             return None
-        return Answer("unsupported", message=f"{trips} trips take too long one operation at a time; the limit is {_MOST_TRIPS}")
+        return Answer(
+            "unsupported",
+            message=f"{trips} trips take too long one operation at a time; the limit is {_MOST_TRIPS}",
+        )
 
     def _batch(self, question: Question) -> list[Answer] | None:
         """All points at once; None where they must be asked about one by one."""
@@ -59,14 +66,20 @@ class Unrolled(Oracle):
         params = question.program.params
         if len(points) < 2 or any(p.type.dtype != "float" for p in params):
             return None
-        columns = tuple(np.stack(c) for c in zip(*(jax_answers.inputs(question, k) for k in points), strict=True))
+        columns = tuple(
+            np.stack(c) for c in zip(*(jax_answers.inputs(question, k) for k in points), strict=True)
+        )
         ask = jax.vmap(jax_answers.asking(_function(question, {}), question), in_axes=(0, None, None))
         try:
-            results = jax.device_get(ask(columns, jax_answers.weights(question), jax_answers.directions(question)))
+            results = jax.device_get(
+                ask(columns, jax_answers.weights(question), jax_answers.directions(question))
+            )
         except Exception:  # noqa: BLE001 - a decision on a batch, or an answer that the points will give one by one
             return None
         outputs, gradient = results
-        return [jax_answers.answer(question, [y[k] for y in outputs], [g[k] for g in gradient]) for k in points]
+        return [
+            jax_answers.answer(question, [y[k] for y in outputs], [g[k] for g in gradient]) for k in points
+        ]
 
     def _alone(self, question: Question, index: int) -> Answer:
         arrays = jax_answers.inputs(question, index)
@@ -77,7 +90,9 @@ class Unrolled(Oracle):
         }
         ask = jax_answers.asking(_function(question, static), question)
         try:
-            return jax_answers.answer(question, *ask(arrays, jax_answers.weights(question), jax_answers.directions(question)))
+            return jax_answers.answer(
+                question, *ask(arrays, jax_answers.weights(question), jax_answers.directions(question))
+            )
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
             return jax_answers.failure(error)
 
@@ -88,7 +103,9 @@ def _function(question: Question, static: dict[str, int | bool]) -> Callable[...
 
     def f(*arguments: Any) -> tuple[Any, ...]:
         inputs = dict(zip(names, arguments, strict=True)) | static
-        namespace = JaxNamespace(question.precision)  # of this run alone: it remembers decompositions, which may be traced
+        namespace = JaxNamespace(
+            question.precision
+        )  # of this run alone: it remembers decompositions, which may be traced
         return interpret(question.program, inputs, namespace)
 
     return f

@@ -1,10 +1,10 @@
 """JAX on all points of a question in one call: "jax:vmap", also without jit, and "jax:grad_of_vmap".
 
-An input that is the same at all points is shared (`in_axes` None), the others are mapped; points on a grid of two axes are two nested
-`jax.vmap`. Each instance ends its loops when it wants.
+An input that is the same at all points is shared (`in_axes` None), the others are mapped; points on a grid of
+two axes are two nested `jax.vmap`. Each instance ends its loops when it wants.
 
-Under `vmap` a `lax.cond` on batched data computes both sides and selects, so an infinity on the side not taken makes a NaN of a gradient.
-JAX's documentation says so; such an answer is inconclusive.
+Under `vmap` a `lax.cond` on batched data computes both sides and selects, so an infinity on the side not
+taken makes a NaN of a gradient. JAX's documentation says so; such an answer is inconclusive.
 """
 
 from __future__ import annotations
@@ -31,11 +31,16 @@ from gradfuzz.programs.evaluation.layout import Layout, layout_of
 Kind = Literal["vmap", "grad_of_vmap"]
 Compiling = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-_SELECTED = "vmap computes both sides of a branch and selects, and the gradient of the side that is not taken is infinite there"
+_SELECTED = (
+    "vmap computes both sides of a branch and selects, and the gradient of the side that is not taken is"
+    " infinite there"
+)
 
 
 def style_of(question: Question) -> Style:
-    """How the loops of a question are written: as `lax.while_loop` where that has the modes and tells something."""
+    """How the loops of a question are written: as `lax.while_loop` where that has the modes and tells
+    something.
+    """
     return "while_loop" if "rev" not in question.modes and plan_of(question.program).open_ended else "scan"
 
 
@@ -80,14 +85,20 @@ class Vmap(Oracle):
             except EvaluationError as error:
                 answers[k] = jax_answers.failure(error)
         together = (
-            self._together(replace(question, points=tuple(question.points[k] for k in live)), bound, compiling) if live else []
+            self._together(
+                replace(question, points=tuple(question.points[k] for k in live)), bound, compiling
+            )
+            if live
+            else []
         )
         for k, answer in zip(live, together, strict=True):
             answers[k] = _checked(answer) if plan.selects else answer
         return answers
 
     def _together(self, question: Question, bound: int, compiling: Compiling) -> list[Answer]:
-        """The answers at points where the program can be run; loops that are not counted take at most `bound` trips."""
+        """The answers at points where the program can be run; loops that are not counted take at most `bound`
+        trips.
+        """
         points = range(len(question.points))
         try:
             with np.errstate(all="ignore"):
@@ -95,20 +106,28 @@ class Vmap(Oracle):
         except Exception as error:  # noqa: BLE001 - whatever JAX raises is its answer
             return [jax_answers.failure(error) for _ in points]
         places = [_layout(question).instance(k) for k in points]
-        answers = [jax_answers.answer(question, [y[at] for y in outputs], [g[at] for g in gradient]) for at in places]
+        answers = [
+            jax_answers.answer(question, [y[at] for y in outputs], [g[at] for g in gradient]) for at in places
+        ]
         return answers if self.kind == "vmap" else of_a_sum(answers)
 
-    def _whole(self, question: Question, bound: int, compiling: Compiling) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def _whole(
+        self, question: Question, bound: int, compiling: Compiling
+    ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """The outputs and the gradient with all axes in front."""
         style = style_of(question)
         f = function_of(question.program, question.precision, style, bound if style == "scan" else 0)
         layout = _layout(question)
-        ask, arguments = _mapped(f, question, layout) if self.kind == "vmap" else _of_mapped(f, question, layout)
+        ask, arguments = (
+            _mapped(f, question, layout) if self.kind == "vmap" else _of_mapped(f, question, layout)
+        )
         if self.jit:
             results = jax.device_get(compiling(ask)(*arguments))
         else:
             closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
-            results = jax.tree.unflatten(jax.tree.structure(shapes), StepByStep(closed)(*jax.tree.leaves(arguments)))
+            results = jax.tree.unflatten(
+                jax.tree.structure(shapes), StepByStep(closed)(*jax.tree.leaves(arguments))
+            )
         outputs, gradient = results
         return tuple(np.asarray(y) for y in outputs), tuple(np.asarray(g) for g in gradient)
 
@@ -119,7 +138,9 @@ def _layout(question: Question) -> Layout:
 
 def _columns(question: Question, layout: Layout) -> tuple[Array, ...]:
     names = [p.name for p in question.program.params]
-    points = [dict(zip(names, jax_answers.inputs(question, k), strict=True)) for k in range(len(question.points))]
+    points = [
+        dict(zip(names, jax_answers.inputs(question, k), strict=True)) for k in range(len(question.points))
+    ]
     return tuple(layout.column(points, name) for name in names)
 
 
@@ -132,7 +153,9 @@ def _mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[
 
 
 def _of_mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[Ask, tuple[Any, Any, Any]]:
-    """The derivative of the mapped function, and its arguments: those that are differentiated have all axes."""
+    """The derivative of the mapped function, and its arguments: those that are differentiated have
+    all axes.
+    """
     whole = {**layout.axes, **dict.fromkeys(question.wrt, tuple(layout.sizes))}
     aligned = Layout(layout.sizes, whole)
     mapped: Callable[..., Any] = f

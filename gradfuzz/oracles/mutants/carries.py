@@ -1,4 +1,6 @@
-"""Planted bugs in what a loop carries and keeps: components of a vector, shared buffers, scalars next to arrays, unused results."""
+"""Planted bugs in what a loop carries and keeps: components of a vector, shared buffers, scalars next to
+arrays, unused results.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from gradfuzz.programs.language.types import INT
 
 
 class MixedComponents(InLoops):
-    """M9. A vector carry rebuilt from its own components is swept as if they had been assigned one after the other, in place."""
+    """M9. A vector carry rebuilt from its own components is swept as if they had been assigned one after the
+    other, in place.
+    """
 
     def forward(self, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]) -> Tape:
         kind = _InPlace if self.around and graph is self.around[-1].body else Tape
@@ -33,7 +37,9 @@ class _InPlace(Tape):
         node = self.mode.around[-1]
         nc = len(node.constants)
         made = {n.output: n for n in self.graph.nodes if isinstance(n, Equation) and n.op == "stack"}
-        rebuilt = [k for k, v in enumerate(self.graph.outputs[: len(node.initial)]) if v in made and v.type.rank == 1]
+        rebuilt = [
+            k for k, v in enumerate(self.graph.outputs[: len(node.initial)]) if v in made and v.type.rank == 1
+        ]
         parts = super().backward([None if k in rebuilt else g for k, g in enumerate(gs)])
         for k in rebuilt:
             bar = gs[k]
@@ -52,7 +58,9 @@ class _InPlace(Tape):
 
 
 class SharedBuffer(ReverseMode):
-    """M17. A loop that goes on with the carry of an earlier one works in its buffer: the first state that the earlier one saved is overwritten."""
+    """M17. A loop that goes on with the carry of an earlier one works in its buffer: the first state that the
+    earlier one saved is overwritten.
+    """
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         for k, carry in enumerate(node.carries):
@@ -66,24 +74,33 @@ class SharedBuffer(ReverseMode):
         """A stack with `value` in the place of its first entry."""
         assert isinstance(stack, Var), "a saved stack is a value"
         body = GraphBuilder()
-        other, entry, index = body.input(value.type, "other"), body.input(value.type, "entry"), body.input(INT, "k")
+        other, entry, index = (
+            body.input(value.type, "other"),
+            body.input(value.type, "entry"),
+            body.input(INT, "k"),
+        )
         chosen = body.emit("where", body.emit("equal", index, constant(0)), other, entry)
         (result,) = self.builder.loop(
-            "for", constants=[value], initial=[], stacks=[stack], body=body.finish([other, entry, index], [chosen], "overwrite")
+            "for",
+            constants=[value],
+            initial=[],
+            stacks=[stack],
+            body=body.finish([other, entry, index], [chosen], "overwrite"),
         )
         return result
 
 
 class WideScalar(ReverseMode):
-    """M18. The adjoint of a scalar carry next to an array is held at the array's width. Dr.Jit stops with an error there; summed over the width, it
-    counts once for every entry.
+    """M18. The adjoint of a scalar carry next to an array is held at the array's width. Dr.Jit stops with an
+    error there; summed over the width, it counts once for every entry.
     """
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         widths = [math.prod(v.type.sizes) for v in node.carries if v.type.is_inexact and v.type.shape]
         if widths and not _is_a_way_back(node):
             gs = [
-                _times(g, widths[0]) if k < len(node.initial) and node.carries[k].type.rank == 0 else g for k, g in enumerate(gs)
+                _times(g, widths[0]) if k < len(node.initial) and node.carries[k].type.rank == 0 else g
+                for k, g in enumerate(gs)
             ]
         return super().loop(node, gs, tape)
 

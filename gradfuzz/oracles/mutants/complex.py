@@ -47,8 +47,20 @@ def _conj(z: Value) -> Value:
 
 
 COMPLEX_MUTANTS: tuple[tuple[str, str, str, str, Rules], ...] = (
-    ("C1", "conjugate-forgotten", "products pull back by the factor, not its conjugate", "common", Rules(reverse=_Products)),
-    ("C2", "adjoint-transposed", "matrix products pull back by the transpose", "common", Rules(reverse=_MatrixProducts)),
+    (
+        "C1",
+        "conjugate-forgotten",
+        "products pull back by the factor, not its conjugate",
+        "common",
+        Rules(reverse=_Products),
+    ),
+    (
+        "C2",
+        "adjoint-transposed",
+        "matrix products pull back by the transpose",
+        "common",
+        Rules(reverse=_MatrixProducts),
+    ),
     ("C3", "modulus-conjugate", "the gradient of the modulus conjugated", "common", Rules(reverse=_Modulus)),
 )
 """Id, alias, what is wrong, the report it comes from, rules."""

@@ -1,4 +1,6 @@
-"""Planted bugs in how a derivative follows the control flow: nested loops, early exits, loops that are never entered, branches, conditions."""
+"""Planted bugs in how a derivative follows the control flow: nested loops, early exits, loops that are never
+entered, branches, conditions.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class CountedTwice(InLoops):
 
 
 class SweptToTheEnd(ReverseMode):
-    """M8. A trip that `break` or `continue` leaves is swept as if it had run to its end; a break at the top of the body is one trip too many."""
+    """M8. A trip that `break` or `continue` leaves is swept as if it had run to its end; a break at the top
+    of the body is one trip too many.
+    """
 
     def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         if isinstance(node.predicate, Var) and node.predicate.name == LIVE:
@@ -53,7 +57,9 @@ class SweptToTheEnd(ReverseMode):
 
 
 class NeverEntered(ReverseMode):
-    """M10. Reverse over forward sweeps a loop that was never entered once. Popping its empty tape finds the initial state."""
+    """M10. Reverse over forward sweeps a loop that was never entered once. Popping its empty tape finds the
+    initial state.
+    """
 
     def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
         outputs, saved = super().saving_loop(node, arguments)
@@ -120,10 +126,26 @@ FLOW_MUTANTS: tuple[Mutant, ...] = (
         Rules(reverse=CountedTwice),
     ),
     Mutant(
-        "M8", "early-exit", "a trip that break or continue leaves swept to its end", "Warp #1552", Rules(reverse=SweptToTheEnd)
+        "M8",
+        "early-exit",
+        "a trip that break or continue leaves swept to its end",
+        "Warp #1552",
+        Rules(reverse=SweptToTheEnd),
     ),
-    Mutant("M10", "never-entered", "a loop that is never entered swept once", "clad #1958", Rules(reverse=NeverEntered)),
-    Mutant("M12", "false-branch", "the false side of a branch not differentiated", "clad e4f1925b", Rules(reverse=FalseBranch)),
+    Mutant(
+        "M10",
+        "never-entered",
+        "a loop that is never entered swept once",
+        "clad #1958",
+        Rules(reverse=NeverEntered),
+    ),
+    Mutant(
+        "M12",
+        "false-branch",
+        "the false side of a branch not differentiated",
+        "clad e4f1925b",
+        Rules(reverse=FalseBranch),
+    ),
     Mutant(
         "M22",
         "condition-read",

@@ -1,9 +1,11 @@
-"""Planted bugs in linear algebra, most of them after elixir-nx/nx #1748: rules that are right for one matrix and wrong for a stack of them.
+"""Planted bugs in linear algebra, most of them after elixir-nx/nx #1748: rules that are right for one matrix
+and wrong for a stack of them.
 
-Most share one error: the cotangent of each matrix is added up over the batch and given to every instance, which is what becomes of a
-contraction that takes the batch axes for its own. With a batch of 1 it is right. One takes the shape of its input for that of a matrix and raises; one makes
-an identity of the input's first two axes, which is right again where there are as many instances as rows; one forgets to add up over
-the batch axes that an operand lacks. The others lose a part of the gradient.
+Most share one error: the cotangent of each matrix is added up over the batch and given to every instance,
+which is what becomes of a contraction that takes the batch axes for its own. With a batch of 1 it is right.
+One takes the shape of its input for that of a matrix and raises; one makes an identity of the input's first
+two axes, which is right again where there are as many instances as rows; one forgets to add up over the batch
+axes that an operand lacks. The others lose a part of the gradient.
 """
 
 from __future__ import annotations
@@ -75,7 +77,9 @@ class _Flat(_OneOp):
 
 
 class _WrongEye(_OneOp):
-    """The diagonal is taken out and put back with an identity; the one that puts it back has the sizes of the first two axes."""
+    """The diagonal is taken out and put back with an identity; the one that puts it back has the sizes of the
+    first two axes.
+    """
 
     def wrong(self, part: Value) -> Value:
         n = part.shape[-1]
@@ -105,7 +109,9 @@ class _Regular(_OneOp):
             return parts
         a = self.value(tape.read(node.inputs[0]))
         n = a.shape[-1]
-        solved = apply("solve", a, apply("matmul", a, part))  # part itself at regular matrices, NaN at singular ones
+        solved = apply(
+            "solve", a, apply("matmul", a, part)
+        )  # part itself at regular matrices, NaN at singular ones
         return [_value(solved if n else part)]
 
 
@@ -136,17 +142,47 @@ LINALG_MUTANTS: tuple[tuple[str, str, str, str, Rules], ...] = (
     ("M13b", "cholesky-batch", "batch axes contracted in cholesky", "Nx #1748 B", _of("cholesky")),
     ("M13c", "lu-batch", "batch axes contracted in lu", "Nx #1748 C", _of("lu")),
     ("M13d", "svd-batch", "batch axes contracted in svd", "Nx #1748 D", _of("svd")),
-    ("M13e", "eigh-diagonal", "gradient of eigh off the diagonal lost", "Nx #1748 E", _of("eigh", _DiagonalOnly)),
-    ("M13f", "triangular-solve-batch", "batch instances of triangular_solve mixed", "Nx #1748 F", _of("triangular_solve")),
+    (
+        "M13e",
+        "eigh-diagonal",
+        "gradient of eigh off the diagonal lost",
+        "Nx #1748 E",
+        _of("eigh", _DiagonalOnly),
+    ),
+    (
+        "M13f",
+        "triangular-solve-batch",
+        "batch instances of triangular_solve mixed",
+        "Nx #1748 F",
+        _of("triangular_solve"),
+    ),
     ("M13g", "inv-batch", "batch axes contracted in inv", "Nx #1748 G", _of("inv")),
     ("M13h", "solve-batch", "batch axes contracted in solve", "Nx #1748 H", _of("solve")),
     ("M13i", "det-batch", "batch axes contracted in det, from 4x4 on", "Nx #1748 I", _of("det", _MixedLarge)),
     ("M13j", "pinv-batch", "batch axes contracted in pinv", "Nx #1748", _of("pinv")),
     ("M13k", "norm-batch", "batch axes contracted in matrix_norm", "Nx #1748", _of("matrix_norm")),
     ("M13l", "svd-shape", "the shape of svd's input matched with two axes", "Nx #1748 D", _of("svd", _Flat)),
-    ("M13m", "cholesky-eye", "identity of the wrong shape in cholesky", "Nx #1748 B", _of("cholesky", _WrongEye)),
-    ("B2", "unbroadcast-forgotten", "cotangents keep the batch axes that an operand lacks", "common", Rules(reverse=_Unreduced)),
-    ("M16", "solve-in-loop", "solve and inv in a loop's body without derivative", "Enzyme.jl #3004", Rules(reverse=_LostInLoops)),
+    (
+        "M13m",
+        "cholesky-eye",
+        "identity of the wrong shape in cholesky",
+        "Nx #1748 B",
+        _of("cholesky", _WrongEye),
+    ),
+    (
+        "B2",
+        "unbroadcast-forgotten",
+        "cotangents keep the batch axes that an operand lacks",
+        "common",
+        Rules(reverse=_Unreduced),
+    ),
+    (
+        "M16",
+        "solve-in-loop",
+        "solve and inv in a loop's body without derivative",
+        "Enzyme.jl #3004",
+        Rules(reverse=_LostInLoops),
+    ),
     ("M19", "singular-det", "det differentiated through the inverse", "several", Rules(reverse=_Regular)),
 )
 """Id, alias, what is wrong, the report it comes from, rules."""

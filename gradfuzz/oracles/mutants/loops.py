@@ -15,8 +15,8 @@ from gradfuzz.programs.language.types import INT
 
 
 class ForwardSweep(ReverseMode):
-    """M1. The adjoints become carries of the loop itself: it starts again from its initial state, and in each trip applies the
-    pullback of the body at the current state before it advances the state.
+    """M1. The adjoints become carries of the loop itself: it starts again from its initial state, and in each
+    trip applies the pullback of the body at the current state before it advances the state.
     """
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
@@ -47,7 +47,9 @@ class ForwardSweep(ReverseMode):
 
 
 class ReusedAdjoint(ReverseMode):
-    """M2. In a body-first loop the adjoints of the values made in the body are not set to zero before the next trip back."""
+    """M2. In a body-first loop the adjoints of the values made in the body are not set to zero before the
+    next trip back.
+    """
 
     def __init__(self, builder: GraphBuilder, level: int = 0, checkpoint: Checkpoint = "none") -> None:
         super().__init__(builder, level, checkpoint)
@@ -96,7 +98,11 @@ class ReusedAdjoint(ReverseMode):
             ],
             stacks=[
                 s
-                for s in [*tape.saved[node], *arguments[nc + ni : nc + ni + ns], *(gs[ni + k].atom for k in pull.bars_written)]  # type: ignore[union-attr]
+                for s in [
+                    *tape.saved[node],
+                    *arguments[nc + ni : nc + ni + ns],
+                    *(gs[ni + k].atom for k in pull.bars_written),  # type: ignore[union-attr]
+                ]
                 if isinstance(s, Var)
             ],
             body=mode.builder.finish(
@@ -106,7 +112,9 @@ class ReusedAdjoint(ReverseMode):
             ),
             reverse=True,
         )
-        return self.to_inputs(node, pull, [*results[: n_sums + n_bars], *results[n_sums + n_bars + len(kept) :]], tape)
+        return self.to_inputs(
+            node, pull, [*results[: n_sums + n_bars], *results[n_sums + n_bars + len(kept) :]], tape
+        )
 
 
 class StalePrimal(ReverseMode):
@@ -132,7 +140,11 @@ class StalePrimal(ReverseMode):
         fill = GraphBuilder()
         value, each, index = fill.input(entry, "value"), fill.input(entry, "each"), fill.input(INT, "k")
         (result,) = self.builder.loop(
-            "for", constants=[final], initial=[], stacks=[stack], body=fill.finish([value, each, index], [value], "fill")
+            "for",
+            constants=[final],
+            initial=[],
+            stacks=[stack],
+            body=fill.finish([value, each, index], [value], "fill"),
         )
         return result
 
@@ -176,11 +188,27 @@ LOOP_MUTANTS: tuple[Mutant, ...] = (
         "Swift #78264",
         Rules(reverse=ReusedAdjoint),
     ),
-    Mutant("M3", "stale-primal", "the last trip's values used in every step back", "Paddle #27814", Rules(reverse=StalePrimal)),
     Mutant(
-        "M4", "last-trip-only", "carry cotangent dropped, only the last trip counts", "torch #184528", Rules(reverse=LastTripOnly)
+        "M3",
+        "stale-primal",
+        "the last trip's values used in every step back",
+        "Paddle #27814",
+        Rules(reverse=StalePrimal),
     ),
-    Mutant("M5", "initial-value", "adjoint of the loop's initial value missing", "clad #474", Rules(reverse=NoInitialValue)),
+    Mutant(
+        "M4",
+        "last-trip-only",
+        "carry cotangent dropped, only the last trip counts",
+        "torch #184528",
+        Rules(reverse=LastTripOnly),
+    ),
+    Mutant(
+        "M5",
+        "initial-value",
+        "adjoint of the loop's initial value missing",
+        "clad #474",
+        Rules(reverse=NoInitialValue),
+    ),
     Mutant(
         "M6",
         "used-after",

@@ -13,7 +13,9 @@ from gradfuzz.oracles.base import Mode, Oracle
 from gradfuzz.oracles.engine.oracle import EngineOracle
 
 Need = Literal["", "complex", "broadcast", "square", "batch"]
-"""Nothing; complex numbers; an operand that is broadcast; square matrices with more than one entry; matrices with batch axes."""
+"""Nothing; complex numbers; an operand that is broadcast; square matrices with more than one entry; matrices
+with batch axes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,9 @@ class Mutant:
     reported: str
     rules: Rules
     batched: Callable[[str], Oracle] | None = None
-    """For a bug of batching: what makes the oracle of a name, which answers all points of a question in one call."""
+    """For a bug of batching: what makes the oracle of a name, which answers all points of a question in one
+    call.
+    """
     ops: frozenset[str] = frozenset()
     """The ops whose rules are wrong, or "loop"; empty where the bug may show in any program."""
     needs: Need = ""

@@ -1,8 +1,8 @@
 """What can be wrong in a derivative rule: one function per kind of mistake.
 
-A mutation takes a right rule, as it is applied to one argument of one equation, and returns what a wrong rule would. Where the mistake makes
-no sense, because two operands have different types, a matrix is not square or nothing was broadcast, the rule stays right: so a mutant is
-wrong in its gradient and never in a shape.
+A mutation takes a right rule, as it is applied to one argument of one equation, and returns what a wrong rule
+would. Where the mistake makes no sense, because two operands have different types, a matrix is not square or
+nothing was broadcast, the rule stays right: so a mutant is wrong in its gradient and never in a shape.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ RIGHT_SIDES = ("solve", "triangular_solve")
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A rule applied to argument `k`: `seed` is the cotangent of the result (rev) or the tangent of the argument (fwd)."""
+    """A rule applied to argument `k`: `seed` is the cotangent of the result (rev) or the tangent of the
+    argument (fwd).
+    """
 
     mode: Mode
     node: Equation
@@ -62,7 +64,9 @@ class Applied:
 
     @property
     def like(self) -> Value:
-        """What the rule's result is shaped like, broadcasting aside: the argument (rev) or the value (fwd)."""
+        """What the rule's result is shaped like, broadcasting aside: the argument (rev) or the
+        value (fwd).
+        """
         return self.argument if self.mode == "rev" else self.ans
 
     def right(
@@ -80,7 +84,9 @@ class Applied:
             self.ans if ans is None else ans,
             *(self.args if args is None else args),
         )
-        return apply_rule(TABLES[self.mode], op or self.op, self.k if k is None else k, given, dict(self.node.params))
+        return apply_rule(
+            TABLES[self.mode], op or self.op, self.k if k is None else k, given, dict(self.node.params)
+        )
 
     def partner(self) -> int | None:
         """The other operand, where it has the same type."""
@@ -156,7 +162,9 @@ def _first(at: Applied) -> Result:
         return at.right()
     extra = part.ndim - len(shape)
     grown = [n == 1 and part.shape[extra + k] != 1 for k, n in enumerate(shape)]
-    rest = part[tuple(0 if k < extra else slice(0, 1) if grown[k - extra] else slice(None) for k in range(part.ndim))]
+    rest = part[
+        tuple(0 if k < extra else slice(0, 1) if grown[k - extra] else slice(None) for k in range(part.ndim))
+    ]
     return _value(rest)
 
 
@@ -167,7 +175,9 @@ def _mean(at: Applied) -> Result:
         return at.right()
     part = _value(unbroadcast(whole, shape))
     share = math.prod(shape) / math.prod(whole.shape)
-    if at.op in MATRIX_OPS and whole.shape == shape and min(part.ndim, at.seed.ndim) > 1:  # the rule itself has summed
+    if (
+        at.op in MATRIX_OPS and whole.shape == shape and min(part.ndim, at.seed.ndim) > 1
+    ):  # the rule itself has summed
         share = math.prod(shape[:-2]) / math.prod(at.seed.shape[:-2])
     return _value(part * share) if share < 1.0 else part
 
@@ -177,7 +187,9 @@ MATRIX_OPS = ("matmul", "kron", "solve", "triangular_solve", "lstsq")
 
 
 def _uninverted(at: Applied) -> Result:
-    """The entries come in another order; where the axes are of other lengths then, they are laid out in the right ones."""
+    """The entries come in another order; where the axes are of other lengths then, they are laid out in the
+    right ones.
+    """
     axes = dict(at.node.params)["axes"]
     assert isinstance(axes, tuple), "the type rule lets nothing else through"
     order = axes if at.mode == "rev" else tuple(int(k) for k in np.argsort(axes))  # type: ignore[arg-type]
@@ -185,7 +197,7 @@ def _uninverted(at: Applied) -> Result:
     return moved if moved.shape == at.like.shape else _value(reshape(moved, at.like.shape))
 
 
-# What is done to a right result --------------------------------------------------------------------------------------------------------
+# What is done to a right result -----------------------------------------------------------------------------
 
 
 def _transposed(part: Value, batch: int) -> Value:
@@ -213,7 +225,9 @@ _AFTER: dict[str, Callable[[Value, int], Value]] = {
 
 
 def after(name: str, part: Result, args: Sequence[Value], *, like_argument: bool) -> Result:
-    """The mutation `name` of a right result: of a cotangent, `like_argument`, or of a tangent of the value."""
+    """The mutation `name` of a right result: of a cotangent, `like_argument`, or of a tangent of
+    the value.
+    """
     if part is None:
         return None
     batch = part.ndim - 2 if like_argument else max(a.ndim for a in args) - 2
@@ -243,13 +257,19 @@ MUTATIONS: dict[str, Mutation] = {
     "exchanged": Mutation(_exchanged, "the other operand's rule is taken"),
     "at-result": Mutation(_at_result, "the slope is taken at the result, not at the operand"),
     "at-operand": Mutation(_at_operand, "the slope is taken at the operand, not at the result"),
-    "conjugated": Mutation(_conjugated, "the slope is conjugated where it should not be, or not where it should", "complex"),
+    "conjugated": Mutation(
+        _conjugated, "the slope is conjugated where it should not be, or not where it should", "complex"
+    ),
     "first": Mutation(_first, "broadcasting is undone by taking the first entry", "broadcast"),
     "mean": Mutation(_mean, "broadcasting is undone by a mean", "broadcast"),
     "uninverted": Mutation(_uninverted, "the permutation is taken for its inverse"),
     "transposed": Mutation(_after("transposed"), "the last two axes are exchanged", "square"),
-    "batch-summed": Mutation(_after("batch-summed"), "every instance of the batch gets the sum over all", "batch"),
-    "batch-reversed": Mutation(_after("batch-reversed"), "the instances of the batch come in reverse order", "batch"),
+    "batch-summed": Mutation(
+        _after("batch-summed"), "every instance of the batch gets the sum over all", "batch"
+    ),
+    "batch-reversed": Mutation(
+        _after("batch-reversed"), "the instances of the batch come in reverse order", "batch"
+    ),
 }
 """By name."""
 

@@ -16,13 +16,17 @@ from gradfuzz.programs.language.ops import OPS
 class DroppedTangent(ForwardMode):
     """M14. What selects one of its operands has a value and no tangent."""
 
-    def equation(self, node: Equation, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
+    def equation(
+        self, node: Equation, arguments: list[Atom], tangents: list[Tangent]
+    ) -> tuple[list[Atom], list[Tangent]]:
         values, slopes = super().equation(node, arguments, tangents)
         return values, [None] * len(slopes) if OPS[node.op].kind == "selection" else slopes
 
 
 class BroadcastMean(ReverseMode):
-    """The cotangent of an operand that was broadcast is the mean over the axes that grew, where it is the sum."""
+    """The cotangent of an operand that was broadcast is the mean over the axes that grew, where it is the
+    sum.
+    """
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         parts = super().equation(node, g, tape)
@@ -39,18 +43,24 @@ class BroadcastMean(ReverseMode):
 
 
 class BuiltFromScalars(ReverseMode):
-    """M15. An array that was built from scalars, and then read as a whole, hands nothing back to them. (Arrays that a loop builds do.)"""
+    """M15. An array that was built from scalars, and then read as a whole, hands nothing back to them.
+    (Arrays that a loop builds do.)
+    """
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op == "stack" and self.level == 0 and node.inputs[0].type.rank == 0:
             readers = [n for n in tape.graph.nodes if node.output in n.inputs]
-            if node.output in tape.graph.outputs or any(not isinstance(n, Equation) or n.op != "index" for n in readers):
+            if node.output in tape.graph.outputs or any(
+                not isinstance(n, Equation) or n.op != "index" for n in readers
+            ):
                 return [None] * len(node.inputs)
         return super().equation(node, g, tape)
 
 
 RULE_MUTANTS: tuple[Mutant, ...] = (
-    Mutant("M14", "dropped-tangent", "selections drop the tangent", "eshkol #443", Rules(forward=DroppedTangent)),
+    Mutant(
+        "M14", "dropped-tangent", "selections drop the tangent", "eshkol #443", Rules(forward=DroppedTangent)
+    ),
     Mutant(
         "M15",
         "built-from-scalars",

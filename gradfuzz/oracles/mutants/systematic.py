@@ -1,8 +1,10 @@
-"""One planted bug per rule of the engine, operand and kind of mistake: `vjp.multiply.0.sign`, `jvp.qr.r.half`, `vjp.solve.1.batch-summed`.
+"""One planted bug per rule of the engine, operand and kind of mistake: `vjp.multiply.0.sign`,
+`jvp.qr.r.half`, `vjp.solve.1.batch-summed`.
 
-The third part says of which operand the rule is; of ops with several results it may name a result, whose cotangent or tangent is wrong.
-`_ON` says which mistakes make sense on which ops: those that could not change a gradient are not there. What is left
-and still cannot be seen is in `equivalent_mutants`, with a proof. Nothing is made before it is asked for.
+The third part says of which operand the rule is; of ops with several results it may name a result, whose
+cotangent or tangent is wrong. `_ON` says which mistakes make sense on which ops: those that could not change
+a gradient are not there. What is left and still cannot be seen is in `equivalent_mutants`, with a proof.
+Nothing is made before it is asked for.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ _UNDIFFERENTIATED = {"where": (0,), "take": (1,), "take_along_axis": (1,), "scat
 """Operands that are no floats."""
 
 _OPERANDS = {"concat": 2, "stack": 2, "einsum": 2, "cofactor": 2}
-"""Of ops that take any number of operands, so many are told apart; a further one is differentiated as the last of these."""
+"""Of ops that take any number of operands, so many are told apart; a further one is differentiated as the
+last of these.
+"""
 
 _RESULTS = {
     "qr": ("q", "r"),
@@ -69,7 +73,21 @@ _OF_HERMITIAN = ("cholesky", "eigh", "eigvalsh")
 _ENTRIES = ("trace", "diagonal", "tril", "triu")
 _MATRIX = (*_TWO_MATRICES, *_OF_MATRIX, *_OF_HERMITIAN, *_ENTRIES)
 _HOLOMORPHIC = (
-    *("multiply", "divide", "pow", "integer_pow", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "prod", "cumulative_prod"),
+    *(
+        "multiply",
+        "divide",
+        "pow",
+        "integer_pow",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "exp",
+        "log",
+        "sqrt",
+        "prod",
+        "cumulative_prod",
+    ),
     *(
         "matmul",
         "kron",
@@ -92,7 +110,21 @@ _HOLOMORPHIC = (
 _ON: Mapping[str, Mapping[str, Collection[str]]] = {
     "vjp": {
         "unscaled": (
-            *("multiply", "divide", "pow", "maximum", "minimum", "clip", "where", "abs", "conj", "flip", "sort", "tril", "triu"),
+            *(
+                "multiply",
+                "divide",
+                "pow",
+                "maximum",
+                "minimum",
+                "clip",
+                "where",
+                "abs",
+                "conj",
+                "flip",
+                "sort",
+                "tril",
+                "triu",
+            ),
             *(*_SLOPES, *_NORMALIZING, *_SCANS, *_REDUCTIONS),
         ),
         "swapped": (
@@ -103,7 +135,18 @@ _ON: Mapping[str, Mapping[str, Collection[str]]] = {
             *("divide", "pow", "clip", "where", "complex", "concat", "stack"),
             *("matmul", "outer", "kron", "einsum", "solve", "triangular_solve"),
         ),
-        "at-result": ("integer_pow", "sin", "cos", "log", "log1p", "expm1", "abs", "cumulative_prod", "matrix_power", "expm"),
+        "at-result": (
+            "integer_pow",
+            "sin",
+            "cos",
+            "log",
+            "log1p",
+            "expm1",
+            "abs",
+            "cumulative_prod",
+            "matrix_power",
+            "expm",
+        ),
         "at-operand": (
             *("divide", "tan", "tanh", "exp", "sqrt", *_NORMALIZING, "inv", "cholesky", "cumulative_max"),
             *("solve", "triangular_solve"),
@@ -121,7 +164,21 @@ _ON: Mapping[str, Mapping[str, Collection[str]]] = {
     },
     "jvp": {
         "unscaled": (
-            *("multiply", "divide", "pow", "maximum", "minimum", "clip", "where", "abs", "conj", "flip", "sort", "tril", "triu"),
+            *(
+                "multiply",
+                "divide",
+                "pow",
+                "maximum",
+                "minimum",
+                "clip",
+                "where",
+                "abs",
+                "conj",
+                "flip",
+                "sort",
+                "tril",
+                "triu",
+            ),
             *(*_SLOPES, *_NORMALIZING, *_SCANS, *_REDUCTIONS),
         ),
         "swapped": (
@@ -132,7 +189,18 @@ _ON: Mapping[str, Mapping[str, Collection[str]]] = {
             *("divide", "pow", "clip", "where", "complex", "concat", "stack"),
             *("matmul", "outer", "kron", "einsum", "solve", "triangular_solve"),
         ),
-        "at-result": ("integer_pow", "sin", "cos", "log", "log1p", "expm1", "abs", "cumulative_prod", "matrix_power", "expm"),
+        "at-result": (
+            "integer_pow",
+            "sin",
+            "cos",
+            "log",
+            "log1p",
+            "expm1",
+            "abs",
+            "cumulative_prod",
+            "matrix_power",
+            "expm",
+        ),
         "at-operand": (
             "tan",
             "tanh",
@@ -147,8 +215,32 @@ _ON: Mapping[str, Mapping[str, Collection[str]]] = {
         "conjugated": (*_HOLOMORPHIC, "abs", "imag"),
         "uninverted": ("permute_dims",),
         "transposed": (
-            *("matmul", "kron", "solve", "triangular_solve", "lstsq", "inv", "pinv", "matrix_power", "expm", "cholesky"),
-            *("qr", "lu", "svd", "eigh", "eig", "tril", "triu", "permute_dims", *_SCANS, *_NORMALIZING, "flip", "sort"),
+            *(
+                "matmul",
+                "kron",
+                "solve",
+                "triangular_solve",
+                "lstsq",
+                "inv",
+                "pinv",
+                "matrix_power",
+                "expm",
+                "cholesky",
+            ),
+            *(
+                "qr",
+                "lu",
+                "svd",
+                "eigh",
+                "eig",
+                "tril",
+                "triu",
+                "permute_dims",
+                *_SCANS,
+                *_NORMALIZING,
+                "flip",
+                "sort",
+            ),
         ),
         "batch-summed": _MATRIX,
         "batch-reversed": _MATRIX,
@@ -167,11 +259,13 @@ _ONLY: Mapping[tuple[str, str, str], Collection[str]] = {
 """Where a mistake makes sense for some operands only."""
 
 
-# Names -----------------------------------------------------------------------------------------------------------------
+# Names ------------------------------------------------------------------------------------------------------
 
 
 def systematic(ops: Collection[str] | None = None) -> Iterator[Mutant]:
-    """All of them, or those of the rules of `ops`, equivalent ones left out; each is made when it is its turn."""
+    """All of them, or those of the rules of `ops`, equivalent ones left out; each is made when it is its
+    turn.
+    """
     for name in systematic_names():
         if ops is None or name.split(".")[1] in ops:
             yield _row(name)
@@ -203,13 +297,19 @@ def _operands(op: str) -> tuple[str, ...]:
 
 
 def _mistakes(kind: str, op: str, place: str) -> Iterator[str]:
-    """A whole matrix is transposed, mixed or conjugated by operand; the rest of a rule of several results is wrong by result."""
+    """A whole matrix is transposed, mixed or conjugated by operand; the rest of a rule of several results is
+    wrong by result.
+    """
     several, result = op in _RESULTS, not place.isdigit()
     for mistake in MUTATIONS:
         if mistake in _EVERYWHERE:
             if not several or result:
                 yield mistake
-        elif op in _ON[kind].get(mistake, ()) and not result and place in _ONLY.get((kind, op, mistake), (place,)):
+        elif (
+            op in _ON[kind].get(mistake, ())
+            and not result
+            and place in _ONLY.get((kind, op, mistake), (place,))
+        ):
             yield mistake
 
 
@@ -235,7 +335,7 @@ def _row(name: str) -> Mutant:
     )
 
 
-# Rules -----------------------------------------------------------------------------------------------------------------
+# Rules ------------------------------------------------------------------------------------------------------
 
 
 class _Planted:
@@ -281,7 +381,10 @@ class _SeveralBack(_Planted, ReverseMode):
             turned = [None if g is None else _conj(g) for g in gs]
             return [None if p is None else _conj(p) for p in super().equation_of_several(node, turned, tape)]
         args = [self.value(tape.read(a)) for a in node.inputs]
-        return [after(self.mistake, p, args, like_argument=True) for p in super().equation_of_several(node, gs, tape)]
+        return [
+            after(self.mistake, p, args, like_argument=True)
+            for p in super().equation_of_several(node, gs, tape)
+        ]
 
 
 class _SeveralForth(_Planted, ForwardMode):

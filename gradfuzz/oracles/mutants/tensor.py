@@ -1,5 +1,5 @@
-"""Planted bugs in the rules of tensor ops: each right in the plainest case and wrong where indices repeat, axes are equally long, or two
-forward modes are nested.
+"""Planted bugs in the rules of tensor ops: each right in the plainest case and wrong where indices repeat,
+axes are equally long, or two forward modes are nested.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from gradfuzz.programs.language.ops import OPS
 
 
 class _Overwriting(ReverseMode):
-    """Going back through `take`, cotangents of one entry overwrite each other: only the last of equal indices counts."""
+    """Going back through `take`, cotangents of one entry overwrite each other: only the last of equal indices
+    counts.
+    """
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op != "take" or 0 in g.shape:
@@ -45,7 +47,9 @@ class _Unflipped(ReverseMode):
 
 
 class _WrongAxes(ReverseMode):
-    """The axes that a broadcast operand lacks are taken for the last ones where the sizes allow it; they are the first."""
+    """The axes that a broadcast operand lacks are taken for the last ones where the sizes allow it; they are
+    the first.
+    """
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         parts = super().equation(node, g, tape)
@@ -72,14 +76,18 @@ class _Squared(ReverseMode):
 class _SavedByForward(ForwardMode):
     """What forward mode saves of the value is a constant when forward mode differentiates it again."""
 
-    def equation(self, node: Equation, arguments: list[Atom], tangents: list[Tangent]) -> tuple[list[Atom], list[Tangent]]:
+    def equation(
+        self, node: Equation, arguments: list[Atom], tangents: list[Tangent]
+    ) -> tuple[list[Atom], list[Tangent]]:
         values, slopes = super().equation(node, arguments, tangents)
         if node.output.name.endswith(_SAVED):
             return values, [None]
         if node.op not in _SAVING or slopes[0] is None:
             return values, slopes
         ans = self.value(values[0])
-        saved = self.value(self.builder.emit_as(f"{node.output.name}{_SAVED}", "broadcast_to", ans.atom, shape=ans.shape))
+        saved = self.value(
+            self.builder.emit_as(f"{node.output.name}{_SAVED}", "broadcast_to", ans.atom, shape=ans.shape)
+        )
         rule: Any = JVP[node.op]
         return values, [rule[0](tangents[0], saved, *map(self.value, arguments), **dict(node.params))]
 
@@ -103,8 +111,26 @@ TENSOR_MUTANTS: tuple[tuple[str, str, str, str, Rules], ...] = (
         "torch #196698",
         Rules(forward=_SavedByForward),
     ),
-    ("T1", "take-overwrites", "cotangents of repeated indices overwrite each other", "common", Rules(reverse=_Overwriting)),
-    ("T2", "cumulative-unflipped", "gradient of cumulative_sum summed from the front", "Nx #1731", Rules(reverse=_Unflipped)),
-    ("T3", "unbroadcast-axes", "broadcasting undone along the wrong axes, where they fit", "Nx #1731", Rules(reverse=_WrongAxes)),
+    (
+        "T1",
+        "take-overwrites",
+        "cotangents of repeated indices overwrite each other",
+        "common",
+        Rules(reverse=_Overwriting),
+    ),
+    (
+        "T2",
+        "cumulative-unflipped",
+        "gradient of cumulative_sum summed from the front",
+        "Nx #1731",
+        Rules(reverse=_Unflipped),
+    ),
+    (
+        "T3",
+        "unbroadcast-axes",
+        "broadcasting undone along the wrong axes, where they fit",
+        "Nx #1731",
+        Rules(reverse=_WrongAxes),
+    ),
 )
 """Id, alias, what is wrong, the report it comes from, rules."""

@@ -18,9 +18,13 @@ from gradfuzz.programs.graphs.graph import Loop
 
 
 class DoneLane(Batching):
-    """V2. A loop that runs backwards has no mask: the adjoint of an instance that took fewer trips goes through all of them."""
+    """V2. A loop that runs backwards has no mask: the adjoint of an instance that took fewer trips goes
+    through all of them.
+    """
 
-    def trip(self, node: Loop, parts: object, live: Value, inputs: Sequence[Lane]) -> tuple[list[Lane], list[Lane]]:
+    def trip(
+        self, node: Loop, parts: object, live: Value, inputs: Sequence[Lane]
+    ) -> tuple[list[Lane], list[Lane]]:
         if not node.reverse:
             return super().trip(node, parts, live, inputs)  # type: ignore[arg-type]
         outputs = self.run(node.body, inputs)
@@ -37,7 +41,19 @@ def _done_lane(name: str) -> Oracle:
 
 
 VECTORIZE_MUTANTS: tuple[tuple[str, str, str, str, Callable[[str], Oracle]], ...] = (
-    ("V1", "foreign-axis", "a gradient is summed over the axes of the other inputs", "Nx #1731", _foreign_axis),
-    ("V2", "done-lane", "on the way back an instance that has ended takes the trips of the others", "common", _done_lane),
+    (
+        "V1",
+        "foreign-axis",
+        "a gradient is summed over the axes of the other inputs",
+        "Nx #1731",
+        _foreign_axis,
+    ),
+    (
+        "V2",
+        "done-lane",
+        "on the way back an instance that has ended takes the trips of the others",
+        "common",
+        _done_lane,
+    ),
 )
 """Id, alias, summary, report, and what makes the oracle of a name."""

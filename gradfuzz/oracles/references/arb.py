@@ -1,13 +1,13 @@
 """The reference `arb`: enclosures of values and derivatives by ball arithmetic on truncated Taylor series.
 
-F is evaluated along a line x + t d as a polynomial in t with k + 1 coefficients, each of them a ball that provably
-contains the true number; the k-th one times k! is the derivative along the line. No rule of differentiation is applied
-anywhere: x**3 is multiplied out, sin of a series is a series. What an `if` or a selection compares must be decided by the
-balls: where they overlap, the precision is raised, and where that does not help, or the two sides are equal here but not
-known to be equal nearby, the truth is inconclusive.
+F is evaluated along a line x + t d as a polynomial in t with k + 1 coefficients, each of them a ball that
+provably contains the true number; the k-th one times k! is the derivative along the line. No rule of
+differentiation is applied anywhere: x**3 is multiplied out, sin of a series is a series. What an `if` or a
+selection compares must be decided by the balls: where they overlap, the precision is raised, and where that
+does not help, or the two sides are equal here but not known to be equal nearby, the truth is inconclusive.
 
-The arithmetic is Arb, in FLINT, through python-flint. (Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval
-arithmetic", 2017.)
+The arithmetic is Arb, in FLINT, through python-flint. (Johansson, "Arb: efficient arbitrary-precision
+midpoint-radius interval arithmetic", 2017.)
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.precision import Precision
 
 _PRECISIONS = (128, 1024)
-"""Bits tried one after the other: enough for nearly everything, and for cancellation down to the smallest float64."""
+"""Bits tried one after the other: enough for nearly everything, and for cancellation down to the smallest
+float64.
+"""
 
 _NARROW = 70
 """A ball is narrow where its radius is 2^-70 of its middle: far below the rounding of float64."""
@@ -59,10 +61,11 @@ Entries: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
 
 
 class ArbNamespace(LinalgArb):
-    """Numbers that depend on the line are series, all others balls. `order` 0 is a plain evaluation: nothing moves.
+    """Numbers that depend on the line are series, all others balls. `order` 0 is a plain evaluation: nothing
+    moves.
 
-    x + 0, 1 x and the like are x itself and 0 x is the constant 0, so that what is compared is known to be equal everywhere
-    and not only here: 1 is the usual start of a product.
+    x + 0, 1 x and the like are x itself and 0 x is the constant 0, so that what is compared is known to be
+    equal everywhere and not only here: 1 is the usual start of a product.
     """
 
     is_complex = staticmethod(is_complex)
@@ -70,7 +73,9 @@ class ArbNamespace(LinalgArb):
     parts = staticmethod(parts)
     nonzero = staticmethod(nonzero)
 
-    def __init__(self, precision: Precision = "float64", trace: list[int] | None = None, *, order: int = 0) -> None:
+    def __init__(
+        self, precision: Precision = "float64", trace: list[int] | None = None, *, order: int = 0
+    ) -> None:
         super().__init__(precision, trace)
         self.order = order
         self.eigenpairs = {}
@@ -121,7 +126,9 @@ class ArbNamespace(LinalgArb):
         if here.is_zero():
             if isinstance(difference, arb):
                 return 0
-            raise UndecidedError("the two sides of a comparison are equal here, but may differ nearby", tie=True)
+            raise UndecidedError(
+                "the two sides of a comparison are equal here, but may differ nearby", tie=True
+            )
         if not here.is_finite():
             raise OutOfRangeError(f"a comparison meets a number of unknown size, {here.str(5)}")
         raise WideError(f"the two sides of a comparison may be equal: they differ by {here.str(5)}", tie=True)
@@ -163,7 +170,9 @@ class ArbNamespace(LinalgArb):
 
 
 def _near_zero(name: str, x: Number) -> Number:
-    """log1p or expm1; FLINT has no such functions of series, but of their constant terms, which alone could cancel."""
+    """log1p or expm1; FLINT has no such functions of series, but of their constant terms, which alone could
+    cancel.
+    """
     here = getattr(constant_term(x), name)()
     if isinstance(x, arb):
         return here
@@ -200,7 +209,9 @@ class ArbReference(Reference):
         return [self._at(question, point) for point in question.points]
 
     def sides(self, question: Question) -> list[Sides | None]:
-        """At 2^-300 of a line's length from the point: as exact as anywhere, since a kink is not there but at the point."""
+        """At 2^-300 of a line's length from the point: as exact as anywhere, since a kink is not there but at
+        the point.
+        """
         return [self._beside(question, point) for point in question.points]
 
     def _beside(self, question: Question, point: Point) -> Sides | None:
@@ -208,7 +219,9 @@ class ArbReference(Reference):
             try:
                 setting = Setting(question, point)
                 left, right = (_settled(setting, [], offset=sign * _BESIDE)[1] for sign in (-1, 1))
-                before, after = (setting.gradient([_rounded(ball)[0] for ball in side]) for side in (left, right))
+                before, after = (
+                    setting.gradient([_rounded(ball)[0] for ball in side]) for side in (left, right)
+                )
             except EvaluationError:
                 return None
             return (before, after) if all(map(_is_narrow, [*left, *right])) else None
@@ -221,7 +234,9 @@ class ArbReference(Reference):
                 setting = Setting(question, point)
                 with _working(bits, question.order + 1):
                     values, gradient = _settled(setting, trace)
-                    if last or all(map(_is_narrow, [*gradient, *(ball for output in values for ball in output.flat)])):
+                    if last or all(
+                        map(_is_narrow, [*gradient, *(ball for output in values for ball in output.flat)])
+                    ):
                         return _truth(setting, values, gradient, trace)
             except EvaluationError as error:
                 if last or not isinstance(error, (WideError, OutOfRangeError)):
@@ -230,24 +245,29 @@ class ArbReference(Reference):
 
 
 def _settled(setting: Setting, trace: list[int], *, offset: arb = _HERE) -> tuple[list[Entries], list[arb]]:
-    """The enclosures, where they do not depend on the phases of complex vectors: two results that do not meet show that they do."""
+    """The enclosures, where they do not depend on the phases of complex vectors: two results that do not meet
+    show that they do.
+    """
     eigenpairs: Eigenpairs = {}
     values, gradient, phases = _enclosures(setting, trace, eigenpairs, offset=offset)
     if phases and setting.question.order:
         others, other_gradient, _ = _enclosures(setting, [], eigenpairs, turned=True, offset=offset)
         before, after = (
-            [*g, *(ball for output in v for ball in output.flat)] for v, g in ((values, gradient), (others, other_gradient))
+            [*g, *(ball for output in v for ball in output.flat)]
+            for v, g in ((values, gradient), (others, other_gradient))
         )
         if not all(a.overlaps(b) for a, b in zip(before, after, strict=True)):
-            raise UnsettledError("the result depends on phases that a decomposition of a complex matrix leaves free")
+            raise UnsettledError(
+                "the result depends on phases that a decomposition of a complex matrix leaves free"
+            )
     return values, gradient
 
 
 def _enclosures(
     setting: Setting, trace: list[int], eigenpairs: Eigenpairs, *, turned: bool = False, offset: arb = _HERE
 ) -> tuple[list[Entries], list[arb], int]:
-    """Balls around the entries of each output and around each coordinate of the gradient; how many phases were free. With an `offset` at so
-    much of each line from the point.
+    """Balls around the entries of each output and around each coordinate of the gradient; how many phases
+    were free. With an `offset` at so much of each line from the point.
     """
     question = setting.question
     order = question.order
@@ -304,17 +324,25 @@ def _rounded(ball: arb) -> tuple[float, float]:
     distance = abs(ball - arb(value)).upper()
     bound = 0.0 if distance.is_zero() else math.nextafter(float(distance), math.inf)
     if not math.isfinite(bound):
-        raise UnsettledError(f"the enclosure of a number is as wide as {distance.str(5)}: the loop loses all digits")
+        raise UnsettledError(
+            f"the enclosure of a number is as wide as {distance.str(5)}: the loop loses all digits"
+        )
     return value, bound
 
 
-def _truth(setting: Setting, values: Sequence[Entries], gradient: Sequence[arb], trace: Sequence[int]) -> Truth:
+def _truth(
+    setting: Setting, values: Sequence[Entries], gradient: Sequence[arb], trace: Sequence[int]
+) -> Truth:
     entries = [_rounded(ball) for ball in gradient]
     outputs = [(output.shape, [_rounded(ball) for ball in output.flat]) for output in values]
     return Truth(
         "ok",
-        values=tuple(np.array([value for value, _ in pairs], np.float64).reshape(shape) for shape, pairs in outputs),
-        value_bounds=tuple(np.array([bound for _, bound in pairs], np.float64).reshape(shape) for shape, pairs in outputs),
+        values=tuple(
+            np.array([value for value, _ in pairs], np.float64).reshape(shape) for shape, pairs in outputs
+        ),
+        value_bounds=tuple(
+            np.array([bound for _, bound in pairs], np.float64).reshape(shape) for shape, pairs in outputs
+        ),
         gradient=setting.gradient([value for value, _ in entries]),
         bounds=setting.gradient([bound for _, bound in entries]),
         trace=tuple(trace),

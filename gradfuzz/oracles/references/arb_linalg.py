@@ -1,18 +1,21 @@
 """Linear algebra in balls and in Taylor series with ball coefficients, by the textbook.
 
-What needs no decision is done number by number, so that exact zeros stay zeros: QR by modified Gram-Schmidt, LU by rows, Cholesky, the
-determinant as a sum of minors, which divides by nothing. The rest is done on the matrices of coefficients, by FLINT's ball matrices:
-with A(t) = A0 + A1 t + ..., one solution at the point gives all coefficients in turn.
+What needs no decision is done number by number, so that exact zeros stay zeros: QR by modified Gram-Schmidt,
+LU by rows, Cholesky, the determinant as a sum of minors, which divides by nothing. The rest is done on the
+matrices of coefficients, by FLINT's ball matrices: with A(t) = A0 + A1 t + ..., one solution at the point
+gives all coefficients in turn.
 
-Eigenvectors: FLINT encloses the eigenpairs of A0, provided that its eigenvalues are simple, and proves it (Johansson, "Arb", 2017;
-Rump, "Computational error bounds for multiple or nearly multiple eigenvalues", 2001). With (A - l I) v = 0 and v^H v = 1 the further
-coefficients follow from one bordered system each, Hermitian or not:
+Eigenvectors: FLINT encloses the eigenpairs of A0, provided that its eigenvalues are simple, and proves it
+(Johansson, "Arb", 2017; Rump, "Computational error bounds for multiple or nearly multiple eigenvalues",
+2001). With (A - l I) v = 0 and v^H v = 1 the further coefficients follow from one bordered system each,
+Hermitian or not:
 
     [A0 - l0 I   -v0] [v_k]   [- sum over 1 <= j <= k of A_j v_{k-j} + sum over 1 <= j < k of l_j v_{k-j}]
     [v0^H          0] [l_k] = [                               - 1/2 sum over 1 <= j < k of v_j^H v_{k-j}]
 
-The last line also settles the phase of a complex vector: v0^H v stays real. Singular values and vectors are those of A^H A; where small ones drown, more bits find them. Where eigenvalues coincide, or a singular
-value is 0, this reference cannot tell.
+The last line also settles the phase of a complex vector: v0^H v stays real. Singular values and vectors are
+those of A^H A; where small ones drown, more bits find them. Where eigenvalues coincide, or a singular value
+is 0, this reference cannot tell.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ from gradfuzz.programs.arithmetic.linalg_objects import Array, LinalgObjects
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError
 
 _MINORS = 6
-"""Determinants up to this size are sums of minors, 2^n of them; greater ones are read off the characteristic polynomial."""
+"""Determinants up to this size are sums of minors, 2^n of them; greater ones are read off the characteristic
+polynomial.
+"""
 
 Coefficients = list[Any]
 """The ball matrices A0, A1, ... of a matrix of series; A0 alone where nothing moves."""
@@ -43,8 +48,8 @@ Eigenpairs = dict[Any, list[tuple[arb | acb, Any]]]
 class LinalgArb(LinalgObjects):
     """`order` is that of the last coefficient. `eigenpairs` are those of matrices that were met before.
 
-    `phases` counts the complex vectors that a decomposition has left free but for a phase. Where `turned`, they have other phases, which
-    also change along the line.
+    `phases` counts the complex vectors that a decomposition has left free but for a phase. Where `turned`,
+    they have other phases, which also change along the line.
     """
 
     order: int
@@ -100,7 +105,9 @@ class LinalgArb(LinalgObjects):
             conjugates = list(map(self.conjugate, columns[j]))
             for k in range(j + 1, n):
                 r[j, k] = self._dot(conjugates, columns[k])
-                columns[k] = [self.minus(x, self.times(r[j, k], y)) for x, y in zip(columns[k], columns[j], strict=True)]
+                columns[k] = [
+                    self.minus(x, self.times(r[j, k], y)) for x, y in zip(columns[k], columns[j], strict=True)
+                ]
         q = np.empty((m, n), object)
         for j in range(n):
             q[:, j] = _vector(columns[j])
@@ -131,7 +138,9 @@ class LinalgArb(LinalgObjects):
         for j in range(n):
             for i in range(j, n):
                 rest = self.minus(a[i, j], self._dot(lower[i, :j], map(self.conjugate, lower[j, :j])))
-                lower[i, j] = self.function("sqrt", self.real(rest)) if i == j else self.quotient(rest, lower[j, j])
+                lower[i, j] = (
+                    self.function("sqrt", self.real(rest)) if i == j else self.quotient(rest, lower[j, j])
+                )
         return lower
 
     def solve_upper(self, a: Array, b: Array) -> Array:
@@ -162,7 +171,9 @@ class LinalgArb(LinalgObjects):
         return minors[(1 << n) - 1]
 
     def _by_traces(self, a: Array) -> Number:
-        """The last coefficient of the characteristic polynomial: M_k = A M_{k-1} + c_k I, c_k = -tr(A M_{k-1}) / k (Faddeev, Le Verrier)."""
+        """The last coefficient of the characteristic polynomial: M_k = A M_{k-1} + c_k I, c_k = -tr(A
+        M_{k-1}) / k (Faddeev, Le Verrier).
+        """
         n = len(a)
         coefficients = self._coefficients(a)
         eye = type(coefficients[0])(n, n, np.eye(n).ravel().tolist())
@@ -180,7 +191,10 @@ class LinalgArb(LinalgObjects):
         series = (arb_series, acb_series)
         count = self.order + 1 if any(isinstance(x, series) for x in entries) else 1
         matrix = acb_mat if self.has_complex(a) else arb_mat
-        return [matrix(*a.shape, [x[k] if isinstance(x, series) else x if k == 0 else 0 for x in entries]) for k in range(count)]
+        return [
+            matrix(*a.shape, [x[k] if isinstance(x, series) else x if k == 0 else 0 for x in entries])
+            for k in range(count)
+        ]
 
     def solve_of(self, a: Array, b: Array) -> Array:
         """X_k = A0^-1 (B_k - sum over 1 <= j <= k of A_j X_{k-j})."""
@@ -195,14 +209,18 @@ class LinalgArb(LinalgObjects):
         return inverse if m >= n else self.adjoint(inverse)
 
     def expm_of(self, a: Array) -> Array:
-        """The coefficients side by side: block Toeplitz matrices, upper triangular, multiply as the series do."""
+        """The coefficients side by side: block Toeplitz matrices, upper triangular, multiply as the series
+        do.
+        """
         coefficients = self._coefficients(a)
         n, count, matrix = len(a), len(coefficients), type(coefficients[0])
         zero = matrix(n, n)
         blocks = [[coefficients[q - p] if q >= p else zero for q in range(count)] for p in range(count)]
         entries = [blocks[i // n][j // n][i % n, j % n] for i in range(n * count) for j in range(n * count)]
         result = matrix(n * count, n * count, entries).exp()
-        return _lifted([matrix(n, n, [result[i, k * n + j] for i in range(n) for j in range(n)]) for k in range(count)])
+        return _lifted(
+            [matrix(n, n, [result[i, k * n + j] for i in range(n) for j in range(n)]) for k in range(count)]
+        )
 
     def eigh_of(self, a: Array) -> tuple[Array, Array]:
         return _columns(self._eigenpairs(self._coefficients(a)))
@@ -210,7 +228,8 @@ class LinalgArb(LinalgObjects):
     def eig_of(self, a: Array) -> tuple[Array, Array]:
         coefficients = [acb_mat(x) for x in self._coefficients(a)]
         return _columns(
-            _moved(coefficients, value, vector) for value, vector in self._at_the_point(coefficients[0], hermitian=False)
+            _moved(coefficients, value, vector)
+            for value, vector in self._at_the_point(coefficients[0], hermitian=False)
         )
 
     def spectrum_of(self, a: Array) -> Array:
@@ -220,7 +239,9 @@ class LinalgArb(LinalgObjects):
         return _vector(w for w, _ in self._eigenpairs(self._coefficients(a)))
 
     def _eigenpairs(self, a: Coefficients) -> Iterator[tuple[Number, Coefficients]]:
-        """The eigenvalues of a Hermitian matrix in ascending order, and the coefficients of their vectors, of length 1."""
+        """The eigenvalues of a Hermitian matrix in ascending order, and the coefficients of their vectors, of
+        length 1.
+        """
         for value, vector in self._at_the_point(a[0], hermitian=True):
             number, vectors = _moved(a, value, vector)
             yield self.real(number), vectors
@@ -241,7 +262,9 @@ class LinalgArb(LinalgObjects):
         coefficients = self._coefficients(a)
         s, vectors = self._right_vectors(coefficients)
         right = np.concatenate([_lifted(v) for v in vectors], axis=1)
-        images = np.concatenate([_lifted(_product(coefficients, v, len(coefficients))) for v in vectors], axis=1)
+        images = np.concatenate(
+            [_lifted(_product(coefficients, v, len(coefficients))) for v in vectors], axis=1
+        )
         return self.divide(images, s[np.newaxis, :]), s, self.adjoint(right)
 
     def singular_values(self, a: Array) -> Array:
@@ -256,7 +279,9 @@ class LinalgArb(LinalgObjects):
 
 
 def _enclosed(a: Any, hermitian: bool) -> list[tuple[arb | acb, Any]]:
-    """The eigenvalues of a ball matrix, in ascending order where it is Hermitian, and their vectors, of length 1."""
+    """The eigenvalues of a ball matrix, in ascending order where it is Hermitian, and their vectors, of
+    length 1.
+    """
     n, matrix = a.nrows(), type(a)
     try:
         values, vectors = acb_mat(a).eig(right=True)
@@ -264,12 +289,17 @@ def _enclosed(a: Any, hermitian: bool) -> list[tuple[arb | acb, Any]]:
         raise WideError("eigenvalues or singular values may coincide", tie=True) from error
     pairs = []
     for index in sorted(range(n), key=lambda k: values[k].real.mid()):
-        # FLINT's vector is any multiple of one with an entry 1, which is real where the matrix is real and symmetric.
+        # FLINT's vector is any multiple of one with an entry 1, which is real where the matrix is real and
+        # symmetric.
         found = [vectors[i, index] for i in range(n)]
         largest = max(found, key=lambda x: abs(x).mid())
         ratios = [x / largest if matrix is acb_mat else (x / largest).real for x in found]
-        norm = sum((abs(x) ** 2 for x in ratios) if matrix is acb_mat else (x * x for x in ratios), arb(0)).sqrt()
-        pairs.append((values[index].real if hermitian else values[index], matrix(n, 1, [x / norm for x in ratios])))
+        norm = sum(
+            (abs(x) ** 2 for x in ratios) if matrix is acb_mat else (x * x for x in ratios), arb(0)
+        ).sqrt()
+        pairs.append(
+            (values[index].real if hermitian else values[index], matrix(n, 1, [x / norm for x in ratios]))
+        )
     return pairs
 
 

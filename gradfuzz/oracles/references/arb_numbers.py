@@ -1,6 +1,8 @@
-"""The numbers of the reference `arb`: balls, and Taylor series whose coefficients are balls; the same with complex balls.
+"""The numbers of the reference `arb`: balls, and Taylor series whose coefficients are balls; the same with
+complex balls.
 
-The variable of a series is real, so the real part of a series has the real parts of its coefficients, and so on.
+The variable of a series is real, so the real part of a series has the real parts of its coefficients, and so
+on.
 """
 
 from __future__ import annotations
@@ -85,7 +87,9 @@ def complex_function(name: str, z: Complex, order: int) -> Complex:
 
 
 def _tanh(z: acb_series) -> acb_series:
-    """(1 - e) / (1 + e) with e = exp(-2 z); to the left of the imaginary axis it is -tanh(-z), so that e is never large."""
+    """(1 - e) / (1 + e) with e = exp(-2 z); to the left of the imaginary axis it is -tanh(-z), so that e is
+    never large.
+    """
     left = z[0].real.mid() < 0
     e = (2 * z if left else -2 * z).exp()
     divisor = 1 + e

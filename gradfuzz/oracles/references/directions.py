@@ -1,18 +1,20 @@
 """Derivatives of any order from derivatives along straight lines: what both references measure.
 
-A question of order k asks for the gradient g of D^{k-1}F[v, ..., v], so for each coordinate i it wants the mixed derivative
-g_i = D^kF[e_i, v, ..., v]. A reference that knows only p(d) = (d/dt)^k F(x + t d) at t = 0, the derivative along one
-line, has it by polarisation. With the symmetric multilinear form D^kF,
+A question of order k asks for the gradient g of D^{k-1}F[v, ..., v], so for each coordinate i it wants the
+mixed derivative g_i = D^kF[e_i, v, ..., v]. A reference that knows only p(d) = (d/dt)^k F(x + t d) at t = 0,
+the derivative along one line, has it by polarisation. With the symmetric multilinear form D^kF,
 
     p(v + s e_i) = sum over j of binom(k, j) s^j D^kF[e_i (j times), v (k - j times)]
 
-is a polynomial in s, and k g_i is its coefficient of s. Its odd part is known at s = 1, ..., m, m = ceil(k/2), and Lagrange
-interpolation in s^2, read at 0, gives the coefficient:
+is a polynomial in s, and k g_i is its coefficient of s. Its odd part is known at s = 1, ..., m, m =
+ceil(k/2), and Lagrange interpolation in s^2, read at 0, gives the coefficient:
 
-    g_i = 1/(2k) sum over s of w_s (p(v + s e_i) - p(v - s e_i)),    w_s = 1/s prod over r != s of r^2 / (r^2 - s^2).
+    g_i = 1/(2k) sum over s of w_s (p(v + s e_i) - p(v - s e_i)),    w_s = 1/s prod over r != s of r^2 / (r^2
+    - s^2).
 
-For k = 2 this is (p(v + e_i) - p(v - e_i)) / 4. For k = 1 it is p(e_i), and for a single scalar input v^{k-1} p(1).
-(Griewank, Utke, Walther, "Evaluating higher derivative tensors by forward propagation of univariate Taylor series", 2000.)
+For k = 2 this is (p(v + e_i) - p(v - e_i)) / 4. For k = 1 it is p(e_i), and for a single scalar input v^{k-1}
+p(1). (Griewank, Utke, Walther, "Evaluating higher derivative tensors by forward propagation of univariate
+Taylor series", 2000.)
 """
 
 from __future__ import annotations
@@ -83,7 +85,9 @@ class Setting:
         self._fixed: dict[str, Any] = {}
         self._floats: list[tuple[str, tuple[int, ...], list[float]]] = []
         self._shapes: list[tuple[str, tuple[int, ...]]] = []
-        self._weights = [None if w is None else np.asarray(w, np.float64).ravel().tolist() for w in question.weights]
+        self._weights = [
+            None if w is None else np.asarray(w, np.float64).ravel().tolist() for w in question.weights
+        ]
         for param in question.program.params:
             value = np.asarray(point.inputs[param.name])
             if param.type.dtype == "float":
@@ -94,7 +98,11 @@ class Setting:
             shape = np.shape(point.inputs[name])
             self._shapes.append((name, shape))
             size = math.prod(shape)
-            v = np.asarray(question.directions[name], np.float64).ravel().tolist() if question.order > 1 else [0.0] * size
+            v = (
+                np.asarray(question.directions[name], np.float64).ravel().tolist()
+                if question.order > 1
+                else [0.0] * size
+            )
             self.among += [Coordinate(name, k, v[k]) for k in range(size)]
 
     def _add_floats(self, name: str, shape: tuple[int, ...], entries: list[float]) -> None:
@@ -109,18 +117,23 @@ class Setting:
     ) -> dict[str, Any]:
         """The program's inputs on a line (None: at the point).
 
-        `number(x)` makes a constant and `on_line(x, v, s)` the number x + t (v + s), both from exact floats; a coordinate that
-        the line leaves alone is a constant.
+        `number(x)` makes a constant and `on_line(x, v, s)` the number x + t (v + s), both from exact floats;
+        a coordinate that the line leaves alone is a constant.
         """
         moves: dict[tuple[str, int], tuple[float, int]] = {}
         if line is not None:
             for i, c in enumerate(self.among):
-                move = (c.direction if line.along_direction else 0.0, line.multiple if i == line.coordinate else 0)
+                move = (
+                    c.direction if line.along_direction else 0.0,
+                    line.multiple if i == line.coordinate else 0,
+                )
                 if move != (0.0, 0):
                     moves[c.name, c.entry] = move
         inputs = dict(self._fixed)
         for name, shape, floats in self._floats:
-            entries = [on_line(x, *moves[name, k]) if (name, k) in moves else number(x) for k, x in enumerate(floats)]
+            entries = [
+                on_line(x, *moves[name, k]) if (name, k) in moves else number(x) for k, x in enumerate(floats)
+            ]
             if shape:
                 array = np.empty(len(entries), object)
                 for k, entry in enumerate(entries):
@@ -151,7 +164,9 @@ class Setting:
 
 
 def inconclusive(error: EvaluationError, trace: Sequence[int] = ()) -> Truth:
-    """The truth that cannot be told, and why: the message starts with "kink", "domain", "range", "wide" or "trip limit"."""
+    """The truth that cannot be told, and why: the message starts with "kink", "domain", "range", "wide" or
+    "trip limit".
+    """
     tie = isinstance(error, UndecidedError) and error.tie
     if tie:
         reason = "kink"

@@ -4,14 +4,15 @@ The k-th derivative along a line is the central difference
 
     h^-k sum over j of (-1)^j binom(k, j) F(x + (k/2 - j) h d)   =   D^kF[d, ..., d] + O(h^2)
 
-(Fornberg, "Generation of finite difference formulas on arbitrarily spaced grids", 1988). It is taken twice, the second time
-with a step 2^8 times smaller and 64 bits to spare for it. Truncation shrinks by 2^-16 and rounding by 2^-64, so the
-difference of the two is the error of the first and far more than that of the second, which is the answer. Where the two do
-not agree closely, or both are exactly 0, they are repeated far deeper.
+(Fornberg, "Generation of finite difference formulas on arbitrarily spaced grids", 1988). It is taken twice,
+the second time with a step 2^8 times smaller and 64 bits to spare for it. Truncation shrinks by 2^-16 and
+rounding by 2^-64, so the difference of the two is the error of the first and far more than that of the
+second, which is the answer. Where the two do not agree closely, or both are exactly 0, they are repeated far
+deeper.
 
-Nothing here knows a rule of differentiation or shares arithmetic with `arb`. What it adds is what happens around a point:
-every run records its decisions, trip counts and selections, and where these change between the stencil's points the point
-is a kink, with the slopes to the left and to the right of it.
+Nothing here knows a rule of differentiation or shares arithmetic with `arb`. What it adds is what happens
+around a point: every run records its decisions, trip counts and selections, and where these change between
+the stencil's points the point is a kink, with the slopes to the left and to the right of it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.language.precision import Precision
 
 _STEP = 160
-"""h = 2^-160 times the smallest input: numbers that a short program makes of float64 inputs are equal or farther apart, so no
-kink but one at the point itself lies inside a stencil."""
+"""h = 2^-160 times the smallest input: numbers that a short program makes of float64 inputs are equal or
+farther apart, so no kink but one at the point itself lies inside a stencil.
+"""
 
 _FINER = 8
 """The second difference is taken with h / 2^8."""
@@ -44,14 +46,17 @@ _SPARE = 240
 """Bits beyond the k x 160 that a k-th difference cancels."""
 
 _DEEPER = (0, 256, 1024)
-"""The attempts have so many more bits in the step, and twice as many beside. The second sees a slope of 1e-220 on a value of 1;
-the third follows chaotic loops whose slopes are as large as a float64 can be."""
+"""The attempts have so many more bits in the step, and twice as many beside. The second sees a slope of
+1e-220 on a value of 1; the third follows chaotic loops whose slopes are as large as a float64 can be.
+"""
 
 _AGREEING = 80
 """The two differences agree where they are within 2^-80 of each other, relative to the second ..."""
 
 _ROUNDING = 16
-"""... or within 2^16 roundings of the first, on its scale: the derivative is then 0 as far as it can be seen."""
+"""... or within 2^16 roundings of the first, on its scale: the derivative is then 0 as far as it
+can be seen.
+"""
 
 _VALUE_AGREEING = 200
 """Two values also agree where they are within 2^-200: 0, as far as it can be seen."""
@@ -60,10 +65,14 @@ _SAFETY = 8
 """The bound is so many times the difference of the two."""
 
 _RANGES = {"exp": 256, "expm1": 256, "sin": 4096, "cos": 4096, "tan": 4096}
-"""exp of 2^256 and sin of 2^4096 are far beyond what any float leads to, and reducing them would take mpmath for ever."""
+"""exp of 2^256 and sin of 2^4096 are far beyond what any float leads to, and reducing them would take mpmath
+for ever.
+"""
 
 _NEAR_CUT = 40
-"""On which side of the negative real axis a number stands is a choice where it is closer to it than 2^-40 of its size ..."""
+"""On which side of the negative real axis a number stands is a choice where it is closer to it than 2^-40 of
+its size ...
+"""
 
 _ON_CUT = 64
 """... and nobody knows where it is within 2^64 roundings of it."""
@@ -73,7 +82,9 @@ Number = Any
 
 
 class MpmathNamespace(LinalgMpmath):
-    """mpf and mpc numbers of one context. `order` 0 is a plain evaluation: sqrt(0) is 0 there, and a domain error otherwise."""
+    """mpf and mpc numbers of one context. `order` 0 is a plain evaluation: sqrt(0) is 0 there, and a domain
+    error otherwise.
+    """
 
     def __init__(
         self,
@@ -125,14 +136,17 @@ class MpmathNamespace(LinalgMpmath):
                 self._defined(name, x)
         elif x and self._beyond(name, x):
             raise OutOfRangeError(f"{name} of {self.mp.nstr(x, 5)}, a number beyond all floats")
-        # Most runs of a stencil meet the same arguments again: all that do not depend on the coordinate that moves.
+        # Most runs of a stencil meet the same arguments again: all that do not depend on the coordinate that
+        # moves.
         key = name, self.mp.prec, bits_of(x)
         if key not in self._known:
             self._known[key] = getattr(self.mp, name)(x)
         return self._known[key]
 
     def _beyond(self, name: str, x: Number) -> bool:
-        """Whether a function of x is nothing that a float leads to. exp grows with the real part, sin and cos with the imaginary one."""
+        """Whether a function of x is nothing that a float leads to. exp grows with the real part, sin and cos
+        with the imaginary one.
+        """
         if not self.is_complex(x):
             return bool(self.mp.mag(x) > _RANGES.get(name, math.inf))
         sizes = [self.mp.mag(part) for part in (x.real, x.imag)]
@@ -152,7 +166,9 @@ class MpmathNamespace(LinalgMpmath):
         size, height = abs(z.real), abs(z.imag)
         near = z.real < 0 and height < self.mp.ldexp(size, -_NEAR_CUT)
         if near and height <= self.mp.ldexp(size, _ON_CUT - self.mp.prec):
-            raise UndecidedError(f"{op} of {self.mp.nstr(z, 5)}: it jumps across the negative real axis", tie=True)
+            raise UndecidedError(
+                f"{op} of {self.mp.nstr(z, 5)}: it jumps across the negative real axis", tie=True
+            )
         self.choices.append((1 if z.imag > 0 else -1) if near else 0)
 
 
@@ -163,7 +179,9 @@ def _positive(x: Number, op: str) -> None:
 
 
 class MpmathReference(Reference):
-    """Measured bounds, and one-sided slopes at kinks. One instance is not to be used by two threads at once."""
+    """Measured bounds, and one-sided slopes at kinks. One instance is not to be used by two threads
+    at once.
+    """
 
     name = "mpmath"
     version = str(mpmath.__version__)
@@ -192,7 +210,9 @@ class _Level:
 
 @dataclass(frozen=True, slots=True)
 class _Slope:
-    """One coordinate of the gradient as one level measures it. `rounding` bounds what the last operations lose."""
+    """One coordinate of the gradient as one level measures it. `rounding` bounds what the last operations
+    lose.
+    """
 
     value: Number
     left: Number
@@ -263,7 +283,11 @@ class _Stencils:
             side_bounds=None if jumps else self._side([e.side_bound for e in entries]),
             kink=True,
             trace=tuple(self.trace),
-            message="kink: the value jumps at this point" if jumps else "kink: decisions or slopes change at this point",
+            message=(
+                "kink: the value jumps at this point"
+                if jumps
+                else "kink: decisions or slopes change at this point"
+            ),
         )
 
     def _levels(self, deeper: int) -> tuple[_Level, _Level]:
@@ -273,7 +297,9 @@ class _Stencils:
 
     # Evaluations
 
-    def _run(self, level: _Level, line: Line | None, half_steps: int) -> tuple[Number, list[int], tuple[Any, ...]]:
+    def _run(
+        self, level: _Level, line: Line | None, half_steps: int
+    ) -> tuple[Number, list[int], tuple[Any, ...]]:
         """F, the trace and the outputs at x + half_steps h/2 d."""
         mp = self.mp
         mp.prec = level.bits
@@ -291,7 +317,9 @@ class _Stencils:
         return self._centres[level]
 
     def _slope(self, shares: Sequence[Line], level: _Level) -> _Slope:
-        """The weighted sum of the k-th central differences along the lines, and for k = 1 the differences to either side."""
+        """The weighted sum of the k-th central differences along the lines, and for k = 1 the differences to
+        either side.
+        """
         mp, k = self.mp, self.order
         here, trace, _ = self._centre(level)
         mp.prec = level.bits
@@ -305,7 +333,9 @@ class _Stencils:
             difference = sum(((-1) ** j * math.comb(k, j) * y for j, y in enumerate(heights)), mp.mpf(0))
             weight = _number(mp, line.weight)
             total += weight * mp.ldexp(difference, k * level.step)
-            rounding += abs(weight) * mp.ldexp(max(1, *map(abs, heights)), k * level.step + k + _ROUNDING - level.bits)
+            rounding += abs(weight) * mp.ldexp(
+                max(1, *map(abs, heights)), k * level.step + k + _ROUNDING - level.bits
+            )
             if k == 1:
                 right = mp.ldexp(heights[0] - here, level.step + 1)
                 left = mp.ldexp(here - heights[1], level.step + 1)
@@ -315,13 +345,15 @@ class _Stencils:
         """One coordinate of the gradient, from the first pair of levels that settles it."""
         for deeper in _DEEPER:
             entry = self._compared(*(self._slope(shares, level) for level in self._levels(deeper)))
-            # Two differences of exactly 0 may both have lost the derivative beside a larger number: one deeper look.
+            # Two differences of exactly 0 may both have lost the derivative beside a larger number: one
+            # deeper look.
             if not entry.same_trace or (entry.agreed and not entry.bends) or (entry.vanishes and deeper):
                 return entry
         if entry.agreed:
             return entry
         raise UnsettledError(
-            f"differences at two steps are {self.mp.nstr(entry.bound / _SAFETY, 5)} apart, however small the steps"
+            f"differences at two steps are {self.mp.nstr(entry.bound / _SAFETY, 5)} apart, however small the"
+            " steps"
         )
 
     def _compared(self, one: _Slope, two: _Slope) -> _Entry:
@@ -331,8 +363,8 @@ class _Stencils:
         agreed = not vanishes and (apart <= close or apart <= one.rounding)
         bends = jumps = False
         if self.order == 1:
-            # Truncation and rounding shrink from the first level to the second; what does not shrink is a kink, and what grows
-            # with 1/h is a jump.
+            # Truncation and rounding shrink from the first level to the second; what does not shrink is a
+            # kink, and what grows with 1/h is a jump.
             bend, bend_before = abs(two.right - two.left), abs(one.right - one.left)
             bends = bend > bend_before / 16 > 0
             jumps = abs(two.left) > 16 * abs(one.left) or abs(two.right) > 16 * abs(one.right)
@@ -342,9 +374,14 @@ class _Stencils:
         return _Entry(two.value, bound, left, right, side_bound, same_trace, bends, jumps, agreed, vanishes)
 
     def _sides(self, one: _Slope, two: _Slope) -> tuple[Number, Number, Number]:
-        """The slopes to the left and right, extrapolated to h = 0 from h and h/256 as their truncation is O(h), and a bound for both."""
+        """The slopes to the left and right, extrapolated to h = 0 from h and h/256 as their truncation is
+        O(h), and a bound for both.
+        """
         steps = 2**_FINER
-        left, right = ((steps * after - before) / (steps - 1) for before, after in ((one.left, two.left), (one.right, two.right)))
+        left, right = (
+            (steps * after - before) / (steps - 1)
+            for before, after in ((one.left, two.left), (one.right, two.right))
+        )
         return left, right, _SAFETY * max(abs(two.left - one.left), abs(two.right - one.right)) + two.rounding
 
     # Results
@@ -352,19 +389,37 @@ class _Stencils:
     def _values(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """The outputs at the point and their bounds, from the first pair of levels that agrees on them."""
         for deeper in _DEEPER:
-            before, after = ([self._numbers(y) for y in self._centre(level)[2]] for level in self._levels(deeper))
-            apart = [[abs(y - x) for x, y in zip(*pair, strict=True)] for pair in zip(before, after, strict=True)]
-            pairs = [
-                (d, y) for distances, entries in zip(apart, after, strict=True) for d, y in zip(distances, entries, strict=True)
+            before, after = (
+                [self._numbers(y) for y in self._centre(level)[2]] for level in self._levels(deeper)
+            )
+            apart = [
+                [abs(y - x) for x, y in zip(*pair, strict=True)] for pair in zip(before, after, strict=True)
             ]
-            if all(d <= self.mp.ldexp(abs(y), -_AGREEING) or d <= self.mp.ldexp(1, -_VALUE_AGREEING) for d, y in pairs):
+            pairs = [
+                (d, y)
+                for distances, entries in zip(apart, after, strict=True)
+                for d, y in zip(distances, entries, strict=True)
+            ]
+            if all(
+                d <= self.mp.ldexp(abs(y), -_AGREEING) or d <= self.mp.ldexp(1, -_VALUE_AGREEING)
+                for d, y in pairs
+            ):
                 break
         else:
             raise UnsettledError("the value changes with every precision it is computed in")
         shapes = [self._namespace.as_array(y).shape for y in self._centre(self._levels(0)[0])[2]]
-        rounded = [[_rounded(y, _SAFETY * d) for y, d in zip(*pair, strict=True)] for pair in zip(after, apart, strict=True)]
-        values = tuple(np.array([v for v, _ in r], np.float64).reshape(shape) for r, shape in zip(rounded, shapes, strict=True))
-        bounds = tuple(np.array([b for _, b in r], np.float64).reshape(shape) for r, shape in zip(rounded, shapes, strict=True))
+        rounded = [
+            [_rounded(y, _SAFETY * d) for y, d in zip(*pair, strict=True)]
+            for pair in zip(after, apart, strict=True)
+        ]
+        values = tuple(
+            np.array([v for v, _ in r], np.float64).reshape(shape)
+            for r, shape in zip(rounded, shapes, strict=True)
+        )
+        bounds = tuple(
+            np.array([b for _, b in r], np.float64).reshape(shape)
+            for r, shape in zip(rounded, shapes, strict=True)
+        )
         return values, bounds
 
     def _numbers(self, output: Any) -> list[Number]:

@@ -1,9 +1,10 @@
 """Linear algebra in mpmath's multi-precision numbers: mpmath's own decompositions, at the working precision.
 
-Two things are done here. The LU decomposition pivots as LAPACK does, by the greatest entry of the column. And a determinant is computed
-exactly, by elimination without fractions (Bareiss, "Sylvester's identity and multistep integer-preserving Gaussian elimination", 1968):
-mpf numbers are integers times powers of two, and only an exact 0 shows that the slope at a singular matrix is one. Complex ones are pairs of
-such, which the elimination treats as one.
+Two things are done here. The LU decomposition pivots as LAPACK does, by the greatest entry of the column. And
+a determinant is computed exactly, by elimination without fractions (Bareiss, "Sylvester's identity and
+multistep integer-preserving Gaussian elimination", 1968): mpf numbers are integers times powers of two, and
+only an exact 0 shows that the slope at a singular matrix is one. Complex ones are pairs of such, which the
+elimination treats as one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from gradfuzz.programs.arithmetic.linalg_objects import Array, LinalgObjects
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError
 
 _NEGLIGIBLE = 64
-"""A singular value or a pivot is 0 where it is within 2^64 roundings of 0: far below the step of any difference."""
+"""A singular value or a pivot is 0 where it is within 2^64 roundings of 0: far below the step of any
+difference.
+"""
 
 _EXACT_BITS = 2**16
 """The range of exponents within which a determinant is computed exactly: more than that of float64."""
@@ -38,7 +41,9 @@ def bits_of(x: Any) -> Any:
 
 
 class LinalgMpmath(LinalgObjects):
-    """`mp` is the mpmath context. Most runs of a stencil meet the same matrices again, so results are remembered."""
+    """`mp` is the mpmath context. Most runs of a stencil meet the same matrices again, so results are
+    remembered.
+    """
 
     mp: Any
     order: int
@@ -79,7 +84,9 @@ class LinalgMpmath(LinalgObjects):
         return bool(abs(x) <= self._negligible(max(map(abs, among))))
 
     def _completed(self, columns: Array, model: Any) -> Array:
-        """Several further columns are drawn anew for each matrix: a loss that depends on them has no derivative, and is seen to jump."""
+        """Several further columns are drawn anew for each matrix: a loss that depends on them has no
+        derivative, and is seen to jump.
+        """
         result = super()._completed(columns, model)
         count = result.shape[1]
         if count < 2 or not self.order:
@@ -129,7 +136,8 @@ class LinalgMpmath(LinalgObjects):
         w, v = self._remembered("eig", self.mp.eig, a)
         v = _array(v)
         lengths = np.array(
-            [self.function("sqrt", sum(map(self.squared_modulus, column), self.scalar(0))) for column in v.T], object
+            [self.function("sqrt", sum(map(self.squared_modulus, column), self.scalar(0))) for column in v.T],
+            object,
         )
         return np.array([self.promoted(x) for x in w], object), self.over_entries(self.promoted, v / lengths)
 
@@ -167,7 +175,8 @@ class LinalgMpmath(LinalgObjects):
         return self.pair(*(self.mp.ldexp(self.mp.mpf(part), n * least) for part in (det.re, det.im)))
 
     def pinv_of(self, a: Array) -> Array:
-        """(A^H A)^-1 A^H for full rank, or its adjoint's; else V S^-1 U^H over the singular values that are not 0.
+        """(A^H A)^-1 A^H for full rank, or its adjoint's; else V S^-1 U^H over the singular values that are
+        not 0.
 
         The rank is a choice: where it changes, the pseudo-inverse jumps.
         """
@@ -184,7 +193,9 @@ class LinalgMpmath(LinalgObjects):
         return result if a.shape[0] >= a.shape[1] else self.adjoint(result)
 
     def expm_of(self, a: Array) -> Array:
-        """Scaling and squaring of the Taylor polynomial (Moler and Van Loan 2003, method 3), with bits for what squaring loses."""
+        """Scaling and squaring of the Taylor polynomial (Moler and Van Loan 2003, method 3), with bits for
+        what squaring loses.
+        """
         mp, prec = self.mp, self.mp.prec
         size = max(self.mp.mag(x) if x else 0 for x in a.ravel().tolist())
         if size > _EXPONENT:

@@ -1,10 +1,12 @@
-"""torch.compile, by three backends: the program as a Python function that Dynamo traces; reverse mode through what comes of it.
+"""torch.compile, by three backends: the program as a Python function that Dynamo traces; reverse mode through
+what comes of it.
 
     torch:compile:eager      Dynamo's trace, run as it is
     torch:compile:aot_eager  forward and backward traced together by AOTAutograd, run op by op
     torch:compile:inductor   the same, compiled to C++; needs a compiler
 
-What is compiled is the text that a reproducer shows. AOTAutograd has one reverse step: higher orders are unsupported there.
+What is compiled is the text that a reproducer shows. AOTAutograd has one reverse step: higher orders are
+unsupported there.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class Compiled(TorchOracle):
     """One backend."""
 
     limits = (NotImplementedError, Unsupported, BackendCompilerFailed)
-    """Where nothing could be compiled nothing was differentiated: that may as well be for want of a header or of space."""
+    """Where nothing could be compiled nothing was differentiated: that may as well be for want of a header or
+    of space.
+    """
     by_shape = True
     variant = True
 
@@ -59,19 +63,30 @@ class Compiled(TorchOracle):
         with undisturbed():
             torch.compiler.reset()  # what was traced for other programs must not matter
             run = torch.compile(_functions[question.precision].get(question.program), backend=self.backend)
-            return [self.attempt(question, point, functools.partial(_function, run)) for point in question.points]
+            return [
+                self.attempt(question, point, functools.partial(_function, run)) for point in question.points
+            ]
 
     def differentiate(
-        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+        self,
+        f: Function,
+        xs: Tensors,
+        weights: Sequence[torch.Tensor | None],
+        directions: Tensors,
+        modes: Sequence[str],
     ) -> tuple[Sequence[Any], Tensors]:
         return by_reverse(f, xs, weights, directions, len(modes))
 
 
 def _function(run: Callable[..., Any], question: Question, point: Point) -> Function:
-    """`run` as a function of the tensors in `question.wrt`. Raises `TripLimitError` where a loop would not end."""
+    """`run` as a function of the tensors in `question.wrt`. Raises `TripLimitError` where a loop would not
+    end.
+    """
     with torch.no_grad():
         unrolled(question, point)(*[tensor(point.inputs[name], question.precision) for name in question.wrt])
-    given = {p.name: argument(point.inputs[p.name], p.type, question.precision) for p in question.program.params}
+    given = {
+        p.name: argument(point.inputs[p.name], p.type, question.precision) for p in question.program.params
+    }
 
     def f(*xs: torch.Tensor) -> Sequence[Any]:
         outputs = run(*{**given, **dict(zip(question.wrt, xs, strict=True))}.values())

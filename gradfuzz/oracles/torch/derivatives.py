@@ -1,7 +1,8 @@
 """The ways into torch's derivatives. The source of these functions is also what the reproducers show.
 
-All differentiate the sum of weight * output of `f`, a function of the tensors `xs` that returns a tuple; an output whose weight is
-None takes no part. `modes` goes from the innermost derivative to the outermost; all but the last are taken along `directions`.
+All differentiate the sum of weight * output of `f`, a function of the tensors `xs` that returns a tuple; an
+output whose weight is None takes no part. `modes` goes from the innermost derivative to the outermost; all
+but the last are taken along `directions`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ Function = Callable[..., Sequence[Any]]
 
 
 def reverse(terms: Iterable[tuple[Any, Any]], xs: Tensors, more: bool) -> Tensors:
-    """The gradient of the sum of weight * y over `terms`, by torch.autograd.grad; `more` says that it is differentiated again."""
+    """The gradient of the sum of weight * y over `terms`, by torch.autograd.grad; `more` says that it is
+    differentiated again.
+    """
     active = [(y, w) for y, w in terms if w is not None and y.requires_grad]
     if not active:
         return [torch.zeros_like(x) for x in xs]
@@ -26,7 +29,9 @@ def reverse(terms: Iterable[tuple[Any, Any]], xs: Tensors, more: bool) -> Tensor
     return torch.autograd.grad(ys, xs, ws, create_graph=more, allow_unused=True, materialize_grads=True)
 
 
-def by_reverse(f: Function, xs: Tensors, weights: Weights, directions: Tensors, order: int) -> tuple[Sequence[Any], Tensors]:
+def by_reverse(
+    f: Function, xs: Tensors, weights: Weights, directions: Tensors, order: int
+) -> tuple[Sequence[Any], Tensors]:
     """The outputs of `f` and the gradient, in reverse mode `order` times."""
     xs = [x.detach().requires_grad_() for x in xs]
     outputs = f(*xs)
@@ -39,12 +44,16 @@ def by_reverse(f: Function, xs: Tensors, weights: Weights, directions: Tensors, 
 def by_autograd(
     f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]
 ) -> tuple[Sequence[Any], Tensors]:
-    """The outputs of `f` and the gradient, by torch.autograd.grad ("rev") and torch.autograd.forward_ad ("fwd", once)."""
+    """The outputs of `f` and the gradient, by torch.autograd.grad ("rev") and torch.autograd.forward_ad
+    ("fwd", once).
+    """
 
     def derivative(tangents: Tensors) -> tuple[Sequence[Any], Tensors]:
         leaves = [x.detach().requires_grad_("rev" in modes) for x in xs]
         duals = f(*[forward_ad.make_dual(x, t) for x, t in zip(leaves, tangents, strict=True)])
-        outputs = [y if w is None else forward_ad.unpack_dual(y).primal for y, w in zip(duals, weights, strict=True)]
+        outputs = [
+            y if w is None else forward_ad.unpack_dual(y).primal for y, w in zip(duals, weights, strict=True)
+        ]
         terms = [(y, w) for y, w in zip(duals, weights, strict=True) if w is not None]
         gradient: Tensors = []
         for step, mode in enumerate(modes):
@@ -61,7 +70,9 @@ def by_autograd(
         return each_direction(derivative, xs) if modes[-1] == "fwd" else derivative(directions)
 
 
-def each_direction(derivative: Callable[[Tensors], tuple[Sequence[Any], Tensors]], xs: Tensors) -> tuple[Sequence[Any], Tensors]:
+def each_direction(
+    derivative: Callable[[Tensors], tuple[Sequence[Any], Tensors]], xs: Tensors
+) -> tuple[Sequence[Any], Tensors]:
     """A gradient from the derivatives along all unit directions."""
     outputs: Sequence[Any] = []
     gradient = [torch.zeros_like(x) for x in xs]
@@ -87,14 +98,19 @@ def by_func(f: Function, xs: Tensors, weights: Weights, directions: Tensors, mod
         return tuple(ys[k] for k in kept)
 
     def objective(*xs: torch.Tensor) -> torch.Tensor:
-        return sum([(w * y).sum() for w, y in zip(cotangents, outputs(*xs), strict=True)], torch.zeros((), dtype=xs[0].dtype))
+        return sum(
+            [(w * y).sum() for w, y in zip(cotangents, outputs(*xs), strict=True)],
+            torch.zeros((), dtype=xs[0].dtype),
+        )
 
     def along(g: Callable[..., torch.Tensor], mode: str) -> Callable[..., torch.Tensor]:
         def forward(*xs: torch.Tensor) -> torch.Tensor:
             return torch.func.jvp(g, xs, tuple(directions))[1]
 
         def reverse(*xs: torch.Tensor) -> torch.Tensor:
-            return sum([(s * v).sum() for s, v in zip(torch.func.grad(g, every)(*xs), directions, strict=True)])
+            return sum(
+                [(s * v).sum() for s, v in zip(torch.func.grad(g, every)(*xs), directions, strict=True)]
+            )
 
         return forward if mode == "fwd" else reverse
 
@@ -106,8 +122,12 @@ def by_func(f: Function, xs: Tensors, weights: Weights, directions: Tensors, mod
     return torch.func.jacfwd(g, every)(*xs) if modes[-1] == "fwd" else torch.func.grad(g, every)(*xs)
 
 
-def by_jacobians(f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]) -> Tensors:
-    """The gradient, by torch.func.jacrev and jacfwd: whole Jacobians, each multiplied by the weights or directions when it is there."""
+def by_jacobians(
+    f: Function, xs: Tensors, weights: Weights, directions: Tensors, modes: Sequence[str]
+) -> Tensors:
+    """The gradient, by torch.func.jacrev and jacfwd: whole Jacobians, each multiplied by the weights or
+    directions when it is there.
+    """
     every = tuple(range(len(xs)))
 
     def outputs(*xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -119,7 +139,10 @@ def by_jacobians(f: Function, xs: Tensors, weights: Weights, directions: Tensors
         def product(*xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
             rows = jacobian(*xs)
             return tuple(
-                sum([torch.tensordot(w, row[k], w.ndim) for w, row in zip(factors, rows, strict=True)], torch.zeros_like(xs[k]))
+                sum(
+                    [torch.tensordot(w, row[k], w.ndim) for w, row in zip(factors, rows, strict=True)],
+                    torch.zeros_like(xs[k]),
+                )
                 for k in every
             )
 

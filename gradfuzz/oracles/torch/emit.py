@@ -1,4 +1,6 @@
-"""Programs in torch's dialect: `TorchEmitter` for unrolled Python code, where int and bool scalars are plain Python."""
+"""Programs in torch's dialect: `TorchEmitter` for unrolled Python code, where int and bool scalars are plain
+Python.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def updated(array, place, value):
     array[place] = value
     return array
 '''
-HELPERS = {"updated": UPDATED} | plain_source_in("gradfuzz.oracles.torch.linalg", "symmetric", "kron_of_stacks")
+HELPERS = {"updated": UPDATED} | plain_source_in(
+    "gradfuzz.oracles.torch.linalg", "symmetric", "kron_of_stacks"
+)
 """Functions that emitted code may call, by name."""
 
 _SAME_NAME = {
@@ -33,8 +37,14 @@ _SAME_NAME = {
     "broadcast_to": "broadcast_to",
     "reshape": "reshape",
     "permute_dims": "permute",
-    **{name: name for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign", "maximum", "minimum")},
-    **{name: name for name in ("where", "logical_and", "logical_or", "logical_not", "stack", "complex", "conj")},
+    **{
+        name: name
+        for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign", "maximum", "minimum")
+    },
+    **{
+        name: name
+        for name in ("where", "logical_and", "logical_or", "logical_not", "stack", "complex", "conj")
+    },
 }
 """What torch calls the ops that it has as functions of tensors."""
 _COMPLEX = {"float64": "torch.complex128", "float32": "torch.complex64"}
@@ -42,12 +52,17 @@ _DTYPES = {"float": "dtype", "int": "torch.int64", "bool": "torch.bool"}
 
 
 class TorchEmitter(HostEmitter):
-    """Floats and arrays are tensors, int and bool scalars plain Python. The code reads the globals `torch` and `dtype`."""
+    """Floats and arrays are tensors, int and bool scalars plain Python. The code reads the globals `torch`
+    and `dtype`.
+    """
 
     reserved = frozenset({"cond", "dtype", "scan", "torch", "while_loop", *HELPERS})
 
     def constant(self, value: float | complex) -> str:
-        return f"torch.tensor({number_text(value)}, dtype={self.dtype('complex' if isinstance(value, complex) else 'float')})"
+        return (
+            f"torch.tensor({number_text(value)},"
+            f" dtype={self.dtype('complex' if isinstance(value, complex) else 'float')})"
+        )
 
     def dtype(self, of: DType) -> str:
         """Torch's name of a dtype."""
@@ -72,11 +87,15 @@ class TorchEmitter(HostEmitter):
         return f"torch.as_tensor({piece.text})" if piece.host else piece.text
 
     def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
-        """A plain number divided by a tensor would be the number times a reciprocal, which is rounded twice."""
+        """A plain number divided by a tensor would be the number times a reciprocal, which is
+        rounded twice.
+        """
         first = self.converted(args[0], inexact([args[0].type.dtype])) if op == "divide" else args[0]
         return super().operands(op, [first, *args[1:]], result)
 
-    def on_arrays(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
+    def on_arrays(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece:
         """An op of which at least one argument or the result is a tensor."""
         x, texts = args[0], [self.tensor(a) for a in args]
         match op:
@@ -87,7 +106,11 @@ class TorchEmitter(HostEmitter):
             case "integer_pow":
                 return Piece(f"{x.at(ATOM)} ** {params['n']}", result, POWER)
             case "astype":
-                return x if result.dtype == x.type.dtype else Piece(f"{x.at(ATOM)}.to({self.dtype(result.dtype)})", result)
+                return (
+                    x
+                    if result.dtype == x.type.dtype
+                    else Piece(f"{x.at(ATOM)}.to({self.dtype(result.dtype)})", result)
+                )
             case "real" | "imag" if x.type.is_complex:
                 return Piece(f"{x.at(ATOM)}.{op}", result)
             case "real":
@@ -103,7 +126,11 @@ class TorchEmitter(HostEmitter):
             case "flip":
                 return Piece(f"torch.flip({texts[0]}, ({params['axis']},))", result)
             case "reshape" | "broadcast_to" | "permute_dims":
-                return Piece(f"torch.{_SAME_NAME[op]}({texts[0]}, {params['axes' if op == 'permute_dims' else 'shape']})", result)
+                return Piece(
+                    f"torch.{_SAME_NAME[op]}({texts[0]},"
+                    f" {params['axes' if op == 'permute_dims' else 'shape']})",
+                    result,
+                )
             case "index" | "index_update" if not x.type.shape:
                 return args[-1]
             case "index":
@@ -131,7 +158,9 @@ class TorchEmitter(HostEmitter):
         """`x[...]`."""
         return Piece(f"{x.at(ATOM)}[{', '.join(self.places(pattern, [i.text for i in indices]))}]", result)
 
-    def index_updated(self, x: Piece, value: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type) -> Piece:
+    def index_updated(
+        self, x: Piece, value: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type
+    ) -> Piece:
         """A copy of `x` with `value` at an index."""
         places = self.places(pattern, [i.text for i in indices], "slice({}, {})")
         place = places[0] if len(places) == 1 else f"({', '.join(places)})"

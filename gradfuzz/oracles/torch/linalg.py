@@ -24,15 +24,20 @@ def kron_of_stacks(a: Any, b: Any) -> Any:
 
 
 def ignored_vectors(program: Program) -> str | None:
-    """Why torch has no gradient of a program that reads the vectors of a svd past its singular values; None where there are none."""
-    if not any(isinstance(n, Call) and n.op == "svd" and ("full_matrices", True) in n.params for n in walk(program)):
+    """Why torch has no gradient of a program that reads the vectors of a svd past its singular values; None
+    where there are none.
+    """
+    if not any(
+        isinstance(n, Call) and n.op == "svd" and ("full_matrices", True) in n.params for n in walk(program)
+    ):
         return None
     for node in prune(lower(program)).walk():
         if isinstance(node, Equation) and node.op == "svd" and ("full_matrices", True) in node.params:
             m, n = node.inputs[0].type.sizes[-2:]
             if (m > n and ("part", 0) in node.params) or (n > m and ("part", 2) in node.params):
                 return (
-                    "torch documents that svd(full_matrices=True) ignores the gradients of the vectors past the singular values"
+                    "torch documents that svd(full_matrices=True) ignores the gradients of the vectors past"
+                    " the singular values"
                 )
     return None
 

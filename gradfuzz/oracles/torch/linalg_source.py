@@ -1,8 +1,8 @@
 """How each op of linear algebra is written in torch. Nothing here imports torch.
 
-Every op is torch's own function, as its gradient is what is on trial. Only what torch does not have is put together: `symmetric`,
-for torch reads one triangle where the language means (x + x^H) / 2; a Kronecker product of stacks; batch axes that broadcast, in
-`lstsq`.
+Every op is torch's own function, as its gradient is what is on trial. Only what torch does not have is put
+together: `symmetric`, for torch reads one triangle where the language means (x + x^H) / 2; a Kronecker
+product of stacks; batch axes that broadcast, in `lstsq`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
         case "matrix_power":
             return f"torch.linalg.matrix_power({x}, {params['n']})"
         case "kron":
-            return f"{'torch.kron' if len(shape) == len(shapes[1]) == 2 else 'kron_of_stacks'}({', '.join(texts)})"
+            function = "torch.kron" if len(shape) == len(shapes[1]) == 2 else "kron_of_stacks"
+            return f"{function}({', '.join(texts)})"
         case "einsum":
             return f'torch.einsum("{params["subscripts"]}", {", ".join(texts)})'
         case "trace" if len(shape) == 2 and not params["offset"]:
@@ -75,7 +76,9 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
 
 def _order(order: ParamValue) -> str:
     """A norm's order; an infinity is a string in the language."""
-    return {"inf": 'float("inf")', "-inf": '-float("inf")', "fro": '"fro"', "nuc": '"nuc"'}.get(str(order), str(order))
+    return {"inf": 'float("inf")', "-inf": '-float("inf")', "fro": '"fro"', "nuc": '"nuc"'}.get(
+        str(order), str(order)
+    )
 
 
 def _keepdim(params: Params) -> str:
@@ -87,7 +90,9 @@ def _expanded(text: str, shape: Shape, wanted: Shape) -> str:
 
 
 def _solve(texts: Sequence[str], shapes: Sequence[Shape]) -> str:
-    """Torch takes a right side that fits a stack of vectors for one; here only a right side of one axis is a vector."""
+    """Torch takes a right side that fits a stack of vectors for one; here only a right side of one axis is a
+    vector.
+    """
     (a, b), (rows, right) = texts, shapes
     if len(right) > 1 and right == rows[:-1]:
         b = _expanded(b, right, (*rows[:-2], *right[-2:]))

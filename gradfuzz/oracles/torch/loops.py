@@ -1,7 +1,8 @@
 """The functional form of a program in torch's dialect: `while_loop` or `scan` for loops, `cond` for branches.
 
-All values are tensors, ints and bools too. The constructs forbid that a body returns one of its inputs, or the same tensor twice; such
-outputs are cloned. `cond` cannot be differentiated where floats and others leave it together, so each kind leaves one of its own.
+All values are tensors, ints and bools too. The constructs forbid that a body returns one of its inputs, or
+the same tensor twice; such outputs are cloned. `cond` cannot be differentiated where floats and others leave
+it together, so each kind leaves one of its own.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ _VIEWS = frozenset(
 
 
 def loop_source(graph: Graph, precision: Precision, style: str) -> tuple[str, str]:
-    """The imports and the source of `graph` as a function `f` of tensors, which reads the globals `torch` and `dtype`."""
+    """The imports and the source of `graph` as a function `f` of tensors, which reads the globals `torch` and
+    `dtype`.
+    """
     source = _Writer(TensorEmitter(precision), style).function(separated(graph), "f")
     return "".join(f"{line}\n" for name, line in IMPORTS.items() if f"{name}(" in source), source
 
@@ -65,7 +68,9 @@ class TensorEmitter(TorchEmitter):
             return Piece(f"torch.tensor({piece.text})", piece.type)
         return super().value(piece)
 
-    def apply(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None) -> Piece:
+    def apply(
+        self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None
+    ) -> Piece:
         if all(a.literal is not None for a in args):
             args = [self.value(args[0]), *args[1:]]
         return super().apply(op, args, params, together)
@@ -73,7 +78,9 @@ class TensorEmitter(TorchEmitter):
     def indexed(self, x: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type) -> Piece:
         """Plain ints and slices first; then each tensor as an index of one entry, whose axis is dropped."""
         texts = [i.text for i in indices]
-        places = self.places(pattern, [t if i.literal is not None else "" for t, i in zip(texts, indices, strict=True)])
+        places = self.places(
+            pattern, [t if i.literal is not None else "" for t, i in zip(texts, indices, strict=True)]
+        )
         selecting = [i.at(ATOM) for i in indices if i.literal is None]
         text, axis = x.at(ATOM), 0
         if any(places):
@@ -84,8 +91,12 @@ class TensorEmitter(TorchEmitter):
             axis += ":" in place
         return Piece(text, result)
 
-    def index_updated(self, x: Piece, value: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type) -> Piece:
-        """With tensors as indices: one index per axis, which broadcast to the shape of the place; a slice is the range of its indices."""
+    def index_updated(
+        self, x: Piece, value: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type
+    ) -> Piece:
+        """With tensors as indices: one index per axis, which broadcast to the shape of the place; a slice is
+        the range of its indices.
+        """
         if all(i.literal is not None for i in indices):
             return super().index_updated(x, value, indices, pattern, result)
         assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
@@ -114,10 +125,14 @@ class _Writer(GraphWriter):
         fresh = {n.output for n in graph.nodes if isinstance(n, Equation) and _is_new(n)}
         fresh.update(v for n in graph.nodes if isinstance(n, (Loop, Branch)) for v in n.outputs)
         times = Counter(graph.outputs)
-        return [self.own(scope, a, isinstance(a, Var) and a in fresh and times[a] == 1) for a in graph.outputs]
+        return [
+            self.own(scope, a, isinstance(a, Var) and a in fresh and times[a] == 1) for a in graph.outputs
+        ]
 
     def own(self, scope: Scope, atom: Atom, fresh: bool = False) -> str:
-        """`atom` as a tensor that shares no memory; of rank 2 and more also in the usual order of its entries."""
+        """`atom` as a tensor that shares no memory; of rank 2 and more also in the usual order of its
+        entries.
+        """
         piece = self.emitter.value(self.piece(scope, atom))
         if piece.type.rank > 1:
             return f"{piece.at(ATOM)}.clone(memory_format=torch.contiguous_format)"
@@ -150,7 +165,9 @@ class _Writer(GraphWriter):
             predicate = Piece(name, predicate.type)
         sides = []
         for graph in (node.then, node.otherwise):
-            scope.values.update({v: self.piece(scope, a) for v, a in zip(graph.inputs, node.operands, strict=True)})
+            scope.values.update(
+                {v: self.piece(scope, a) for v, a in zip(graph.inputs, node.operands, strict=True)}
+            )
             self.nodes(scope, graph)
             sides.append([self.emitter.value(self.piece(scope, a)).text for a in graph.outputs])
         for var, then, otherwise in zip(node.outputs, *sides, strict=True):
@@ -167,7 +184,9 @@ class _Writer(GraphWriter):
             self.while_loop(scope, node, initial)
 
     def body(self, scope: Scope, node: Loop, graph: Graph) -> tuple[Scope, list[str]]:
-        """The inside of a function of the carries, and its parameters; the statements of `graph` are still to come."""
+        """The inside of a function of the carries, and its parameters; the statements of `graph` are still to
+        come.
+        """
         inner = self.inner(scope, graph.inputs[: len(node.constants)], node.constants)
         return inner, [self.new(inner, v) for v in graph.inputs[len(node.constants) :]]
 
@@ -177,7 +196,9 @@ class _Writer(GraphWriter):
         carry = inner.name("carry")
         inner.add(f"{_several(carries)} = {carry}")
         self.nodes(inner, node.body)
-        step = self.define(scope, "step", [carry, index], inner, f"{_tuple(self.results(inner, node.body))}, ()")
+        step = self.define(
+            scope, "step", [carry, index], inner, f"{_tuple(self.results(inner, node.body))}, ()"
+        )
         count = self.piece(scope, node.count)
         trips = count.text if count.literal is not None else f"int({count.text})"
         targets = _tuple([self.new(scope, v) for v in node.carries])
@@ -194,7 +215,12 @@ class _Writer(GraphWriter):
             test = Scope(inner.indent, {count}, [], {})
             names = [test.name(name) for name in (index, *carries)]
             again = self.define(scope, "again", names, test, f"{names[0]} < {count}")
-            params, outputs, extra, start = [index, *carries], [f"{index} + 1", *outputs], ["_"], ["torch.tensor(0)"]
+            params, outputs, extra, start = (
+                [index, *carries],
+                [f"{index} + 1", *outputs],
+                ["_"],
+                ["torch.tensor(0)"],
+            )
         elif node.form == "while":
             assert node.condition is not None, "a loop that tests has a condition"
             outer, names = self.body(scope, node, node.condition)
@@ -204,18 +230,25 @@ class _Writer(GraphWriter):
         else:
             outputs = self.condition_on(inner, node, outputs)
             more = inner.name("more")
-            again = self.define(scope, "again", [more, *params], Scope(inner.indent, set(), [], {}), f"{more}.clone()")
+            again = self.define(
+                scope, "again", [more, *params], Scope(inner.indent, set(), [], {}), f"{more}.clone()"
+            )
             params, extra, start = [more, *params], ["_"], ["torch.tensor(True)"]
         body = self.define(scope, "body", params, inner, _several(outputs))
         targets = _several([*extra, *(self.new(scope, v) for v in node.carries)])
         scope.add(f"{targets} = while_loop({again}, {body}, {_tuple([*start, *initial])})")
 
     def condition_on(self, inner: Scope, node: Loop, outputs: Sequence[str]) -> list[str]:
-        """Adds the condition of a body-first loop on its new carries. What the body returns: the condition's value first."""
+        """Adds the condition of a body-first loop on its new carries. What the body returns: the condition's
+        value first.
+        """
         assert node.condition is not None, "a body-first loop has a condition"
         shared = len(node.constants)
         inner.values.update(
-            {v: inner.values[same] for v, same in zip(node.condition.inputs[:shared], node.body.inputs, strict=False)}
+            {
+                v: inner.values[same]
+                for v, same in zip(node.condition.inputs[:shared], node.body.inputs, strict=False)
+            }
         )
         names = []
         for var, text in zip(node.condition.inputs[shared:], outputs, strict=True):
@@ -230,7 +263,9 @@ class _Writer(GraphWriter):
 
 
 def separated(graph: Graph) -> Graph:
-    """`graph` with every branch that returns floats (or complex numbers) and others made into two, of which each computes what it returns."""
+    """`graph` with every branch that returns floats (or complex numbers) and others made into two, of which
+    each computes what it returns.
+    """
     nodes: list[Node] = []
     for node in graph.nodes:
         match node:
@@ -242,7 +277,9 @@ def separated(graph: Graph) -> Graph:
                 for floats in (False, True):
                     kept = [k for k, v in enumerate(node.outputs) if v.type.is_inexact == floats]
                     then, otherwise = (_computing(side, [side.outputs[k] for k in kept]) for side in sides)
-                    part = replace(node, then=then, otherwise=otherwise, outputs=tuple(node.outputs[k] for k in kept))
+                    part = replace(
+                        node, then=then, otherwise=otherwise, outputs=tuple(node.outputs[k] for k in kept)
+                    )
                     nodes += [part] if kept else []
             case Equation():
                 nodes.append(node)
@@ -260,18 +297,29 @@ def _computing(graph: Graph, outputs: Sequence[Atom]) -> Graph:
 
 
 def _is_flags(node: Branch) -> bool:
-    """Whether a branch is about ints and bools only, and both of its sides can be computed whatever the predicate says."""
+    """Whether a branch is about ints and bools only, and both of its sides can be computed whatever the
+    predicate says.
+    """
     if any(v.type.is_inexact for v in node.outputs):
         return False
-    return all(_is_flags(n) if isinstance(n, Branch) else _never_fails(n) for n in (*node.then.nodes, *node.otherwise.nodes))
+    return all(
+        _is_flags(n) if isinstance(n, Branch) else _never_fails(n)
+        for n in (*node.then.nodes, *node.otherwise.nodes)
+    )
 
 
 def _never_fails(node: Equation | Loop) -> bool:
-    return isinstance(node, Equation) and node.op not in ("index", "index_update", "remainder") and not OPS[node.op].indices
+    return (
+        isinstance(node, Equation)
+        and node.op not in ("index", "index_update", "remainder")
+        and not OPS[node.op].indices
+    )
 
 
 def _is_new(node: Equation) -> bool:
-    """Whether the result has its own memory. A reduction over no axes is its argument; one of several results may be read twice."""
+    """Whether the result has its own memory. A reduction over no axes is its argument; one of several results
+    may be read twice.
+    """
     unchanged = OPS[node.op].kind == "reduction" and node.inputs[0].type.shape == node.output.type.shape
     return node.op not in _VIEWS and not OPS[node.op].parts and (not unchanged or node.op == "cumulative_sum")
 

@@ -1,4 +1,6 @@
-"""The ops of the table on torch tensors. Everything is out of place, so that `torch.autograd` and `torch.func` both see it."""
+"""The ops of the table on torch tensors. Everything is out of place, so that `torch.autograd` and
+`torch.func` both see it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def dtype_of(precision: Precision) -> torch.dtype:
 
 
 class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
-    """Tensors of a working precision; a scalar is a tensor without axes. Nothing is checked: 1/0 is inf, log(-1) is NaN."""
+    """Tensors of a working precision; a scalar is a tensor without axes. Nothing is checked: 1/0 is inf,
+    log(-1) is NaN.
+    """
 
     pow = staticmethod(torch.pow)
     sin = staticmethod(torch.sin)
@@ -67,7 +71,9 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
         return torch.tensor(float(value), dtype=self.dtype)
 
     def array(self, value: ArrayConst) -> torch.Tensor:
-        return torch.tensor([entry.value for entry in value.values], dtype=self._dtypes[value.dtype]).reshape(value.shape)
+        return torch.tensor([entry.value for entry in value.values], dtype=self._dtypes[value.dtype]).reshape(
+            value.shape
+        )
 
     def decide(self, predicate: Any) -> bool:
         return bool(predicate)
@@ -109,7 +115,7 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
     def logical_not(self, a: Any) -> torch.Tensor:
         return torch.logical_not(self.tensor(a))
 
-    # Reductions. Torch reads an empty list of axes as "all", so it never gets one ------------------------------------------
+    # Reductions. Torch reads an empty list of axes as "all", so it never gets one ---------------------------
 
     def _reduce(self, name: str, x: torch.Tensor, axis: ParamValue, keepdims: bool) -> torch.Tensor:
         axes = normalize_axes(axis, x.ndim, name)
@@ -131,7 +137,7 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
     def cumulative_sum(self, x: torch.Tensor, *, axis: int) -> torch.Tensor:
         return torch.cumsum(x, dim=axis)
 
-    # Shapes --------------------------------------------------------------------------------------------------------------
+    # Shapes -------------------------------------------------------------------------------------------------
 
     def astype(self, x: Any, *, dtype: ParamValue) -> torch.Tensor:
         return self.tensor(x).to(self._dtypes[dtype])

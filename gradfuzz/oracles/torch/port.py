@@ -20,5 +20,13 @@ def port(exhibit: Exhibit) -> str:
     """The script."""
     title = exhibit.title("torch")
     return as_port(
-        source(exhibit.question, exhibit.place, "torch:eager", exhibit.expected, exhibit.allowed, exhibit.across, title)
+        source(
+            exhibit.question,
+            exhibit.place,
+            "torch:eager",
+            exhibit.expected,
+            exhibit.allowed,
+            exhibit.across,
+            title,
+        )
     )

@@ -37,7 +37,8 @@ def source(
     if backend is not None:
         imports, function = "", TorchEmitter(question.precision, bare=False).function(question.program, "f")
     elif oracle_name in _UNROLLED:
-        # Torch's forward mode makes float64 of a float32 scalar that meets a plain number; the oracle has tensors only.
+        # Torch's forward mode makes float64 of a float32 scalar that meets a plain number; the oracle has
+        # tensors only.
         bare = question.precision == "float64" or "fwd" not in question.modes
         imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
     else:
@@ -50,7 +51,10 @@ def source(
     imports = f"import torch\n{imports}"
     title = title or f"The derivative of this function by torch ({way}) is not the true one."
     parts = [
-        f"{heading(question, title, 'torch', imports)}dtype = torch.{question.precision}\n{inputs_source(question, point_index, floats)}",
+        (
+            f"{heading(question, title, 'torch', imports)}dtype ="
+            f" torch.{question.precision}\n{inputs_source(question, point_index, floats)}"
+        ),
         *([columns_source(question, point_index, way, floats)] if batched else []),
         *helpers,
         f'{function}\n\nf = torch.compile(f, backend="{backend}")\n' if backend else function,
@@ -82,7 +86,9 @@ def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
 
 
 def _is_widened(question: Question) -> bool:
-    """Whether NumPy without gradfuzz has no such dtype: its arrays are float32 then, with the same numbers."""
+    """Whether NumPy without gradfuzz has no such dtype: its arrays are float32 then, with the same
+    numbers.
+    """
     return question.precision == "bfloat16"
 
 
@@ -94,14 +100,19 @@ def _batched(question: Question, oracle_name: str) -> tuple[str, list[str]]:
     widened = _is_widened(question)
     own = ", dtype=dtype" if widened else ""
     ws = f"[None if w is None else torch.tensor({'spread(w)' if outside else 'w'}{own}) for w in weights]"
-    vs = f"[torch.tensor({'spread(directions[name])' if outside else 'directions[name]'}{own}) for name in wrt]"
+    vs = (
+        f"[torch.tensor({'spread(directions[name])' if outside else 'directions[name]'}{own}) for name in"
+        " wrt]"
+    )
     text = gradient_source(
         question,
         way,
         vmap="torch.func.vmap",
         option="in_dims",
         array=lambda column, p: (
-            f"torch.tensor({column}{own if p.type.is_float else ''})" if p.type.is_float or p.type.shape else f"{column}.item()"
+            f"torch.tensor({column}{own if p.type.is_float else ''})"
+            if p.type.is_float or p.type.shape
+            else f"{column}.item()"
         ),
         derivative=f"tuple({call.replace(' ws,', f' {ws},').replace(' vs', f' {vs}')})",
         to_numpy="{}.double().clone().numpy(force=True)" if widened else "{}.clone().numpy(force=True)",
@@ -120,7 +131,11 @@ def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
         scalar = plain and not p.type.is_float and not p.type.shape
         lines += [
             f'        "{p.name}": '
-            + (f'inputs["{p.name}"].item(),' if scalar else f'torch.tensor(inputs["{p.name}"]{own if p.type.is_float else ""}),')
+            + (
+                f'inputs["{p.name}"].item(),'
+                if scalar
+                else f'torch.tensor(inputs["{p.name}"]{own if p.type.is_float else ""}),'
+            )
         ]
     lines += ["    }"]
     used: list[str] = []
@@ -142,7 +157,9 @@ def _gradient(question: Question, oracle_name: str) -> tuple[str, list[str]]:
         lines += ["", "    def of_wrt(*xs):", f"        return {f'({result},)' if single else result}", ""]
         lines += ["    xs = [point[name] for name in wrt]"]
         lines += [f"    ws = [None if w is None else torch.tensor(w{own}) for w in weights]"]
-        lines += [f"    vs = [torch.tensor(directions[name]{own}) for name in wrt]"] if question.order > 1 else []
+        lines += (
+            [f"    vs = [torch.tensor(directions[name]{own}) for name in wrt]"] if question.order > 1 else []
+        )
     slope = "slope.double()" if widened else "slope"
     lines += [
         f"    slopes = {call}",

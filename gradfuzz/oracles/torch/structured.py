@@ -1,8 +1,10 @@
-"""Torch on structured loops: the program's functional form, with `while_loop` or `scan`, through torch.autograd.
+"""Torch on structured loops: the program's functional form, with `while_loop` or `scan`, through
+torch.autograd.
 
-What runs is the source that `torch_loops` writes, and a reproducer shows the same. The constructs are prototypes: much of what they
-cannot do shows as a failed assertion or a refusal to trace, and that is "unsupported". Whether torch can differentiate through a
-construct in a given mode at all is tried once, on a loop of one multiplication.
+What runs is the source that `torch_loops` writes, and a reproducer shows the same. The constructs are
+prototypes: much of what they cannot do shows as a failed assertion or a refusal to trace, and that is
+"unsupported". Whether torch can differentiate through a construct in a given mode at all is tried once, on a
+loop of one multiplication.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ class Structured(TorchOracle):
         self.style = style
 
     def supports(self, question: Question) -> str | None:
-        """The first question of some modes takes about a second: whether torch has them at all is found by trying."""
+        """The first question of some modes takes about a second: whether torch has them at all is found by
+        trying.
+        """
         missing = super().supports(question)
         if missing is not None:
             return missing
@@ -60,7 +64,10 @@ class Structured(TorchOracle):
             return "the program has no loop"
         if self.style == "scan":
             if any(loop.form != "for" for loop in loops):
-                return "torch's scan runs a number of trips known before it starts; this program has a loop that a condition ends"
+                return (
+                    "torch's scan runs a number of trips known before it starts; this program has a loop that"
+                    " a condition ends"
+                )
             if any(isinstance(loop.count, Var) for loop in loops if loop not in graph.nodes):
                 return "torch's scan inside a loop needs a constant number of trips"
         return _missing(self.style, question.modes)
@@ -85,7 +92,12 @@ class Structured(TorchOracle):
         return [self.attempt(question, point, make) for point in question.points]
 
     def differentiate(
-        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+        self,
+        f: Function,
+        xs: Tensors,
+        weights: Sequence[torch.Tensor | None],
+        directions: Tensors,
+        modes: Sequence[str],
     ) -> tuple[Sequence[Any], Tensors]:
         if "fwd" in modes:
             return by_autograd(f, xs, weights, directions, modes)
@@ -124,18 +136,22 @@ def _compiled(graph: Graph, precision: Precision, style: str) -> Callable[..., A
 def _trace(question: Question, point: Point) -> list[int]:
     """The decisions and trip counts at a point.
 
-    Raises `TripLimitError` where a loop would not end: torch has no limit of its own, so the interpreter runs first.
+    Raises `TripLimitError` where a loop would not end: torch has no limit of its own, so the interpreter runs
+    first.
     """
     trace: list[int] = []
     with torch.no_grad():
-        unrolled(question, point, trace)(*[tensor(point.inputs[name], question.precision) for name in question.wrt])
+        unrolled(question, point, trace)(
+            *[tensor(point.inputs[name], question.precision) for name in question.wrt]
+        )
     return trace
 
 
 def _function(run: Callable[..., Any], question: Question, point: Point) -> Function:
     """`run` as a function of the tensors in `question.wrt`, the other inputs being constant tensors."""
     constants = {
-        p.name: torch.as_tensor(argument(point.inputs[p.name], p.type, question.precision)) for p in question.program.params
+        p.name: torch.as_tensor(argument(point.inputs[p.name], p.type, question.precision))
+        for p in question.program.params
     }
 
     def f(*xs: torch.Tensor) -> Sequence[Any]:
@@ -152,7 +168,8 @@ _PROBE = "def f(x):\n    acc = x * 1.0\n    for i in range(2):\n        acc = ac
 def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
     """Why torch has no derivative of these modes through the construct at all; None where it has.
 
-    Found by asking for one. A forward step through a construct that has no rule for it does not fail: the tangent is lost.
+    Found by asking for one. A forward step through a construct that has no rule for it does not fail: the
+    tangent is lost.
     """
     run = _compiled(lower(parse(_PROBE)), "float64", style)
     x, one = torch.tensor(0.5, dtype=torch.float64), torch.ones((), dtype=torch.float64)
@@ -175,7 +192,10 @@ def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
 def undisturbed() -> Iterator[None]:
     """No warnings, no log lines, and no limit on how often the constructs may be traced."""
     handlers = [
-        h for name in tuple(logging.root.manager.loggerDict) if name.startswith("torch") for h in logging.getLogger(name).handlers
+        h
+        for name in tuple(logging.root.manager.loggerDict)
+        if name.startswith("torch")
+        for h in logging.getLogger(name).handlers
     ]
     limits = {name: 1 << 20 for name in _TRACE_LIMITS if hasattr(dynamo_config, name)}
     for handler in handlers:
@@ -189,8 +209,15 @@ def undisturbed() -> Iterator[None]:
             handler.removeFilter(_silent)
 
 
-_TRACE_LIMITS = ("recompile_limit", "accumulated_recompile_limit", "cache_size_limit", "accumulated_cache_size_limit")
-"""Dynamo's limits, in its newer and older names. Beyond them it changes how it runs, silently or with an error."""
+_TRACE_LIMITS = (
+    "recompile_limit",
+    "accumulated_recompile_limit",
+    "cache_size_limit",
+    "accumulated_cache_size_limit",
+)
+"""Dynamo's limits, in its newer and older names. Beyond them it changes how it runs, silently or with an
+error.
+"""
 
 
 def _silent(record: logging.LogRecord) -> bool:

@@ -1,7 +1,7 @@
 """How each tensor op is written in torch. Nothing here imports torch.
 
-Every op is torch's own function, as its gradient is what is on trial. Torch has no sum over windows of all axes: it is a sum of what
-`unfold` shows.
+Every op is torch's own function, as its gradient is what is on trial. Torch has no sum over windows of all
+axes: it is a sum of what `unfold` shows.
 """
 
 from __future__ import annotations
@@ -66,7 +66,11 @@ def _gathering(op: str, texts: Sequence[str], shapes: Sequence[Shape], axis: Any
     row = indices if len(places) == 1 else f"torch.reshape({indices}, (-1,))"
     before, after = shape[:axis], shape[axis + 1 :]
     if op == "scatter_add":
-        added = updates[0] if len(places) == 1 else f"torch.reshape({updates[0]}, {(*before, math.prod(places), *after)})"
+        added = (
+            updates[0]
+            if len(places) == 1
+            else f"torch.reshape({updates[0]}, {(*before, math.prod(places), *after)})"
+        )
         return f"torch.index_add({x}, {axis}, {row}, {added})"
     taken = f"torch.index_select({x}, {axis}, {row})"
     return taken if len(places) == 1 else f"torch.reshape({taken}, {(*before, *places, *after)})"
@@ -81,7 +85,11 @@ def _padded(x: str, padding: Sequence[tuple[int, int]]) -> str:
 
 def _window_sum(x: str, shape: Shape, params: Params) -> str:
     rank = len(shape)
-    window, strides, padding = params["window"], strides_of(params["strides"], rank), padding_of(params["padding"], rank)
+    window, strides, padding = (
+        params["window"],
+        strides_of(params["strides"], rank),
+        padding_of(params["padding"], rank),
+    )
     assert isinstance(window, tuple), "the type checker lets no other window through"
     sizes = [before + n + after for n, (before, after) in zip(shape, padding, strict=True)]
     if 0 in sizes:  # no place for a window: unfold would refuse
@@ -95,7 +103,9 @@ def _window_sum(x: str, shape: Shape, params: Params) -> str:
 
 
 def _conv(texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
-    """Padding that is the same at both ends is left to torch's function, as its derivative is on trial, too."""
+    """Padding that is the same at both ends is left to torch's function, as its derivative is on
+    trial, too.
+    """
     (x, kernel), count = texts, len(shapes[0]) - 2
     strides, padding = strides_of(params["strides"], count), padding_of(params["padding"], count)
     options = "" if params["strides"] is None else f", stride={strides}"

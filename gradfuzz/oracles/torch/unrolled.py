@@ -14,7 +14,14 @@ import torch
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question
 from gradfuzz.oracles.emit.linalg_source import missing_op
-from gradfuzz.oracles.torch.derivatives import Function, Tensors, by_autograd, by_func, by_jacobians, by_reverse
+from gradfuzz.oracles.torch.derivatives import (
+    Function,
+    Tensors,
+    by_autograd,
+    by_func,
+    by_jacobians,
+    by_reverse,
+)
 from gradfuzz.oracles.torch.linalg import ignored_vectors
 from gradfuzz.oracles.torch.namespace import TorchNamespace, dtype_of
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
@@ -30,7 +37,8 @@ class TorchOracle(Oracle):
     limits: tuple[type[BaseException], ...] = (NotImplementedError,)
     """Exceptions that say that torch cannot do this, rather than that it failed."""
     refusals = re.compile(
-        r"not (yet |currently )?(implemented|supported)|(does not|doesn't|cannot) support|n't supported|unsupported|is not differentiable when",
+        r"not (yet |currently )?(implemented|supported)|(does not|doesn't|cannot) support|n't"
+        r" supported|unsupported|is not differentiable when",
         re.IGNORECASE,
     )
     """How messages of other exceptions say so."""
@@ -51,15 +59,23 @@ class TorchOracle(Oracle):
         """One answer per point of a question that is supported."""
         return [self.attempt(question, point, unrolled) for point in question.points]
 
-    def attempt(self, question: Question, point: Point, make: Callable[[Question, Point], Function]) -> Answer:
-        """The answer at one point; `make` gives the program as a function of the tensors in `question.wrt`."""
+    def attempt(
+        self, question: Question, point: Point, make: Callable[[Question, Point], Function]
+    ) -> Answer:
+        """The answer at one point; `make` gives the program as a function of the tensors in
+        `question.wrt`.
+        """
         try:
             f = make(question, point)
             xs = [tensor(point.inputs[name], question.precision) for name in question.wrt]
             if not question.modes:
                 return Answer("ok", arrays(f(*xs)))
             weights = [None if w is None else tensor(w, question.precision) for w in question.weights]
-            directions = [tensor(question.directions[name], question.precision) for name in question.wrt if question.order > 1]
+            directions = [
+                tensor(question.directions[name], question.precision)
+                for name in question.wrt
+                if question.order > 1
+            ]
             outputs, gradient = self.differentiate(f, xs, weights, directions, question.modes)
             return Answer("ok", arrays(outputs), dict(zip(question.wrt, arrays(gradient), strict=True)))
         except GradfuzzError as error:
@@ -70,7 +86,12 @@ class TorchOracle(Oracle):
 
     @abc.abstractmethod
     def differentiate(
-        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+        self,
+        f: Function,
+        xs: Tensors,
+        weights: Sequence[torch.Tensor | None],
+        directions: Tensors,
+        modes: Sequence[str],
     ) -> tuple[Sequence[Any], Tensors]:
         """The outputs of `f` and its gradient."""
 
@@ -91,7 +112,12 @@ class Eager(TorchOracle):
         return nested_forward(question) or super().supports(question)
 
     def differentiate(
-        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+        self,
+        f: Function,
+        xs: Tensors,
+        weights: Sequence[torch.Tensor | None],
+        directions: Tensors,
+        modes: Sequence[str],
     ) -> tuple[Sequence[Any], Tensors]:
         if "fwd" in modes:
             return by_autograd(f, xs, weights, directions, modes)
@@ -104,7 +130,12 @@ class Func(TorchOracle):
     name = "torch:func"
 
     def differentiate(
-        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+        self,
+        f: Function,
+        xs: Tensors,
+        weights: Sequence[torch.Tensor | None],
+        directions: Tensors,
+        modes: Sequence[str],
     ) -> tuple[Sequence[Any], Tensors]:
         outputs = f(*xs)
         return outputs, by_func(f, xs, weights, directions, modes)
@@ -120,7 +151,12 @@ class Jacobian(TorchOracle):
         return question.too_many_slopes or super().supports(question)
 
     def differentiate(
-        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+        self,
+        f: Function,
+        xs: Tensors,
+        weights: Sequence[torch.Tensor | None],
+        directions: Tensors,
+        modes: Sequence[str],
     ) -> tuple[Sequence[Any], Tensors]:
         outputs = f(*xs)
         return outputs, by_jacobians(f, xs, weights, directions, modes)
@@ -135,17 +171,23 @@ def unrolled(question: Question, point: Point, trace: list[int] | None = None) -
     constants = {p.name: argument(point.inputs[p.name], p.type, question.precision) for p in program.params}
 
     def f(*xs: torch.Tensor) -> tuple[Any, ...]:
-        namespace = TorchNamespace(question.precision)  # of this run alone: it remembers decompositions, and they their graph
-        return interpret(program, {**constants, **dict(zip(question.wrt, xs, strict=True))}, namespace, trace=trace)
+        namespace = TorchNamespace(
+            question.precision
+        )  # of this run alone: it remembers decompositions, and they their graph
+        return interpret(
+            program, {**constants, **dict(zip(question.wrt, xs, strict=True))}, namespace, trace=trace
+        )
 
     return f
 
 
-# Tensors and arrays ----------------------------------------------------------------------------------------------------
+# Tensors and arrays -----------------------------------------------------------------------------------------
 
 
 def tensor(array: Array, precision: Precision) -> torch.Tensor:
-    """A tensor of its own with these floats, in the order of a script's, whatever theirs: a question says nothing of memory."""
+    """A tensor of its own with these floats, in the order of a script's, whatever theirs: a question says
+    nothing of memory.
+    """
     return torch.tensor(np.array(array, np.float64, order="C"), dtype=dtype_of(precision))
 
 
@@ -159,7 +201,8 @@ def argument(array: Array, of: Type, precision: Precision) -> Any:
 def arrays(values: Sequence[Any]) -> tuple[Array, ...]:
     """Tensors and plain ints and bools as arrays, dtypes unaltered.
 
-    Torch has zeros without memory of their own: `force` makes them, and `clone` before it, as a part of such zeros crashes the interpreter.
+    Torch has zeros without memory of their own: `force` makes them, and `clone` before it, as a part of such
+    zeros crashes the interpreter.
     """
     return tuple([_array(v) if isinstance(v, torch.Tensor) else np.array(v) for v in values])
 
@@ -175,4 +218,8 @@ def summary(error: BaseException) -> str:
     text = str(error).strip()
     first = text.partition("\n")[0][:300]
     inner = re.search(r": got (\w+\(.{1,300}?\))$", text, re.MULTILINE)
-    return f"{type(error).__name__}: {first}" + (f": {inner[1]}" if inner else "") if text else type(error).__name__
+    return (
+        f"{type(error).__name__}: {first}" + (f": {inner[1]}" if inner else "")
+        if text
+        else type(error).__name__
+    )

@@ -1,8 +1,8 @@
 """Torch on all points of a question in one call: "torch:vmap" and "torch:grad_of_vmap".
 
-An input that is the same at all points is shared (`in_dims` None), the others are mapped; points on a grid of two axes are two nested
-`torch.func.vmap`. The interpreter runs the program's loops, so a decision or a trip count that differs between instances is more than
-vmap can do, and "unsupported".
+An input that is the same at all points is shared (`in_dims` None), the others are mapped; points on a grid of
+two axes are two nested `torch.func.vmap`. The interpreter runs the program's loops, so a decision or a trip
+count that differs between instances is more than vmap can do, and "unsupported".
 """
 
 from __future__ import annotations
@@ -36,9 +36,16 @@ class _Batched(TorchOracle):
 
     def answers(self, question: Question) -> list[Answer]:
         layout = layout_of([point.inputs for point in question.points])
-        differing = [p.name for p in question.program.params if not p.type.shape and not p.type.is_float and layout.axes[p.name]]
+        differing = [
+            p.name
+            for p in question.program.params
+            if not p.type.shape and not p.type.is_float and layout.axes[p.name]
+        ]
         if differing:
-            message = f"torch.func.vmap cannot decide or count by what differs between instances: {', '.join(differing)}"
+            message = (
+                "torch.func.vmap cannot decide or count by what differs between instances:"
+                f" {', '.join(differing)}"
+            )
             return [Answer("unsupported", message=message) for _ in question.points]
         points = [point.inputs for point in question.points]
         whole = Point({p.name: layout.column(points, p.name) for p in question.program.params})
@@ -47,7 +54,11 @@ class _Batched(TorchOracle):
             return [answer for _ in question.points]
         places = [layout.instance(k) for k in range(len(question.points))]
         return [
-            Answer("ok", tuple(y[at] for y in answer.values), {name: g[at] for name, g in answer.gradient.items()})
+            Answer(
+                "ok",
+                tuple(y[at] for y in answer.values),
+                {name: g[at] for name, g in answer.gradient.items()},
+            )
             for at in places
         ]
 
@@ -59,7 +70,10 @@ class _Mapped:
         self.question = question
         self.layout = layout
         self.names = [p.name for p in question.program.params]
-        self.columns = {p.name: argument(columns.inputs[p.name], p.type, question.precision) for p in question.program.params}
+        self.columns = {
+            p.name: argument(columns.inputs[p.name], p.type, question.precision)
+            for p in question.program.params
+        }
 
     def one(self, *arguments: Any) -> tuple[torch.Tensor, ...]:
         """The program at one instance of all its parameters."""
@@ -71,16 +85,27 @@ class _Mapped:
 
     def with_inputs(self, arguments: Sequence[Any], xs: Tensors) -> list[Any]:
         """All arguments, those in `wrt` replaced by `xs`."""
-        return list({**dict(zip(self.names, arguments, strict=True)), **dict(zip(self.question.wrt, xs, strict=True))}.values())
+        return list(
+            {
+                **dict(zip(self.names, arguments, strict=True)),
+                **dict(zip(self.question.wrt, xs, strict=True)),
+            }.values()
+        )
 
     def mapped(self, g: Callable[..., Any], aligned: Sequence[str] = ()) -> Callable[..., Any]:
-        """`g`, a function of one instance of all parameters, under vmap; those named `aligned` have all axes."""
+        """`g`, a function of one instance of all parameters, under vmap; those named `aligned` have
+        all axes.
+        """
         for axis in reversed(self.layout.sizes):
-            g = torch.func.vmap(g, tuple(0 if n in aligned or axis in self.layout.axes[n] else None for n in self.names))
+            g = torch.func.vmap(
+                g, tuple(0 if n in aligned or axis in self.layout.axes[n] else None for n in self.names)
+            )
         return g
 
     def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        outputs: tuple[torch.Tensor, ...] = self.mapped(self.one)(*self.with_inputs(list(self.columns.values()), xs))
+        outputs: tuple[torch.Tensor, ...] = self.mapped(self.one)(
+            *self.with_inputs(list(self.columns.values()), xs)
+        )
         return outputs
 
     def spread(self, x: torch.Tensor, own: Sequence[str]) -> torch.Tensor:
@@ -95,7 +120,12 @@ class Vmap(_Batched):
     name = "torch:vmap"
 
     def differentiate(
-        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+        self,
+        f: Function,
+        xs: Tensors,
+        weights: Sequence[torch.Tensor | None],
+        directions: Tensors,
+        modes: Sequence[str],
     ) -> tuple[Sequence[Any], Tensors]:
         assert isinstance(f, _Mapped), "answers makes no other"
 
@@ -111,7 +141,9 @@ class Vmap(_Batched):
 
 
 class GradOfVmap(_Batched):
-    """What is mapped, differentiated: inputs that are differentiated have all axes, so their gradients are those of the instances."""
+    """What is mapped, differentiated: inputs that are differentiated have all axes, so their gradients are
+    those of the instances.
+    """
 
     name = "torch:grad_of_vmap"
 
@@ -122,7 +154,12 @@ class GradOfVmap(_Batched):
         return nested_forward(question) or super().supports(question)
 
     def differentiate(
-        self, f: Function, xs: Tensors, weights: Sequence[torch.Tensor | None], directions: Tensors, modes: Sequence[str]
+        self,
+        f: Function,
+        xs: Tensors,
+        weights: Sequence[torch.Tensor | None],
+        directions: Tensors,
+        modes: Sequence[str],
     ) -> tuple[Sequence[Any], Tensors]:
         assert isinstance(f, _Mapped), "answers makes no other"
         wrt, mapped = f.question.wrt, f.mapped(f.one, f.question.wrt)

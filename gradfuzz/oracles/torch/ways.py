@@ -1,13 +1,13 @@
 """Torch, by every way into its derivatives that the installed version has.
 
     torch:eager        the program's loops run in Python; torch.autograd.grad and torch.autograd.forward_ad
-    torch:func         the same; torch.func: vjp, grad, jvp
-    torch:jacobian     the same; torch.func: whole Jacobians by jacrev and jacfwd
-    torch:vmap         the derivative of one instance by torch.func under torch.func.vmap: all points of a question in one call
-    torch:grad_of_vmap the other way round: torch.autograd of the function under torch.func.vmap
-    torch:while_loop   loops by torch's while_loop, branches by cond; torch.autograd.grad
-    torch:scan         loops by torch's scan, branches by cond; torch.autograd.grad
-    torch:compile:...  the program's loops run in Python, traced by torch.compile; the backends eager, aot_eager and inductor
+    torch:func         the same; torch.func: vjp, grad, jvp torch:jacobian     the same; torch.func: whole
+    Jacobians by jacrev and jacfwd torch:vmap         the derivative of one instance by torch.func under
+    torch.func.vmap: all points of a question in one call torch:grad_of_vmap the other way round:
+    torch.autograd of the function under torch.func.vmap torch:while_loop   loops by torch's while_loop,
+    branches by cond; torch.autograd.grad torch:scan         loops by torch's scan, branches by cond;
+    torch.autograd.grad torch:compile:...  the program's loops run in Python, traced by torch.compile; the
+    backends eager, aot_eager and inductor
 
 Torch itself is imported when the ways are asked for.
 """
@@ -22,12 +22,15 @@ from gradfuzz.oracles.device import device
 
 
 def ways() -> list[Oracle]:
-    """One oracle per way. A construct that the installed version lacks is left out; `MissingExtraError` where there is no torch."""
+    """One oracle per way. A construct that the installed version lacks is left out; `MissingExtraError` where
+    there is no torch.
+    """
     try:
         import torch  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(
-            f"the torch oracles need PyTorch, and `import torch` says: {error}; install it with: pip install 'gradfuzz[torch]'"
+            f"the torch oracles need PyTorch, and `import torch` says: {error}; install it with: pip install"
+            " 'gradfuzz[torch]'"
         ) from error
     from gradfuzz.oracles.torch.compiled import compiled_ways
     from gradfuzz.oracles.torch.structured import structured_ways
@@ -57,10 +60,11 @@ def script(
     *,
     dtypes: bool = False,
 ) -> str:
-    """A script that asks torch the same without gradfuzz; it exits with 1 while an entry is further off than `allowed`.
+    """A script that asks torch the same without gradfuzz; it exits with 1 while an entry is further off than
+    `allowed`.
 
-    `oracle_name` is the way that is asked. The script computes what is expected anew; `expected` only sets the scale of the bound
-    where no `allowed` is given.
+    `oracle_name` is the way that is asked. The script computes what is expected anew; `expected` only sets
+    the scale of the bound where no `allowed` is given.
     """
     from gradfuzz.oracles.torch.script import source
 

@@ -9,7 +9,9 @@ import numpy as np
 
 
 class ComplexObjects(abc.ABC):
-    """A subclass says how a complex number is made of two real ones; its real numbers and its complex ones add and multiply."""
+    """A subclass says how a complex number is made of two real ones; its real numbers and its complex ones
+    add and multiply.
+    """
 
     # What a subclass gives
 

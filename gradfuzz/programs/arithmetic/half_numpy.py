@@ -1,7 +1,7 @@
 """bfloat16 and float16 where NumPy has no kernel of its own for them, or rounds to another dtype.
 
-Matrix products and contractions of bfloat16 are accumulated in float32 and rounded once, as the hardware does it that has such products. LAPACK knows
-neither dtype: what it computes is refused.
+Matrix products and contractions of bfloat16 are accumulated in float32 and rounded once, as the hardware does
+it that has such products. LAPACK knows neither dtype: what it computes is refused.
 """
 
 from __future__ import annotations
@@ -49,22 +49,28 @@ def _refusal(op: str, params: Mapping[str, Any], precision: Precision) -> str | 
 
 
 def refused_op(program: Program, precision: Precision) -> str | None:
-    """Why NumPy cannot run `program` in `precision`: an op that it has no kernel for; None where it has all."""
+    """Why NumPy cannot run `program` in `precision`: an op that it has no kernel for; None where it
+    has all.
+    """
     if precision not in HALF:
         return None
     calls: Iterable[Call] = (node for node in walk(program) if isinstance(node, Call))
-    return next((text for c in calls if (text := _refusal(c.op, dict(c.params), precision)) is not None), None)
+    return next(
+        (text for c in calls if (text := _refusal(c.op, dict(c.params), precision)) is not None), None
+    )
 
 
 def half_kernels(precision: Precision, whole: Any) -> dict[str, Callable[..., Any]]:
-    """The methods of a namespace that differ in `precision`, by op. `whole` is the namespace, whose other methods stand."""
+    """The methods of a namespace that differ in `precision`, by op. `whole` is the namespace, whose other
+    methods stand.
+    """
     dtype = FORMATS[precision].dtype
 
     def narrow(function: Callable[..., Any]) -> Callable[..., Any]:
         """`function` of float32 arrays, its result rounded."""
-        return lambda *arrays, **params: np.asarray(function(*[np.asarray(a, np.float32) for a in arrays], **params)).astype(
-            dtype
-        )[()]
+        return lambda *arrays, **params: np.asarray(
+            function(*[np.asarray(a, np.float32) for a in arrays], **params)
+        ).astype(dtype)[()]
 
     def refuse(op: str) -> Callable[..., Any]:
         def method(*_: Any, **params: Any) -> Any:

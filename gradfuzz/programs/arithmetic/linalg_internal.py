@@ -1,4 +1,6 @@
-"""Two ops that only derivatives are made of, on arrays of floats or complex numbers: `cofactor` and `divide_by_gaps`."""
+"""Two ops that only derivatives are made of, on arrays of floats or complex numbers: `cofactor` and
+`divide_by_gaps`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ _FEW = 8
 """One call of LAPACK per matrix is no loss for at most one of them per 8 rows."""
 
 GAP_UNITS = 4.0
-"""Times the number of values and the machine epsilon: a smaller gap, in terms of the largest value, is rounding."""
+"""Times the number of values and the machine epsilon: a smaller gap, in terms of the largest value, is
+rounding.
+"""
 
 
 def real_dtype(x: Any) -> np.dtype[Any]:
@@ -26,9 +30,11 @@ def not_a_number(dtype: Any) -> Any:
 
 
 def divide_by_gaps(k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
-    """k_ij / (y_j - x_i), for k of shape (..., m, n), x of (..., m), y of (..., n); the diagonal is 0 where `hollow`.
+    """k_ij / (y_j - x_i), for k of shape (..., m, n), x of (..., m), y of (..., n); the diagonal is 0 where
+    `hollow`.
 
-    A gap within rounding of 0 (a repeated eigenvalue, a singular value that is 0) leaves a zero in k zero, and makes NaN of anything else.
+    A gap within rounding of 0 (a repeated eigenvalue, a singular value that is 0) leaves a zero in k zero,
+    and makes NaN of anything else.
     """
     gaps = y[..., np.newaxis, :] - x[..., :, np.newaxis]
     if k.size == 0:
@@ -43,11 +49,13 @@ def divide_by_gaps(k: Any, x: Any, y: Any, *, hollow: bool) -> Any:
 
 
 def cofactor(a: Any, *directions: Any) -> Any:
-    """The mixed derivative of the cofactor matrix of `a` along `directions`, all of shape (..., n, n): right at every rank of `a`.
+    """The mixed derivative of the cofactor matrix of `a` along `directions`, all of shape (..., n, n): right
+    at every rank of `a`.
 
-    Up to n = 3 it is minors. Beyond, in the coordinates of the singular value decomposition a = u diag(s) vh it is a sum of products of the
-    other singular values and minors of the directions: nothing is divided by a singular value. The cofactor matrix of a product is that of
-    the cofactor matrices, and that of a unitary u is det(u) conj(u).
+    Up to n = 3 it is minors. Beyond, in the coordinates of the singular value decomposition a = u diag(s) vh
+    it is a sum of products of the other singular values and minors of the directions: nothing is divided by a
+    singular value. The cofactor matrix of a product is that of the cofactor matrices, and that of a unitary u
+    is det(u) conj(u).
     """
     n = a.shape[-1]
     order = len(directions)
@@ -73,7 +81,9 @@ def cofactor(a: Any, *directions: Any) -> Any:
 
 
 def _small(a: Any, *directions: Any) -> Any:
-    """For n = 1, 2, 3 and fewer directions than n: the cofactor matrix is constant, linear, or quadratic (cross products of the rows)."""
+    """For n = 1, 2, 3 and fewer directions than n: the cofactor matrix is constant, linear, or quadratic
+    (cross products of the rows).
+    """
     if a.shape[-1] == 1:
         return np.ones_like(a)
     if a.shape[-1] == 2:
@@ -125,11 +135,15 @@ def _inverse_and_det(a: Any) -> tuple[Any, Any]:
 
 
 def _diagonal_case(s: Any, directions: list[Any]) -> Any:
-    """The same for a = diag(s): over the subsets of k + 1 rows and columns, minors of the directions times the other entries of s."""
+    """The same for a = diag(s): over the subsets of k + 1 rows and columns, minors of the directions times
+    the other entries of s.
+    """
     n, order = s.shape[-1], len(directions)
     result = np.zeros((*s.shape[:-1], n, n), np.result_type(s, *directions))
     if order == 0:
-        np.einsum("...ii->...i", result)[...] = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(n)], -1)
+        np.einsum("...ii->...i", result)[...] = np.stack(
+            [np.prod(np.delete(s, i, -1), -1) for i in range(n)], -1
+        )
         return result
     if order == 1:
         (e,) = directions
@@ -138,7 +152,9 @@ def _diagonal_case(s: Any, directions: list[Any]) -> Any:
         np.einsum("...ii->...i", off)[...] = np.einsum("...ij,...ii->...j", others, e)
         return off
     subsets = np.array(list(itertools.combinations(range(n), order + 1)))
-    rest = np.array([[i for i in range(n) if i not in chosen] for chosen in subsets.tolist()], int).reshape(len(subsets), -1)
+    rest = np.array([[i for i in range(n) if i not in chosen] for chosen in subsets.tolist()], int).reshape(
+        len(subsets), -1
+    )
     weights = np.prod(s[..., rest], -1)
     blocks = [e[..., subsets[:, :, np.newaxis], subsets[:, np.newaxis, :]] for e in directions]
     for free in range(order + 1):

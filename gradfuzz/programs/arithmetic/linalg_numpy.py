@@ -1,7 +1,8 @@
-"""Linear algebra on arrays of float32, float64, complex64 and complex128, by NumPy and SciPy, with every leading axis a batch axis.
+"""Linear algebra on arrays of float32, float64, complex64 and complex128, by NumPy and SciPy, with every
+leading axis a batch axis.
 
-Nothing raises: where LAPACK gives up on a matrix (a singular one, one that is not positive definite, NaN entries), the result for that
-matrix of the batch is NaN.
+Nothing raises: where LAPACK gives up on a matrix (a singular one, one that is not positive definite, NaN
+entries), the result for that matrix of the batch is NaN.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ from gradfuzz.programs.arithmetic.linalg_internal import cofactor, divide_by_gap
 _INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 _FEW = 8
-"""BLAS takes one matrix at a time: it is for batches with at most as many matrices as an eighth of their size."""
+"""BLAS takes one matrix at a time: it is for batches with at most as many matrices as an eighth of their
+size.
+"""
 
 _REACH = 5.371920351148152
-"""theta_13 of Higham 2005, table 2.3: up to this norm the approximant of degree 13 is right to the last bit."""
+"""theta_13 of Higham 2005, table 2.3: up to this norm the approximant of degree 13 is right to the
+last bit.
+"""
 
 _MOST_SQUARINGS = 1100
 _PADE = (
@@ -68,7 +73,9 @@ def _each(f: Callable[..., Any], *arrays: Any) -> Any:
 
 
 def _substituted(triangle: Any, b: Any, lower: bool) -> Any:
-    """The solution of a triangular system, by substitution: zeros stay zeros, and each unknown errs by a few roundings of its own size."""
+    """The solution of a triangular system, by substitution: zeros stay zeros, and each unknown errs by a few
+    roundings of its own size.
+    """
     batch = np.broadcast_shapes(triangle.shape[:-2], b.shape[:-2])
     n = triangle.shape[-1]
     x = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
@@ -80,8 +87,12 @@ def _substituted(triangle: Any, b: Any, lower: bool) -> Any:
     return x
 
 
-def _by_blas(a: Any, b: Any, batch: tuple[int, ...], lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Any:
-    """The same for a few large ones. What has rows in NumPy has columns in BLAS: it solves the transposed system, and copies nothing."""
+def _by_blas(
+    a: Any, b: Any, batch: tuple[int, ...], lower: bool, transposed: bool, unit_diagonal: bool, left: bool
+) -> Any:
+    """The same for a few large ones. What has rows in NumPy has columns in BLAS: it solves the transposed
+    system, and copies nothing.
+    """
     from scipy.linalg import get_blas_funcs
 
     (solve,) = get_blas_funcs(("trsm",), (a, b))
@@ -94,7 +105,9 @@ def _by_blas(a: Any, b: Any, batch: tuple[int, ...], lower: bool, transposed: bo
 
 
 def hermitian(x: Any) -> Any:
-    """(x + x^H) / 2: what `cholesky` and `eigh` are functions of, so that they have a derivative along every direction."""
+    """(x + x^H) / 2: what `cholesky` and `eigh` are functions of, so that they have a derivative along every
+    direction.
+    """
     return (x + np.swapaxes(x, -1, -2).conj()) / real_dtype(x).type(2)
 
 
@@ -150,7 +163,9 @@ class LinalgNumpy:
         return _each(np.linalg.eigvalsh, hermitian(x))
 
     def eig(self, x: Any) -> tuple[Any, Any]:
-        """Complex results, also where all are real; the eigenvectors are columns of length 1, their largest entry real."""
+        """Complex results, also where all are real; the eigenvectors are columns of length 1, their largest
+        entry real.
+        """
         return _each(lambda a: tuple(_complex(part) for part in np.linalg.eig(a)), x)  # type: ignore[no-any-return]
 
     def eigvals(self, x: Any) -> Any:
@@ -166,7 +181,9 @@ class LinalgNumpy:
         x = _each(np.linalg.solve, a, b[:, np.newaxis] if column else b)
         return x[..., 0] if column else x
 
-    def triangular_solve(self, a: Any, b: Any, *, lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Any:
+    def triangular_solve(
+        self, a: Any, b: Any, *, lower: bool, transposed: bool, unit_diagonal: bool, left: bool
+    ) -> Any:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         few = b.size > 0 and math.prod(batch) <= a.shape[-1] // _FEW
         if few and np.isfinite(a).all() and np.einsum("...ii->...i", a).all():
@@ -178,7 +195,9 @@ class LinalgNumpy:
             triangle = np.swapaxes(triangle, -1, -2)
         if left:
             return _substituted(triangle, b, lower)
-        return np.swapaxes(_substituted(np.swapaxes(triangle, -1, -2), np.swapaxes(b, -1, -2), not lower), -1, -2)
+        return np.swapaxes(
+            _substituted(np.swapaxes(triangle, -1, -2), np.swapaxes(b, -1, -2), not lower), -1, -2
+        )
 
     def inv(self, x: Any) -> Any:
         return _each(np.linalg.inv, x)
@@ -208,13 +227,17 @@ class LinalgNumpy:
         return _each(lambda a: np.linalg.matrix_norm(a, ord=_order(ord), keepdims=keepdims), x)
 
     def vector_norm(self, x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
-        return np.linalg.vector_norm(x, ord=_order(ord), axis=axis, keepdims=keepdims).astype(real_dtype(x))[()]
+        return np.linalg.vector_norm(x, ord=_order(ord), axis=axis, keepdims=keepdims).astype(real_dtype(x))[
+            ()
+        ]
 
     def matrix_power(self, x: Any, *, n: int) -> Any:
         return _each(lambda a: np.linalg.matrix_power(a, n), x)
 
     def expm(self, x: Any) -> Any:
-        """By the Pade approximant of degree 13, scaling and squaring (Higham 2005). SciPy 1.17's loses three digits beyond norms of 4."""
+        """By the Pade approximant of degree 13, scaling and squaring (Higham 2005). SciPy 1.17's loses three
+        digits beyond norms of 4.
+        """
         if x.size == 0:
             return x
         norms = np.abs(x).sum(-2).max(-1)
@@ -228,7 +251,9 @@ class LinalgNumpy:
         a4 = a2 @ a2
         a6 = a4 @ a2
         c = [real_dtype(x).type(n) for n in _PADE]
-        odd = a @ (a6 @ (c[13] * a6 + c[11] * a4 + c[9] * a2) + c[7] * a6 + c[5] * a4 + c[3] * a2 + c[1] * one)
+        odd = a @ (
+            a6 @ (c[13] * a6 + c[11] * a4 + c[9] * a2) + c[7] * a6 + c[5] * a4 + c[3] * a2 + c[1] * one
+        )
         even = a6 @ (c[12] * a6 + c[10] * a4 + c[8] * a2) + c[6] * a6 + c[4] * a4 + c[2] * a2 + c[0] * one
         result = _each(np.linalg.solve, even - odd, even + odd)
         for k in range(int(squarings.max(initial=0))):

@@ -1,9 +1,11 @@
-"""Linear algebra on object arrays: decompositions, systems, determinants, powers and norms. How a matrix is factored is the subclass's own.
+"""Linear algebra on object arrays: decompositions, systems, determinants, powers and norms. How a matrix is
+factored is the subclass's own.
 
-A decomposition that is unique but for signs is turned to agree with the one that LAPACK gives for the matrix rounded to float64; so is one
-that is unique but for phases, complex numbers of modulus 1. The r of a complex qr has a real diagonal, as LAPACK's has.
-The columns that the matrix does not determine at all (of a complete q, of full u and vh) are LAPACK's, made orthonormal and
-orthogonal to the others: the basis nearest to LAPACK's, whose derivative has no rotation inside the complement.
+A decomposition that is unique but for signs is turned to agree with the one that LAPACK gives for the matrix
+rounded to float64; so is one that is unique but for phases, complex numbers of modulus 1. The r of a complex
+qr has a real diagonal, as LAPACK's has. The columns that the matrix does not determine at all (of a complete
+q, of full u and vh) are LAPACK's, made orthonormal and orthogonal to the others: the basis nearest to
+LAPACK's, whose derivative has no rotation inside the complement.
 """
 
 from __future__ import annotations
@@ -24,20 +26,25 @@ Array = Any
 
 
 class LinalgObjects(MatrixObjects):
-    """The linear-algebra ops. A subclass gives the algorithms, each for one matrix that has rows and columns."""
+    """The linear-algebra ops. A subclass gives the algorithms, each for one matrix that has rows
+    and columns.
+    """
 
     # What a subclass gives
 
     @abc.abstractmethod
     def qr_of(self, a: Array) -> tuple[Array, Array]:
-        """Q (m, n) with orthonormal columns and R (n, n) upper triangular, of A (m, n) with m >= n. Signs are free.
+        """Q (m, n) with orthonormal columns and R (n, n) upper triangular, of A (m, n) with m >= n. Signs are
+        free.
 
         R's diagonal is real.
         """
 
     @abc.abstractmethod
     def lu_of(self, a: Array) -> tuple[list[int], Array, Array]:
-        """The order of the rows, L (m, k) and U (k, n), k = min(m, n), with A[order] = L U; pivots are chosen by `pivot`."""
+        """The order of the rows, L (m, k) and U (k, n), k = min(m, n), with A[order] = L U; pivots are chosen
+        by `pivot`.
+        """
 
     @abc.abstractmethod
     def svd_of(self, a: Array) -> tuple[Array, Array, Array]:
@@ -49,7 +56,9 @@ class LinalgObjects(MatrixObjects):
 
     @abc.abstractmethod
     def eigh_of(self, a: Array) -> tuple[Array, Array]:
-        """Eigenvalues (n,) ascending and orthonormal eigenvectors (n, n) as columns, of a Hermitian matrix. Signs or phases are free."""
+        """Eigenvalues (n,) ascending and orthonormal eigenvectors (n, n) as columns, of a Hermitian matrix.
+        Signs or phases are free.
+        """
 
     @abc.abstractmethod
     def eigenvalues(self, a: Array) -> Array:
@@ -57,7 +66,9 @@ class LinalgObjects(MatrixObjects):
 
     @abc.abstractmethod
     def eig_of(self, a: Array) -> tuple[Array, Array]:
-        """Complex eigenvalues (n,) in any order and eigenvectors (n, n) of norm 1 as columns, of any square matrix. Phases are free."""
+        """Complex eigenvalues (n,) in any order and eigenvectors (n, n) of norm 1 as columns, of any square
+        matrix. Phases are free.
+        """
 
     @abc.abstractmethod
     def spectrum_of(self, a: Array) -> Array:
@@ -122,14 +133,17 @@ class LinalgObjects(MatrixObjects):
         return self._numbers(p), lower, upper
 
     def pivot(self, candidates: Sequence[Any]) -> int:
-        """Where the entry of greatest absolute value stands, the first of equals. For complex ones LAPACK's izamax has |re| + |im|."""
+        """Where the entry of greatest absolute value stands, the first of equals. For complex ones LAPACK's
+        izamax has |re| + |im|.
+        """
         parts = [self.parts(x) if self.is_complex(x) else (x,) for x in candidates]
         return self._extreme([functools.reduce(self.plus, map(self.size, numbers)) for numbers in parts], 1)
 
     def _extreme(self, row: Sequence[Any], sign: int) -> int:
         """Where the greatest (`sign` 1) or smallest (-1) entry stands, the first of equals.
 
-        Its comparisons with the others are choices. The order of the others is none, so floats find the candidate.
+        Its comparisons with the others are choices. The order of the others is none, so floats find the
+        candidate.
         """
         floats = [sign * self.nearest(x) for x in row]
         best = floats.index(max(floats))
@@ -208,7 +222,9 @@ class LinalgObjects(MatrixObjects):
         x = self._over("solve", self.solve_of, a, b[:, np.newaxis] if column else b)
         return x[..., 0] if column else x
 
-    def triangular_solve(self, a: Array, b: Array, *, lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Array:
+    def triangular_solve(
+        self, a: Array, b: Array, *, lower: bool, transposed: bool, unit_diagonal: bool, left: bool
+    ) -> Array:
         def one(t: Array, c: Array) -> Array:
             t = self.tril(t, k=0) if lower else self.triu(t, k=0)
             if unit_diagonal:
@@ -244,7 +260,9 @@ class LinalgObjects(MatrixObjects):
         return sign, self.log(self.multiply(sign, det))
 
     def cofactor(self, x: Array, *directions: Array) -> Array:
-        """D^k cof(X)[E1, ..., Ek] for k directions: each takes the place of one row of a minor, in every order of distinct rows."""
+        """D^k cof(X)[E1, ..., Ek] for k directions: each takes the place of one row of a minor, in every
+        order of distinct rows.
+        """
         return self._over("cofactor", self._cofactor, x, *directions)
 
     def _cofactor(self, a: Array, *directions: Array) -> Array:
@@ -263,7 +281,9 @@ class LinalgObjects(MatrixObjects):
         return result
 
     def divide_by_gaps(self, k: Array, x: Array, y: Array, *, hollow: bool) -> Array:
-        """k_ij / (y_j - x_i); where the gap is 0, k must be, and the result is 0. The diagonal is 0 where `hollow`."""
+        """k_ij / (y_j - x_i); where the gap is 0, k must be, and the result is 0. The diagonal is 0 where
+        `hollow`.
+        """
         result = np.empty(k.shape, object)
         for *batch, i, j in np.ndindex(k.shape):
             place = tuple(batch)
@@ -275,7 +295,9 @@ class LinalgObjects(MatrixObjects):
             elif self.vanishes(number, k[place].ravel().tolist()):
                 result[(*place, i, j)] = self.scalar(0)
             else:
-                raise DomainError("a derivative that depends on what a repeated eigenvalue or singular value leaves open")
+                raise DomainError(
+                    "a derivative that depends on what a repeated eigenvalue or singular value leaves open"
+                )
         return result
 
     def vanishes(self, x: Any, among: Sequence[Any]) -> bool:
@@ -299,7 +321,9 @@ class LinalgObjects(MatrixObjects):
     # Norms
 
     def matrix_norm(self, x: Array, *, ord: Any, keepdims: bool) -> Array:
-        """1 and inf choose a maximum of sums, -1 and -inf a minimum; 2, -2 and nuc are made of the singular values."""
+        """1 and inf choose a maximum of sums, -1 and -inf a minimum; 2, -2 and nuc are made of the singular
+        values.
+        """
         if x.size == 0:
             return self._empty("matrix_norm", [x], {"ord": ord, "keepdims": keepdims})
         if ord == "fro":
@@ -309,7 +333,9 @@ class LinalgObjects(MatrixObjects):
             result = self.sum(s, axis=-1, keepdims=False) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
         else:
             lines = np.swapaxes(x, -1, -2) if ord in (1, -1) else x
-            result = self._over("matrix_norm", lambda a: self._extreme_line(a, 1 if ord in (1, "inf") else -1), lines)
+            result = self._over(
+                "matrix_norm", lambda a: self._extreme_line(a, 1 if ord in (1, "inf") else -1), lines
+            )
         return self.as_array(result)[..., np.newaxis, np.newaxis] if keepdims else result
 
     def _extreme_line(self, a: Array, sign: int) -> Any:

@@ -1,4 +1,6 @@
-"""Stacks of matrices of Python numbers: one matrix at a time, and beside it LAPACK's answer for it, which settles signs and phases."""
+"""Stacks of matrices of Python numbers: one matrix at a time, and beside it LAPACK's answer for it, which
+settles signs and phases.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _MODELS = 64
 """How many decompositions by LAPACK are remembered."""
 
 _SAME = 2.0**-45
-"""Two matrices are one matrix rounded twice where they differ by less than this share of their greatest entry."""
+"""Two matrices are one matrix rounded twice where they differ by less than this share of their greatest
+entry.
+"""
 
 _NUMPY = LinalgNumpy()
 
@@ -39,7 +43,9 @@ class MatrixObjects(ProductObjects):
     # Batches
 
     def _over(self, op: str, one: Callable[..., Any], *arrays: Array, **params: Any) -> Any:
-        """`one` on every matrix of the batch; a tuple of arrays where it gives a tuple. NumPy says what `op` is of empty arrays."""
+        """`one` on every matrix of the batch; a tuple of arrays where it gives a tuple. NumPy says what `op`
+        is of empty arrays.
+        """
         if any(a.size == 0 for a in arrays):
             return self._empty(op, arrays, params)
         batch = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
@@ -76,13 +82,22 @@ class MatrixObjects(ProductObjects):
         if not self.has_complex(a):
             return np.array([self.nearest(x) for x in a.ravel().tolist()], np.float64).reshape(a.shape)
         parts = [self.parts(self.promoted(x)) for x in a.ravel().tolist()]
-        return np.array([complex(self.nearest(re), self.nearest(im)) for re, im in parts], np.complex128).reshape(a.shape)
+        return np.array(
+            [complex(self.nearest(re), self.nearest(im)) for re, im in parts], np.complex128
+        ).reshape(a.shape)
 
     def _model(self, op: str, a: Array, **params: Any) -> Any:
-        """What LAPACK gives for `a` rounded to float64; the same for a matrix that differs from an earlier one by that rounding."""
+        """What LAPACK gives for `a` rounded to float64; the same for a matrix that differs from an earlier
+        one by that rounding.
+        """
         here = self._floats(a)
         for known, options, matrix, result in self._models:
-            if (known, options, matrix.shape, matrix.dtype) == (op, params, here.shape, here.dtype) and _close(matrix, here):
+            if (known, options, matrix.shape, matrix.dtype) == (
+                op,
+                params,
+                here.shape,
+                here.dtype,
+            ) and _close(matrix, here):
                 return result
         with np.errstate(all="ignore"):
             result = getattr(_NUMPY, op)(here, **params)
@@ -96,10 +111,15 @@ class MatrixObjects(ProductObjects):
         return opposed
 
     def _turns(self, columns: Array, model: Any) -> Array:
-        """How each of `columns` is turned to point where the model's points: real ones by a sign, complex ones by a phase."""
+        """How each of `columns` is turned to point where the model's points: real ones by a sign, complex
+        ones by a phase.
+        """
         if not self.has_complex(columns):
             return self._opposed(columns, model)
-        return _vector(self.phase(column, self._numbers(one)) for column, one in zip(columns.T, np.transpose(model), strict=True))
+        return _vector(
+            self.phase(column, self._numbers(one))
+            for column, one in zip(columns.T, np.transpose(model), strict=True)
+        )
 
     def phase(self, column: Array, model: Array) -> Any:
         """The p of modulus 1 for which the inner product of p `column` and `model` is positive."""

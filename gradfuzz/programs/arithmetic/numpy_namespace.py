@@ -1,6 +1,8 @@
-"""Floats as a machine has them: float32, float64, bfloat16 or float16 with IEEE semantics, scalars and arrays, by NumPy.
+"""Floats as a machine has them: float32, float64, bfloat16 or float16 with IEEE semantics, scalars and
+arrays, by NumPy.
 
-Nothing is checked and nothing is raised: a division by zero is inf, log(-1) is NaN, and no warning is printed.
+Nothing is checked and nothing is raised: a division by zero is inf, log(-1) is NaN, and no warning is
+printed.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def index_key(pattern: ParamValue, indices: Sequence[int]) -> tuple[int | slice,
 
 
 class ArrayNamespace(TensorArrays, Namespace):
-    """The ops that only move entries, on NumPy arrays of any dtype. A scalar result is a scalar, never a 0-d array."""
+    """The ops that only move entries, on NumPy arrays of any dtype. A scalar result is a scalar, never a 0-d
+    array.
+    """
 
     def as_array(self, value: Any) -> Any:
         """`value` as an array whose entries are what they were."""
@@ -69,7 +73,9 @@ class ArrayNamespace(TensorArrays, Namespace):
 
     def index_update(self, x: Any, value: Any, *indices: int, pattern: Any) -> Any:
         result = self.as_array(x).copy()
-        result[index_key(pattern, indices)] = value  # as it is: an object in a 0-d array would be stored with its array
+        result[index_key(pattern, indices)] = (
+            value  # as it is: an object in a 0-d array would be stored with its array
+        )
         return result[()]
 
     def remainder(self, a: Any, b: Any) -> Any:

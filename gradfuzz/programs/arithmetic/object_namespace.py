@@ -1,8 +1,10 @@
-"""A base for multi-precision arithmetic: Python objects with + - * are the scalars, NumPy object arrays of them the arrays.
+"""A base for multi-precision arithmetic: Python objects with + - * are the scalars, NumPy object arrays of
+them the arrays.
 
-A subclass says how a number is made, what the functions of one number are, and how two numbers compare; this base does the
-arrays. Sums and products are folds of the scalar operations. Selections (abs, maximum, minimum, where) choose one operand
-by a comparison, and every choice is appended to `choices`, a trace: two runs with equal traces computed the same smooth function.
+A subclass says how a number is made, what the functions of one number are, and how two numbers compare; this
+base does the arrays. Sums and products are folds of the scalar operations. Selections (abs, maximum, minimum,
+where) choose one operand by a comparison, and every choice is appended to `choices`, a trace: two runs with
+equal traces computed the same smooth function.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ Compare = Callable[[int], bool]
 
 
 class UndecidedError(EvaluationError):
-    """A comparison that this arithmetic cannot decide. `tie`: the two sides may be equal here without being equal nearby."""
+    """A comparison that this arithmetic cannot decide. `tie`: the two sides may be equal here without being
+    equal nearby.
+    """
 
     def __init__(self, message: str, *, tie: bool = False) -> None:
         super().__init__(message)
@@ -52,7 +56,9 @@ def _is_array(value: Any) -> bool:
 
 
 class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
-    """Floats and complex numbers are Python objects; int arrays are int64 arrays and bool arrays bool arrays, as everywhere."""
+    """Floats and complex numbers are Python objects; int arrays are int64 arrays and bool arrays bool arrays,
+    as everywhere.
+    """
 
     def __init__(self, precision: Precision = "float64", trace: list[int] | None = None) -> None:
         self.precision = precision
@@ -80,8 +86,8 @@ class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
     def function(self, name: str, x: Any) -> Any:
         """sin, cos, tan, tanh, exp, log or sqrt of a scalar.
 
-        `UndecidedError` for log and sqrt of a complex number on the negative real axis, where their principal branches jump: on which
-        side it stands is told by the sign of a zero, which this arithmetic has not.
+        `UndecidedError` for log and sqrt of a complex number on the negative real axis, where their principal
+        branches jump: on which side it stands is told by the sign of a zero, which this arithmetic has not.
         """
 
     # What a subclass may change
@@ -248,8 +254,12 @@ class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
 
     # Folds
 
-    def _fold(self, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: ParamValue, keepdims: bool) -> Any:
-        return self.over(lambda row: functools.reduce(combine, row) if row else self.scalar(start), x, axis, keepdims)
+    def _fold(
+        self, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: ParamValue, keepdims: bool
+    ) -> Any:
+        return self.over(
+            lambda row: functools.reduce(combine, row) if row else self.scalar(start), x, axis, keepdims
+        )
 
     def sum(self, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
         if _is_array(x) and x.dtype != object:

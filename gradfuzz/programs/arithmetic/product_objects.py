@@ -53,11 +53,15 @@ class ProductObjects(ObjectNamespace):
 
 
 def aligned(letters: str, term: str, array: Array) -> Array:
-    """An operand of `einsum` with one axis for each of `letters`, of size 1 where it has not that letter. Its axes are named by `term`."""
+    """An operand of `einsum` with one axis for each of `letters`, of size 1 where it has not that letter. Its
+    axes are named by `term`.
+    """
     for letter in letters:
         while term.count(letter) > 1:
             i, j = (k for k, c in enumerate(term) if c == letter and term[:k].count(letter) < 2)
             array = np.diagonal(array, 0, i, j)
             term = term[:i] + term[i + 1 : j] + term[j + 1 :] + letter
     order = sorted(range(len(term)), key=lambda k: letters.index(term[k]))
-    return np.transpose(array, order).reshape([array.shape[term.index(c)] if c in term else 1 for c in letters])
+    return np.transpose(array, order).reshape(
+        [array.shape[term.index(c)] if c in term else 1 for c in letters]
+    )

@@ -19,12 +19,16 @@ Array = Any
 
 
 def in_range(indices: Any, size: int) -> Any:
-    """`indices`, an int or an array of any library, all from 0 to size - 1; `DomainError` where one is not."""
+    """`indices`, an int or an array of any library, all from 0 to size - 1; `DomainError` where one
+    is not.
+    """
     array = indices if hasattr(indices, "shape") else np.asarray(indices)
     wrong = (array < 0) | (array >= size)
     if bool(wrong.any()):
         first = int(array[wrong].ravel()[0])
-        raise DomainError(f"index {first} is outside an axis of size {size}; indices are from 0 to the size less 1")
+        raise DomainError(
+            f"index {first} is outside an axis of size {size}; indices are from 0 to the size less 1"
+        )
     return indices
 
 
@@ -34,7 +38,9 @@ def placed(x: Array, axis: int, indices: Any) -> tuple[Any, ...]:
 
 
 def sliding(x: Array, zero: Any, window: Sequence[int], strides: Any, padding: Any) -> Array:
-    """Views of `x`, padded with `zero`, over its first len(window) axes: (places..., further axes..., window...)."""
+    """Views of `x`, padded with `zero`, over its first len(window) axes: (places..., further axes...,
+    window...).
+    """
     count = len(window)
     pairs = padding_of(padding, count)
     padded = x
@@ -69,7 +75,9 @@ class TensorArrays:
             moved[place, ...] = self.as_array(self.add(moved[place], row))
         return result
 
-    def _scattered(self: Any, x: Array, indices: Any, updates: Array, axis: int) -> tuple[Array, Array, Array]:
+    def _scattered(
+        self: Any, x: Array, indices: Any, updates: Array, axis: int
+    ) -> tuple[Array, Array, Array]:
         """`x` with the axis first, the indices as one row, and one update for each of them."""
         axis %= x.ndim
         places = np.asarray(in_range(indices, x.shape[axis]))
@@ -134,7 +142,9 @@ class TensorNumpy(TensorArrays):
         return np.moveaxis(np.tensordot(views, kernel, ((1, *window), (1, *range(2, kernel.ndim)))), -1, 1)
 
     def logsumexp(self, x: Array, *, axis: Any, keepdims: Any) -> Array:
-        """Shifted by the greatest entry, so that nothing overflows; infinite entries are left where they are."""
+        """Shifted by the greatest entry, so that nothing overflows; infinite entries are left where
+        they are.
+        """
         shift = _shift(x, axis)
         total = np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True)) + shift
         return total if keepdims else np.squeeze(total, axis)[()]

@@ -1,4 +1,6 @@
-"""The tensor ops on arrays of Python numbers, for the references: every selection they make is kept in the trace."""
+"""The tensor ops on arrays of Python numbers, for the references: every selection they make is kept in the
+trace.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ Array = Any
 class TensorObjects:
     """Folds and selections by the namespace's own arithmetic and its `choose`.
 
-    A trace tells what a selection depended on and no more: of a greatest entry, which entries are equal to it, but not the
-    order of the others.
+    A trace tells what a selection depended on and no more: of a greatest entry, which entries are equal to
+    it, but not the order of the others.
     """
 
-    def over(self: Any, function: Callable[[list[Any]], Any], x: Any, axis: ParamValue, keepdims: bool) -> Any:
+    def over(
+        self: Any, function: Callable[[list[Any]], Any], x: Any, axis: ParamValue, keepdims: bool
+    ) -> Any:
         """`function` of the entries over `axis` (None: all), for each place along the other axes."""
         array = self.as_array(x)
         axes = normalize_axes(axis, array.ndim, "a reduction")
@@ -34,7 +38,11 @@ class TensorObjects:
         result = np.empty(count, object)
         for k in range(count):
             result[k] = function(list(rows[k]))
-        shape = [1 if a in axes else n for a, n in enumerate(array.shape)] if keepdims else [array.shape[a] for a in kept]
+        shape = (
+            [1 if a in axes else n for a, n in enumerate(array.shape)]
+            if keepdims
+            else [array.shape[a] for a in kept]
+        )
         return result.reshape(shape)[()]
 
     def _along(self: Any, function: Callable[[list[Any]], Sequence[Any]], x: Array, axis: int) -> Array:

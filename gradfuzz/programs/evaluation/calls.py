@@ -1,11 +1,11 @@
 """Calls of ops as Python closures: the part that the statements and the functional form have in common.
 
-A program is run many times (every point of a difference stencil is a run), so it is turned into closures once. A closure
-reads and writes one flat list, the environment, whose places a `Frame` hands out: first the namespace's methods
-and the program's constants, bound when a run starts, then the variables.
+A program is run many times (every point of a difference stencil is a run), so it is turned into closures
+once. A closure reads and writes one flat list, the environment, whose places a `Frame` hands out: first the
+namespace's methods and the program's constants, bound when a run starts, then the variables.
 
-Ints and bools are Python's own and are computed here; everything else is asked of the namespace. Here is also the only
-place that converts: an int that meets a float becomes a float before the namespace sees it.
+Ints and bools are Python's own and are computed here; everything else is asked of the namespace. Here is also
+the only place that converts: an int that meets a float becomes a float before the namespace sees it.
 """
 
 from __future__ import annotations
@@ -69,13 +69,17 @@ class Frame:
             method = functools.partial(namespace.part, name) if several else getattr(namespace, name)
             environment[place] = functools.partial(method, **dict(params)) if params else method
         for value, place in self._constants.items():
-            environment[place] = namespace.array(value) if isinstance(value, ArrayConst) else namespace.constant(value.value)
+            environment[place] = (
+                namespace.array(value) if isinstance(value, ArrayConst) else namespace.constant(value.value)
+            )
         return environment
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A value that a closure can read: its type, its place where it has one, and the constant where it is one."""
+    """A value that a closure can read: its type, its place where it has one, and the constant where it is
+    one.
+    """
 
     type: Type
     read: Read
@@ -119,7 +123,9 @@ def convert(frame: Frame, operand: Operand, dtype: DType) -> Operand:
             value = read(environment)
             if dtype == "int":
                 return int(value if isinstance(value, bool) else environment[DECIDE](value))
-            return environment[constant](int(value)) if isinstance(value, bool) else environment[astype](value)
+            return (
+                environment[constant](int(value)) if isinstance(value, bool) else environment[astype](value)
+            )
 
         return Operand(result, number)
     if operand.literal is not None:
@@ -160,7 +166,9 @@ def _converted(frame: Frame, op: str, operands: Sequence[Operand], result: Type)
 
 
 def _apply(frame: Frame, op: str, arguments: Sequence[Operand], params: Params, result: Type) -> Operand:
-    """The namespace's method on the arguments: one closure per common arity and way of reading, as this is the inner loop."""
+    """The namespace's method on the arguments: one closure per common arity and way of reading, as this is
+    the inner loop.
+    """
     f = frame.method(op, params)
     reads = [a.read for a in arguments]
     places = [a.place for a in arguments]
@@ -189,7 +197,7 @@ def _apply(frame: Frame, op: str, arguments: Sequence[Operand], params: Params, 
     return Operand(result, read)
 
 
-# Indices ---------------------------------------------------------------------------------------------------------------
+# Indices ----------------------------------------------------------------------------------------------------
 
 
 def _indexed(frame: Frame, op: str, arguments: Sequence[Operand], params: Params, result: Type) -> Operand:
@@ -200,7 +208,9 @@ def _indexed(frame: Frame, op: str, arguments: Sequence[Operand], params: Params
     assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
     axes = [axis for axis, entry in enumerate(pattern) if entry == "at"]
     sizes = [array.shape[axis] or 0 for axis in axes]
-    checked = [_checked_index(o, n, a, array) for o, n, a in zip(arguments[values:], sizes, axes, strict=True)]
+    checked = [
+        _checked_index(o, n, a, array) for o, n, a in zip(arguments[values:], sizes, axes, strict=True)
+    ]
     return _apply(frame, op, [*arguments[:values], *checked], params, result)
 
 
@@ -217,7 +227,9 @@ def _checked_index(operand: Operand, size: int, axis: int, array: Type) -> Opera
 
 
 def _gathering(arguments: Sequence[Operand], indices: Sequence[int], axis: ParamValue) -> list[Operand]:
-    """The arguments, those at `indices` with every entry checked: it is an index of an entry of the first argument's axis."""
+    """The arguments, those at `indices` with every entry checked: it is an index of an entry of the first
+    argument's axis.
+    """
     array = arguments[0].type
     size = array.shape[normalize_axis(axis, array.rank, "indices")] or 0
 
@@ -228,7 +240,7 @@ def _gathering(arguments: Sequence[Operand], indices: Sequence[int], axis: Param
     return [checked(a) if k in indices else a for k, a in enumerate(arguments)]
 
 
-# Ints and bools --------------------------------------------------------------------------------------------------------
+# Ints and bools ---------------------------------------------------------------------------------------------
 
 
 def _bounded(value: int) -> int:

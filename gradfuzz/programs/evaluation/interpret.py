@@ -1,11 +1,11 @@
 """The interpreter: runs a program, or its functional form, in any arithmetic.
 
-`interpret` walks the statements and `evaluate` walks a graph; neither knows the other, so that a mistake in the
-lowering from one to the other shows as a disagreement. Both make closures of what they run (see `calls`) and keep
-them for the next run.
+`interpret` walks the statements and `evaluate` walks a graph; neither knows the other, so that a mistake in
+the lowering from one to the other shows as a disagreement. Both make closures of what they run (see `calls`)
+and keep them for the next run.
 
-A trace records what was decided on the way: 0 or 1 for every `if` and, when a loop ends, its trip count (`Trips`). A namespace that
-is given the same list adds what its own selections decide.
+A trace records what was decided on the way: 0 or 1 for every `if` and, when a loop ends, its trip count
+(`Trips`). A namespace that is given the same list adds what its own selections decide.
 """
 
 from __future__ import annotations
@@ -17,7 +17,17 @@ from typing import Any
 
 from gradfuzz.errors import TripLimitError
 from gradfuzz.programs.arithmetic.namespace import Namespace
-from gradfuzz.programs.evaluation.calls import DECIDE, LIMIT, TRACE, Environment, Frame, Operand, Read, call, convert
+from gradfuzz.programs.evaluation.calls import (
+    DECIDE,
+    LIMIT,
+    TRACE,
+    Environment,
+    Frame,
+    Operand,
+    Read,
+    call,
+    convert,
+)
 from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, Var
 from gradfuzz.programs.graphs.rematerialize import columns, materialized, replay, trip_by_trip
 from gradfuzz.programs.language.ops import result_type
@@ -42,7 +52,9 @@ from gradfuzz.programs.language.syntax import (
 from gradfuzz.programs.language.typecheck import typecheck
 
 TRIP_LIMIT = 10_000
-"""How many trips a loop may take where nothing else is said: more than a generated program needs, and quick to reach."""
+"""How many trips a loop may take where nothing else is said: more than a generated program needs, and quick
+to reach.
+"""
 
 
 class Trips(int):
@@ -64,18 +76,22 @@ def interpret(
 ) -> tuple[Any, ...]:
     """The outputs of `program` at `inputs`, computed by `namespace`.
 
-    Float inputs are the namespace's own values, int scalars Python ints, bool scalars Python bools. Decisions and trip
-    counts are appended to `trace`.
+    Float inputs are the namespace's own values, int scalars Python ints, bool scalars Python bools. Decisions
+    and trip counts are appended to `trace`.
 
-    Raises `TripLimitError` where one run of a loop takes more than `trip_limit` trips, `DomainError` for an index outside its
-    array, and what the namespace raises.
+    Raises `TripLimitError` where one run of a loop takes more than `trip_limit` trips, `DomainError` for an
+    index outside its array, and what the namespace raises.
     """
     compiled = _programs.get(program)
     return compiled.run([inputs[p.name] for p in program.params], namespace, trip_limit, trace)
 
 
-def evaluate(graph: Graph, inputs: Sequence[Any], namespace: Namespace, *, trip_limit: int = TRIP_LIMIT) -> tuple[Any, ...]:
-    """The outputs of `graph` at `inputs`, computed by `namespace`. A stack is a Python list with one entry per trip."""
+def evaluate(
+    graph: Graph, inputs: Sequence[Any], namespace: Namespace, *, trip_limit: int = TRIP_LIMIT
+) -> tuple[Any, ...]:
+    """The outputs of `graph` at `inputs`, computed by `namespace`. A stack is a Python list with one entry
+    per trip.
+    """
     return _graphs.get(graph).run(inputs, namespace, trip_limit, None)
 
 
@@ -88,7 +104,9 @@ class _Compiled:
         self._body = body
         self._outputs = outputs
 
-    def run(self, inputs: Sequence[Any], namespace: Namespace, trip_limit: int, trace: list[int] | None) -> tuple[Any, ...]:
+    def run(
+        self, inputs: Sequence[Any], namespace: Namespace, trip_limit: int, trace: list[int] | None
+    ) -> tuple[Any, ...]:
         with namespace.context() if hasattr(namespace, "context") else contextlib.nullcontext():
             environment = self._frame.bind(namespace)
             environment[TRACE] = [] if trace is None else trace
@@ -99,7 +117,7 @@ class _Compiled:
             return tuple([materialized(read(environment)) for read in self._outputs])
 
 
-# Statements ------------------------------------------------------------------------------------------------------------
+# Statements -------------------------------------------------------------------------------------------------
 
 
 class _Statements:
@@ -138,7 +156,13 @@ class _Statements:
         assert isinstance(expr, Call)
         operands = [self.expression(a) for a in expr.args]
         params = dict(expr.params)
-        return call(self.frame, expr.op, operands, params, result_type(expr.op, tuple(o.type for o in operands), params))
+        return call(
+            self.frame,
+            expr.op,
+            operands,
+            params,
+            result_type(expr.op, tuple(o.type for o in operands), params),
+        )
 
     def block(self, block: Block) -> Run:
         return _sequence([self.statement(s) for s in block])
@@ -256,7 +280,7 @@ def _too_long(limit: int, line: int = 0) -> TripLimitError:
     )
 
 
-# The functional form ---------------------------------------------------------------------------------------------------
+# The functional form ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +299,9 @@ class _Function:
 
 
 class _Equations:
-    """Makes closures of a graph and of the graphs inside it. Values have places of their own, and no graph is inside itself."""
+    """Makes closures of a graph and of the graphs inside it. Values have places of their own, and no graph is
+    inside itself.
+    """
 
     def __init__(self) -> None:
         self.frame = Frame()
@@ -299,7 +325,9 @@ class _Equations:
     def _node(self, node: Equation | Loop | Branch) -> Run:
         match node:
             case Equation(op, inputs, params, output):
-                read = call(self.frame, op, [self._operand(a) for a in inputs], dict(params), output.type).read
+                read = call(
+                    self.frame, op, [self._operand(a) for a in inputs], dict(params), output.type
+                ).read
                 target = self._place(output)
 
                 def run(environment: Environment) -> None:
@@ -328,7 +356,9 @@ class _Equations:
 
         def run(environment: Environment) -> None:
             chosen = then if _holds(predicate, environment) else otherwise
-            for place, value in zip(targets, chosen.call(environment, [r(environment) for r in operands]), strict=True):
+            for place, value in zip(
+                targets, chosen.call(environment, [r(environment) for r in operands]), strict=True
+            ):
                 environment[place] = value
 
         return run
@@ -363,7 +393,9 @@ class _Equations:
             final, written = replay(
                 node.form,
                 node.checkpoint,
-                trip_by_trip(advanced, None if condition is None else goes_on, carried, len(targets) - carried),
+                trip_by_trip(
+                    advanced, None if condition is None else goes_on, carried, len(targets) - carried
+                ),
                 tuple([r(environment) for r in initial]),
                 stacks=[r(environment) for r in stacks],
                 count=None if count is None else count(environment),

@@ -1,8 +1,9 @@
 """How the points of a question lie along batch axes: what a vectorized call is given.
 
-Points are instances of one function. An input that is the same at all of them, bit for bit, is shared; the others vary along an axis.
-Where the points are a grid, in row-major order, of which some inputs vary along the rows only and some along the columns only,
-there are two axes; everywhere else there is one. Where every input is the same at all points, all of them vary, along one axis.
+Points are instances of one function. An input that is the same at all of them, bit for bit, is shared; the
+others vary along an axis. Where the points are a grid, in row-major order, of which some inputs vary along
+the rows only and some along the columns only, there are two axes; everywhere else there is one. Where every
+input is the same at all points, all of them vary, along one axis.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _ROWS, _COLUMNS = "a", "b"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Named axes with their sizes, outermost first, and the axes along which each input varies (none: it is shared)."""
+    """Named axes with their sizes, outermost first, and the axes along which each input varies (none: it is
+    shared).
+    """
 
     sizes: dict[str, int]
     axes: Mapping[str, tuple[str, ...]]

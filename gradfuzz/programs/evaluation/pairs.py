@@ -1,8 +1,8 @@
 """Programs of complex inputs and outputs as programs of pairs of floats: what is asked about is real.
 
-A complex parameter z becomes z_re and z_im, and the first statement `z = complex(z_re, z_im)`; a complex output becomes its real and its
-imaginary part. So the gradient with respect to z_re and z_im is that of a real function of two real inputs, and whose convention a complex
-gradient follows does not matter.
+A complex parameter z becomes z_re and z_im, and the first statement `z = complex(z_re, z_im)`; a complex
+output becomes its real and its imaginary part. So the gradient with respect to z_re and z_im is that of a
+real function of two real inputs, and whose convention a complex gradient follows does not matter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ PARTS = ("_re", "_im")
 
 
 def in_pairs(program: Program) -> Program:
-    """`program` with float parameters and outputs in place of complex ones; the program itself where there are none.
+    """`program` with float parameters and outputs in place of complex ones; the program itself where there
+    are none.
 
     `ProgramTypeError` where it does not type-check, or has a name of its own that a part would get.
     """
@@ -26,7 +27,9 @@ def in_pairs(program: Program) -> Program:
     complex_params = [p.name for p in program.params if p.type.is_complex]
     if not complex_params and not any(t.is_complex for t in typed.outputs):
         return program
-    taken = {p.name for p in program.params} | {n.target for n in walk(program) if isinstance(n, (Assign, For))}
+    taken = {p.name for p in program.params} | {
+        n.target for n in walk(program) if isinstance(n, (Assign, For))
+    }
     params: list[Param] = []
     first: list[Assign] = []
     for param in program.params:
@@ -37,12 +40,17 @@ def in_pairs(program: Program) -> Program:
         for name in names:
             if name in taken:
                 raise ProgramTypeError(
-                    f"{param.name} is complex and is given as {' and '.join(names)}, but the program has a {name} of its own; rename it"
+                    f"{param.name} is complex and is given as {' and '.join(names)}, but the program has a"
+                    f" {name} of its own; rename it"
                 )
         params += [Param(name, param.type.with_dtype("float")) for name in names]
         first.append(Assign(param.name, Call("complex", tuple(map(Name, names)))))
     named, outputs = _outputs(typed, taken)
-    return Program(program.name, tuple(params), (*first, *program.body[:-1], *named, Return(outputs, program.result.line)))
+    return Program(
+        program.name,
+        tuple(params),
+        (*first, *program.body[:-1], *named, Return(outputs, program.result.line)),
+    )
 
 
 def _outputs(typed: Typed, taken: set[str]) -> tuple[list[Assign], tuple[Expr, ...]]:

@@ -1,7 +1,7 @@
 """Builds graphs, one equation at a time.
 
-A builder owns the values it makes. A value of an outer builder that is used inside becomes an input of the inner graph,
-so closing over is never written down: it happens where the value is used.
+A builder owns the values it makes. A value of an outer builder that is used inside becomes an input of the
+inner graph, so closing over is never written down: it happens where the value is used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,18 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from gradfuzz.programs.graphs.graph import Atom, Branch, Checkpoint, Constant, Equation, Graph, Loop, LoopForm, Node, Var
+from gradfuzz.programs.graphs.graph import (
+    Atom,
+    Branch,
+    Checkpoint,
+    Constant,
+    Equation,
+    Graph,
+    Loop,
+    LoopForm,
+    Node,
+    Var,
+)
 from gradfuzz.programs.language.ops import OPS, result_type
 from gradfuzz.programs.language.syntax import Const, ParamValue
 from gradfuzz.programs.language.types import DType, Type, inexact
@@ -53,8 +64,8 @@ _ZEROS: dict[DType, float | complex] = {"complex": 0j, "float": 0.0, "int": 0, "
 class GraphBuilder:
     """A graph in the making.
 
-    With `simplify` an equation that was made before is found again instead of made twice, and products with the
-    constant 1.0 vanish: for derivative graphs, where both come in crowds.
+    With `simplify` an equation that was made before is found again instead of made twice, and products with
+    the constant 1.0 vanish: for derivative graphs, where both come in crowds.
     """
 
     def __init__(self, *, simplify: bool = False) -> None:
@@ -79,7 +90,9 @@ class GraphBuilder:
         return self.captured[atom]
 
     def emit(self, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
-        """`op(*inputs, **params)`. Ints that meet floats, and floats that meet complex numbers, are converted by an `astype` of their own."""
+        """`op(*inputs, **params)`. Ints that meet floats, and floats that meet complex numbers, are converted
+        by an `astype` of their own.
+        """
         return self.emit_as("t", op, *inputs, **params)
 
     def emit_as(self, name: str, op: str, /, *inputs: Atom, **params: ParamValue) -> Atom:
@@ -133,21 +146,30 @@ class GraphBuilder:
     ) -> tuple[Var, ...]:
         """A loop; its outputs are named after what the body returns in their place.
 
-        `lengths`: of each output that is written, the number of trips where it is to be an array, None for a stack; without, all are stacks.
+        `lengths`: of each output that is written, the number of trips where it is to be an array, None for a
+        stack; without, all are stacks.
         """
         carries = len(initial)
         for start, end in zip(initial, body.outputs, strict=False):
-            assert start.type == end.type, f"a carry is {start.type} before the body of a loop and {end.type} after it"
+            assert start.type == end.type, (
+                f"a carry is {start.type} before the body of a loop and {end.type} after it"
+            )
         names = [v.name for v in body.inputs[len(constants) : len(constants) + carries]]
         outputs = [self.input(a.type, n) for a, n in zip(initial, names, strict=True)]
         outputs += [
             self.input(a.type.stacked(n), a.name if isinstance(a, Var) else "s")
-            for a, n in zip(body.outputs[carries:], lengths or [None] * len(body.outputs[carries:]), strict=True)
+            for a, n in zip(
+                body.outputs[carries:], lengths or [None] * len(body.outputs[carries:]), strict=True
+            )
         ]
         read = []
         for stack in stacks:
-            used = self.use(stack if isinstance(stack, Var) else self.emit("broadcast_to", stack, shape=stack.type.shape))
-            assert isinstance(used, Var), "a stack is never a constant, and of an array one has just been made"
+            used = self.use(
+                stack if isinstance(stack, Var) else self.emit("broadcast_to", stack, shape=stack.type.shape)
+            )
+            assert isinstance(used, Var), (
+                "a stack is never a constant, and of an array one has just been made"
+            )
             read.append(used)
         self.nodes.append(
             Loop(
@@ -170,7 +192,9 @@ class GraphBuilder:
     ) -> tuple[Var, ...]:
         """A branch between two graphs that take all `operands`."""
         outputs = tuple(self.input(a.type, n) for a, n in zip(then.outputs, names, strict=True))
-        self.nodes.append(Branch(self.use(predicate), tuple(self.use(a) for a in operands), then, otherwise, outputs))
+        self.nodes.append(
+            Branch(self.use(predicate), tuple(self.use(a) for a in operands), then, otherwise, outputs)
+        )
         return outputs
 
     def finish(self, inputs: Sequence[Var], outputs: Sequence[Atom], name: str = "f") -> Graph:

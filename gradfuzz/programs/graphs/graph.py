@@ -1,8 +1,8 @@
 """The functional form of a program: single assignment, loops and branches as equations on graphs.
 
 `lower` makes it from a program; the engine differentiates it, and the targets that want functional loops
-(scan, while_loop, cond) are driven from it. It is closed under differentiation: the derivative of a loop is again a loop,
-run over the stacks of values that the first one saved.
+(scan, while_loop, cond) are driven from it. It is closed under differentiation: the derivative of a loop is
+again a loop, run over the stacks of values that the first one saved.
 
     Graph     inputs, equations in order, outputs
     Equation  op of the table, or
@@ -68,19 +68,21 @@ class Equation:
 class Loop:
     """The one loop primitive: a scan of dynamic length.
 
-    `body` takes (constants, carries, one entry of each stack read[, counter]) and returns (carries, one entry of each stack
-    written). The loop's outputs are the final carries and the stacks written.
+    `body` takes (constants, carries, one entry of each stack read[, counter]) and returns (carries, one entry
+    of each stack written). The loop's outputs are the final carries and the stacks written.
 
-    form "while"   `condition` takes (constants, carries): tested before each trip.
-    form "repeat"  the same, tested after each trip on the new carries.
-    form "for"     `count` trips (an int scalar); where stacks are read, their common length instead (`count` is None
+    form "while"   `condition` takes (constants, carries): tested before each trip. form "repeat"  the same,
+    tested after each trip on the new carries. form "for"     `count` trips (an int scalar); where stacks are
+    read, their common length instead (`count` is None
                    then). The body gets the trip's index 0, 1, ... as its last input.
-    An array may stand where a stack is read: its rows are the entries. A loop whose trips are known may write arrays, too; the type of
-    the output says which it is.
+    An array may stand where a stack is read: its rows are the entries. A loop whose trips are known may write
+    arrays, too; the type of the output says which it is.
 
-    reverse        (for only) the trips run from the last index to the first; stacks written keep the order of the
+    reverse        (for only) the trips run from the last index to the first; stacks written keep the order of
+                   the
                    indices, so entry k always belongs to index k.
-    checkpoint     how the stacks written are kept, never what is in them: "none" every entry; "sqrt" or an int k only some of the
+    checkpoint     how the stacks written are kept, never what is in them: "none" every entry; "sqrt" or an
+                   int k only some of the
                    carries, from which the entries are computed again where they are read (see `replay`).
     """
 

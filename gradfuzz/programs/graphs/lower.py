@@ -1,7 +1,8 @@
 """From statements to the functional form: names become values, loops and branches become equations.
 
-`break` and `continue` become bools: `run` says that the loop goes on, `live` that this trip does. What follows a branch that may
-leave the trip is put under `live`. Everything else keeps its shape, so that a loop of the program is a loop of the graph.
+`break` and `continue` become bools: `run` says that the loop goes on, `live` that this trip does. What
+follows a branch that may leave the trip is put under `live`. Everything else keeps its shape, so that a loop
+of the program is a loop of the graph.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ _recent = Recent(_lowered, 1024)
 
 def _leaves(body: Block, kinds: type | tuple[type, ...]) -> bool:
     """Whether `body` has a break or continue (as `kinds` says) of the loop it stands in."""
-    return any(isinstance(s, kinds) or (isinstance(s, If) and (_leaves(s.body, kinds) or _leaves(s.orelse, kinds))) for s in body)
+    return any(
+        isinstance(s, kinds) or (isinstance(s, If) and (_leaves(s.body, kinds) or _leaves(s.orelse, kinds)))
+        for s in body
+    )
 
 
 def _assigned(body: Block) -> dict[str, None]:
@@ -81,9 +85,11 @@ class _Lowering:
     def __init__(self, types: dict[str, Type]) -> None:
         self.types = types
 
-    # Expressions -------------------------------------------------------------------------------------------------------
+    # Expressions --------------------------------------------------------------------------------------------
 
-    def expression(self, expr: Expr, builder: GraphBuilder, environment: Environment, name: str = "t") -> Atom:
+    def expression(
+        self, expr: Expr, builder: GraphBuilder, environment: Environment, name: str = "t"
+    ) -> Atom:
         if isinstance(expr, Name):
             return environment[expr.id]
         if isinstance(expr, (Const, ArrayConst)):
@@ -97,7 +103,7 @@ class _Lowering:
             atom = builder.to(atom, self.types[target].dtype)
         environment[target] = atom
 
-    # Statements --------------------------------------------------------------------------------------------------------
+    # Statements ---------------------------------------------------------------------------------------------
 
     def block(self, body: Block, builder: GraphBuilder, environment: Environment) -> None:
         for k, stmt in enumerate(body):
@@ -112,7 +118,9 @@ class _Lowering:
             case Assign(target, value):
                 self.assign(target, value, builder, environment)
             case If(condition, body, orelse):
-                self.choose(self.expression(condition, builder, environment), body, orelse, builder, environment)
+                self.choose(
+                    self.expression(condition, builder, environment), body, orelse, builder, environment
+                )
             case While() | Repeat() | For():
                 self.loop(stmt, builder, environment)
             case Break():
@@ -132,7 +140,9 @@ class _Lowering:
         *,
         leaving: bool = False,
     ) -> None:
-        """A branch. A name that only one side assigns is known afterwards where it was known before, or a side leaves the trip."""
+        """A branch. A name that only one side assigns is known afterwards where it was known before, or a
+        side leaves the trip.
+        """
         sides = []
         for block in (body, orelse):
             inner, local = GraphBuilder(), dict(environment)
@@ -141,7 +151,9 @@ class _Lowering:
         leaving = leaving or _leaves((*body, *orelse), (Break, Continue))
         names = [n for n in _assigned((*body, *orelse)) if leaving or all(n in local for _, local in sides)]
         names += [n for n in (_RUN, LIVE) if any(local.get(n) != environment.get(n) for _, local in sides)]
-        outputs = [[local[n] if n in local else inner.zeros(self.types[n]) for n in names] for inner, local in sides]
+        outputs = [
+            [local[n] if n in local else inner.zeros(self.types[n]) for n in names] for inner, local in sides
+        ]
         if names:
             results = join_branch(builder, predicate, sides[0][0], outputs[0], sides[1][0], outputs[1], names)
             environment.update(zip(names, results, strict=True))
@@ -189,7 +201,9 @@ class _Lowering:
         verdict: Atom = constant(True)
         if breaks:
             inner = GraphBuilder()
-            (verdict,) = join_branch(condition, seen[_RUN], inner, [test(inner)], GraphBuilder(), [constant(False)], ["go"])
+            (verdict,) = join_branch(
+                condition, seen[_RUN], inner, [test(inner)], GraphBuilder(), [constant(False)], ["go"]
+            )
         elif not counted:
             verdict = test(condition)
 
@@ -200,7 +214,9 @@ class _Lowering:
             "while" if counted and breaks else {While: "while", Repeat: "repeat", For: "for"}[type(stmt)],  # type: ignore[arg-type]
             constants=constants,
             initial=[before[n] for n in names],
-            body=body.finish([*_inputs(body, constants), *carries, *([counter] if counter else [])], outputs, "body"),
+            body=body.finish(
+                [*_inputs(body, constants), *carries, *([counter] if counter else [])], outputs, "body"
+            ),
             condition=condition.finish([*_inputs(condition, constants), *tested], [verdict], "condition")
             if needs_condition
             else None,

@@ -27,14 +27,17 @@ from gradfuzz.programs.language.typecheck import RESERVED, typecheck
 from gradfuzz.programs.language.types import DType, Type
 
 _DEEPEST = 24
-"""How deep an expression is nested before its value gets a name: programs may be nested some 80 levels, loops and branches included."""
+"""How deep an expression is nested before its value gets a name: programs may be nested some 80 levels, loops
+and branches included.
+"""
 
 
 def to_program(graph: Graph) -> Program:
     """A program that computes what `graph` computes.
 
-    A loop over the rows of arrays reads and writes them at the place of its counter. Raises `ProgramTypeError` where the graph has a loop
-    that reads or writes stacks: derivatives do, and have no program.
+    A loop over the rows of arrays reads and writes them at the place of its counter. Raises
+    `ProgramTypeError` where the graph has a loop that reads or writes stacks: derivatives do, and have no
+    program.
     """
     writer = _Writer()
     params = tuple(Param(writer.bind(v), v.type) for v in graph.inputs)
@@ -76,7 +79,8 @@ class _Writer:
         if value.dtype != "complex":
             return value
         parts = [
-            dataclasses.replace(value, dtype="float", values=p) if isinstance(value, ArrayConst) else p[0] for p in _parts(value)
+            dataclasses.replace(value, dtype="float", values=p) if isinstance(value, ArrayConst) else p[0]
+            for p in _parts(value)
         ]
         return Call("complex", tuple(parts))
 
@@ -112,11 +116,15 @@ class _Writer:
                 for var, operand in zip(graph.inputs, node.operands, strict=True):
                     self.expressions[var] = self.read(operand)
                 body = self.block(graph)
-                sides.append((*body, *(Assign(n, self.read(a)) for n, a in zip(names, graph.outputs, strict=True))))
+                sides.append(
+                    (*body, *(Assign(n, self.read(a)) for n, a in zip(names, graph.outputs, strict=True)))
+                )
             return [If(self.read(node.predicate), sides[0], sides[1])]
         assert isinstance(node, Loop), "a node is an equation, a loop or a branch"
         if node.reverse or any(v.type.is_stack for v in (*node.stacks, *node.written)):
-            raise ProgramTypeError("a loop that reads or writes stacks has no program; print the graph with engine.to_source")
+            raise ProgramTypeError(
+                "a loop that reads or writes stacks has no program; print the graph with engine.to_source"
+            )
         return self.loop(node)
 
     def loop(self, node: Loop) -> list[Stmt]:
@@ -134,9 +142,16 @@ class _Writer:
         updates = [(n, self.read(a)) for n, a in zip(carries, node.body.outputs[:ni], strict=True)]
         updates = [(n, e) for n, e in updates if e != Name(n)]
         for name, var, atom in zip(filled, node.written, node.body.outputs[ni:], strict=True):
-            body.append(Assign(name, Call("index_update", (Name(name), self.read(atom), Name(counter)), _row(var.type))))
+            body.append(
+                Assign(
+                    name, Call("index_update", (Name(name), self.read(atom), Name(counter)), _row(var.type))
+                )
+            )
         if len(updates) > 1:  # all at once: each new value gets a name before any carry changes
-            fresh = [self.bind(Var(v.type, f"new_{n}")) for (n, _), v in zip(updates, node.body.outputs, strict=False)]
+            fresh = [
+                self.bind(Var(v.type, f"new_{n}"))
+                for (n, _), v in zip(updates, node.body.outputs, strict=False)
+            ]
             body += [Assign(f, e) for f, (_, e) in zip(fresh, updates, strict=True)]
             body += [Assign(n, Name(f)) for f, (n, _) in zip(fresh, updates, strict=True)]
         else:
@@ -156,7 +171,12 @@ class _Writer:
         if not test:
             return [*before, While(verdict, tuple(body))]
         leave = self.bind(Var(node.condition.outputs[0].type, "go"))
-        return [*before, *test, Assign(leave, verdict), While(Name(leave), (*body, *test, Assign(leave, verdict)))]
+        return [
+            *before,
+            *test,
+            Assign(leave, verdict),
+            While(Name(leave), (*body, *test, Assign(leave, verdict))),
+        ]
 
 
 def _row(array: Type) -> tuple[tuple[str, ParamValue], ...]:

@@ -1,15 +1,18 @@
 """Stacks of which a loop keeps only a few states: the entries are computed again where they are read.
 
-`replay` runs a loop that writes stacks and keeps the carries at the start of some trips. What it gives for a stack reads
-like a list (`len`, an index, iteration both ways). A reader goes through a stretch of the trips, up or down; behind it, the
-trips are run again in blocks from the kept carries nearest before them. Trips are pure, so the entries are the same bit for bit.
+`replay` runs a loop that writes stacks and keeps the carries at the start of some trips. What it gives for a
+stack reads like a list (`len`, an index, iteration both ways). A reader goes through a stretch of the trips,
+up or down; behind it, the trips are run again in blocks from the kept carries nearest before them. Trips are
+pure, so the entries are the same bit for bit.
 
-    "sqrt"   carries at the starts of segments, and one segment of entries for each reader. With the number n of trips known,
-             segments of sqrt(n) trips; otherwise of 1, 2, 3, ... trips, so that about sqrt(2 n) are kept in one run.
-             Every trip is run once more by each reader.
-    k        at most k states at a time for each reader, a block of entries included, besides the one at hand. Read downwards with about
-             the fewest trips that k states allow (Griewank and Walther 2000, section 2): r for each trip, where n <= C(k + r, k).
-             Where n is not known, it is found in a run that keeps nothing.
+    "sqrt"   carries at the starts of segments, and one segment of entries for each reader. With the number n
+    of trips known,
+             segments of sqrt(n) trips; otherwise of 1, 2, 3, ... trips, so that about sqrt(2 n) are kept in
+             one run. Every trip is run once more by each reader.
+    k        at most k states at a time for each reader, a block of entries included, besides the one at hand.
+             Read downwards with about
+             the fewest trips that k states allow (Griewank and Walther 2000, section 2): r for each trip,
+             where n <= C(k + r, k). Where n is not known, it is found in a run that keeps nothing.
 """
 
 from __future__ import annotations
@@ -34,9 +37,10 @@ Block = Sequence[Sequence[Any]]
 class Trips:
     """A loop's trips as functions of its carries; what it closes over is inside.
 
-    `advance` and `record` take the trips first: a range of indices, or where stacks are read tuples (index, entries). `advance` returns
-    the carries after them, `record` the entries written in them. `explore` runs at most so many trips as long as the
-    condition holds before the trip; it returns how many they were, and the carries. It is None for a "for" loop.
+    `advance` and `record` take the trips first: a range of indices, or where stacks are read tuples (index,
+    entries). `advance` returns the carries after them, `record` the entries written in them. `explore` runs
+    at most so many trips as long as the condition holds before the trip; it returns how many they were, and
+    the carries. It is None for a "for" loop.
     """
 
     advance: Callable[..., Carries]
@@ -56,7 +60,9 @@ def replay(
     written: int,
     trip_limit: int | None = None,
 ) -> tuple[Carries, tuple[Replayed, ...]]:
-    """The final carries of a loop, and the stacks it writes. Raises `TripLimitError` above `trip_limit` trips."""
+    """The final carries of a loop, and the stacks it writes. Raises `TripLimitError` above `trip_limit`
+    trips.
+    """
     total = None
     if form == "for":
         total = len(stacks[0]) if count is None else max(0, count)
@@ -108,7 +114,9 @@ def columns(stacks: Sequence[Sequence[Any]], indices: range) -> list[Iterator[An
     Stacks of one loop are computed together.
     """
     readers: dict[_Tape, _Reader] = {}
-    return [s.reader(readers, indices) if isinstance(s, Replayed) else map(s.__getitem__, indices) for s in stacks]
+    return [
+        s.reader(readers, indices) if isinstance(s, Replayed) else map(s.__getitem__, indices) for s in stacks
+    ]
 
 
 class _Reader:
@@ -116,7 +124,11 @@ class _Reader:
 
     def __init__(self, tape: _Tape, indices: range) -> None:
         self._down = (indices.step < 0) != tape.reverse
-        trips = sorted(tape.length - 1 - k if tape.reverse else k for k in (indices[0], indices[-1])) if indices else [0, -1]
+        trips = (
+            sorted(tape.length - 1 - k if tape.reverse else k for k in (indices[0], indices[-1]))
+            if indices
+            else [0, -1]
+        )
         self._blocks = tape.blocks(trips[0], trips[1] + 1, down=self._down)
         self._block: Block | None = None
         self._number = -1
@@ -152,7 +164,9 @@ class _Tape:
         raise NotImplementedError
 
     def blocks(self, first: int, last: int, *, down: bool) -> Iterator[Block]:
-        """The entries of the trips first, ..., last - 1 in blocks, the blocks from the last to the first where `down`."""
+        """The entries of the trips first, ..., last - 1 in blocks, the blocks from the last to the first
+        where `down`.
+        """
         raise NotImplementedError
 
     def advance(self, first: int, last: int, carries: Carries) -> Carries:
@@ -166,7 +180,9 @@ class _Tape:
         indices = range(end - first, end - last, -1) if self.reverse else range(first, last)
         return zip(indices, *columns(self.stacks, indices), strict=False) if self.stacks else indices
 
-    def _explored(self, trip: int, most: int, carries: Carries, trip_limit: int | None) -> tuple[int, Carries]:
+    def _explored(
+        self, trip: int, most: int, carries: Carries, trip_limit: int | None
+    ) -> tuple[int, Carries]:
         assert self.trips.explore is not None, "while and repeat have a condition"
         if trip_limit is not None:
             most = min(most, trip_limit + 1 - trip)
@@ -215,7 +231,8 @@ class _Segments(_Tape):
 class _Binomial(_Tape):
     """Keeps at most `states` states; those of the way forth go to the first reader that reads downwards.
 
-    Trips are taken by the block of `_size`, which is what a reader has at hand: the schedule is that of the blocks, with the states that are left.
+    Trips are taken by the block of `_size`, which is what a reader has at hand: the schedule is that of the
+    blocks, with the states that are left.
     """
 
     _initial: Carries = ()
@@ -261,7 +278,9 @@ class _Binomial(_Tape):
             last = low
 
     def _place(self, saved: list[tuple[int, Carries]], last: int) -> int:
-        """Keeps carries on the way from the last kept ones to the block that ends with `last`. Returns where it starts."""
+        """Keeps carries on the way from the last kept ones to the block that ends with `last`. Returns where
+        it starts.
+        """
         at, carries = saved[-1]
         size = self._size
         free = self.states - size + 2 - len(saved)
@@ -274,9 +293,11 @@ class _Binomial(_Tape):
 
 
 def trips_run(states: int, trips: int) -> int:
-    """The fewest trips that bring each of `trips` trips to hand, last to first, from `states` kept states, the first included.
+    """The fewest trips that bring each of `trips` trips to hand, last to first, from `states` kept states,
+    the first included.
 
-    r n - b(s + 1, r - 1), where b(s, r) = C(s + r, s) and b(s, r - 1) < n <= b(s, r) (Griewank and Walther 2000, section 2).
+    r n - b(s + 1, r - 1), where b(s, r) = C(s + r, s) and b(s, r - 1) < n <= b(s, r) (Griewank and Walther
+    2000, section 2).
     """
     r = 0
     while math.comb(states + r, states) < trips:
@@ -285,22 +306,28 @@ def trips_run(states: int, trips: int) -> int:
 
 
 def block_size(states: int, trips: int) -> int:
-    """The largest power of two, at most half of `states`, with which at most a quarter more trips are run than with blocks of one trip.
+    """The largest power of two, at most half of `states`, with which at most a quarter more trips are run
+    than with blocks of one trip.
 
     A block of b entries leaves s - b + 1 states for the starts of n / b blocks.
     """
     best, size = 1, 2
     fewest = trips_run(states, trips) + trips if states >= 4 else 0
-    while 2 * size <= states and 4 * (size * trips_run(states - size + 1, -(-trips // size)) + trips) <= 5 * fewest:
+    while (
+        2 * size <= states
+        and 4 * (size * trips_run(states - size + 1, -(-trips // size)) + trips) <= 5 * fewest
+    ):
         best, size = size, 2 * size
     return best
 
 
 def split(states: int, trips: int) -> int:
-    """After how many of `trips` trips the next state is best kept, where `states` can be, the one at the start included.
+    """After how many of `trips` trips the next state is best kept, where `states` can be, the one at the
+    start included.
 
-    With b(s, r) = C(s + r, s) and b(s, r - 1) < n <= b(s, r), every split m is best for which b(s, r - 2) <= m <= b(s, r - 1) and
-    b(s - 1, r - 1) <= n - m <= b(s - 1, r) (Griewank and Walther 2000, section 2); this is the largest.
+    With b(s, r) = C(s + r, s) and b(s, r - 1) < n <= b(s, r), every split m is best for which b(s, r - 2) <=
+    m <= b(s, r - 1) and b(s - 1, r - 1) <= n - m <= b(s - 1, r) (Griewank and Walther 2000, section 2); this
+    is the largest.
     """
     r = 1
     while math.comb(states + r, states) < trips:
@@ -314,11 +341,15 @@ def materialized(value: Any) -> Any:
 
 
 def trip_by_trip(
-    body: Callable[..., Sequence[Any]], condition: Callable[[Carries], bool] | None, carried: int, written: int
+    body: Callable[..., Sequence[Any]],
+    condition: Callable[[Carries], bool] | None,
+    carried: int,
+    written: int,
 ) -> Trips:
     """The trips of a loop whose body is a function of one trip.
 
-    `body` takes (carries, entries read, index), without the index where there is a `condition`, and returns (carries, entries written).
+    `body` takes (carries, entries read, index), without the index where there is a `condition`, and returns
+    (carries, entries written).
     """
 
     def results(at: Any, carries: Carries) -> Sequence[Any]:
@@ -351,4 +382,6 @@ def trip_by_trip(
 
 def _check(trips: int, trip_limit: int | None) -> None:
     if trip_limit is not None and trips > trip_limit:
-        raise TripLimitError(f"a loop took more than {trip_limit} trips; raise the trip limit if that is meant")
+        raise TripLimitError(
+            f"a loop took more than {trip_limit} trips; raise the trip limit if that is meant"
+        )

@@ -9,7 +9,9 @@ from gradfuzz.programs.language.syntax import ParamValue
 def normalize_axis(axis: ParamValue, rank: int, op: str) -> int:
     """`axis` counted from the front; ProgramTypeError where the array has no such axis."""
     if not isinstance(axis, int) or isinstance(axis, bool) or not -rank <= axis < rank:
-        raise ProgramTypeError(f"{op} over axis {axis!r} of an array of rank {rank}; an axis is an int in [-{rank}, {rank})")
+        raise ProgramTypeError(
+            f"{op} over axis {axis!r} of an array of rank {rank}; an axis is an int in [-{rank}, {rank})"
+        )
     return axis % rank
 
 

@@ -1,4 +1,6 @@
-"""Type rules of the linear-algebra ops: shapes in, shapes out, and errors in words. All leading axes are batch axes."""
+"""Type rules of the linear-algebra ops: shapes in, shapes out, and errors in words. All leading axes are
+batch axes.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,11 @@ def _dtype(types: tuple[Type, ...]) -> DType:
     return inexact([t.dtype for t in types])
 
 
-def square(op: str, result: Callable[[Shape, int], Shape] = lambda batch, n: (*batch, n, n), *, real: bool = False) -> Rule:
-    """The rule of an op of one square matrix; `result` makes the result's shape from the batch shape and the size.
+def square(
+    op: str, result: Callable[[Shape, int], Shape] = lambda batch, n: (*batch, n, n), *, real: bool = False
+) -> Rule:
+    """The rule of an op of one square matrix; `result` makes the result's shape from the batch shape and the
+    size.
 
     The result of a `real` op is real whatever the matrix is.
     """
@@ -47,7 +52,7 @@ def square(op: str, result: Callable[[Shape, int], Shape] = lambda batch, n: (*b
     return rule
 
 
-# Ops with several results ------------------------------------------------------------------------------------------------
+# Ops with several results -----------------------------------------------------------------------------------
 
 
 def _qr(t: Type, params: Params) -> tuple[Shape, ...]:
@@ -111,20 +116,24 @@ def parts_rule(op: str, names: tuple[str, ...]) -> Rule:
     def rule(types: tuple[Type, ...], params: Params) -> Type:
         part = params["part"]
         if not isinstance(part, int) or isinstance(part, bool) or not 0 <= part < len(names):
-            raise ProgramTypeError(f"{op}(...)[{part!r}]: {op} returns {', '.join(names)}, which are 0 to {len(names) - 1}")
+            raise ProgramTypeError(
+                f"{op}(...)[{part!r}]: {op} returns {', '.join(names)}, which are 0 to {len(names) - 1}"
+            )
         dtype: DType = "complex" if op == "eig" else "float" if (op, part) in _REAL_PARTS else _dtype(types)
         return Type(dtype, _PARTS[op](types[0], params)[part])
 
     return rule
 
 
-# Solving ---------------------------------------------------------------------------------------------------------------
+# Solving ----------------------------------------------------------------------------------------------------
 
 
 def _batch(a: Shape, b: Shape, types: tuple[Type, ...], op: str) -> Shape:
     batch = broadcast_shapes(a, b)
     if batch is None:
-        raise ProgramTypeError(f"{op} of {types[0]} and {types[1]}: the batch axes {a} and {b} do not broadcast")
+        raise ProgramTypeError(
+            f"{op} of {types[0]} and {types[1]}: the batch axes {a} and {b} do not broadcast"
+        )
     return batch
 
 
@@ -132,17 +141,23 @@ def _right_side(t: Type, rows: int, types: tuple[Type, ...], op: str) -> tuple[S
     """Batch shape and columns of the right side of a system of `rows` equations."""
     batch, m, n = _matrix(t, op)
     if m != rows:
-        raise ProgramTypeError(f"{op} of {types[0]} and {types[1]}: {rows} equations meet a right side of {m} rows")
+        raise ProgramTypeError(
+            f"{op} of {types[0]} and {types[1]}: {rows} equations meet a right side of {m} rows"
+        )
     return batch, n
 
 
 def solve(types: tuple[Type, ...], params: Params) -> Type:
-    """x of a x = b. As in the array API standard, b is a vector only where it has one axis, otherwise matrices."""
+    """x of a x = b. As in the array API standard, b is a vector only where it has one axis, otherwise
+    matrices.
+    """
     a, b = types
     batch, n = _square_matrix(a, "solve")
     if b.rank == 1:
         if b.sizes != (n,):
-            raise ProgramTypeError(f"solve of {a} and {b}: {n} equations meet a right side of {b.shape[0]} rows")
+            raise ProgramTypeError(
+                f"solve of {a} and {b}: {n} equations meet a right side of {b.shape[0]} rows"
+            )
         return Type(_dtype(types), (*batch, n))
     other, columns = _right_side(b, n, types, "solve")
     return Type(_dtype(types), (*_batch(batch, other, types, "solve"), n, columns))
@@ -162,12 +177,16 @@ def triangular_solve(types: tuple[Type, ...], params: Params) -> Type:
 
 
 def lstsq(types: tuple[Type, ...], params: Params) -> Type:
-    """x that minimises |a x - b|, the shortest where there are several; b is a vector only where it has one axis."""
+    """x that minimises |a x - b|, the shortest where there are several; b is a vector only where it has one
+    axis.
+    """
     a, b = types
     batch, m, n = _matrix(a, "lstsq")
     if b.rank == 1:
         if b.sizes != (m,):
-            raise ProgramTypeError(f"lstsq of {a} and {b}: {m} equations meet a right side of {b.shape[0]} rows")
+            raise ProgramTypeError(
+                f"lstsq of {a} and {b}: {m} equations meet a right side of {b.shape[0]} rows"
+            )
         return Type(_dtype(types), (*batch, n))
     other, columns = _right_side(b, m, types, "lstsq")
     return Type(_dtype(types), (*_batch(batch, other, types, "lstsq"), n, columns))
@@ -178,7 +197,7 @@ def pinv(types: tuple[Type, ...], params: Params) -> Type:
     return Type(_dtype(types), (*batch, n, m))
 
 
-# Norms and powers ------------------------------------------------------------------------------------------------------
+# Norms and powers -------------------------------------------------------------------------------------------
 
 
 def _keepdims(params: Params, op: str) -> bool:
@@ -191,7 +210,9 @@ def matrix_norm(types: tuple[Type, ...], params: Params) -> Type:
     """Over the last two axes."""
     order = params["ord"]
     if isinstance(order, bool) or order not in MATRIX_NORMS:
-        raise ProgramTypeError(f"matrix_norm with ord={order!r}; the orders are {', '.join(map(repr, MATRIX_NORMS))}")
+        raise ProgramTypeError(
+            f"matrix_norm with ord={order!r}; the orders are {', '.join(map(repr, MATRIX_NORMS))}"
+        )
     batch, _, _ = _matrix(types[0], "matrix_norm")
     return Type("float", (*batch, 1, 1) if _keepdims(params, "matrix_norm") else batch)
 
@@ -205,12 +226,18 @@ def vector_norm(types: tuple[Type, ...], params: Params) -> Type:
     if isinstance(order, bool) or not (isinstance(order, int) or order in ("inf", "-inf")):
         raise ProgramTypeError(f"vector_norm with ord={order!r}: an order is an int, 'inf' or '-inf'")
     keep, shape = _keepdims(params, "vector_norm"), t.sizes
-    if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool) or not -t.rank <= axis < t.rank):
-        raise ProgramTypeError(f"vector_norm over axis {axis!r} of {t}: an axis is an int in [-{t.rank}, {t.rank}), or None")
+    if axis is not None and (
+        not isinstance(axis, int) or isinstance(axis, bool) or not -t.rank <= axis < t.rank
+    ):
+        raise ProgramTypeError(
+            f"vector_norm over axis {axis!r} of {t}: an axis is an int in [-{t.rank}, {t.rank}), or None"
+        )
     axes = range(t.rank) if axis is None else [axis % t.rank]
     chooses = isinstance(order, str) or order < 0
     if chooses and any(shape[k] == 0 for k in axes):
-        raise ProgramTypeError(f"vector_norm with ord={order!r} of {t}: of no entries none is the largest or smallest")
+        raise ProgramTypeError(
+            f"vector_norm with ord={order!r} of {t}: of no entries none is the largest or smallest"
+        )
     return Type("float", tuple(1 if k in axes else n for k, n in enumerate(shape) if keep or k not in axes))
 
 
@@ -222,7 +249,7 @@ def matrix_power(types: tuple[Type, ...], params: Params) -> Type:
     return Type(_dtype(types), (*batch, size, size))
 
 
-# Diagonals, triangles, products ----------------------------------------------------------------------------------------
+# Diagonals, triangles, products -----------------------------------------------------------------------------
 
 
 def _offset(params: Params, name: str, op: str) -> int:
@@ -275,13 +302,17 @@ def kron(types: tuple[Type, ...], params: Params) -> Type:
 
 
 def einsum_sizes(types: tuple[Type, ...], subscripts: ParamValue) -> tuple[list[str], str, dict[str, int]]:
-    """The letters of each operand, those of the result, and the size of each; `ProgramTypeError` where they do not fit."""
+    """The letters of each operand, those of the result, and the size of each; `ProgramTypeError` where they
+    do not fit.
+    """
     hint = "write it in full, as einsum('ij,jk->ik', a, b): letters a-z, one arrow, no ellipsis"
     if not isinstance(subscripts, str) or subscripts.count("->") != 1:
         raise ProgramTypeError(f"einsum with {subscripts!r}; {hint}")
     left, _, out = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
-    if not all(c.isascii() and c.isalpha() for term in (*terms, out) for c in term) or len(set(out)) != len(out):
+    if not all(c.isascii() and c.isalpha() for term in (*terms, out) for c in term) or len(set(out)) != len(
+        out
+    ):
         raise ProgramTypeError(f"einsum with {subscripts!r}; {hint}, each letter of the result once")
     if len(terms) != len(types):
         raise ProgramTypeError(f"einsum with {subscripts!r} names {len(terms)} operands, got {len(types)}")
@@ -291,7 +322,9 @@ def einsum_sizes(types: tuple[Type, ...], subscripts: ParamValue) -> tuple[list[
             raise ProgramTypeError(f"einsum with {subscripts!r}: {term!r} does not fit {t}")
         for letter, n in zip(term, t.sizes, strict=True):
             if sizes.setdefault(letter, n) != n:
-                raise ProgramTypeError(f"einsum with {subscripts!r}: {letter} has the sizes {sizes[letter]} and {n}")
+                raise ProgramTypeError(
+                    f"einsum with {subscripts!r}: {letter} has the sizes {sizes[letter]} and {n}"
+                )
     unknown = [c for c in out if c not in sizes]
     if unknown:
         raise ProgramTypeError(f"einsum with {subscripts!r}: {unknown[0]} is in the result and in no operand")
@@ -303,15 +336,19 @@ def einsum(types: tuple[Type, ...], params: Params) -> Type:
     return Type(_dtype(types), tuple(sizes[c] for c in out))
 
 
-# Parts of derivatives --------------------------------------------------------------------------------------------------
+# Parts of derivatives ---------------------------------------------------------------------------------------
 
 
 def cofactor(types: tuple[Type, ...], params: Params) -> Type:
-    """The mixed derivative of the cofactor matrix of the first argument along the others, all of one shape."""
+    """The mixed derivative of the cofactor matrix of the first argument along the others, all of
+    one shape.
+    """
     batch, n = _square_matrix(types[0], "cofactor")
     for t in types[1:]:
         if t.shape != types[0].shape or t.dtype == "bool":
-            raise ProgramTypeError(f"cofactor of {types[0]} along {t}: a direction has the shape of the matrix")
+            raise ProgramTypeError(
+                f"cofactor of {types[0]} along {t}: a direction has the shape of the matrix"
+            )
     return Type(_dtype(types), (*batch, n, n))
 
 
@@ -322,5 +359,7 @@ def divide_by_gaps(types: tuple[Type, ...], params: Params) -> Type:
         raise ProgramTypeError(f"divide_by_gaps with hollow={params['hollow']!r}: it is True or False")
     batch, m, n = _matrix(k, "divide_by_gaps")
     if x.sizes != (*batch, m) or y.sizes != (*batch, n):
-        raise ProgramTypeError(f"divide_by_gaps of {k} by {x} and {y}: x has a value per row of k, y one per column")
+        raise ProgramTypeError(
+            f"divide_by_gaps of {k} by {x} and {y}: x has a value per row of k, y one per column"
+        )
     return k.with_dtype(_dtype(types))

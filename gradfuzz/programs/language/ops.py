@@ -24,7 +24,17 @@ from gradfuzz.programs.language.types import DType, Type, broadcast_shapes, inex
 
 Params = Mapping[str, ParamValue]
 Rule = Callable[[tuple[Type, ...], Params], Type]
-Kind = Literal["arithmetic", "function", "selection", "comparison", "logic", "reduction", "shape", "contraction", "linalg"]
+Kind = Literal[
+    "arithmetic",
+    "function",
+    "selection",
+    "comparison",
+    "logic",
+    "reduction",
+    "shape",
+    "contraction",
+    "linalg",
+]
 Domain = Literal[
     "",
     "nonzero second",
@@ -47,10 +57,10 @@ class Op:
     """One row of the table.
 
     `arity` is the least and the greatest number of arguments (None: any number). `params` names the static
-    parameters with their defaults (`...`: must be given). An op with several results names them in `parts`; its
-    parameter `part` chooses one. `domain` says where the op is defined, `kink` where it
-    is continuous but not differentiable. `smooth` ops have a derivative with respect to float arguments. `indices` are the places
-    of the arguments that are int arrays of indices from 0: they are never converted to another dtype.
+    parameters with their defaults (`...`: must be given). An op with several results names them in `parts`;
+    its parameter `part` chooses one. `domain` says where the op is defined, `kink` where it is continuous but
+    not differentiable. `smooth` ops have a derivative with respect to float arguments. `indices` are the
+    places of the arguments that are int arrays of indices from 0: they are never converted to another dtype.
     """
 
     name: str
@@ -65,20 +75,24 @@ class Op:
     indices: tuple[int, ...] = ()
 
 
-# Rules -----------------------------------------------------------------------------------------------------------------
+# Rules ------------------------------------------------------------------------------------------------------
 
 
 def _broadcast(types: tuple[Type, ...], op: str) -> tuple[int, ...]:
     shape = broadcast_shapes(*(t.shape for t in types))
     if shape is None:
-        raise ProgramTypeError(f"{op} cannot broadcast {' with '.join(map(str, types))}; make the shapes equal or 1")
+        raise ProgramTypeError(
+            f"{op} cannot broadcast {' with '.join(map(str, types))}; make the shapes equal or 1"
+        )
     return shape
 
 
 def _numeric(types: tuple[Type, ...], op: str) -> None:
     for t in types:
         if t.dtype == "bool":
-            raise ProgramTypeError(f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool")
+            raise ProgramTypeError(
+                f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool"
+            )
 
 
 def _real(types: tuple[Type, ...], op: str) -> None:
@@ -161,11 +175,15 @@ def _astype(types: tuple[Type, ...], params: Params) -> Type:
     dtypes: tuple[DType, ...] = ("float", "complex", "int", "bool")
     dtype = next((d for d in dtypes if d == params["dtype"]), None)
     if dtype is None:
-        raise ProgramTypeError(f"astype to {params['dtype']!r}: a dtype is 'float', 'complex', 'int' or 'bool'")
+        raise ProgramTypeError(
+            f"astype to {params['dtype']!r}: a dtype is 'float', 'complex', 'int' or 'bool'"
+        )
     if types[0].is_complex and dtype == "float":
         raise ProgramTypeError(f"astype from {types[0]} to float; write real(z), imag(z) or abs(z)")
     if dtype not in ("float", "complex") and types[0].is_inexact:
-        raise ProgramTypeError(f"astype from {types[0]} to {dtype} would hide a derivative; only int and bool convert")
+        raise ProgramTypeError(
+            f"astype from {types[0]} to {dtype} would hide a derivative; only int and bool convert"
+        )
     return types[0].with_dtype(dtype)
 
 
@@ -219,7 +237,9 @@ def _reshape(types: tuple[Type, ...], params: Params) -> Type:
     (t,) = types
     shape = _shape_param(params["shape"], "reshape")
     if _size(shape) != _size(t.shape):
-        raise ProgramTypeError(f"reshape of {t} to {shape}: {_size(t.shape)} entries cannot fill {_size(shape)}")
+        raise ProgramTypeError(
+            f"reshape of {t} to {shape}: {_size(t.shape)} entries cannot fill {_size(shape)}"
+        )
     return Type(t.dtype, shape)
 
 
@@ -249,8 +269,12 @@ def _concat(types: tuple[Type, ...], params: Params) -> Type:
     first = types[0]
     axis = normalize_axis(params["axis"], first.rank, "concat")
     for t in types[1:]:
-        if t.rank != first.rank or any(m != n for a, (m, n) in enumerate(zip(t.shape, first.shape, strict=True)) if a != axis):
-            raise ProgramTypeError(f"concat over axis {axis} of {', '.join(map(str, types))}: the other axes must be equal")
+        if t.rank != first.rank or any(
+            m != n for a, (m, n) in enumerate(zip(t.shape, first.shape, strict=True)) if a != axis
+        ):
+            raise ProgramTypeError(
+                f"concat over axis {axis} of {', '.join(map(str, types))}: the other axes must be equal"
+            )
     length = sum(t.shape[axis] or 0 for t in types)
     return Type(_joined(types, "concat"), (*first.shape[:axis], length, *first.shape[axis + 1 :]))
 
@@ -268,9 +292,13 @@ def _region(array: Type, indices: tuple[Type, ...], params: Params, op: str) -> 
     """The shape that an index pattern selects from `array`."""
     pattern = params["pattern"]
     if not isinstance(pattern, tuple) or len(pattern) != array.rank:
-        raise ProgramTypeError(f"{op} of {array} with {pattern!r}: give one index or slice per axis, at most {array.rank}")
+        raise ProgramTypeError(
+            f"{op} of {array} with {pattern!r}: give one index or slice per axis, at most {array.rank}"
+        )
     if sum(entry == "at" for entry in pattern) != len(indices):
-        raise ProgramTypeError(f"{op} of {array} with {pattern!r} and {len(indices)} int arguments: one is needed per 'at'")
+        raise ProgramTypeError(
+            f"{op} of {array} with {pattern!r} and {len(indices)} int arguments: one is needed per 'at'"
+        )
     for t in indices:
         if t.dtype != "int" or t.shape:
             raise ProgramTypeError(f"{op} by {t}: an index is an int scalar")
@@ -279,11 +307,17 @@ def _region(array: Type, indices: tuple[Type, ...], params: Params, op: str) -> 
         if entry == "at":
             continue
         if not (isinstance(entry, tuple) and len(entry) == 3 and entry[0] == "slice"):
-            raise ProgramTypeError(f"{op} with {entry!r} on axis {axis}: an entry is 'at' or ('slice', start, stop)")
+            raise ProgramTypeError(
+                f"{op} with {entry!r} on axis {axis}: an entry is 'at' or ('slice', start, stop)"
+            )
         _, start, stop = entry
         n = array.shape[axis]
-        if not (isinstance(start, int) and isinstance(stop, int) and n is not None and 0 <= start <= stop <= n):
-            raise ProgramTypeError(f"{op} of {array}: slice {start}:{stop} is outside axis {axis} of size {n}")
+        if not (
+            isinstance(start, int) and isinstance(stop, int) and n is not None and 0 <= start <= stop <= n
+        ):
+            raise ProgramTypeError(
+                f"{op} of {array}: slice {start}:{stop} is outside axis {axis} of size {n}"
+            )
         shape.append(stop - start)
     return tuple(shape)
 
@@ -313,15 +347,19 @@ def _matmul(types: tuple[Type, ...], params: Params) -> Type:
     return Type(inexact((a.dtype, b.dtype)), (*batch, *a.shape[-2:-1], *(b.shape[-1:] if b.rank > 1 else ())))
 
 
-# Table -----------------------------------------------------------------------------------------------------------------
+# Table ------------------------------------------------------------------------------------------------------
 
 _REDUCE = (("axis", None), ("keepdims", False))
 _WINDOWS = (("strides", None), ("padding", None))
 
 
-def _several(name: str, parts: tuple[str, ...], params: tuple[tuple[str, ParamValue], ...] = (), domain: Domain = "") -> Op:
+def _several(
+    name: str, parts: tuple[str, ...], params: tuple[tuple[str, ParamValue], ...] = (), domain: Domain = ""
+) -> Op:
     """The row of a linear-algebra op with several results."""
-    return Op(name, "linalg", (1, 1), linalg.parts_rule(name, parts), (*params, ("part", ...)), domain, parts=parts)
+    return Op(
+        name, "linalg", (1, 1), linalg.parts_rule(name, parts), (*params, ("part", ...)), domain, parts=parts
+    )
 
 
 _TRIANGULAR = (("lower", True), ("transposed", False), ("unit_diagonal", False), ("left", True))
@@ -373,7 +411,14 @@ _ROWS = (
     Op("prod", "reduction", (1, 1), _reducing("prod"), _REDUCE),
     Op("cumulative_sum", "reduction", (1, 1), _along_axis("cumulative_sum"), (("axis", 0),)),
     Op("cumulative_prod", "reduction", (1, 1), _along_axis("cumulative_prod"), (("axis", 0),)),
-    Op("cumulative_max", "reduction", (1, 1), _along_axis("cumulative_max", _real), (("axis", 0),), kink="at ties"),
+    Op(
+        "cumulative_max",
+        "reduction",
+        (1, 1),
+        _along_axis("cumulative_max", _real),
+        (("axis", 0),),
+        kink="at ties",
+    ),
     Op("amax", "reduction", (1, 1), tensor.extreme("amax"), _REDUCE, kink="at ties"),
     Op("amin", "reduction", (1, 1), tensor.extreme("amin"), _REDUCE, kink="at ties"),
     Op("logsumexp", "reduction", (1, 1), tensor.logsumexp, _REDUCE),
@@ -391,7 +436,15 @@ _ROWS = (
     Op("index_update", "shape", (2, None), _index_update, (("pattern", ...),), domain="in range"),
     Op("sort", "shape", (1, 1), tensor.along_axis("sort"), (("axis", -1),), kink="at ties"),
     Op("take", "shape", (2, 2), tensor.take, (("axis", ...),), domain="in range", indices=(1,)),
-    Op("take_along_axis", "shape", (2, 2), tensor.take_along_axis, (("axis", ...),), domain="in range", indices=(1,)),
+    Op(
+        "take_along_axis",
+        "shape",
+        (2, 2),
+        tensor.take_along_axis,
+        (("axis", ...),),
+        domain="in range",
+        indices=(1,),
+    ),
     Op("scatter_add", "shape", (3, 3), tensor.scatter_add, (("axis", ...),), domain="in range", indices=(1,)),
     Op("conv", "contraction", (2, 2), tensor.conv, _WINDOWS),
     Op("matmul", "contraction", (2, 2), _matmul),
@@ -408,7 +461,14 @@ _ROWS = (
     _several("eigh", ("w", "v")),
     _several("eig", ("w", "v")),
     _several("slogdet", ("sign", "logabsdet"), domain="invertible"),
-    Op("cholesky", "linalg", (1, 1), linalg.square("cholesky"), (("upper", False),), domain="positive definite"),
+    Op(
+        "cholesky",
+        "linalg",
+        (1, 1),
+        linalg.square("cholesky"),
+        (("upper", False),),
+        domain="positive definite",
+    ),
     Op("svdvals", "linalg", (1, 1), linalg.svdvals),
     Op("eigvalsh", "linalg", (1, 1), linalg.square("eigvalsh", lambda batch, n: (*batch, n), real=True)),
     Op("eigvals", "linalg", (1, 1), linalg.eigvals),
@@ -418,12 +478,33 @@ _ROWS = (
     Op("det", "linalg", (1, 1), linalg.square("det", lambda batch, n: batch)),
     Op("pinv", "linalg", (1, 1), linalg.pinv, domain="full rank"),
     Op("lstsq", "linalg", (2, 2), linalg.lstsq, domain="full rank"),
-    Op("matrix_norm", "linalg", (1, 1), linalg.matrix_norm, (("ord", "fro"), ("keepdims", False)), kink="at ties"),
-    Op("vector_norm", "linalg", (1, 1), linalg.vector_norm, (("ord", 2), ("axis", None), ("keepdims", False)), kink="at ties"),
+    Op(
+        "matrix_norm",
+        "linalg",
+        (1, 1),
+        linalg.matrix_norm,
+        (("ord", "fro"), ("keepdims", False)),
+        kink="at ties",
+    ),
+    Op(
+        "vector_norm",
+        "linalg",
+        (1, 1),
+        linalg.vector_norm,
+        (("ord", 2), ("axis", None), ("keepdims", False)),
+        kink="at ties",
+    ),
     Op("matrix_power", "linalg", (1, 1), linalg.matrix_power, (("n", ...),), domain="invertible"),
     Op("expm", "linalg", (1, 1), linalg.square("expm")),
     Op("cofactor", "linalg", (1, None), linalg.cofactor),
-    Op("divide_by_gaps", "linalg", (3, 3), linalg.divide_by_gaps, (("hollow", False),), domain="nonzero second"),
+    Op(
+        "divide_by_gaps",
+        "linalg",
+        (3, 3),
+        linalg.divide_by_gaps,
+        (("hollow", False),),
+        domain="nonzero second",
+    ),
 )
 
 OPS: dict[str, Op] = {row.name: row for row in _ROWS}
@@ -445,8 +526,8 @@ ALIASES: dict[str, str] = {
 def result_type(op: str, types: tuple[Type, ...], params: Params) -> Type:
     """The type of `op` applied to arguments of `types`.
 
-    Raises `ProgramTypeError` for an unknown op, a wrong number of arguments, unknown or missing parameters, and
-    dtypes or shapes that do not fit.
+    Raises `ProgramTypeError` for an unknown op, a wrong number of arguments, unknown or missing parameters,
+    and dtypes or shapes that do not fit.
     """
     row = OPS.get(op)
     if row is None:

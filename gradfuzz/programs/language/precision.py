@@ -6,7 +6,8 @@
     bfloat16    8                  2^-8       2^-126            3.4e38
     float16     11                 2^-11      2^-14             65504
 
-bfloat16 is a NumPy dtype by `ml_dtypes`, whose import gives NumPy the name. Its kind is "V", not "f": `is_float` knows.
+bfloat16 is a NumPy dtype by `ml_dtypes`, whose import gives NumPy the name. Its kind is "V", not "f":
+`is_float` knows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ Precision = Literal["float32", "float64", "bfloat16", "float16"]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A binary floating-point format: `roundoff` is half the distance from 1 to the next number, `normal` the smallest normal number."""
+    """A binary floating-point format: `roundoff` is half the distance from 1 to the next number, `normal` the
+    smallest normal number.
+    """
 
     dtype: np.dtype[Any]
     roundoff: float

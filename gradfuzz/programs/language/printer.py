@@ -1,10 +1,11 @@
 """Programs as text: plain Python that a person would write.
 
-`parse(to_text(p)) == p` for every well-typed program whose calls hold all their parameters (`programs.call` makes
-such calls). The printer itself never fails: it also prints programs that do not type-check, for error messages.
+`parse(to_text(p)) == p` for every well-typed program whose calls hold all their parameters (`programs.call`
+makes such calls). The printer itself never fails: it also prints programs that do not type-check, for error
+messages.
 
-Brackets are minimal. `and`, `or`, `not` are printed in the conditions of statements, where everything is a scalar; elsewhere
-their function forms are, so that the text also runs on arrays.
+Brackets are minimal. `and`, `or`, `not` are printed in the conditions of statements, where everything is a
+scalar; elsewhere their function forms are, so that the text also runs on arrays.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ _INFIX: dict[str, tuple[str, int, int, int]] = {
     "equal": ("==", _COMPARISON, _SUM, _SUM),
     "not_equal": ("!=", _COMPARISON, _SUM, _SUM),
 }
-"""Operator, its own precedence, and the least precedence its left and right operand may have without brackets."""
+"""Operator, its own precedence, and the least precedence its left and right operand may have without
+brackets.
+"""
 
 _LOGIC: dict[str, tuple[str, int, int, int]] = {
     "logical_and": ("and", _AND, _AND, _NOT),
@@ -92,7 +95,7 @@ def own_continue(body: Block) -> Continue | None:
     return None
 
 
-# Statements ------------------------------------------------------------------------------------------------------------
+# Statements -------------------------------------------------------------------------------------------------
 
 
 def _param(param: Param) -> str:
@@ -109,7 +112,9 @@ def _block(body: Block, indent: str) -> Iterator[str]:
 def _statement(stmt: Stmt, indent: str) -> Iterator[str]:
     deeper = indent + "    "
     match stmt:
-        case Assign(target, Call("index_update", (Name(base), value, *indices), (("pattern", pattern),))) if base == target:
+        case Assign(target, Call("index_update", (Name(base), value, *indices), (("pattern", pattern),))) if (
+            base == target
+        ):
             place = _entries(pattern, indices, "{}:{}")
             if place is None:
                 yield f"{indent}{target} = {_expr(stmt.value, _ANY)}"
@@ -150,7 +155,9 @@ def _branch(stmt: If, indent: str, keyword: str) -> Iterator[str]:
 
 
 def _while_condition(condition: Expr, body: Block) -> str:
-    """`while True:` that ends in `if ...: break` would read as a Repeat; `not False` is the same constant and does not."""
+    """`while True:` that ends in `if ...: break` would read as a Repeat; `not False` is the same constant and
+    does not.
+    """
     if condition == Const(True) and body and own_continue(body) is None:
         match body[-1]:
             case If(_, (Break(),), ()):
@@ -168,7 +175,7 @@ def _exit_condition(condition: Expr) -> str:
     return f"not {_expr(condition, _NOT, logic=True)}"
 
 
-# Expressions -----------------------------------------------------------------------------------------------------------
+# Expressions ------------------------------------------------------------------------------------------------
 
 
 def _expr(expr: Expr, least: int, logic: bool = False) -> str:

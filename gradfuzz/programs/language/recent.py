@@ -11,7 +11,9 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """`make(key)` of the `size` keys that came last. Keys are found by identity: a lookup must not walk a program, as its hash does."""
+    """`make(key)` of the `size` keys that came last. Keys are found by identity: a lookup must not walk a
+    program, as its hash does.
+    """
 
     def __init__(self, make: Callable[[K], V], size: int) -> None:
         self._make = make

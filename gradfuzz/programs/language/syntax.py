@@ -17,9 +17,10 @@ A program is data. Its text form is plain Python that a person would write (see 
                 | op(expr, ..., param=value)  and Python's operators, subscripts and comparisons for them
 
 Statements assign; nothing else has an effect. A name has one dtype and shape throughout (an int that meets a
-float becomes a float, a float that meets a complex number becomes complex); a name assigned on one way only may not be read after the ways meet.
-Nodes are frozen and hashable, so programs can be compared, deduplicated and used as keys. `line` is where the
-node stood in the text it was parsed from (0: nowhere) and takes no part in comparison.
+float becomes a float, a float that meets a complex number becomes complex); a name assigned on one way only
+may not be read after the ways meet. Nodes are frozen and hashable, so programs can be compared, deduplicated
+and used as keys. `line` is where the node stood in the text it was parsed from (0: nowhere) and takes no part
+in comparison.
 """
 
 from __future__ import annotations
@@ -139,7 +140,8 @@ class Repeat:
 class For:
     """`for target in range(count)`. `count` is an int expression, evaluated once, before the first trip.
 
-    `target` is an int, local to the loop: assigning it in the body, or reading it after the loop, is an error.
+    `target` is an int, local to the loop: assigning it in the body, or reading it after the loop, is an
+    error.
     """
 
     target: str

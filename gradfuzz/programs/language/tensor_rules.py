@@ -18,7 +18,9 @@ Shape = tuple[int, ...]
 def _numbers(types: tuple[Type, ...], op: str) -> None:
     for t in types:
         if t.dtype == "bool":
-            raise ProgramTypeError(f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool")
+            raise ProgramTypeError(
+                f"{op} takes numbers, not {t}; use where(condition, a, b) to choose by a bool"
+            )
 
 
 def _reals(types: tuple[Type, ...], op: str) -> None:
@@ -29,7 +31,9 @@ def _reals(types: tuple[Type, ...], op: str) -> None:
 
 
 def _reduced(t: Type, params: Params, op: str, *, nonempty: str = "") -> Shape:
-    """The shape after a reduction. `nonempty` says what is missing where an axis to be reduced has no entries."""
+    """The shape after a reduction. `nonempty` says what is missing where an axis to be reduced has no
+    entries.
+    """
     axes = normalize_axes(params["axis"], t.rank, op)
     shape = t.sizes
     if nonempty and any(shape[a] == 0 for a in axes):
@@ -67,13 +71,17 @@ def quantifier(op: str) -> Rule:
 
 
 def argextreme(op: str) -> Rule:
-    """Where the first extreme stands: along one axis, or (axis None) in the row-major order of all entries."""
+    """Where the first extreme stands: along one axis, or (axis None) in the row-major order of all
+    entries.
+    """
 
     def rule(types: tuple[Type, ...], params: Params) -> Type:
         _reals(types, op)
         (t,) = types
         if not t.shape or isinstance(params["axis"], tuple):
-            raise ProgramTypeError(f"{op} of {t} over axis {params['axis']!r}: give an array, and one axis or None")
+            raise ProgramTypeError(
+                f"{op} of {t} over axis {params['axis']!r}: give an array, and one axis or None"
+            )
         return Type("int", _reduced(t, params, op, nonempty="no extreme"))
 
     return rule
@@ -105,7 +113,9 @@ def clip(types: tuple[Type, ...], params: Params) -> Type:
     _reals(types, "clip")
     shape = broadcast_shapes(*(t.shape for t in types))
     if shape is None:
-        raise ProgramTypeError(f"clip cannot broadcast {' with '.join(map(str, types))}; make the shapes equal or 1")
+        raise ProgramTypeError(
+            f"clip cannot broadcast {' with '.join(map(str, types))}; make the shapes equal or 1"
+        )
     return Type("float", shape)
 
 
@@ -123,18 +133,27 @@ def window_sum(types: tuple[Type, ...], params: Params) -> Type:
 
 
 def conv(types: tuple[Type, ...], params: Params) -> Type:
-    """An array (N, C, spatial...) and a kernel (O, C, spatial...) of the same rank, with one or two spatial axes."""
+    """An array (N, C, spatial...) and a kernel (O, C, spatial...) of the same rank, with one or two spatial
+    axes.
+    """
     _reals(types, "conv")
     x, kernel = types
     if x.rank not in (3, 4) or kernel.rank != x.rank:
-        raise ProgramTypeError(f"conv of {x} and {kernel}: both have the axes (batch, channels, spatial...), with 1 or 2 spatial")
+        raise ProgramTypeError(
+            f"conv of {x} and {kernel}: both have the axes (batch, channels, spatial...), with 1 or 2 spatial"
+        )
     (batch, channels, *sizes), (outputs, inputs, *window) = x.sizes, kernel.sizes
     if channels != inputs:
         raise ProgramTypeError(f"conv of {x} and {kernel}: {channels} channels meet a kernel for {inputs}")
     count = len(sizes)
     if 0 in window:
-        raise ProgramTypeError(f"conv with the kernel {kernel}: a kernel has entries along every spatial axis")
-    strides, padding = strides_of(params["strides"], count, "conv"), padding_of(params["padding"], count, "conv")
+        raise ProgramTypeError(
+            f"conv with the kernel {kernel}: a kernel has entries along every spatial axis"
+        )
+    strides, padding = (
+        strides_of(params["strides"], count, "conv"),
+        padding_of(params["padding"], count, "conv"),
+    )
     spatial = (places(n, w, s, p, "conv") for n, w, s, p in zip(sizes, window, strides, padding, strict=True))
     return Type("float", (batch, outputs, *spatial))
 
@@ -163,7 +182,9 @@ def scatter_add(types: tuple[Type, ...], params: Params) -> Type:
     _numbers((x, updates), "scatter_add")
     expected = _taken(x, indices, params, "scatter_add")
     if updates.shape != expected:
-        raise ProgramTypeError(f"scatter_add to {x} at {indices}: the places have shape {expected}, the updates are {updates}")
+        raise ProgramTypeError(
+            f"scatter_add to {x} at {indices}: the places have shape {expected}, the updates are {updates}"
+        )
     return Type(promote((x.dtype, updates.dtype)), x.shape)
 
 
@@ -176,6 +197,7 @@ def take_along_axis(types: tuple[Type, ...], params: Params) -> Type:
     shape = broadcast_shapes(*others) if x.rank == indices.rank else None
     if shape is None:
         raise ProgramTypeError(
-            f"take_along_axis of {x} by {indices}: but for axis {axis} the shapes must broadcast, axis by axis"
+            f"take_along_axis of {x} by {indices}: but for axis {axis} the shapes must broadcast, axis by"
+            " axis"
         )
     return Type(x.dtype, (*shape[:axis], indices.sizes[axis], *shape[axis:]))

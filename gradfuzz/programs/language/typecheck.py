@@ -1,12 +1,13 @@
 """The type checker: which names exist where, and the dtype and shape of everything.
 
-Names follow Python's own rule, read pessimistically: a name may be read where every way that leads there has assigned
-it. A name first assigned inside a `while` or `for` body is unknown after the loop (there may be no trip); after a
-body-first loop it is known. A branch that ends with `break` or `continue` does not count where the ways meet.
+Names follow Python's own rule, read pessimistically: a name may be read where every way that leads there has
+assigned it. A name first assigned inside a `while` or `for` body is unknown after the loop (there may be no
+trip); after a body-first loop it is known. A branch that ends with `break` or `continue` does not count where
+the ways meet.
 
-A name has one type throughout the program: the join of everything assigned to it. Shapes must be equal; an int
-that meets a float becomes a float, and a float that meets a complex number complex; a bool never becomes a number. Where a
-name's type is float, assigning an int to it converts.
+A name has one type throughout the program: the join of everything assigned to it. Shapes must be equal; an
+int that meets a float becomes a float, and a float that meets a complex number complex; a bool never becomes
+a number. Where a name's type is float, assigning an int to it converts.
 """
 
 from __future__ import annotations
@@ -43,14 +44,30 @@ from gradfuzz.programs.language.syntax import (
 from gradfuzz.programs.language.types import BOOL, INT, Type, promote
 
 MAX_NESTING = 80
-"""How deep statements and expressions may be nested, together. Everything that walks a program is recursive, and Python's own
-parser stops at 100 indents and 200 brackets."""
+"""How deep statements and expressions may be nested, together. Everything that walks a program is recursive,
+and Python's own parser stops at 100 indents and 200 brackets.
+"""
 
 MAX_ENTRIES = 1_000_000
 """The largest array a program may make: a program may come from a stranger."""
 
 RESERVED = frozenset(
-    {*OPS, *ALIASES, "array", "bool", "float", "full", "inf", "int", "nan", "ones", "pi", "range", "slice", "zeros"}
+    {
+        *OPS,
+        *ALIASES,
+        "array",
+        "bool",
+        "float",
+        "full",
+        "inf",
+        "int",
+        "nan",
+        "ones",
+        "pi",
+        "range",
+        "slice",
+        "zeros",
+    }
 )
 """Names that mean something in the text form and so cannot be variables, parameters or programs."""
 
@@ -59,7 +76,9 @@ _INT64 = range(-(2**63), 2**63)
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A program that has passed: the type of every name (parameters and loop counters included) and of the outputs."""
+    """A program that has passed: the type of every name (parameters and loop counters included) and of the
+    outputs.
+    """
 
     program: Program
     variables: dict[str, Type]
@@ -73,8 +92,8 @@ class Typed:
 def typecheck(program: Program) -> Typed:
     """The types of `program`, or `ProgramTypeError` with the line and the reason.
 
-    The line is the one in the text that the program was parsed from; for a program made otherwise the message quotes
-    the statement.
+    The line is the one in the text that the program was parsed from; for a program made otherwise the message
+    quotes the statement.
     """
     return _typed.get(program)
 
@@ -135,12 +154,18 @@ def _plain_type(op: str, types: tuple[Type, ...]) -> Type:
 
 
 def check_name(name: str, what: str, line: int = 0) -> None:
-    """`ProgramTypeError` where `name` cannot be the name of `what`: a plain ASCII Python name that means nothing else."""
+    """`ProgramTypeError` where `name` cannot be the name of `what`: a plain ASCII Python name that means
+    nothing else.
+    """
     if name in RESERVED:
-        raise ProgramTypeError(f"{name} cannot be the name of {what}: it already means something; choose another", line=line)
+        raise ProgramTypeError(
+            f"{name} cannot be the name of {what}: it already means something; choose another", line=line
+        )
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("__"):
         raise ProgramTypeError(
-            f"{name!r} cannot be the name of {what}: use letters a-z, digits and _, no Python keyword, no leading __", line=line
+            f"{name!r} cannot be the name of {what}: use letters a-z, digits and _, no Python keyword, no"
+            " leading __",
+            line=line,
         )
 
 
@@ -166,14 +191,18 @@ def nesting(program: Program) -> int:
     return deepest
 
 
-# Values ----------------------------------------------------------------------------------------------------------------
+# Values -----------------------------------------------------------------------------------------------------
 
 
 def _check_const(const: Const) -> None:
     if const.dtype == "complex":
-        raise ProgramTypeError(f"the complex constant {const.value}; a program writes complex(re, im)", line=const.line)
+        raise ProgramTypeError(
+            f"the complex constant {const.value}; a program writes complex(re, im)", line=const.line
+        )
     if const.dtype == "int" and const.value not in _INT64:
-        raise ProgramTypeError(f"the int {const.value} does not fit 64 bits; write it as a float", line=const.line)
+        raise ProgramTypeError(
+            f"the int {const.value} does not fit 64 bits; write it as a float", line=const.line
+        )
 
 
 def _check_entries(t: Type, what: str) -> None:
@@ -181,7 +210,9 @@ def _check_entries(t: Type, what: str) -> None:
     if len(sizes) != t.rank:
         raise ProgramTypeError(f"{what} has the shape {t.shape}; sizes are ints >= 0")
     if max(math.prod(sizes), *sizes, 0) > MAX_ENTRIES:
-        raise ProgramTypeError(f"{what} makes {t}, an array of more than {MAX_ENTRIES:,} entries; that is the limit")
+        raise ProgramTypeError(
+            f"{what} makes {t}, an array of more than {MAX_ENTRIES:,} entries; that is the limit"
+        )
 
 
 def _array_type(array: ArrayConst) -> Type:
@@ -189,11 +220,15 @@ def _array_type(array: ArrayConst) -> Type:
     try:
         _check_entries(result, "an array constant")
         if len(array.values) != math.prod(array.shape):
-            raise ProgramTypeError(f"an array constant of shape {array.shape} has {len(array.values)} entries")
+            raise ProgramTypeError(
+                f"an array constant of shape {array.shape} has {len(array.values)} entries"
+            )
         for value in array.values:
             _check_const(value)
             if value.dtype != array.dtype:
-                raise ProgramTypeError(f"an array constant of dtype {array.dtype} has the entry {value.value!r}")
+                raise ProgramTypeError(
+                    f"an array constant of dtype {array.dtype} has the entry {value.value!r}"
+                )
     except ProgramTypeError as error:
         raise (error if error.line else ProgramTypeError(str(error), line=array.line)) from None
     return result
@@ -222,7 +257,9 @@ def _check_params(call: Call, types: tuple[Type, ...]) -> None:
             index = next(indices) if entry == "at" else None
             size = types[0].shape[axis]
             if isinstance(index, Const) and size is not None and not 0 <= index.number < size:
-                raise ProgramTypeError(f"index {index.value} is outside axis {axis} of {types[0]}; it goes from 0 to {size - 1}")
+                raise ProgramTypeError(
+                    f"index {index.value} is outside axis {axis} of {types[0]}; it goes from 0 to {size - 1}"
+                )
 
 
 def _located(expr: Expr, types: Mapping[str, Type], stmt: Stmt) -> Type:
@@ -240,7 +277,7 @@ def _fail(message: str, stmt: Stmt, line: int = 0) -> NoReturn:
     raise ProgramTypeError(message if line else f"{message} (in `{statement_text(stmt)}`)", line=line)
 
 
-# Names and ways --------------------------------------------------------------------------------------------------------
+# Names and ways ---------------------------------------------------------------------------------------------
 
 _Known = frozenset[str] | None
 """The names that every way to a place has assigned; None where no way leads there."""
@@ -327,7 +364,11 @@ class _Names:
                 if loop is None:
                     _fail("continue outside a loop", stmt)
                 if loop.kind == "repeat":
-                    _fail("continue in a body-first loop would skip its condition; use if/else, or a `while` or `for` loop", stmt)
+                    _fail(
+                        "continue in a body-first loop would skip its condition; use if/else, or a `while` or"
+                        " `for` loop",
+                        stmt,
+                    )
                 return None
             case Return(values):
                 if stmt is not self.program.body[-1]:
@@ -346,7 +387,11 @@ class _Names:
             if expr.id in self.counters:
                 _fail(f"{expr.id} is a loop counter and lives only in its loop", stmt, expr.line)
             elif expr.id in self.everywhere:
-                _fail(f"{expr.id} may be read before it is assigned; assign it on every way that leads here", stmt, expr.line)
+                _fail(
+                    f"{expr.id} may be read before it is assigned; assign it on every way that leads here",
+                    stmt,
+                    expr.line,
+                )
             _fail(f"{expr.id} is not defined; make it a parameter or assign it first", stmt, expr.line)
 
     def assignable(self, target: str, stmt: Stmt) -> None:
@@ -370,7 +415,7 @@ class _Names:
             _fail(str(error), stmt)
 
 
-# Types -----------------------------------------------------------------------------------------------------------------
+# Types ------------------------------------------------------------------------------------------------------
 
 
 class _Types:
@@ -383,7 +428,9 @@ class _Types:
         self.changed = False
 
     def settle(self) -> None:
-        """Ends after at most two rounds per name and one more: a name's dtype changes from int to float, and to complex."""
+        """Ends after at most two rounds per name and one more: a name's dtype changes from int to float, and
+        to complex.
+        """
         self.changed = True
         while self.changed:
             self.changed = False
@@ -414,7 +461,11 @@ class _Types:
     def decision(self, condition: Expr, stmt: Stmt) -> None:
         t = _located(condition, self.types, stmt)
         if t != BOOL:
-            _fail(f"a condition is a bool, not {expression_text(condition)}, which is {t}; compare it with something", stmt)
+            _fail(
+                f"a condition is a bool, not {expression_text(condition)}, which is {t}; compare it with"
+                " something",
+                stmt,
+            )
 
     def assign(self, target: str, new: Type, stmt: Stmt) -> None:
         old = self.types.get(target)
@@ -422,9 +473,17 @@ class _Types:
             self.types[target] = new
         elif old != new:
             if old.shape != new.shape:
-                _fail(f"{target} is {old} and cannot become {new}: a name has one shape; start it with broadcast_to", stmt)
+                _fail(
+                    f"{target} is {old} and cannot become {new}: a name has one shape; start it with"
+                    " broadcast_to",
+                    stmt,
+                )
             if "bool" in (old.dtype, new.dtype):
-                _fail(f"{target} is {old} and cannot become {new}: a bool is no number; use where, or another name", stmt)
+                _fail(
+                    f"{target} is {old} and cannot become {new}: a bool is no number; use where, or another"
+                    " name",
+                    stmt,
+                )
             joined = promote((old.dtype, new.dtype))
             if joined != old.dtype:
                 if target in self.params:

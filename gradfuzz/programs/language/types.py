@@ -1,7 +1,8 @@
 """Types of program values: a dtype and a shape.
 
 A program does not fix its working precision: `float` is one of `precision.FORMATS` (or a multi-precision
-number, or a ball) as whoever evaluates the program decides; `complex` is a pair of such floats. `int` is a 64-bit integer, `bool` a truth value.
+number, or a ball) as whoever evaluates the program decides; `complex` is a pair of such floats. `int` is a
+64-bit integer, `bool` a truth value.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ def promote(dtypes: Iterable[DType]) -> DType:
 
 
 def inexact(dtypes: Iterable[DType]) -> DType:
-    """The dtype that an op on `dtypes` works in where its result is not exact: complex where one of them is, else float."""
+    """The dtype that an op on `dtypes` works in where its result is not exact: complex where one of them is,
+    else float.
+    """
     return "complex" if "complex" in dtypes else "float"
 
 

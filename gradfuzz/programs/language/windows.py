@@ -16,7 +16,9 @@ def sizes_of(value: ParamValue, count: int, op: str, what: str) -> tuple[int, ..
     """`value` as `count` positive ints; `ProgramTypeError` for anything else."""
     if isinstance(value, tuple) and len(value) == count and all(_is_size(n, 1) for n in value):
         return tuple(n for n in value if isinstance(n, int))
-    raise ProgramTypeError(f"{op} takes {what} as a tuple of {count} ints >= 1, one per axis that it slides over, not {value!r}")
+    raise ProgramTypeError(
+        f"{op} takes {what} as a tuple of {count} ints >= 1, one per axis that it slides over, not {value!r}"
+    )
 
 
 def strides_of(strides: ParamValue, count: int, op: str = "a window") -> tuple[int, ...]:
@@ -34,7 +36,9 @@ def padding_of(padding: ParamValue, count: int, op: str = "a window") -> Pairs:
             case (int(before), int(after)) if _is_size(before, 0) and _is_size(after, 0):
                 pairs.append((before, after))
     if not isinstance(padding, tuple) or not len(pairs) == len(padding) == count:
-        raise ProgramTypeError(f"{op} takes padding as a tuple of {count} pairs (before, after) of ints >= 0, not {padding!r}")
+        raise ProgramTypeError(
+            f"{op} takes padding as a tuple of {count} pairs (before, after) of ints >= 0, not {padding!r}"
+        )
     return tuple(pairs)
 
 
@@ -47,5 +51,7 @@ def places(size: int, window: int, stride: int, padding: tuple[int, int], op: st
     if padded == 0:
         return 0
     if window > padded:
-        raise ProgramTypeError(f"{op} with a window of {window} on an axis of {padded} with its padding; it must fit")
+        raise ProgramTypeError(
+            f"{op} with a window of {window} on an axis of {padded} with its padding; it must fit"
+        )
     return (padded - window) // stride + 1

@@ -77,7 +77,9 @@ def call(op: str, *args: Expr, line: int = 0, **params: ParamValue) -> Call:
         full[name] = value
     for name in params:
         if name not in known:
-            raise ProgramSyntaxError(f"{op} has no parameter {name!r}; it has {', '.join(known) or 'none'}", line=line)
+            raise ProgramSyntaxError(
+                f"{op} has no parameter {name!r}; it has {', '.join(known) or 'none'}", line=line
+            )
     return Call(op, args, tuple(sorted(full.items())), line)
 
 
@@ -108,13 +110,18 @@ def _static(node: ast.expr, depth: int = 0) -> ParamValue:
         return tuple(_static(e, depth + 1) for e in node.elts)
     if isinstance(node, ast.Name) and node.id in ("float", "complex", "int", "bool"):
         return node.id
-    raise syntax_error(node, f"`{source(node)}` is not static: an axis, shape or exponent is written out, as 0, (2, 3) or None")
+    raise syntax_error(
+        node,
+        f"`{source(node)}` is not static: an axis, shape or exponent is written out, as 0, (2, 3) or None",
+    )
 
 
 class Expressions:
-    """Converts expressions. `types` are the types known so far: subscripts are completed from the array's shape.
+    """Converts expressions. `types` are the types known so far: subscripts are completed from the array's
+    shape.
 
-    `untyped` holds the names whose assignment does not type-check, with the error; it is raised where the shape is needed.
+    `untyped` holds the names whose assignment does not type-check, with the error; it is raised where the
+    shape is needed.
     """
 
     def __init__(self, types: Mapping[str, Type]) -> None:
@@ -156,7 +163,9 @@ class Expressions:
             case ast.BinOp(left, ast.Pow(), right):
                 return self.power(self.expression(left), right, line)
             case ast.BinOp(left, operator, right):
-                return Call(self.operator(node, operator), (self.expression(left), self.expression(right)), (), line)
+                return Call(
+                    self.operator(node, operator), (self.expression(left), self.expression(right)), (), line
+                )
             case ast.BoolOp(op, values):
                 name = "logical_and" if isinstance(op, ast.And) else "logical_or"
                 return self._fold(name, [self.expression(v) for v in values], line)
@@ -246,7 +255,9 @@ class Expressions:
         parts, number = self._parts(function), _int_literal(place)
         if number is None or not -len(parts) <= number < len(parts):
             raise syntax_error(
-                place, f"{function}(...)[{source(place)}]: {function} returns {', '.join(parts)}; write {function}(...)[0]"
+                place,
+                f"{function}(...)[{source(place)}]: {function} returns {', '.join(parts)}; write"
+                f" {function}(...)[0]",
             )
         return number % len(parts)
 
@@ -279,7 +290,9 @@ class Expressions:
             params["subscripts"] = _static(args.pop(0))
         for keyword in node.keywords:
             if keyword.arg not in free:
-                raise syntax_error(node, f"{op} has no parameter {keyword.arg!r}; it has {', '.join(free) or 'none'}")
+                raise syntax_error(
+                    node, f"{op} has no parameter {keyword.arg!r}; it has {', '.join(free) or 'none'}"
+                )
             params[str(keyword.arg)] = _static(keyword.value)
         if op in ("concat", "stack") and args and isinstance(args[0], (ast.List, ast.Tuple)):
             values, extra = args[0].elts, args[1:]
@@ -303,7 +316,9 @@ class Expressions:
         given.update((str(k.arg), k.value) for k in node.keywords)
         allowed = {*names, *optional}
         if not set(names) <= set(given) <= allowed or len(node.args) + len(node.keywords) != len(given):
-            raise syntax_error(node, f"`{source(node)}`: it is written {source(node.func)}({', '.join(names)})")
+            raise syntax_error(
+                node, f"`{source(node)}`: it is written {source(node.func)}({', '.join(names)})"
+            )
         return given
 
     def _convert(self, node: ast.Call) -> Expr:
@@ -320,18 +335,31 @@ class Expressions:
         name = source(node.func)
         given = self._arguments(node, *(("shape", "value") if name == "full" else ("shape",)))
         shape = _static(given["shape"])
-        value: Expr = self.expression(given["value"]) if name == "full" else Const(float(name == "ones"), node.lineno)
-        return call("broadcast_to", value, line=node.lineno, shape=shape if isinstance(shape, tuple) else (shape,))
+        value: Expr = (
+            self.expression(given["value"]) if name == "full" else Const(float(name == "ones"), node.lineno)
+        )
+        return call(
+            "broadcast_to", value, line=node.lineno, shape=shape if isinstance(shape, tuple) else (shape,)
+        )
 
     def _array(self, node: ast.Call) -> Expr:
-        """array([[1.0, 2.0], [3.0, 4.0]]); an empty one may need its shape and dtype: array([], shape=(0, 3), dtype=int)."""
+        """array([[1.0, 2.0], [3.0, 4.0]]); an empty one may need its shape and dtype: array([], shape=(0, 3),
+        dtype=int).
+        """
         given = self._arguments(node, "entries", optional=("shape", "dtype"))
         entries: list[Const] = []
         shape = self._nested(given["entries"], entries)
         if "shape" in given:
             wanted = _static(given["shape"])
-            if entries or not isinstance(wanted, tuple) or not all(type(n) is int and n >= 0 for n in wanted) or 0 not in wanted:
-                raise syntax_error(node, "only an empty array is given its shape, as in array([], shape=(0, 3))")
+            if (
+                entries
+                or not isinstance(wanted, tuple)
+                or not all(type(n) is int and n >= 0 for n in wanted)
+                or 0 not in wanted
+            ):
+                raise syntax_error(
+                    node, "only an empty array is given its shape, as in array([], shape=(0, 3))"
+                )
             shape = tuple(n for n in wanted if isinstance(n, int))
         dtypes = {e.dtype for e in entries}
         dtype: DType = "bool" if dtypes == {"bool"} else "int" if dtypes == {"int"} else "float"
@@ -339,10 +367,15 @@ class Expressions:
             raise syntax_error(node, "an array constant of bools and numbers; make them one dtype")
         if "dtype" in given:
             match _static(given["dtype"]):
-                case ("float" | "int" | "bool") as other if not entries or other == dtype or (dtype, other) == ("int", "float"):
+                case ("float" | "int" | "bool") as other if (
+                    not entries or other == dtype or (dtype, other) == ("int", "float")
+                ):
                     dtype = other
                 case other:
-                    raise syntax_error(node, f"an array of {dtype} entries with dtype {other}; write the entries in that dtype")
+                    raise syntax_error(
+                        node,
+                        f"an array of {dtype} entries with dtype {other}; write the entries in that dtype",
+                    )
         if dtype == "float":
             entries = [Const(float(e.number), e.line) for e in entries]
         return ArrayConst(dtype, shape, tuple(entries), node.lineno)
@@ -352,7 +385,9 @@ class Expressions:
         if not isinstance(node, (ast.List, ast.Tuple)):
             entry = self.expression(node)
             if not isinstance(entry, Const):
-                raise syntax_error(node, f"array([...]) holds constants, not `{source(node)}`; use stack([...]) for values")
+                raise syntax_error(
+                    node, f"array([...]) holds constants, not `{source(node)}`; use stack([...]) for values"
+                )
             entries.append(entry)
             return ()
         self.depth += 1
@@ -366,18 +401,26 @@ class Expressions:
 
     def _slice(self, node: ast.Call) -> Expr:
         raise syntax_error(
-            node, "slice(start, stop) stands only in index_update(array, value, ...); elsewhere write array[start:stop]"
+            node,
+            "slice(start, stop) stands only in index_update(array, value, ...); elsewhere write"
+            " array[start:stop]",
         )
 
     def _range(self, node: ast.Call) -> Expr:
         raise syntax_error(node, "range stands only in `for i in range(n)`")
 
     def _index(self, node: ast.Call) -> Expr:
-        """index(array, i, slice(0, 2)) is array[i, 0:2]; index_update(array, value, i, slice(0, 2)) has no other form."""
+        """index(array, i, slice(0, 2)) is array[i, 0:2]; index_update(array, value, i, slice(0, 2)) has no
+        other form.
+        """
         updating = source(node.func) == "index_update"
         least = 2 if updating else 1
         if node.keywords or len(node.args) < least:
-            written = "index_update(array, value, i, slice(start, stop), ...)" if updating else "array[i, start:stop]"
+            written = (
+                "index_update(array, value, i, slice(start, stop), ...)"
+                if updating
+                else "array[i, start:stop]"
+            )
             raise syntax_error(node, f"`{source(node)}`: write {written}")
         base, *value = [self.expression(a) for a in node.args[:least]]
         entries: list[ast.expr] = []
@@ -400,7 +443,9 @@ class Expressions:
         except ProgramTypeError as error:
             raise (error if error.line else ProgramTypeError(str(error), line=node.lineno)) from None
         if len(entries) > t.rank:
-            raise ProgramTypeError(f"{len(entries)} indices on {t}, which has {t.rank} axes", line=node.lineno)
+            raise ProgramTypeError(
+                f"{len(entries)} indices on {t}, which has {t.rank} axes", line=node.lineno
+            )
         pattern: list[ParamValue] = []
         indices: list[Expr] = []
         for axis, size in enumerate(t.shape):
@@ -427,16 +472,22 @@ class Expressions:
 
     def _bounds(self, node: ast.Slice, axis: int, size: int, t: Type) -> ParamValue:
         if node.step is not None and _int_literal(node.step) != 1:
-            raise syntax_error(node, "a slice has no step; use flip to turn an axis round, stack to pick entries")
+            raise syntax_error(
+                node, "a slice has no step; use flip to turn an axis round, stack to pick entries"
+            )
         bounds: list[int] = []
         for bound, default in ((node.lower, 0), (node.upper, size)):
             number = default if bound is None else _int_literal(bound)
             if number is None:
-                raise syntax_error(node, f"the bounds of `{source(node)}` are not int literals; shapes are static")
+                raise syntax_error(
+                    node, f"the bounds of `{source(node)}` are not int literals; shapes are static"
+                )
             bounds.append(number + size if number < 0 else number)
         start, stop = bounds
         if not 0 <= start <= stop <= size:
-            raise ProgramTypeError(f"the slice `{source(node)}` is outside axis {axis} of {t}", line=node.lineno)
+            raise ProgramTypeError(
+                f"the slice `{source(node)}` is outside axis {axis} of {t}", line=node.lineno
+            )
         return ("slice", start, stop)
 
     _special: ClassVar[dict[str, Callable[[Expressions, ast.Call], Expr]]] = {

@@ -1,7 +1,7 @@
 """Programs, floats and arrays as JSON data, bit for bit.
 
-    program    {"gradfuzz": 1, "name": "f", "params": [["x", "float"], ["v", "float[3]"]], "body": [statement, ...]}
-    statement  {"assign": NAME, "value": expr}
+    program    {"gradfuzz": 1, "name": "f", "params": [["x", "float"], ["v", "float[3]"]], "body": [statement,
+               ...]} statement  {"assign": NAME, "value": expr}
                {"while": expr, "body": [...]}            {"repeat": [...], "while": expr}
                {"for": NAME, "count": expr, "body": [...]}
                {"if": expr, "then": [...], "else": [...]}
@@ -10,9 +10,10 @@
                {"array": "float", "shape": [2], "values": [0.5, "NaN"]}
                {"op": "sum", "args": [expr, ...], "params": {"axis": 0, "keepdims": false}}
 
-A float that JSON cannot carry is one of the strings "NaN", "Infinity", "-Infinity", "-0.0". `json.dumps(..., allow_nan=False)`
-takes everything made here. Data is checked field by field when it is read, and never executed; an error
-names the place, as in `body[2].value.args[0]`. `from_json(to_json(p)) == p`; line numbers are not kept.
+A float that JSON cannot carry is one of the strings "NaN", "Infinity", "-Infinity", "-0.0". `json.dumps(...,
+allow_nan=False)` takes everything made here. Data is checked field by field when it is read, and never
+executed; an error names the place, as in `body[2].value.args[0]`. `from_json(to_json(p)) == p`; line numbers
+are not kept.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ _INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64
 _ARRAYS = ("bool", *_INTS, "bfloat16", "float16", "float32", "float64", "complex64", "complex128")
 
 
-# Floats and arrays -----------------------------------------------------------------------------------------------------
+# Floats and arrays ------------------------------------------------------------------------------------------
 
 
 def encode_float(value: float) -> float | str:
@@ -85,14 +86,20 @@ def decode_float(data: Json) -> float:
             return float(data)
         except OverflowError:
             pass
-    raise ProgramSyntaxError(f"{_short(data)} is no float; write a JSON number or one of {', '.join(_SPECIAL)}")
+    raise ProgramSyntaxError(
+        f"{_short(data)} is no float; write a JSON number or one of {', '.join(_SPECIAL)}"
+    )
 
 
 def encode_array(array: npt.ArrayLike) -> dict[str, Json]:
-    """{"dtype": "float64", "shape": [2], "values": [0.5, "NaN"]}, entries in row-major order; complex ones as [real, imaginary]."""
+    """{"dtype": "float64", "shape": [2], "values": [0.5, "NaN"]}, entries in row-major order; complex ones as
+    [real, imaginary].
+    """
     a = np.asarray(array)
     if a.dtype.name not in _ARRAYS:
-        raise ProgramSyntaxError(f"an array of dtype {a.dtype.name} has no JSON form; the dtypes are {', '.join(_ARRAYS)}")
+        raise ProgramSyntaxError(
+            f"an array of dtype {a.dtype.name} has no JSON form; the dtypes are {', '.join(_ARRAYS)}"
+        )
     values: list[Json] = a.ravel().tolist()
     if is_float(a.dtype):
         values = [encode_float(v) for v in values]
@@ -104,7 +111,11 @@ def encode_array(array: npt.ArrayLike) -> dict[str, Json]:
 def decode_array(data: Json) -> npt.NDArray[np.generic]:
     """The array that `encode_array` wrote: the same dtype, shape and bits."""
     fields = _fields(data, "array", ("dtype", "shape", "values"))
-    name, shape, values = fields["dtype"], _shape(fields["shape"], "array.shape"), _list(fields["values"], "array.values")
+    name, shape, values = (
+        fields["dtype"],
+        _shape(fields["shape"], "array.shape"),
+        _list(fields["values"], "array.values"),
+    )
     if not isinstance(name, str) or name not in _ARRAYS:
         _fail("array.dtype", f"{_short(name)} is no dtype; it is one of {', '.join(_ARRAYS)}")
     if len(values) != math.prod(shape):
@@ -128,12 +139,16 @@ def _decode_entry(value: Json, dtype: np.dtype[Any]) -> Json:
     if dtype.kind == "b":
         if isinstance(value, bool):
             return value
-    elif isinstance(value, int) and not isinstance(value, bool) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+    elif (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+    ):
         return value
     raise TypeError
 
 
-# Writing ---------------------------------------------------------------------------------------------------------------
+# Writing ----------------------------------------------------------------------------------------------------
 
 
 def to_json(program: Program) -> dict[str, Json]:
@@ -193,17 +208,21 @@ def _write_param(value: ParamValue) -> Json:
     return [_write_param(v) for v in value] if isinstance(value, tuple) else value
 
 
-# Reading ---------------------------------------------------------------------------------------------------------------
+# Reading ----------------------------------------------------------------------------------------------------
 
 
 def from_json(data: object) -> Program:
     """The program that `to_json` wrote, or `ProgramSyntaxError` with the place and the reason.
 
-    The data may come from anywhere. What is checked is the form; whether names and types fit is `typecheck`'s question.
+    The data may come from anywhere. What is checked is the form; whether names and types fit is `typecheck`'s
+    question.
     """
     fields = _fields(data, "program", ("gradfuzz", "name", "params", "body"))
     if type(fields["gradfuzz"]) is not int or fields["gradfuzz"] != VERSION:
-        _fail("gradfuzz", f"version {_short(fields['gradfuzz'])} of the form cannot be read; this is version {VERSION}")
+        _fail(
+            "gradfuzz",
+            f"version {_short(fields['gradfuzz'])} of the form cannot be read; this is version {VERSION}",
+        )
     params: list[Param] = []
     for k, entry in enumerate(_list(fields["params"], "params")):
         match entry:
@@ -231,7 +250,9 @@ def _fail(path: str, message: str) -> NoReturn:
     raise ProgramSyntaxError(f"{path}: {message}")
 
 
-def _fields(data: Json, path: str, required: Sequence[str], optional: Sequence[str] = ()) -> Mapping[str, Json]:
+def _fields(
+    data: Json, path: str, required: Sequence[str], optional: Sequence[str] = ()
+) -> Mapping[str, Json]:
     if not isinstance(data, Mapping):
         _fail(path, f"{_short(data)} is no object; it has the fields {', '.join(required)}")
     for name in required:
@@ -239,7 +260,10 @@ def _fields(data: Json, path: str, required: Sequence[str], optional: Sequence[s
             _fail(path, f"the field {name!r} is missing")
     for name in data:
         if name not in required and name not in optional:
-            _fail(path, f"the field {_short(name)} is unknown; the fields are {', '.join([*required, *optional])}")
+            _fail(
+                path,
+                f"the field {_short(name)} is unknown; the fields are {', '.join([*required, *optional])}",
+            )
     return cast(Mapping[str, Json], data)
 
 
@@ -289,23 +313,37 @@ def _read_statement(data: Json, path: str, depth: int) -> Stmt:
             return Assign(_name(f["assign"], f"{path}.assign"), _read(f["value"], f"{path}.value", inner))
         case "while":
             f = _fields(data, path, ("while", "body"))
-            return While(_read(f["while"], f"{path}.while", inner), _read_block(f["body"], f"{path}.body", inner))
+            return While(
+                _read(f["while"], f"{path}.while", inner), _read_block(f["body"], f"{path}.body", inner)
+            )
         case "repeat":
             f = _fields(data, path, ("repeat", "while"))
-            return Repeat(_read_block(f["repeat"], f"{path}.repeat", inner), _read(f["while"], f"{path}.while", inner))
+            return Repeat(
+                _read_block(f["repeat"], f"{path}.repeat", inner), _read(f["while"], f"{path}.while", inner)
+            )
         case "for":
             f = _fields(data, path, ("for", "count", "body"))
-            count, body = _read(f["count"], f"{path}.count", inner), _read_block(f["body"], f"{path}.body", inner)
+            count, body = (
+                _read(f["count"], f"{path}.count", inner),
+                _read_block(f["body"], f"{path}.body", inner),
+            )
             return For(_name(f["for"], f"{path}.for"), count, body)
         case "if":
             f = _fields(data, path, ("if", "then"), ("else",))
-            then, orelse = _read_block(f["then"], f"{path}.then", inner), _read_block(f.get("else", []), f"{path}.else", inner)
+            then, orelse = (
+                _read_block(f["then"], f"{path}.then", inner),
+                _read_block(f.get("else", []), f"{path}.else", inner),
+            )
             return If(_read(f["if"], f"{path}.if", inner), then, orelse)
         case "return":
             f = _fields(data, path, ("return",))
             values = _list(f["return"], f"{path}.return")
             return Return(tuple([_read(v, f"{path}.return[{k}]", inner) for k, v in enumerate(values)]))
-    _fail(path, f"{_short(data)} is no statement; it has assign, while, repeat, for, if or return, or is 'break' or 'continue'")
+    _fail(
+        path,
+        f"{_short(data)} is no statement; it has assign, while, repeat, for, if or return, or is 'break' or"
+        " 'continue'",
+    )
 
 
 def _read_const(data: Json, dtype: DType, path: str) -> Const:
@@ -346,7 +384,9 @@ def _read_array(data: Json, path: str) -> ArrayConst:
     shape, values = _shape(f["shape"], f"{path}.shape"), _list(f["values"], f"{path}.values")
     if len(values) != math.prod(shape):
         _fail(f"{path}.values", f"{len(values)} entries do not fill the shape {shape}")
-    return ArrayConst(dtype, shape, tuple([_read_const(v, dtype, f"{path}.values[{k}]") for k, v in enumerate(values)]))
+    return ArrayConst(
+        dtype, shape, tuple([_read_const(v, dtype, f"{path}.values[{k}]") for k, v in enumerate(values)])
+    )
 
 
 def _read_call(data: Json, path: str, depth: int) -> Call:
@@ -354,14 +394,18 @@ def _read_call(data: Json, path: str, depth: int) -> Call:
     op = f["op"]
     if not isinstance(op, str) or op not in OPS:
         _fail(f"{path}.op", f"unknown op {_short(op)}; the ops are {', '.join(OPS)}")
-    args = tuple([_read(a, f"{path}.args[{k}]", depth) for k, a in enumerate(_list(f["args"], f"{path}.args"))])
+    args = tuple(
+        [_read(a, f"{path}.args[{k}]", depth) for k, a in enumerate(_list(f["args"], f"{path}.args"))]
+    )
     given = f.get("params", {})
     known = [name for name, _ in OPS[op].params]
     if not isinstance(given, Mapping):
         _fail(f"{path}.params", f"{_short(given)} is no object")
     for name in given:
         if name not in known:
-            _fail(f"{path}.params", f"{op} has no parameter {_short(name)}; it has {', '.join(known) or 'none'}")
+            _fail(
+                f"{path}.params", f"{op} has no parameter {_short(name)}; it has {', '.join(known) or 'none'}"
+            )
     params = tuple([(name, _read_param(given[name], f"{path}.params.{name}", 0)) for name in sorted(given)])
     return Call(op, args, params)
 
@@ -373,4 +417,7 @@ def _read_param(data: Json, path: str, depth: int) -> ParamValue:
         return data
     if isinstance(data, list) and depth < 2:
         return tuple([_read_param(v, f"{path}[{k}]", depth + 1) for k, v in enumerate(data)])
-    _fail(path, f"{_short(data)} is no static parameter; it is an int, a bool, a string, null, or a list of these")
+    _fail(
+        path,
+        f"{_short(data)} is no static parameter; it is an int, a bool, a string, null, or a list of these",
+    )

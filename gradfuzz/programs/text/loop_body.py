@@ -43,18 +43,20 @@ def loop_program(
     condition: str | None = None,
     name: str = "f",
 ) -> Program:
-    """A loop around a bare body: `loop_program("acc*x")` is `acc = 1.0`, `for i in range(3): acc = acc * x`, `return acc`.
+    """A loop around a bare body: `loop_program("acc*x")` is `acc = 1.0`, `for i in range(3): acc = acc * x`,
+    `return acc`.
 
-    `body` is one expression, the next value of `acc`, or statements, the last of which may be such an expression.
-    `acc` is returned. It starts as `init["acc"]`, else as 1.0, unless `params` has it. `i` is the trip's index where
-    the body or the condition reads it. Every other name that is read before it is assigned is a parameter unless
-    `init` has its first value; parameters are float scalars unless `params` says otherwise, and come in the order in which the
-    body reads them. A value of `init` is a number, taken as a float, or the text of an expression. A carry that the body makes an
-    array starts as one: its first value is broadcast.
+    `body` is one expression, the next value of `acc`, or statements, the last of which may be such an
+    expression. `acc` is returned. It starts as `init["acc"]`, else as 1.0, unless `params` has it. `i` is the
+    trip's index where the body or the condition reads it. Every other name that is read before it is assigned
+    is a parameter unless `init` has its first value; parameters are float scalars unless `params` says
+    otherwise, and come in the order in which the body reads them. A value of `init` is a number, taken as a
+    float, or the text of an expression. A carry that the body makes an array starts as one: its first value
+    is broadcast.
 
-    `trips` is a number or the name of an int parameter. With `condition`, a while or repeat loop goes on as long as that
-    holds, and `trips` plays no part. The program type-checks; otherwise `ProgramSyntaxError` or `ProgramTypeError` is
-    raised, with lines counted in `body`.
+    `trips` is a number or the name of an int parameter. With `condition`, a while or repeat loop goes on as
+    long as that holds, and `trips` plays no part. The program type-checks; otherwise `ProgramSyntaxError` or
+    `ProgramTypeError` is raised, with lines counted in `body`.
     """
     try:
         statements = _statements(body)
@@ -72,25 +74,31 @@ def loop_program(
     except RecursionError:
         raise too_deep() from None
     loops = _loop(loop, block, count, again, counting)
-    program = Program(name, tuple(Param(n, t) for n, t in types.items()), (*initial, *loops, Return((Name(_CARRY),))))
+    program = Program(
+        name, tuple(Param(n, t) for n, t in types.items()), (*initial, *loops, Return((Name(_CARRY),)))
+    )
     typecheck(shallow(program))
     return program
 
 
-# Reading ---------------------------------------------------------------------------------------------------------------
+# Reading ----------------------------------------------------------------------------------------------------
 
 
 def _statements(body: str) -> list[ast.stmt]:
     """The statements of the body; a closing bare expression is assigned to the carry."""
     statements: list[ast.stmt] = list(read(body).body)
     if not statements:
-        raise ProgramSyntaxError(f"the loop body is empty; write the next value of {_CARRY}, as in {_CARRY}*x")
+        raise ProgramSyntaxError(
+            f"the loop body is empty; write the next value of {_CARRY}, as in {_CARRY}*x"
+        )
     last = statements[-1]
     if isinstance(last, ast.Expr):
         target = ast.copy_location(ast.Name(_CARRY, ast.Store()), last)
         statements[-1] = ast.copy_location(ast.Assign([target], last.value), last)
     if not any(_CARRY in _assigned(s) for s in statements):
-        raise syntax_error(last, f"the body never assigns {_CARRY}, which is returned; end it with its next value")
+        raise syntax_error(
+            last, f"the body never assigns {_CARRY}, which is returned; end it with its next value"
+        )
     return statements
 
 
@@ -149,11 +157,15 @@ def _assigned(stmt: ast.stmt) -> set[str]:
     return found
 
 
-# Parts of the program --------------------------------------------------------------------------------------------------
+# Parts of the program ---------------------------------------------------------------------------------------
 
 
 def _params(
-    statements: list[ast.stmt], test: ast.expr | None, starts: Mapping[str, ast.expr], given: Mapping[str, Type], loop: str
+    statements: list[ast.stmt],
+    test: ast.expr | None,
+    starts: Mapping[str, ast.expr],
+    given: Mapping[str, Type],
+    loop: str,
 ) -> dict[str, Type]:
     """The parameters with their types: what is read before it is assigned and has no first value."""
     tests = [] if test is None else [test]
@@ -161,7 +173,9 @@ def _params(
     local = dict.fromkeys(starts)
     for taken in (starts, given, *map(_assigned, statements)):
         if _COUNTER in taken:
-            raise ProgramSyntaxError(f"{_COUNTER} is the index of the trip and is not assigned; use another name")
+            raise ProgramSyntaxError(
+                f"{_COUNTER} is the index of the trip and is not assigned; use another name"
+            )
     free: set[str] = set()
     for node in (*starts.values(), *looped):
         for name, is_read in _occurrences(node):
@@ -172,12 +186,20 @@ def _params(
     used = {name for node in looped for name in _names(node)}
     for carry in starts:
         if carry not in used and carry != _CARRY:
-            raise ProgramSyntaxError(f"the first value of {carry} is given, but the body does not use {carry}")
+            raise ProgramSyntaxError(
+                f"the first value of {carry} is given, but the body does not use {carry}"
+            )
         if carry in given:
-            raise ProgramSyntaxError(f"{carry} is both a parameter and given a first value; keep one of the two")
+            raise ProgramSyntaxError(
+                f"{carry} is both a parameter and given a first value; keep one of the two"
+            )
     reserved = RESERVED | {_COUNTER}
     order = [name for node in (*statements, *tests, *starts.values()) for name, _ in _occurrences(node)]
-    return {n: given.get(n, FLOAT) for n in dict.fromkeys([*order, *given]) if n in given or (n in free and n not in reserved)}
+    return {
+        n: given.get(n, FLOAT)
+        for n in dict.fromkeys([*order, *given])
+        if n in given or (n in free and n not in reserved)
+    }
 
 
 def _count(trips: int | str | None, types: dict[str, Type], loop: str) -> Expr:
@@ -188,9 +210,13 @@ def _count(trips: int | str | None, types: dict[str, Type], loop: str) -> Expr:
         types[trips] = INT
         return Name(trips)
     if trips is None or trips < 0:
-        raise ProgramSyntaxError(f"{trips} trips; give a number >= 0, the name of an int parameter, or a condition")
+        raise ProgramSyntaxError(
+            f"{trips} trips; give a number >= 0, the name of an int parameter, or a condition"
+        )
     if trips == 0 and loop == "repeat":
-        raise ProgramSyntaxError("0 trips of a body-first loop, which runs at least once; use a while or for loop")
+        raise ProgramSyntaxError(
+            "0 trips of a body-first loop, which runs at least once; use a while or for loop"
+        )
     return Const(trips)
 
 
@@ -223,7 +249,9 @@ def _initial(
 
 
 def _grown(t: Type, value: Expr, converter: Statements) -> Type:
-    """`t` with the shape that holds `value` as well; left alone where that is impossible, for `typecheck` to explain."""
+    """`t` with the shape that holds `value` as well; left alone where that is impossible, for `typecheck` to
+    explain.
+    """
     try:
         shape = broadcast_shapes(t.shape, converter.type_of(value).shape)
     except ProgramTypeError:
@@ -236,12 +264,16 @@ def _loop(form: str, body: Block, count: Expr | None, again: Expr | None, counti
     counter = Name(_COUNTER)
     if form == "for":
         if count is None:
-            raise ProgramSyntaxError("a for loop has a trip count and no condition; choose loop 'while' or 'repeat'")
+            raise ProgramSyntaxError(
+                "a for loop has a trip count and no condition; choose loop 'while' or 'repeat'"
+            )
         return [For(_COUNTER, count, body)]
     skipping = own_continue(body)
     if counting:
         if skipping is not None and form == "while":
-            raise ProgramSyntaxError("continue would skip the counter; choose loop 'for', or use if/else", line=skipping.line)
+            raise ProgramSyntaxError(
+                "continue would skip the counter; choose loop 'for', or use if/else", line=skipping.line
+            )
         body = (*body, Assign(_COUNTER, Call("add", (counter, Const(1)))))
     if again is None:
         assert count is not None, "without a condition there is a count"

@@ -1,13 +1,15 @@
 """Text to programs. The text is read with Python's own grammar and never executed.
 
-The text form is the one of `programs.syntax`; every construct of Python outside it is an error with its line. Some
-notation is only shorthand: `a += e`; `v[1:]`, `v[-1]`, `m[0]` (completed from the array's shape); `a < b < c`; `float(i)`;
-`zeros(shape)`, `ones(shape)`, `full(shape, value)`; `transpose(m)`; the names of `ops.ALIASES`; `inf`, `nan`, `pi`.
+The text form is the one of `programs.syntax`; every construct of Python outside it is an error with its line.
+Some notation is only shorthand: `a += e`; `v[1:]`, `v[-1]`, `m[0]` (completed from the array's shape); `a < b
+< c`; `float(i)`; `zeros(shape)`, `ones(shape)`, `full(shape, value)`; `transpose(m)`; the names of
+`ops.ALIASES`; `inf`, `nan`, `pi`.
 
 Three rules decide where Python's notation could be read in two ways:
 
 - `x ** n` with an int literal `n` is integer_pow; any other exponent makes it pow. `-0.5` is one constant.
-- `while True:` that ends with `if condition: break` and has no `continue` of its own is the body-first loop, which goes on
+- `while True:` that ends with `if condition: break` and has no `continue` of its own is the body-first loop,
+  which goes on
   while `not condition`. (A `continue` would skip the test at the bottom, so with one it stays a `while`.)
 - `and`, `or`, `not` are the ops logical_and, logical_or, logical_not: both sides are evaluated.
 """
@@ -27,16 +29,21 @@ from gradfuzz.programs.text.statements import Statements
 def parse(text: str) -> Program:
     """The program that `text`, one `def`, writes.
 
-    Raises `ProgramSyntaxError`, with the line and the reason, for text outside the language, and `ProgramTypeError` where a
-    subscript does not fit its array. Other questions of type are left to `typecheck`.
+    Raises `ProgramSyntaxError`, with the line and the reason, for text outside the language, and
+    `ProgramTypeError` where a subscript does not fit its array. Other questions of type are left to
+    `typecheck`.
     """
     definitions = [s for s in read(text).body if not _is_docstring(s)]
     for stmt in definitions:
         if not isinstance(stmt, ast.FunctionDef):
-            raise syntax_error(stmt, f"`{source(stmt)}` outside the program; a text holds one `def` and nothing else")
+            raise syntax_error(
+                stmt, f"`{source(stmt)}` outside the program; a text holds one `def` and nothing else"
+            )
     if len(definitions) != 1:
         line = definitions[1].lineno if definitions else 0
-        raise ProgramSyntaxError(f"{len(definitions)} programs in one text; give exactly one `def name(params):`", line=line)
+        raise ProgramSyntaxError(
+            f"{len(definitions)} programs in one text; give exactly one `def name(params):`", line=line
+        )
     (node,) = definitions
     assert isinstance(node, ast.FunctionDef)
     try:
@@ -50,16 +57,22 @@ def parse_type(text: str) -> Type:
     match read(text).body:
         case [ast.Expr(value)]:
             return _annotation(value)
-    raise ProgramSyntaxError(f"{text!r} is no type; a type is float, complex, int or bool, with sizes as in float[2, 3]")
+    raise ProgramSyntaxError(
+        f"{text!r} is no type; a type is float, complex, int or bool, with sizes as in float[2, 3]"
+    )
 
 
-# Definition ------------------------------------------------------------------------------------------------------------
+# Definition -------------------------------------------------------------------------------------------------
 
 _DTYPES: dict[str, DType] = {"float": "float", "complex": "complex", "int": "int", "bool": "bool"}
 
 
 def _is_docstring(stmt: ast.stmt) -> bool:
-    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant) and isinstance(stmt.value.value, str)
+    return (
+        isinstance(stmt, ast.Expr)
+        and isinstance(stmt.value, ast.Constant)
+        and isinstance(stmt.value.value, str)
+    )
 
 
 def _definition(node: ast.FunctionDef) -> Program:
@@ -89,7 +102,10 @@ def _annotation(node: ast.expr) -> Type:
     found = _written(node) if quoted is None else _quoted(quoted)
     if found is None:
         text = source(node) if quoted is None else source(node)[1:-1]
-        raise syntax_error(node, f'`{text}` is no type; a type is float, complex, int or bool, with sizes as in "float[2, 3]"')
+        raise syntax_error(
+            node,
+            f'`{text}` is no type; a type is float, complex, int or bool, with sizes as in "float[2, 3]"',
+        )
     return found
 
 

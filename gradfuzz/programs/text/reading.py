@@ -1,4 +1,6 @@
-"""What all parts of the parser share: from text to Python's syntax tree, and errors that point back into the text."""
+"""What all parts of the parser share: from text to Python's syntax tree, and errors that point back into the
+text.
+"""
 
 from __future__ import annotations
 

@@ -52,23 +52,41 @@ class Statements(Expressions):
         """The statements that `body` writes; `pass` and docstrings vanish."""
         self.depth += 1
         if self.depth > MAX_NESTING:
-            raise syntax_error(body[0] if body else ast.Pass(), f"nested deeper than {MAX_NESTING} levels; use temporaries")
-        result = tuple([self.statement(s) for line in body if not isinstance(line, ast.Pass) for s in self._unpacked(line)])
+            raise syntax_error(
+                body[0] if body else ast.Pass(), f"nested deeper than {MAX_NESTING} levels; use temporaries"
+            )
+        result = tuple(
+            [
+                self.statement(s)
+                for line in body
+                if not isinstance(line, ast.Pass)
+                for s in self._unpacked(line)
+            ]
+        )
         self.depth -= 1
         return result
 
     def _unpacked(self, node: ast.stmt) -> list[ast.stmt]:
-        """`q, r = qr(a)` as `q = qr(a)[0]` and `r = qr(a)[1]`; any other statement as it is. The name _ takes nothing."""
+        """`q, r = qr(a)` as `q = qr(a)[0]` and `r = qr(a)[1]`; any other statement as it is. The name _ takes
+        nothing.
+        """
         match node:
-            case ast.Assign([ast.Tuple(targets)], ast.Call(ast.Name(function)) as value) if self._parts(function):
+            case ast.Assign([ast.Tuple(targets)], ast.Call(ast.Name(function)) as value) if self._parts(
+                function
+            ):
                 parts = self._parts(function)
                 names = [t.id for t in targets if isinstance(t, ast.Name)]
                 if len(names) != len(targets) or len(names) != len(parts):
-                    raise syntax_error(node, f"{function} returns {', '.join(parts)}: write {', '.join(parts)} = {source(value)}")
+                    raise syntax_error(
+                        node,
+                        f"{function} returns {', '.join(parts)}: write {', '.join(parts)} = {source(value)}",
+                    )
                 read = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
                 for name in names[:-1]:
                     if name in read:
-                        raise syntax_error(node, f"{name} is assigned and read in one unpacking; use a temporary")
+                        raise syntax_error(
+                            node, f"{name} is assigned and read in one unpacking; use a temporary"
+                        )
                 return [
                     ast.copy_location(ast.Assign([target], self._chosen(value, k)), node)
                     for k, target in enumerate(targets)
@@ -78,7 +96,9 @@ class Statements(Expressions):
 
     @staticmethod
     def _chosen(value: ast.expr, part: int) -> ast.expr:
-        return ast.copy_location(ast.Subscript(value, ast.copy_location(ast.Constant(part), value), ast.Load()), value)
+        return ast.copy_location(
+            ast.Subscript(value, ast.copy_location(ast.Constant(part), value), ast.Load()), value
+        )
 
     def result(self, node: ast.Return) -> Return:
         """The closing return."""
@@ -94,7 +114,9 @@ class Statements(Expressions):
         match node:
             case ast.Assign(targets, value):
                 if len(targets) != 1:
-                    raise syntax_error(node, "a = b = value is not in the language; assign one name at a time")
+                    raise syntax_error(
+                        node, "a = b = value is not in the language; assign one name at a time"
+                    )
                 return self._assign(node, targets[0], value)
             case ast.AugAssign(target, operator, value):
                 return self._augmented(node, target, operator, value)
@@ -116,15 +138,22 @@ class Statements(Expressions):
             case ast.Continue():
                 return Continue(line)
             case ast.Return():
-                raise syntax_error(node, "return is the last statement of the program and stands nowhere else; use a variable")
+                raise syntax_error(
+                    node,
+                    "return is the last statement of the program and stands nowhere else; use a variable",
+                )
             case ast.Expr(value):
-                raise syntax_error(node, f"`{source(value)}` has no effect; a statement assigns, branches or loops")
+                raise syntax_error(
+                    node, f"`{source(value)}` has no effect; a statement assigns, branches or loops"
+                )
         raise syntax_error(node, _INSTEAD.get(type(node), f"`{source(node)}` is not in the language"))
 
     def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> Assign:
         match target:
             case ast.Name(id):
-                return self._record(Assign(check(id, "a variable", node), self.expression(value), node.lineno))
+                return self._record(
+                    Assign(check(id, "a variable", node), self.expression(value), node.lineno)
+                )
             case ast.Subscript(ast.Name(id, lineno=line), place):
                 return self._update(node, Name(id, line), place, self.expression(value))
         raise self._bad_target(node, target)
@@ -139,7 +168,9 @@ class Statements(Expressions):
 
         match target:
             case ast.Name(id):
-                return self._record(Assign(check(id, "a variable", node), combined(Name(id, node.lineno)), node.lineno))
+                return self._record(
+                    Assign(check(id, "a variable", node), combined(Name(id, node.lineno)), node.lineno)
+                )
             case ast.Subscript(ast.Name(id, lineno=line), place):
                 array = Name(id, line)
                 pattern, indices = self.place(array, place)
@@ -149,10 +180,17 @@ class Statements(Expressions):
 
     def _bad_target(self, node: ast.stmt, target: ast.expr) -> ProgramSyntaxError:
         if isinstance(target, (ast.Tuple, ast.List)):
-            return syntax_error(node, "a, b = ... is not in the language; assign one name at a time, with a temporary to swap")
+            return syntax_error(
+                node, "a, b = ... is not in the language; assign one name at a time, with a temporary to swap"
+            )
         if isinstance(target, ast.Subscript):
-            return syntax_error(node, f"`{source(target)}` cannot be assigned; write all indices in one bracket, as in m[i, j]")
-        return syntax_error(node, f"`{source(target)}` cannot be assigned; assign a name or an entry of an array")
+            return syntax_error(
+                node,
+                f"`{source(target)}` cannot be assigned; write all indices in one bracket, as in m[i, j]",
+            )
+        return syntax_error(
+            node, f"`{source(target)}` cannot be assigned; assign a name or an entry of an array"
+        )
 
     def _update(self, node: ast.stmt, array: Name, place: ast.expr, value: Expr) -> Assign:
         pattern, indices = self.place(array, place)
@@ -184,7 +222,9 @@ class Statements(Expressions):
             case ast.UnaryOp(ast.Not(), inner):
                 return Repeat(body, self.expression(inner), node.lineno)
             case test:
-                return Repeat(body, Call("logical_not", (self.expression(test),), (), test.lineno), node.lineno)
+                return Repeat(
+                    body, Call("logical_not", (self.expression(test),), (), test.lineno), node.lineno
+                )
 
     def _for(self, node: ast.For) -> For:
         match node.target, node.iter:
@@ -198,7 +238,10 @@ class Statements(Expressions):
                     self.types[name] = hidden
                 return loop
             case ast.Name(), ast.Call(ast.Name("range"), _, _):
-                raise syntax_error(node, "range takes one argument here, the number of trips; compute start and step in the body")
+                raise syntax_error(
+                    node,
+                    "range takes one argument here, the number of trips; compute start and step in the body",
+                )
         raise syntax_error(node, "a for loop is written `for i in range(n):`")
 
 

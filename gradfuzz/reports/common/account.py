@@ -1,4 +1,6 @@
-"""What a sweep asked, met and ran on, and what became of earlier findings: in lines, the same in every report of text."""
+"""What a sweep asked, met and ran on, and what became of earlier findings: in lines, the same in every report
+of text.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,16 @@ _MOST = 12
 def outcome(finished: SweepFinished) -> str:
     """How many findings in how much work, and whether that is all."""
     found = count(len(finished.findings), "finding") if finished.findings else "No findings"
-    work = f"{count(finished.programs, 'program')}, {count(finished.checks, 'check')}, {finished.seconds:.0f} s"
+    work = (
+        f"{count(finished.programs, 'program')}, {count(finished.checks, 'check')}, {finished.seconds:.0f} s"
+    )
     if finished.interrupted:
         return f"{found} in {work}. Interrupted: this is the part that was done."
-    return f"{found} in {work}." if finished.complete else f"{found} in {work}. Incomplete: it ended before all was asked."
+    return (
+        f"{found} in {work}."
+        if finished.complete
+        else f"{found} in {work}. Incomplete: it ended before all was asked."
+    )
 
 
 def inconclusive(finished: SweepFinished) -> list[tuple[int, Reason]]:
@@ -55,7 +63,10 @@ def tested(finished: SweepFinished) -> list[tuple[str, str]]:
 def _tally(counts: Mapping[str, int]) -> str:
     most = sorted(counts, key=lambda name: -counts[name])[:_MOST]
     parts = [", ".join(f"{name} ({counts[name]:,})" for name in counts if counts[name] and name in most)]
-    others, never = sum(bool(n) for n in counts.values()) - _MOST, [name for name, n in counts.items() if not n]
+    others, never = (
+        sum(bool(n) for n in counts.values()) - _MOST,
+        [name for name, n in counts.items() if not n],
+    )
     parts += [f"{others} others"] if others > 0 else []
     parts += [f"never {_some(never)}"] if never else []
     return "; ".join(filter(None, parts))
@@ -78,7 +89,9 @@ def environment(finished: SweepFinished) -> str:
 
 
 def remembered(review: Review | None) -> list[tuple[str, list[str]]]:
-    """(heading, a line each) of what the baseline accepts, no longer accepts, or need no longer; and of what is fixed."""
+    """(heading, a line each) of what the baseline accepts, no longer accepts, or need no longer; and of what
+    is fixed.
+    """
     if review is None:
         return []
     sections = [

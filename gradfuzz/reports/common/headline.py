@@ -22,13 +22,22 @@ def headline(finished: SweepFinished) -> str:
     wrong = [name for name, n in found.items() if n]
     open_ = _unsettled(finished)
     right = [plain.line(name, _LONGEST) for name, n in found.items() if not n and name not in open_]
-    more = f"Disagreements in {listed([plain.line(name, _LONGEST) for name in open_])} were not followed up." if open_ else ""
+    more = (
+        f"Disagreements in {listed([plain.line(name, _LONGEST) for name in open_])} were not followed up."
+        if open_
+        else ""
+    )
     if not finished.findings:
-        nothing = f"Nothing wrong was found in {listed(right)}." if right else "" if more else "Nothing was asked."
+        nothing = (
+            f"Nothing wrong was found in {listed(right)}." if right else "" if more else "Nothing was asked."
+        )
         return f"{nothing} {more}".strip()
     what = _what(finished.findings)
     told = [plain.line(name, _LONGEST) + (f" ({found[name]})" if len(wrong) > 1 else "") for name in wrong]
-    sentence = f"{count(len(finished.findings), what).capitalize()} in {listed(told) or 'targets that are not listed'}"
+    sentence = (
+        f"{count(len(finished.findings), what).capitalize()} in"
+        f" {listed(told) or 'targets that are not listed'}"
+    )
     rest = f"; none in {listed(right)}." if right else "."
     return f"{sentence}{rest} {more}".strip()
 
@@ -42,7 +51,11 @@ def _found(finished: SweepFinished) -> dict[str, int]:
 def _unsettled(finished: SweepFinished) -> list[str]:
     """Targets that disagreed and have no finding: the sweep ended before anybody looked into it."""
     found = _found(finished)
-    return [name for name, ways in group(finished.summaries).items() if not found[name] and any(way.disagree for way in ways)]
+    return [
+        name
+        for name, ways in group(finished.summaries).items()
+        if not found[name] and any(way.disagree for way in ways)
+    ]
 
 
 def _what(findings: Sequence[Finding]) -> str:
@@ -55,7 +68,9 @@ def _what(findings: Sequence[Finding]) -> str:
 
 def work(finished: SweepFinished) -> str:
     """How much was asked, and whether that is all."""
-    done = f"{count(finished.programs, 'program')}, {count(finished.checks, 'check')}, {finished.seconds:,.0f} s"
+    done = (
+        f"{count(finished.programs, 'program')}, {count(finished.checks, 'check')}, {finished.seconds:,.0f} s"
+    )
     if finished.interrupted:
         return f"{done}. Interrupted: this is the part that was done."
     return f"{done}." if finished.complete else f"{done}. Incomplete: it ended before all was asked."
@@ -75,8 +90,9 @@ def silence(finished: SweepFinished) -> str:
         else ""
     )
     return (
-        f"{told:,} of {count(checks, 'check')} were judged against a derivative known to a proved bound{left}. "
-        "Where nothing was wrong, every judged check agreed up to rounding; that is no proof for programs that were not drawn."
+        f"{told:,} of {count(checks, 'check')} were judged against a derivative known to a proved"
+        f" bound{left}. Where nothing was wrong, every judged check agreed up to rounding; that is no proof"
+        " for programs that were not drawn."
     )
 
 

@@ -19,15 +19,21 @@ def number(value: float, digits: int = _DIGITS) -> str:
 
 
 def pair(expected: float, got: float, *, agree: bool = False) -> tuple[str, str]:
-    """Two numbers with equally many digits: as many as it takes to see that they differ, if they do by more than rounding."""
+    """Two numbers with equally many digits: as many as it takes to see that they differ, if they do by more
+    than rounding.
+    """
     digits = _DIGITS
-    while not agree and digits < _MOST and expected != got and number(expected, digits) == number(got, digits):
+    while (
+        not agree and digits < _MOST and expected != got and number(expected, digits) == number(got, digits)
+    ):
         digits += 1
     return number(expected, digits), number(got, digits)
 
 
 def ratio(value: float | None) -> str:
-    """A quotient: thousands separated from 100 on, four digits below, more where it would read as 1; a dash where there is none."""
+    """A quotient: thousands separated from 100 on, four digits below, more where it would read as 1; a dash
+    where there is none.
+    """
     if value is None or math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -43,7 +49,9 @@ def ratio(value: float | None) -> str:
 
 
 def times(value: float | None, *, agree: bool = False) -> str:
-    """A ratio with its sign of multiplication, as in "333,334×"; where two numbers agree, without the digits of their rounding."""
+    """A ratio with its sign of multiplication, as in "333,334×"; where two numbers agree, without the digits
+    of their rounding.
+    """
     text = ratio(float(number(value, 4)) if agree and value is not None else value)
     return text if text == "-" or text.endswith("infinite") else f"{text}×"
 

@@ -1,4 +1,6 @@
-"""What terminal pages are made of. Text reaches a page as it stands: no markup, no emoji, no control characters."""
+"""What terminal pages are made of. Text reaches a page as it stands: no markup, no emoji, no control
+characters.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def show(to: Console, what: RenderableType) -> None:
 
 def program(text: str) -> RenderableType:
     """A program, or a script, highlighted where colours are shown; the background stays the terminal's."""
-    return Padding(Syntax(text.rstrip(), "python", theme="ansi_dark", background_color="default", word_wrap=True), (0, 2))
+    return Padding(
+        Syntax(text.rstrip(), "python", theme="ansi_dark", background_color="default", word_wrap=True), (0, 2)
+    )
 
 
 def paragraph(text: str, style: str = "") -> RenderableType:

@@ -1,8 +1,9 @@
 r"""Text of others made inert: names, messages of exceptions and scripts may hold anything.
 
-A character that cannot be seen (a control or escape character, NUL, a mark that turns the direction of writing, a surrogate that stands alone)
-is written as its Python escape, as in `\x1b` or `\u202e`; a line that nobody would read is cut, and says by how much. What is left is printable,
-can be encoded, and is legal in XML; each format still escapes what is special in it: Markdown here, the others by their libraries.
+A character that cannot be seen (a control or escape character, NUL, a mark that turns the direction of
+writing, a surrogate that stands alone) is written as its Python escape, as in `\x1b` or `\u202e`; a line that
+nobody would read is cut, and says by how much. What is left is printable, can be encoded, and is legal in
+XML; each format still escapes what is special in it: Markdown here, the others by their libraries.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ T = TypeVar("T")
 
 
 def line(text: str, longest: int = _LONGEST_LINE) -> str:
-    """One line: breaks and tabs become blanks, what cannot be seen its escape, and the end is cut off where it is longer than `longest`."""
+    """One line: breaks and tabs become blanks, what cannot be seen its escape, and the end is cut off where
+    it is longer than `longest`.
+    """
     seen, more = text[:longest], len(text) - longest
     if not seen.isprintable():
         seen = "".join(map(_visible, _BREAK.sub(" ", seen)))
@@ -41,7 +44,9 @@ def line(text: str, longest: int = _LONGEST_LINE) -> str:
 
 
 def block(text: str) -> str:
-    """Lines of code: breaks stay, tabs become blanks, what cannot be seen its escape; what is too long is cut."""
+    """Lines of code: breaks stay, tabs become blanks, what cannot be seen its escape; what is too long is
+    cut.
+    """
     whole, more = text[:_LONGEST_BLOCK], len(text) - _LONGEST_BLOCK
     lines = [line(row, _LONGEST_BLOCK_LINE) for row in whole.expandtabs(4).replace("\r\n", "\n").split("\n")]
     return "\n".join([*lines, _left_out(more)] if more > 0 else lines)
@@ -95,7 +100,7 @@ def _left_out(more: int) -> str:
     return f" ... ({more:,} more characters)"
 
 
-# Markdown, as GitHub reads it ------------------------------------------------------------------------------------------
+# Markdown, as GitHub reads it -------------------------------------------------------------------------------
 
 
 _SPECIAL = re.compile(
@@ -107,7 +112,9 @@ _PING = re.compile(r"[@#](?=\w)|(?<=\b[gG][hH])-(?=\d)")
 
 
 def markdown(text: str) -> str:
-    """One line of words in Markdown that shows as it stands: no markup, no HTML, no links, and nobody is mentioned."""
+    """One line of words in Markdown that shows as it stands: no markup, no HTML, no links, and nobody is
+    mentioned.
+    """
     escaped = _SPECIAL.sub(lambda m: f"{m[0]}\\" if m[0].isdigit() else f"\\{m[0]}", line(text).strip())
     return _PING.sub(lambda m: f"{m[0]}&#8203;", escaped)
 

@@ -16,7 +16,9 @@ FOLDER = Path(".gradfuzz") / "scripts"
 
 
 def write_scripts(findings: Iterable[Finding], folder: Path = FOLDER) -> dict[str, Path]:
-    """`folder`/GF-....py for each finding that has a script; the paths by finding id. A file of that name is replaced."""
+    """`folder`/GF-....py for each finding that has a script; the paths by finding id. A file of that name is
+    replaced.
+    """
     paths: dict[str, Path] = {}
     for finding in findings:
         if finding.script:
@@ -27,14 +29,20 @@ def write_scripts(findings: Iterable[Finding], folder: Path = FOLDER) -> dict[st
 
 
 def check_folder(folder: Path) -> None:
-    """`UsageError` where files cannot be written to `folder`, which need not exist yet: known before hours of work, not after."""
+    """`UsageError` where files cannot be written to `folder`, which need not exist yet: known before hours of
+    work, not after.
+    """
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"scripts cannot be written to {str(folder)!r}: {str(there)!r} is no folder that one may write to")
+        raise UsageError(
+            f"scripts cannot be written to {str(folder)!r}: {str(there)!r} is no folder that one may write to"
+        )
 
 
 def write_probe_scripts(report: ProbeReport, folder: Path) -> dict[int, Path]:
-    """A file for each cell that has a script; the paths by the cell's number. A file of that name is replaced."""
+    """A file for each cell that has a script; the paths by the cell's number. A file of that name is
+    replaced.
+    """
     paths: dict[int, Path] = {}
     for number, cell in enumerate(report.cells, 1):
         if cell.script:
@@ -57,7 +65,11 @@ def _file_name(suite: str, number: int, cell: ProbeCell) -> str:
 def script_of(report: ProbeReport, number: int) -> str:
     """The script of the cell with this number. `UsageError` where there is none."""
     if not 1 <= number <= len(report.cells):
-        there = f"the numbers go from 1 to {len(report.cells)}" if report.cells else "no cell is wrong or an error"
+        there = (
+            f"the numbers go from 1 to {len(report.cells)}"
+            if report.cells
+            else "no cell is wrong or an error"
+        )
         raise UsageError(f"there is no script {number}: {there}")
     script = report.cells[number - 1].script
     if not script:

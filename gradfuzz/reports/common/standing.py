@@ -14,7 +14,9 @@ class Standing:
     """One word, and what is behind it."""
 
     word: str = ""
-    """"new", "open" (recorded before), "known" (the baseline accepts it), "expired" (it no longer does); empty where nobody knows."""
+    """"new", "open" (recorded before), "known" (the baseline accepts it), "expired" (it no longer does);
+    empty where nobody knows.
+    """
     since: str = ""
     reason: str = ""
     link: str = ""
@@ -57,5 +59,7 @@ def safe_link(link: str) -> str:
         parts = urlsplit(link)
     except ValueError:
         return ""
-    good = parts.scheme in ("http", "https") and parts.hostname and link.isprintable() and not _NEVER & set(link)
+    good = (
+        parts.scheme in ("http", "https") and parts.hostname and link.isprintable() and not _NEVER & set(link)
+    )
     return link if good else ""

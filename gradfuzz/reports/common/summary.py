@@ -8,7 +8,9 @@ from gradfuzz.fuzzer.results.events import TargetSummary
 
 
 def group(summaries: Iterable[TargetSummary]) -> dict[str, list[TargetSummary]]:
-    """The summaries of the ways into one library under the library's name; mutants, and a single way, stay themselves."""
+    """The summaries of the ways into one library under the library's name; mutants, and a single way, stay
+    themselves.
+    """
     groups: dict[str, list[TargetSummary]] = {}
     for summary in summaries:
         library = summary.name.partition(":")[0]

@@ -22,9 +22,13 @@ class System:
 
 
 def system(target: str) -> str:
-    """The system that a target is a way into: "torch" of "torch:eager", "warp==1.19.0" of "warp==1.19.0:kernel"."""
+    """The system that a target is a way into: "torch" of "torch:eager", "warp==1.19.0" of
+    "warp==1.19.0:kernel".
+    """
     library = target.partition(":")[0]
-    return target.rpartition("#")[0] or target if library == "cmd" else target if library in _ITSELF else library
+    return (
+        target.rpartition("#")[0] or target if library == "cmd" else target if library in _ITSELF else library
+    )
 
 
 def systems(summaries: Iterable[TargetSummary]) -> list[System]:
@@ -33,7 +37,11 @@ def systems(summaries: Iterable[TargetSummary]) -> list[System]:
     for s in summaries:
         key = system(s.name), s.version, s.family
         before = found.get(key)
-        found[key] = System(replace(s, name=key[0]), 1) if before is None else System(summed(before.summary, s), before.ways + 1)
+        found[key] = (
+            System(replace(s, name=key[0]), 1)
+            if before is None
+            else System(summed(before.summary, s), before.ways + 1)
+        )
     return list(found.values())
 
 

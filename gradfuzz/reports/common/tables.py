@@ -75,7 +75,9 @@ class VariantRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of one kind. `first` heads the column of names; `at` says whether any row is not at the smallest point."""
+    """Rows of one kind. `first` heads the column of names; `at` says whether any row is not at the smallest
+    point.
+    """
 
     title: str
     caption: str
@@ -88,9 +90,16 @@ class Table:
 def points(finding: Finding) -> tuple[PointRow, ...]:
     """The three points; those with equal rows in one."""
     merged: dict[tuple[str, ...], list[str]] = {}
-    for kind, point in (("smallest", finding.smallest), ("clearest", finding.clearest), ("worst", finding.worst)):
+    for kind, point in (
+        ("smallest", finding.smallest),
+        ("clearest", finding.clearest),
+        ("worst", finding.worst),
+    ):
         merged.setdefault(_point(point), []).append(kind)
-    return tuple(PointRow("all three" if len(names) == 3 else " and ".join(names), *row) for row, names in merged.items())
+    return tuple(
+        PointRow("all three" if len(names) == 3 else " and ".join(names), *row)
+        for row, names in merged.items()
+    )
 
 
 def _point(point: FindingPoint) -> tuple[str, ...]:
@@ -110,7 +119,12 @@ _PROPERTIES = "The same question with one thing changed; at the smallest point w
 _ASPECTS: tuple[tuple[tuple[Aspect, ...], str, str, str], ...] = (
     ((Aspect.BODY,), "Loop bodies", _BODIES, "body"),
     ((Aspect.SIGN,), "Signs", _SIGNS, "body"),
-    ((Aspect.DTYPE, Aspect.LOOP, Aspect.MODE, Aspect.ORDER, Aspect.BATCH, Aspect.WAY), "Properties", _PROPERTIES, "changed to"),
+    (
+        (Aspect.DTYPE, Aspect.LOOP, Aspect.MODE, Aspect.ORDER, Aspect.BATCH, Aspect.WAY),
+        "Properties",
+        _PROPERTIES,
+        "changed to",
+    ),
 )
 
 
@@ -127,7 +141,10 @@ def tables(variants: Sequence[Variant]) -> tuple[Table, ...]:
 def _variant(variant: Variant) -> VariantRow:
     agree = variant.label is not Label.DIFFERS
     expected, got = variant.expected, variant.got
-    left, right = "" if expected is None else numbers.number(expected), "" if got is None else numbers.number(got)
+    left, right = (
+        "" if expected is None else numbers.number(expected),
+        "" if got is None else numbers.number(got),
+    )
     if expected is not None and got is not None:
         left, right = numbers.pair(expected, got, agree=agree)
     return VariantRow(
@@ -149,14 +166,16 @@ def labels(variants: Iterable[Variant | Sample]) -> tuple[tuple[Mark, str], ...]
     return tuple((MARKS[label], _MEANINGS[label]) for label in Label if label in there)
 
 
-# Curves, differences, adjoints -----------------------------------------------------------------------------------------
+# Curves, differences, adjoints ------------------------------------------------------------------------------
 
 _TYPICAL = (-2.0, -0.5, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 10.0)
 """Of a curve the samples nearest to these are told in a table."""
 
 
 def along(curve: Curve) -> Table | None:
-    """A few samples of a curve, as in the table "near zero" of a report; None where fewer than two were judged."""
+    """A few samples of a curve, as in the table "near zero" of a report; None where fewer than two were
+    judged.
+    """
     judged = [sample for sample in curve.samples if math.isfinite(sample.expected)]
     chosen = {_nearest(judged, x) for x in _TYPICAL} if judged else set()
     if len(chosen) < 2:
@@ -165,7 +184,12 @@ def along(curve: Curve) -> Table | None:
     varied, entry = numbers.where(name, index), numbers.where(*curve.entry)
     rows = tuple(_sample(sample) for sample in judged if sample in chosen)
     return Table(
-        f"Where {varied} varies", f"The derivative by {entry}; all else as at the smallest point.", varied, rows, False, False
+        f"Where {varied} varies",
+        f"The derivative by {entry}; all else as at the smallest point.",
+        varied,
+        rows,
+        False,
+        False,
     )
 
 
@@ -179,7 +203,16 @@ def _nearest(samples: Sequence[Sample], x: float) -> Sample:
 
 def _sample(sample: Sample) -> VariantRow:
     ratio = sample.got / sample.expected if sample.expected and math.isfinite(sample.got) else None
-    row = Variant(Aspect.BODY, numbers.number(sample.x), "", sample.expected, sample.bound, sample.got, ratio, sample.label)
+    row = Variant(
+        Aspect.BODY,
+        numbers.number(sample.x),
+        "",
+        sample.expected,
+        sample.bound,
+        sample.got,
+        ratio,
+        sample.label,
+    )
     return _variant(row)
 
 
@@ -190,8 +223,9 @@ def differences(of: Differences) -> str:
         return ""
     expected, got = numbers.pair(of.expected, of.got)
     return (
-        f"No error of a step size: central differences of the program in float64 come as near as {best.error:.0e} to {expected} "
-        f"(with h = {best.h:.0e}); the target, with {got}, is {of.target_error:.3g} away."
+        "No error of a step size: central differences of the program in float64 come as near as"
+        f" {best.error:.0e} to {expected} (with h = {best.h:.0e}); the target, with {got}, is"
+        f" {of.target_error:.3g} away."
     )
 
 

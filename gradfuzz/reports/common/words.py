@@ -30,7 +30,10 @@ MALFORMED = frozenset({Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR})
 
 def title(finding: Finding) -> str:
     """As in "GF-7c1e  wrong_value  torch:eager 2.13.0  vjp float64"."""
-    return f"{finding.id}  {finding.kind.value}  {finding.target} {finding.version}  {finding.check} {finding.precision}"
+    return (
+        f"{finding.id}  {finding.kind.value}  {finding.target} {finding.version}  {finding.check}"
+        f" {finding.precision}"
+    )
 
 
 def summary(finding: Finding) -> str:
@@ -41,14 +44,21 @@ def summary(finding: Finding) -> str:
         return f"{at} {explanation(finding.kind)}"
     expected, got = pair(point.entry_expected, point.entry_got)
     name, index = point.entry
-    by = f" by {where(name, index)}" if finding.kind is not Class.WRONG_PRIMAL and (len(point.expected) > 1 or index) else ""
+    by = (
+        f" by {where(name, index)}"
+        if finding.kind is not Class.WRONG_PRIMAL and (len(point.expected) > 1 or index)
+        else ""
+    )
     return f"{at} expected {expected}{by}, got {got}"
 
 
 def _short(values: Mapping[str, Array]) -> str:
     """The inputs of a point, of large arrays only the shape."""
     texts = {name: inputs({name: value}) for name, value in values.items()}
-    told = [text if len(text) <= _SHORT else f"{name} of shape {np.shape(values[name])}" for name, text in texts.items()]
+    told = [
+        text if len(text) <= _SHORT else f"{name} of shape {np.shape(values[name])}"
+        for name, text in texts.items()
+    ]
     return ", ".join(told) or inputs(values)
 
 
@@ -73,8 +83,8 @@ def verdict(finding: Finding) -> str:
     if point.ratio is not None and finding.kind in (Class.RATIO_BLOWUP, Class.WRONG_VALUE):
         size = f"; that is {ratio(point.ratio)} times as much"
     return (
-        f"{_sentence(explanation(finding.kind))} At the clearest point {finding.target} returns {got} for the {what}; "
-        f"it is {expected} ({bound(_bound(point))}){size}."
+        f"{_sentence(explanation(finding.kind))} At the clearest point {finding.target} returns {got} for the"
+        f" {what}; it is {expected} ({bound(_bound(point))}){size}."
     )
 
 
@@ -90,9 +100,16 @@ def judged(finding: Finding) -> str:
     clear = ""
     if finding.kind not in MALFORMED:
         clear = f"The error is {factor(finding.clearest.error_over_allowed)} times what rounding allows. "
-    by = f"Judged by {' and '.join(finding.references)}" if finding.references else "Judged without a reference"
+    by = (
+        f"Judged by {' and '.join(finding.references)}"
+        if finding.references
+        else "Judged without a reference"
+    )
     repeated = "Flaky: repeated" if flaky(finding) else "Repeated"
-    return f"{by}. {clear}{repeated} {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in this sweep."
+    return (
+        f"{by}. {clear}{repeated} {again} of {count(asked, 'time')}; seen {count(finding.seen, 'time')} in"
+        " this sweep."
+    )
 
 
 def cause(finding: Finding) -> str:
@@ -117,7 +134,11 @@ def _why(cause: Cause) -> str:
         case Likelihood.CERTAIN:
             return "No other planted bug gives the same answers, here and on the program as it was drawn."
         case Likelihood.LIKELY:
-            return f"It gives the same answers; so do {others}." if others else "It alone gives the same answers."
+            return (
+                f"It gives the same answers; so do {others}."
+                if others
+                else "It alone gives the same answers."
+            )
         case Likelihood.POSSIBLE:
             told = "It gives the same wrong answers here, but not all the others"
             return f"{told}; so do {others}." if others else f"{told}."

@@ -1,7 +1,8 @@
 """The HTML report: one file that needs nothing else, opens from disk, and is complete without JavaScript.
 
-Everything that is shown is made by view modules (`page`, `article`, `tables`, `figures`) and laid out by the templates. A content-security policy allows
-the file's own style and script, by their hashes, and nothing besides.
+Everything that is shown is made by view modules (`page`, `article`, `tables`, `figures`) and laid out by the
+templates. A content-security policy allows the file's own style and script, by their hashes, and nothing
+besides.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from gradfuzz.reports.markdown.issue import issue
 
 
 def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTES) -> str:
-    """The report of a sweep, as the text of a file in UTF-8. `budget` is how many bytes rows and articles may take."""
+    """The report of a sweep, as the text of a file in UTF-8. `budget` is how many bytes rows and articles may
+    take.
+    """
     finished = _inert(finished)
     review = None if review is None else plain.inert(review)
     templates = _environment()
@@ -64,7 +67,9 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
 def _inert(finished: SweepFinished) -> SweepFinished:
     """All text inert; of findings that are only counted, what they are counted by."""
     first, others = finished.findings[:MOST], finished.findings[MOST:]
-    counted = tuple(dataclasses.replace(f, target=plain.line(f.target), family=plain.line(f.family)) for f in others)
+    counted = tuple(
+        dataclasses.replace(f, target=plain.line(f.target), family=plain.line(f.family)) for f in others
+    )
     shown = plain.inert(dataclasses.replace(finished, findings=first))
     return dataclasses.replace(shown, findings=(*shown.findings, *counted))
 
@@ -80,10 +85,18 @@ def _fitted(templates: Environment, finished: SweepFinished, review: Review | No
 
     def made(k: int, *, short: bool) -> Markup:
         finding = finished.findings[k]
-        view = article(finding, standings.of(finding), "" if short else issue(finding, finished.environment), short=short)
+        view = article(
+            finding, standings.of(finding), "" if short else issue(finding, finished.environment), short=short
+        )
         return Markup(of_article.render(a=view, rank=k + 1))  # noqa: S704 - a template with autoescape on
 
-    return fit(rows, functools.partial(made, short=False), functools.partial(made, short=True), len(finished.findings), budget)
+    return fit(
+        rows,
+        functools.partial(made, short=False),
+        functools.partial(made, short=True),
+        len(finished.findings),
+        budget,
+    )
 
 
 @functools.cache

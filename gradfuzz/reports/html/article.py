@@ -31,7 +31,13 @@ class Dialect:
 
 
 _DIALECTS: tuple[Dialect, ...] = (
-    Dialect("python", "Python", "{}.py", "python {}.py", "it exits with 1 while the bug is there, with 0 when it is fixed"),
+    Dialect(
+        "python",
+        "Python",
+        "{}.py",
+        "python {}.py",
+        "it exits with 1 while the bug is there, with 0 when it is fixed",
+    ),
     Dialect("pytest", "pytest", "test_{}.py", "pytest test_{}.py", "it fails while the bug is there"),
     Dialect("jax", "JAX", "{}_jax.py", "python {}_jax.py"),
     Dialect("torch", "PyTorch", "{}_torch.py", "python {}_torch.py"),
@@ -95,7 +101,11 @@ def article(finding: Finding, standing: Standing, issue: str = "", *, short: boo
         id=finding.id,
         kind=finding.kind.value.replace("_", " "),
         heading=heading,
-        verdict=words.verdict(finding).removeprefix(f"{heading}.").strip().replace("± ", "±\N{NO-BREAK SPACE}") or finding.note,
+        verdict=words.verdict(finding)
+        .removeprefix(f"{heading}.")
+        .strip()
+        .replace("± ", "±\N{NO-BREAK SPACE}")
+        or finding.note,
         facts=_facts(finding),
         standing=standing,
         program=highlighted(program),
@@ -138,14 +148,20 @@ def _weights(finding: Finding) -> str:
 def _reproducers(finding: Finding, issue: str) -> tuple[Reproducer, ...]:
     texts: Mapping[str, str] = {"python": finding.script, **finding.ports, "issue": issue}
     known = [d for d in _DIALECTS if texts.get(d.name)]
-    others = [Dialect(name, name, f"{{}}-{anchor(name)}.txt", "") for name in texts if name not in {d.name for d in _DIALECTS}]
+    others = [
+        Dialect(name, name, f"{{}}-{anchor(name)}.txt", "")
+        for name in texts
+        if name not in {d.name for d in _DIALECTS}
+    ]
     return tuple(_reproducer(d, finding.id, texts[d.name]) for d in (*known, *others))
 
 
 def _reproducer(dialect: Dialect, name: str, text: str) -> Reproducer:
     file = anchor(name).replace("-", "_") if dialect.name == "pytest" else anchor(name)
     shown = text if len(text) <= _LONGEST else ""
-    return Reproducer(dialect.name, dialect.title, dialect.file.format(file), dialect.run.format(file), dialect.says, shown)
+    return Reproducer(
+        dialect.name, dialect.title, dialect.file.format(file), dialect.run.format(file), dialect.says, shown
+    )
 
 
 def _left_out(scripts: tuple[Reproducer, ...]) -> str:
@@ -158,5 +174,7 @@ _KEYWORDS = re.compile(r"\b(def|for|in|range|while|if|else|not|and|or|return|bre
 
 
 def highlighted(program: str) -> Markup:
-    """The text of a program with its keywords marked. Escaped first: the words have no character that escaping touches."""
+    """The text of a program with its keywords marked. Escaped first: the words have no character that
+    escaping touches.
+    """
     return Markup(_KEYWORDS.sub(r"<b>\1</b>", str(escape(program.rstrip()))))  # noqa: S704 - the text has been escaped

@@ -1,4 +1,6 @@
-"""How much of each finding fits: articles in full while the bytes last, then short ones, then lines of the table, then a count."""
+"""How much of each finding fits: articles in full while the bytes last, then short ones, then lines of the
+table, then a count.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,14 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 BYTES = 3_400_000
-"""Of rows and articles together. A browser opens so much in less than a second; the whole file stays far below 5 MB."""
+"""Of rows and articles together. A browser opens so much in less than a second; the whole file stays far
+below 5 MB.
+"""
 
 MOST = 500
-"""Findings that have a row. A table is laid out as a whole, so its length is what an opening page waits for."""
+"""Findings that have a row. A table is laid out as a whole, so its length is what an opening page
+waits for.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +36,17 @@ class Fitted:
 
 
 def fit(
-    rows: Sequence[Markup], full: Callable[[int], Markup], short: Callable[[int], Markup], total: int, budget: int = BYTES
+    rows: Sequence[Markup],
+    full: Callable[[int], Markup],
+    short: Callable[[int], Markup],
+    total: int,
+    budget: int = BYTES,
 ) -> Fitted:
-    """`full(k)` and `short(k)` make the articles of the k-th of `total` findings, and are asked only where there may be room.
+    """`full(k)` and `short(k)` make the articles of the k-th of `total` findings, and are asked only where
+    there may be room.
 
-    Full articles take what short ones of all findings would leave, and a third of what there is where that is more.
+    Full articles take what short ones of all findings would leave, and a third of what there is where that is
+    more.
     """
     there = list(_taken(rows, budget // 4))
     left = budget - sum(map(_size, there))
@@ -49,7 +61,14 @@ def fit(
         articles.append(text)
     whole = len(articles)
     articles += _taken(briefs[whole:], left - sum(map(_size, articles)))
-    return Fitted(tuple(there), tuple(articles), whole, len(articles) - whole, len(there) - len(articles), total - len(there))
+    return Fitted(
+        tuple(there),
+        tuple(articles),
+        whole,
+        len(articles) - whole,
+        len(there) - len(articles),
+        total - len(there),
+    )
 
 
 def _taken(pieces: Iterable[Markup], budget: int) -> Iterator[Markup]:

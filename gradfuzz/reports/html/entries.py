@@ -43,7 +43,9 @@ class _Tile:
 
 
 def entries(point: FindingPoint, name: str) -> tuple[str, Markup] | None:
-    """(caption, picture) of the arrays at `point`; None where there is no array, or not what was allowed for its entries, or it is too large."""
+    """(caption, picture) of the arrays at `point`; None where there is no array, or not what was allowed for
+    its entries, or it is too large.
+    """
     tiles = list(_tiles(point))
     if not tiles or len(tiles) > _MOST_TILES or any(max(t.expected.shape) > _MOST_SIDE for t in tiles):
         return None
@@ -51,7 +53,9 @@ def entries(point: FindingPoint, name: str) -> tuple[str, Markup] | None:
     where = [t.where(int(r), int(c)) for t in tiles for r, c in np.argwhere(t.wrong)]
     listed = ", ".join(where[:_MOST_TITLES]) + (", ..." if len(where) > _MOST_TITLES else "")
     rows, cell, height = _layout(tiles)
-    canvas = Canvas(name, "Where the derivative is wrong", f"{wrong} of {total} entries: {listed}", height=height)
+    canvas = Canvas(
+        name, "Where the derivative is wrong", f"{wrong} of {total} entries: {listed}", height=height
+    )
     titled = wrong <= _MOST_TITLES
     y, drawn = 4.0, 0
     for row in rows:
@@ -62,7 +66,10 @@ def entries(point: FindingPoint, name: str) -> tuple[str, Markup] | None:
             x += tile.expected.shape[1] * cell + _GAP
         y += max(tile.expected.shape[0] for tile in row) * cell + 24
     return (
-        f"Where it is wrong at the clearest point: {wrong} of {numbers.count(total, 'entry')}, marked by a cross.",
+        (
+            f"Where it is wrong at the clearest point: {wrong} of {numbers.count(total, 'entry')}, marked by"
+            " a cross."
+        ),
         canvas.svg(),
     )
 
@@ -70,15 +77,28 @@ def entries(point: FindingPoint, name: str) -> tuple[str, Markup] | None:
 def _tiles(point: FindingPoint) -> Iterator[_Tile]:
     for name, expected in point.expected.items():
         true = np.asarray(expected)
-        got, allowed = (np.asarray(arrays[name]) if name in arrays else None for arrays in (point.got, point.allowed))
-        if true.ndim == 0 or true.size == 0 or got is None or allowed is None or not got.shape == true.shape == allowed.shape:
+        got, allowed = (
+            np.asarray(arrays[name]) if name in arrays else None for arrays in (point.got, point.allowed)
+        )
+        if (
+            true.ndim == 0
+            or true.size == 0
+            or got is None
+            or allowed is None
+            or not got.shape == true.shape == allowed.shape
+        ):
             continue
         with np.errstate(invalid="ignore", over="ignore"):
             wrong = ~(np.abs(got - true) <= allowed)
         flat = (1, true.shape[0]) if true.ndim == 1 else true.shape
         for index in np.ndindex(flat[:-2]):
             yield _Tile(
-                name, index, min(true.ndim, 2), true.reshape(flat)[index], got.reshape(flat)[index], wrong.reshape(flat)[index]
+                name,
+                index,
+                min(true.ndim, 2),
+                true.reshape(flat)[index],
+                got.reshape(flat)[index],
+                wrong.reshape(flat)[index],
             )
 
 
@@ -99,7 +119,9 @@ def _layout(tiles: list[_Tile]) -> tuple[list[list[_Tile]], float, int]:
     return rows, cell, math.ceil(height)
 
 
-def _draw(canvas: Canvas, tile: _Tile, left: float, top: float, cell: float, name: str, *, titled: bool) -> None:
+def _draw(
+    canvas: Canvas, tile: _Tile, left: float, top: float, cell: float, name: str, *, titled: bool
+) -> None:
     """A box, runs of wrong entries filled with a pattern of crosses, and lines between all entries."""
     rows, columns = tile.expected.shape
     canvas.text(left, top - 5, tile.title, "start")
@@ -110,11 +132,15 @@ def _draw(canvas: Canvas, tile: _Tile, left: float, top: float, cell: float, nam
         for first, n in _runs(tile.wrong[row])
     )
     if runs:
-        cross = f"M{pad:.3g} {pad:.3g}L{cell - pad:.3g} {cell - pad:.3g}M{cell - pad:.3g} {pad:.3g}L{pad:.3g} {cell - pad:.3g}"
+        cross = (
+            f"M{pad:.3g} {pad:.3g}L{cell - pad:.3g} {cell - pad:.3g}M{cell - pad:.3g} {pad:.3g}L{pad:.3g}"
+            f" {cell - pad:.3g}"
+        )
         size = f'width="{cell:g}" height="{cell:g}"'
         inside = f'<rect class="tint" {size}/><path class="mark" d="{cross}"/>'
         canvas.raw(
-            f'<pattern id="{escape(name)}" patternUnits="userSpaceOnUse" x="{left:g}" y="{top:g}" {size}>{inside}</pattern>'
+            f'<pattern id="{escape(name)}" patternUnits="userSpaceOnUse" x="{left:g}" y="{top:g}"'
+            f" {size}>{inside}</pattern>"
         )
         canvas.raw(f'<path class="wrong" fill="url(#{escape(name)})" d="{runs}"/>')
     between = "".join(f"M{left + k * cell:g} {top:g}v{high:g}" for k in range(1, columns))
@@ -124,7 +150,9 @@ def _draw(canvas: Canvas, tile: _Tile, left: float, top: float, cell: float, nam
         for row, column in np.argwhere(tile.wrong).tolist():
             x, y = left + column * cell, top + row * cell
             told = f"<title>{escape(_told(tile, row, column))}</title>"
-            canvas.raw(f'<rect class="hit" x="{x:g}" y="{y:g}" width="{cell:g}" height="{cell:g}">{told}</rect>')
+            canvas.raw(
+                f'<rect class="hit" x="{x:g}" y="{y:g}" width="{cell:g}" height="{cell:g}">{told}</rect>'
+            )
 
 
 def _runs(wrong: Array) -> Iterator[tuple[int, int]]:

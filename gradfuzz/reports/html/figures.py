@@ -1,4 +1,6 @@
-"""The plots of a finding, made of its evidence. Nothing is computed here but pixels and the quotient error / allowed."""
+"""The plots of a finding, made of its evidence. Nothing is computed here but pixels and the quotient error /
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ def _finite(samples: Sequence[Sample]) -> list[Sample]:
     return [s for s in samples if math.isfinite(s.expected)]
 
 
-# The curve -------------------------------------------------------------------------------------------------------------
+# The curve --------------------------------------------------------------------------------------------------
 
 
 def _values(curve: Curve, name: str) -> Figure:
@@ -76,7 +78,9 @@ def _values(curve: Curve, name: str) -> Figure:
     canvas.dots("dot", [(x(s.x), y(s.got)) for s in told if math.isfinite(s.got)])
     broken = [(x(s.x), float(TOP)) for s in told if not math.isfinite(s.got)]
     canvas.crosses("cross", broken)
-    caption = f"Expected and got as {varied} varies, everything else as at the smallest point; symmetric log axes."
+    caption = (
+        f"Expected and got as {varied} varies, everything else as at the smallest point; symmetric log axes."
+    )
     if broken:
         caption += f" Crosses at the top: not a finite number ({len(broken)})."
     return Figure(caption, canvas.svg())
@@ -101,18 +105,24 @@ def _errors(curve: Curve, name: str) -> Figure:
     )
     canvas.axes(x, y, f"|{varied}|", "error / allowed")
     negative = any(v < 0 for v, _ in rows) and any(v > 0 for v, _ in rows)
-    canvas.legend((("dot", "dot", f"{varied} > 0"), ("ring", "ring of-got", f"{varied} < 0")) if negative else ())
+    canvas.legend(
+        (("dot", "dot", f"{varied} > 0"), ("ring", "ring of-got", f"{varied} < 0")) if negative else ()
+    )
     canvas.line("allowed", [(LEFT, y(1.0)), (RIGHT, y(1.0))])
     canvas.text(RIGHT - 2, y(1.0) - 4, "allowed", "end")
     canvas.dots("ring of-got", [(x(abs(v)), y(t)) for v, t in rows if v < 0 and negative])
     canvas.dots("dot", [(x(abs(v)), y(t)) for v, t in rows if v > 0 or not negative])
     return Figure(
-        "Error over what rounding allows. A right answer stays below the line; what is at the bottom is exact.", canvas.svg()
+        "Error over what rounding allows. A right answer stays below the line; what is at the bottom is"
+        " exact.",
+        canvas.svg(),
     )
 
 
 def _times_allowed(sample: Sample) -> float | None:
-    """None where there is nothing to divide; the largest float where the answer is not finite or nothing was allowed."""
+    """None where there is nothing to divide; the largest float where the answer is not finite or nothing was
+    allowed.
+    """
     if not (math.isfinite(sample.expected) and math.isfinite(sample.allowed)) or _missing(sample):
         return None
     error = abs(sample.got - sample.expected)
@@ -123,7 +133,7 @@ def _times_allowed(sample: Sample) -> float | None:
     return min(error / sample.allowed, 1e300)
 
 
-# Steps and adjoints ----------------------------------------------------------------------------------------------------
+# Steps and adjoints -----------------------------------------------------------------------------------------
 
 
 def _steps(differences: Differences, name: str) -> Figure:
@@ -167,5 +177,8 @@ def _adjoints(adjoints: Adjoints, name: str) -> Figure:
     canvas.line("got", got)
     canvas.dots("ring", expected)
     canvas.dots("dot", got)
-    caption = f"The derivative by {adjoints.carry} as it enters each trip of the loop, counted from 0: the way back runs from right to left."
+    caption = (
+        f"The derivative by {adjoints.carry} as it enters each trip of the loop, counted from 0: the way back"
+        " runs from right to left."
+    )
     return Figure(caption, canvas.svg())

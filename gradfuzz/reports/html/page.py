@@ -1,4 +1,6 @@
-"""What stands around the articles: the verdict, the matrix, the lists of findings and causes, what was tested."""
+"""What stands around the articles: the verdict, the matrix, the lists of findings and causes, what was
+tested.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from gradfuzz.reports.common.systems import System, system, systems
 from gradfuzz.reports.common.words import MALFORMED
 from gradfuzz.reports.html.article import anchor
 
-# The matrix of targets and families ------------------------------------------------------------------------------------
+# The matrix of targets and families -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,9 @@ def _cell(asked: System | None, found: int) -> Cell:
         return Cell(numbers.count(found, "finding"), share, "found")
     if summary.disagree:
         return Cell(
-            f"{numbers.count(summary.disagree, 'check')} disagree", f"{share}; see other findings of this target", "found"
+            f"{numbers.count(summary.disagree, 'check')} disagree",
+            f"{share}; see other findings of this target",
+            "found",
         )
     return Cell("agrees", share, "agrees") if told else Cell("nothing judged", share, "silent")
 
@@ -71,7 +75,9 @@ COUNTS = ("checks", "agree", "disagree", "convention", "inconclusive", "unsuppor
 
 
 def tallies(finished: SweepFinished) -> tuple[Tally, ...]:
-    """Every count there is; `worst` is the largest error of a check that agrees, in units of what was allowed."""
+    """Every count there is; `worst` is the largest error of a check that agrees, in units of what was
+    allowed.
+    """
     return tuple(
         Tally(
             f"{s.name} {s.version}",
@@ -79,7 +85,15 @@ def tallies(finished: SweepFinished) -> tuple[Tally, ...]:
             (
                 *(
                     f"{n:,}"
-                    for n in (s.checks, s.agree, s.disagree, s.convention, sum(s.inconclusive.values()), s.unsupported, s.crashed)
+                    for n in (
+                        s.checks,
+                        s.agree,
+                        s.disagree,
+                        s.convention,
+                        sum(s.inconclusive.values()),
+                        s.unsupported,
+                        s.crashed,
+                    )
                 ),
                 numbers.number(s.worst_agreeing, 2),
             ),
@@ -97,7 +111,7 @@ def reasons(finished: SweepFinished) -> tuple[tuple[str, int], ...]:
     return tuple((reason.value, n) for reason, n in sorted(totals.items(), key=lambda item: -item[1]))
 
 
-# Findings and causes ---------------------------------------------------------------------------------------------------
+# Findings and causes ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +179,9 @@ class Cause:
 
 
 _MOST_LINKS = 12
-_PLAIN = frozenset({"add", "subtract", "multiply", "divide", "negative", "less", "index", "logical_not", "where"})
+_PLAIN = frozenset(
+    {"add", "subtract", "multiply", "divide", "negative", "less", "index", "logical_not", "where"}
+)
 """Ops that are only worth a word where there is no other."""
 
 
@@ -206,7 +222,7 @@ def _ops(members: Sequence[Finding]) -> str:
     return ", ".join(telling[:6]) + (", ..." if len(telling) > 6 else "")
 
 
-# Earlier sweeps and the baseline ---------------------------------------------------------------------------------------
+# Earlier sweeps and the baseline ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +255,14 @@ def accepted(entries: Sequence[BaselineEntry], shown: Sequence[Finding]) -> tupl
 
 def earlier(review: Review | None) -> tuple[tuple[str, str, str], ...]:
     """(id, target, class) of findings that are fixed."""
-    return tuple((f.id, f"{f.target} {f.version}", f.kind.value.replace("_", " ")) for f in review.fixed) if review else ()
+    return (
+        tuple((f.id, f"{f.target} {f.version}", f.kind.value.replace("_", " ")) for f in review.fixed)
+        if review
+        else ()
+    )
 
 
-# What was tested -------------------------------------------------------------------------------------------------------
+# What was tested --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,9 @@ class Scale:
 
 
 def symlog(values: Iterable[float], start: float, end: float) -> Scale:
-    """sign(v) log10(1 + |v|/c), with c the decade of the smallest non-zero value: zero has a place, and both signs."""
+    """sign(v) log10(1 + |v|/c), with c the decade of the smallest non-zero value: zero has a place, and both
+    signs.
+    """
     finite = [v for v in values if math.isfinite(v)] or [0.0]
     sizes = [abs(v) for v in finite if v] or [1.0]
     top = math.ceil(math.log10(max(sizes)))
@@ -64,7 +66,9 @@ def log(values: Iterable[float], start: float, end: float, *, least: float = 1e-
 def linear(low: float, high: float, start: float, end: float) -> Scale:
     """Equal steps; the ticks are whole numbers."""
     step = max(1, math.ceil((high - low) / _MOST_TICKS))
-    return _scale(float, low, high, start, end, [[float(v) for v in range(math.ceil(low), math.floor(high) + 1, step)]])
+    return _scale(
+        float, low, high, start, end, [[float(v) for v in range(math.ceil(low), math.floor(high) + 1, step)]]
+    )
 
 
 def power(value: float) -> str:
@@ -78,7 +82,12 @@ def power(value: float) -> str:
 
 
 def _scale(
-    forward: Callable[[float], float], low: float, high: float, start: float, end: float, choices: Sequence[Sequence[float]]
+    forward: Callable[[float], float],
+    low: float,
+    high: float,
+    start: float,
+    end: float,
+    choices: Sequence[Sequence[float]],
 ) -> Scale:
     bottom, top = forward(low), forward(high)
     margin = 0.05 * (top - bottom) or 0.5
@@ -94,7 +103,9 @@ def _thinned(ticks: Sequence[float], forward: Callable[[float], float], apart: f
     zero = ticks.index(0.0) if 0.0 in ticks else 0
     kept: list[float] = [ticks[zero]] if ticks else []
     for k in sorted(range(len(ticks)), key=lambda k: abs(k - zero)):
-        if (k - zero) % every == 0 and all(abs(forward(ticks[k]) - forward(other)) >= apart for other in kept):
+        if (k - zero) % every == 0 and all(
+            abs(forward(ticks[k]) - forward(other)) >= apart for other in kept
+        ):
             kept.append(ticks[k])
     return tuple(sorted(kept))
 

@@ -1,4 +1,5 @@
-"""Plots as SVG text: a frame with axes, lines, dots, a legend. Colours come from the page's style by class names.
+"""Plots as SVG text: a frame with axes, lines, dots, a legend. Colours come from the page's style by class
+names.
 
 A dot is a line of no length with round ends, so that many of them are one short path.
 """
@@ -31,7 +32,9 @@ class Canvas:
 
     def axes(self, x: Scale, y: Scale, across: str, up: str) -> None:
         """Hair lines at the ticks with their values, a line where y is zero, and what the axes are."""
-        grid = "".join(f"M{LEFT} {_px(y(v))}H{RIGHT}" for v in y.ticks) + "".join(f"M{_px(x(v))} {TOP}V{BOTTOM}" for v in x.ticks)
+        grid = "".join(f"M{LEFT} {_px(y(v))}H{RIGHT}" for v in y.ticks) + "".join(
+            f"M{_px(x(v))} {TOP}V{BOTTOM}" for v in x.ticks
+        )
         self.path("grid", grid)
         if 0.0 in y.ticks:
             self.path("zero", f"M{LEFT} {_px(y(0.0))}H{RIGHT}")
@@ -97,8 +100,14 @@ class Canvas:
     def svg(self) -> Markup:
         """The picture, with a title and a description for those who do not see it."""
         t, d = f"{self._name}-t", f"{self._name}-d"
-        head = f'<svg class="plot" role="img" viewBox="0 0 {WIDTH} {self._height}" aria-labelledby="{escape(t)} {escape(d)}">'
-        told = f'<title id="{escape(t)}">{escape(self._title)}</title><desc id="{escape(d)}">{escape(self._description)}</desc>'
+        head = (
+            f'<svg class="plot" role="img" viewBox="0 0 {WIDTH} {self._height}" aria-labelledby="{escape(t)}'
+            f' {escape(d)}">'
+        )
+        told = (
+            f'<title id="{escape(t)}">{escape(self._title)}</title><desc'
+            f' id="{escape(d)}">{escape(self._description)}</desc>'
+        )
         return Markup(f"{head}{told}{''.join(self._parts)}</svg>")  # noqa: S704 - every text in it has been escaped
 
 

@@ -1,14 +1,17 @@
 """The JSON documents: stable contracts, fields may be added and are never renamed.
 
     check   {program, points: [{inputs, truth, answers}]}
-    sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested, conventions, environment, review}
-    probe   {target, suite, tables: [{title, columns, rows}], cells: [{number, word, ways, op, use, column, by, text, references, script}]}
-    targets {targets: [{name, version, installed, ...}]}
-    targets conventions {conventions: [{name, ops, why, nan, source, examples: [{expression, at, slopes, answers, forward}]}]}
+    sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested,
+            conventions, environment, review}
+    probe   {target, suite, tables: [{title, columns, rows}], cells: [{number, word, ways, op, use, column,
+            by, text, references, script}]} targets {targets: [{name, version, installed, ...}]} targets
+            conventions {conventions: [{name, ops, why, nan, source, examples: [{expression, at, slopes,
+            answers, forward}]}]}
 
-A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity", "-0.0"; an array
-is nested lists; what belongs to inputs is an object with their names. A ratio is null where the expected entry is zero. A finding has its `record`
-beside (`fuzzer.records`), from which it can be replayed.
+A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity",
+"-0.0"; an array is nested lists; what belongs to inputs is an object with their names. A ratio is null where
+the expected entry is zero. A finding has its `record` beside (`fuzzer.records`), from which it can be
+replayed.
 """
 
 from __future__ import annotations
@@ -37,9 +40,13 @@ Json = Any
 
 
 def dumps(document: Mapping[str, Json]) -> str:
-    """One document as text. Strict JSON: a float that JSON cannot carry must have been encoded before. What cannot be seen, or encoded, is escaped."""
+    """One document as text. Strict JSON: a float that JSON cannot carry must have been encoded before. What
+    cannot be seen, or encoded, is escaped.
+    """
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    return "\n".join(line if line.isprintable() else "".join(map(_visible, line)) for line in text.split("\n"))
+    return "\n".join(
+        line if line.isprintable() else "".join(map(_visible, line)) for line in text.split("\n")
+    )
 
 
 def _visible(character: str) -> str:
@@ -47,11 +54,18 @@ def _visible(character: str) -> str:
     return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
-def check_document(program: str, cases: Sequence[tuple[str, Case]], versions: Mapping[str, str]) -> dict[str, Json]:
-    """The answers to one program. `cases` are pairs (loop form or "", case) in any order; `versions` those of the oracles."""
+def check_document(
+    program: str, cases: Sequence[tuple[str, Case]], versions: Mapping[str, str]
+) -> dict[str, Json]:
+    """The answers to one program. `cases` are pairs (loop form or "", case) in any order; `versions` those of
+    the oracles.
+    """
     points: dict[Any, list[tuple[str, Case]]] = {}
     for loop, case in cases:
-        key = tuple((name, value.dtype.str, value.shape, value.tobytes()) for name, value in sorted(case.point.inputs.items()))
+        key = tuple(
+            (name, value.dtype.str, value.shape, value.tobytes())
+            for name, value in sorted(case.point.inputs.items())
+        )
         points.setdefault(key, []).append((loop, case))
     return {"program": program, "points": [_checked_point(at, versions) for at in points.values()]}
 
@@ -72,11 +86,17 @@ def sweep_document(finished: SweepFinished, review: Review | None = None) -> dic
         "complete": finished.complete,
         "interrupted": finished.interrupted,
         "targets": [
-            {"name": name, **_counts(ways), "ways": [{"name": way.name, "family": way.family, **_counts([way])} for way in ways]}
+            {
+                "name": name,
+                **_counts(ways),
+                "ways": [{"name": way.name, "family": way.family, **_counts([way])} for way in ways],
+            }
             for name, ways in group(finished.summaries).items()
         ],
         "findings": [_finding(finding) for finding in finished.findings],
-        "clusters": [{"label": cluster.label, "findings": list(cluster.findings)} for cluster in finished.clusters],
+        "clusters": [
+            {"label": cluster.label, "findings": list(cluster.findings)} for cluster in finished.clusters
+        ],
         "coverage": dict(finished.coverage),
         "tested": {kind: dict(counts) for kind, counts in finished.tested.items()},
         "conventions": dict(finished.conventions),
@@ -96,7 +116,10 @@ def probe_document(report: ProbeReport) -> dict[str, Json]:
             {
                 "title": table.title,
                 "columns": list(table.columns),
-                "rows": [[encode_float(cell) if isinstance(cell, float) else cell for cell in row] for row in table.rows],
+                "rows": [
+                    [encode_float(cell) if isinstance(cell, float) else cell for cell in row]
+                    for row in table.rows
+                ],
                 "notes": list(table.notes),
             }
             for table in report.tables
@@ -130,7 +153,7 @@ def _encoded(value: Json) -> Json:
     return encode_float(value) if isinstance(value, float) else value
 
 
-# Pieces ----------------------------------------------------------------------------------------------------------------
+# Pieces -----------------------------------------------------------------------------------------------------
 
 
 def _array(value: Array) -> Json:
@@ -160,7 +183,9 @@ def _ratio(got: Array, expected: Array) -> Json:
 
 
 def _ratios(got: Mapping[str, Array], expected: Mapping[str, Array]) -> dict[str, Json]:
-    return {name: _ratio(np.asarray(got[name]), np.asarray(expected[name])) for name in got if name in expected}
+    return {
+        name: _ratio(np.asarray(got[name]), np.asarray(expected[name])) for name in got if name in expected
+    }
 
 
 def _truth(truth: Truth | None, references: Sequence[str]) -> Json:
@@ -258,14 +283,23 @@ def _review(review: Review) -> dict[str, Json]:
         "known": [_accepted(entry) for entry in review.known],
         "expired": [_accepted(entry) for entry in review.expired],
         "stale": [_accepted(entry) for entry in review.stale],
-        "fixed": [{"id": finding.id, "target": finding.target, "version": finding.version} for finding in review.fixed],
+        "fixed": [
+            {"id": finding.id, "target": finding.target, "version": finding.version}
+            for finding in review.fixed
+        ],
         "first_seen": dict(review.first_seen),
     }
 
 
 def _accepted(entry: BaselineEntry) -> dict[str, Json]:
     expires = None if entry.expires is None else entry.expires.isoformat()
-    return {"id": entry.id, "target": entry.target, "reason": entry.reason, "link": entry.link or None, "expires": expires}
+    return {
+        "id": entry.id,
+        "target": entry.target,
+        "reason": entry.reason,
+        "link": entry.link or None,
+        "expires": expires,
+    }
 
 
 def _cause(cause: Cause | None) -> Json:
@@ -332,7 +366,9 @@ def _differences(differences: Differences | None) -> Json:
         "expected": encode_float(differences.expected),
         "got": encode_float(differences.got),
         "target_error": encode_float(differences.target_error),
-        "steps": [{"h": encode_float(step.h), "error": encode_float(step.error)} for step in differences.steps],
+        "steps": [
+            {"h": encode_float(step.h), "error": encode_float(step.error)} for step in differences.steps
+        ],
     }
 
 

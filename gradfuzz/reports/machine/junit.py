@@ -1,8 +1,10 @@
 """A sweep in the XML that continuous integration reads: a suite for each way into a target and each family.
 
-A finding is a case that fails; one that the baseline accepts, what is unsupported and what could not be judged are skipped, with the reason; what agreed is a case
-that passes. The names of cases are the same in every run, so that a history can be kept. There is no published standard; this keeps to what the
-common consumers share: suites of properties and cases, a case with at most one of failure and skipped, and system-out.
+A finding is a case that fails; one that the baseline accepts, what is unsupported and what could not be
+judged are skipped, with the reason; what agreed is a case that passes. The names of cases are the same in
+every run, so that a history can be kept. There is no published standard; this keeps to what the common
+consumers share: suites of properties and cases, a case with at most one of failure and skipped, and
+system-out.
 """
 
 from __future__ import annotations
@@ -38,12 +40,16 @@ def render(finished: SweepFinished, review: Review | None) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{Xml.tostring(root, encoding="unicode")}\n'
 
 
-def _suite(finished: SweepFinished, summary: TargetSummary | None, found: list[Finding], standings: Standings) -> Xml.Element:
+def _suite(
+    finished: SweepFinished, summary: TargetSummary | None, found: list[Finding], standings: Standings
+) -> Xml.Element:
     """The suite of one way and family; without a summary that of findings of ways that are not counted."""
     name = f"{summary.name} {summary.family}" if summary else "others"
     suite = Xml.Element("testsuite", name=name)
     _properties(
-        suite, finished, {"version": summary.version, "worst agreeing": f"{summary.worst_agreeing:.3g}"} if summary else {}
+        suite,
+        finished,
+        {"version": summary.version, "worst agreeing": f"{summary.worst_agreeing:.3g}"} if summary else {},
     )
     for finding in found:
         _finding(suite, finding, standings.of(finding))
@@ -54,7 +60,11 @@ def _suite(finished: SweepFinished, summary: TargetSummary | None, found: list[F
 
 def _properties(suite: Xml.Element, finished: SweepFinished, more: dict[str, str]) -> None:
     properties = Xml.SubElement(suite, "properties")
-    values = {"seed": str(finished.seed), "rerun": finished.rerun, "result": f"{headline(finished)} {work(finished)}"}
+    values = {
+        "seed": str(finished.seed),
+        "rerun": finished.rerun,
+        "result": f"{headline(finished)} {work(finished)}",
+    }
     for name, value in {**values, **more, **finished.environment}.items():
         Xml.SubElement(properties, "property", name=name, value=value)
 
@@ -65,7 +75,9 @@ def _case(suite: Xml.Element, group: str, name: str) -> Xml.Element:
 
 def _finding(suite: Xml.Element, finding: Finding, standing: Standing) -> None:
     case = _case(
-        suite, f"{finding.target}.{finding.family}", f"{finding.id} {finding.kind.value} {finding.check} {finding.precision}"
+        suite,
+        f"{finding.target}.{finding.family}",
+        f"{finding.id} {finding.kind.value} {finding.check} {finding.precision}",
     )
     text = _text(finding)
     if standing.word == "known":
@@ -80,7 +92,10 @@ def _text(finding: Finding) -> str:
     lines = [plain.program(finding.program)]
     for row in tables.points(finding):
         by = f" by {row.by}" if row.by else ""
-        lines.append(f"{row.names}: at {row.inputs} expected {row.expected} ({row.bound}){by}, got {row.got}, ratio {row.ratio}")
+        lines.append(
+            f"{row.names}: at {row.inputs} expected {row.expected} ({row.bound}){by}, got {row.got}, ratio"
+            f" {row.ratio}"
+        )
     lines += [words.verdict(finding), words.cause(finding), words.judged(finding)]
     if finding.note:
         lines.append(f"Where it shows: {finding.note}")
@@ -88,7 +103,10 @@ def _text(finding: Finding) -> str:
         lines.append(f"{table.title}:")
         for r in table.rows:
             numbers = f"expected {r.expected}, got {r.got}: " if r.expected and r.got else ""
-            lines.append(f"  {', '.join(filter(None, [r.group if table.grouped else '', r.name, r.at]))}: {numbers}{r.mark.word}")
+            lines.append(
+                f"  {', '.join(filter(None, [r.group if table.grouped else '', r.name, r.at]))}:"
+                f" {numbers}{r.mark.word}"
+            )
     if finding.script:
         lines += ["A script that shows it without gradfuzz:", "", finding.script.rstrip()]
     return "\n".join(lines) + "\n"
@@ -106,7 +124,10 @@ def _counts(suite: Xml.Element, summary: TargetSummary) -> None:
     else:
         _skipped(agree, total)
     if summary.unsupported:
-        _skipped(_case(suite, group, "unsupported"), f"{count(summary.unsupported, 'check')}: the target cannot be asked this")
+        _skipped(
+            _case(suite, group, "unsupported"),
+            f"{count(summary.unsupported, 'check')}: the target cannot be asked this",
+        )
     if summary.convention:
         _skipped(
             _case(suite, group, "convention"),
@@ -124,7 +145,9 @@ def _baseline(finished: SweepFinished, review: Review | None) -> Xml.Element | N
     _properties(suite, finished, {})
     for finding in review.fixed:
         case = _case(
-            suite, f"{finding.target}.{finding.family}", f"{finding.id} {finding.kind.value} {finding.check} {finding.precision}"
+            suite,
+            f"{finding.target}.{finding.family}",
+            f"{finding.id} {finding.kind.value} {finding.check} {finding.precision}",
         )
         Xml.SubElement(case, "system-out").text = "Fixed since it was recorded."
     for heading, lines in account.remembered(Review(stale=review.stale)):

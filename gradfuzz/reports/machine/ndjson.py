@@ -1,4 +1,6 @@
-"""A sweep as a stream of JSON documents, one event a line. A reader takes them as they come; `gradfuzz report FILE` makes any report of them."""
+"""A sweep as a stream of JSON documents, one event a line. A reader takes them as they come; `gradfuzz report
+FILE` makes any report of them.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""A sweep as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code scanning and other collectors of results.
+"""A sweep as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code scanning and other
+collectors of results.
 
-A rule is a class of disagreement, a result a finding. What is tested is no file, so a result's location is logical: the way into the target and what was asked.
-`partialFingerprints` hold the finding's signature, which is the same in every run; with a review each result has its baseline state (section 3.27.24):
-"new", "unchanged" where it was recorded before or the baseline names it, "absent" where it is fixed. What the baseline accepts is suppressed.
+A rule is a class of disagreement, a result a finding. What is tested is no file, so a result's location is
+logical: the way into the target and what was asked. `partialFingerprints` hold the finding's signature, which
+is the same in every run; with a review each result has its baseline state (section 3.27.24): "new",
+"unchanged" where it was recorded before or the baseline names it, "absent" where it is fixed. What the
+baseline accepts is suppressed.
 """
 
 from __future__ import annotations
@@ -33,19 +36,29 @@ _LONG = frozenset({"evidence", "ports"})
 
 _HELP: dict[Class, str] = {
     Class.SIGN_FLIP: "Whoever follows this derivative goes away from the optimum.",
-    Class.RATIO_BLOWUP: "Steps along this derivative are far too long; near points where the true one vanishes they go in a direction that means nothing.",
+    Class.RATIO_BLOWUP: (
+        "Steps along this derivative are far too long; near points where the true one vanishes they go in a"
+        " direction that means nothing."
+    ),
     Class.MISSING: "A contribution is lost: nothing is learnt from this input.",
     Class.SPURIOUS: "A contribution is made up: something is learnt from an input that has no influence.",
-    Class.WRONG_VALUE: "The derivative has the right sign and order of magnitude, and is wrong by more than rounding allows.",
+    Class.WRONG_VALUE: (
+        "The derivative has the right sign and order of magnitude, and is wrong by more than rounding allows."
+    ),
     Class.NON_FINITE: "One such answer makes every parameter NaN at the next step.",
     Class.WRONG_PRIMAL: "The value is wrong before anything is differentiated.",
-    Class.WRONG_SHAPE: "A derivative has the shape of the input that it belongs to, or of the output in forward mode.",
-    Class.WRONG_DTYPE: "A derivative has the dtype of the input that it belongs to, or of the output in forward mode.",
+    Class.WRONG_SHAPE: (
+        "A derivative has the shape of the input that it belongs to, or of the output in forward mode."
+    ),
+    Class.WRONG_DTYPE: (
+        "A derivative has the dtype of the input that it belongs to, or of the output in forward mode."
+    ),
     Class.ERROR: "The program is in the supported language, its derivative exists, and asking for it raises.",
 }
 _JUDGED = (
-    "The expected derivative is known to a bound, at inputs that are exact in the target's dtype, and the error is beyond what rounding can explain. "
-    "The result's properties hold the program, the points, and a script that shows it without gradfuzz and exits with 1 while the bug is there."
+    "The expected derivative is known to a bound, at inputs that are exact in the target's dtype, and the"
+    " error is beyond what rounding can explain. The result's properties hold the program, the points, and a"
+    " script that shows it without gradfuzz and exits with 1 while the bug is there."
 )
 
 
@@ -58,17 +71,31 @@ def sarif_document(finished: SweepFinished, review: Review | None) -> dict[str, 
     """The log: one run."""
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
-    results = [_result(finding, standings.of(finding), reviewed=review is not None) for finding in finished.findings]
+    results = [
+        _result(finding, standings.of(finding), reviewed=review is not None) for finding in finished.findings
+    ]
     results += [_absent(finding) for finding in review.fixed] if review else []
     targets = "+".join(group(finished.summaries)) or "nothing"
     run = {
-        "tool": {"driver": {"name": "gradfuzz", "version": __version__, "semanticVersion": __version__, "rules": _rules()}},
-        "automationDetails": {"id": f"gradfuzz/{targets}/seed-{finished.seed}", "description": _message(headline(finished))},
+        "tool": {
+            "driver": {
+                "name": "gradfuzz",
+                "version": __version__,
+                "semanticVersion": __version__,
+                "rules": _rules(),
+            }
+        },
+        "automationDetails": {
+            "id": f"gradfuzz/{targets}/seed-{finished.seed}",
+            "description": _message(headline(finished)),
+        },
         "invocations": [_invocation(finished, review)],
         "results": results,
         "columnKind": "unicodeCodePoints",
         "properties": {
-            key: value for key, value in sweep_document(finished).items() if key not in ("findings", "clusters", "review")
+            key: value
+            for key, value in sweep_document(finished).items()
+            if key not in ("findings", "clusters", "review")
         },
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -114,7 +141,9 @@ def _warning(text: str) -> Json:
 
 
 def _message(text: str) -> Json:
-    """A message that is read as it stands: braces are doubled (section 3.11.5), and what looks like a link (3.11.6) is parted."""
+    """A message that is read as it stands: braces are doubled (section 3.11.5), and what looks like a link
+    (3.11.6) is parted.
+    """
     return {"text": text.replace("{", "{{").replace("}", "}}").replace("](", "] (")}
 
 
@@ -169,10 +198,14 @@ def _place(finding: Finding) -> Json:
 
 def _properties(finding: Finding) -> Mapping[str, Json]:
     """What the JSON document says of it, but for what is long and only for people."""
-    document = sweep_document(SweepFinished(0, 0.0, 0, 0, (), (finding,), complete=True, interrupted=False, rerun=""))
+    document = sweep_document(
+        SweepFinished(0, 0.0, 0, 0, (), (finding,), complete=True, interrupted=False, rerun="")
+    )
     (found,) = document["findings"]
     found |= {"program": plain.program(finding.program), "original": plain.program(finding.original)}
-    return {key: value for key, value in found.items() if key not in _LONG and value not in (None, "", [], {})}
+    return {
+        key: value for key, value in found.items() if key not in _LONG and value not in (None, "", [], {})
+    }
 
 
 def _sentence(text: str) -> str:

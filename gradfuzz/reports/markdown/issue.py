@@ -1,4 +1,6 @@
-"""A finding as the text of an issue: what a maintainer needs to see it, to know how far it reaches, and to check it."""
+"""A finding as the text of an issue: what a maintainer needs to see it, to know how far it reaches, and to
+check it.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,16 @@ _LONGEST = 60_000
 
 
 def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str:
-    """Markdown, ready to be pasted; its first line is the title. `environment` are further versions, as in `SweepFinished.environment`."""
+    """Markdown, ready to be pasted; its first line is the title. `environment` are further versions, as in
+    `SweepFinished.environment`.
+    """
     finding, environment = plain.inert(finding), plain.inert(environment or {})
     text = _text(finding, environment, fenced(finding.script, "python"))
     if len(text) > _LONGEST:
-        instead = f"The script is too long to be shown; {code(f'gradfuzz show {finding.id} --as native')} prints it."
+        instead = (
+            f"The script is too long to be shown; {code(f'gradfuzz show {finding.id} --as native')}"
+            " prints it."
+        )
         text = _text(finding, environment, instead)
     if len(text) <= _LONGEST:
         return text
@@ -27,18 +34,29 @@ def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str
 
 
 def title(finding: Finding) -> str:
-    """One line of plain text, as in "torch:eager 2.13.0: the derivative has the wrong sign (vjp, float64)"."""
+    """One line of plain text, as in "torch:eager 2.13.0: the derivative has the wrong sign (vjp,
+    float64)".
+    """
     return plain.line(
-        f"{finding.target} {finding.version}: {words.explanation(finding.kind)} ({finding.check}, {finding.precision})"
+        f"{finding.target} {finding.version}: {words.explanation(finding.kind)} ({finding.check},"
+        f" {finding.precision})"
     )
 
 
 def _text(finding: Finding, environment: Mapping[str, str], script: str) -> str:
     evidence = finding.evidence
-    parts = [f"# {markdown(title(finding))}", "## Description", markdown(words.verdict(finding)), _asked(finding)]
+    parts = [
+        f"# {markdown(title(finding))}",
+        "## Description",
+        markdown(words.verdict(finding)),
+        _asked(finding),
+    ]
     parts += ["## Minimal reproducer", sections.definition(finding)]
     if finding.script:
-        parts += ["The same as a script, which exits with 1 while the bug is there and with 0 when it is fixed:", script]
+        parts += [
+            "The same as a script, which exits with 1 while the bug is there and with 0 when it is fixed:",
+            script,
+        ]
     parts += ["## Expected and actual", sections.points(finding)]
     shown = sections.characterisation(evidence) if evidence else []
     if shown:
@@ -54,9 +72,13 @@ def _text(finding: Finding, environment: Mapping[str, str], script: str) -> str:
 
 def _asked(finding: Finding) -> str:
     by = ", ".join(map(code, finding.wrt))
-    asked = f"Asked for: {markdown(finding.check)} in {finding.precision}" + (f", by {by}." if by and finding.modes else ".")
+    asked = f"Asked for: {markdown(finding.check)} in {finding.precision}" + (
+        f", by {by}." if by and finding.modes else "."
+    )
     right = finding.kind.of_numbers and finding.kind is not Class.WRONG_PRIMAL and "kink" not in finding.note
-    return f"{asked} The value of the function is right there; only its derivative is not." if right else asked
+    return (
+        f"{asked} The value of the function is right there; only its derivative is not." if right else asked
+    )
 
 
 def _properties(finding: Finding) -> list[str]:
@@ -80,4 +102,6 @@ def _judged(finding: Finding) -> str:
         if finding.kind.of_numbers
         else ""
     )
-    return f"Found by gradfuzz as {code(finding.id)}. {truth} {markdown(words.judged(finding))}".replace("  ", " ")
+    return f"Found by gradfuzz as {code(finding.id)}. {truth} {markdown(words.judged(finding))}".replace(
+        "  ", " "
+    )

@@ -1,4 +1,6 @@
-"""The whole report as Markdown, as GitHub reads it. Text of others is escaped; nothing in it is HTML but what folds the scripts away."""
+"""The whole report as Markdown, as GitHub reads it. Text of others is escaped; nothing in it is HTML but what
+folds the scripts away.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 
 def overview(finished: SweepFinished, review: Review | None, *, linked: bool = True) -> list[str]:
-    """Verdict, targets by family, findings in a table, causes, and what is remembered; all text inert already. `linked`: ids lead to articles."""
+    """Verdict, targets by family, findings in a table, causes, and what is remembered; all text inert
+    already. `linked`: ids lead to articles.
+    """
     standings = Standings(review)
     name = _link if linked else code_cell
     parts = [f"# {markdown(headline(finished))}", markdown(work(finished)), markdown(silence(finished))]
@@ -40,7 +44,10 @@ def overview(finished: SweepFinished, review: Review | None, *, linked: bool = T
     if finished.findings:
         parts += ["## Findings", _findings(finished.findings, standings, name)]
     if len(finished.findings) > 1 and finished.clusters:
-        lines = [f"- {markdown(cluster.label)}: {', '.join(map(name, cluster.findings))}" for cluster in finished.clusters]
+        lines = [
+            f"- {markdown(cluster.label)}: {', '.join(map(name, cluster.findings))}"
+            for cluster in finished.clusters
+        ]
         parts += ["## By cause, as far as can be told", "\n".join(lines)]
     for heading, lines in account.remembered(review):
         parts += [f"## {heading}", "\n".join(f"- {markdown(line)}" for line in lines)]
@@ -64,8 +71,19 @@ def _targets(finished: SweepFinished) -> str:
     rows = []
     for s in finished.summaries:
         found = sum(f.target == s.name and f.family == s.family for f in finished.findings)
-        counts = (s.checks, s.agree, s.disagree, found, s.convention, sum(s.inconclusive.values()), s.unsupported, s.crashed)
-        rows.append((code_cell(s.name), code_cell(s.version), markdown(s.family), *(f"{n:,}" for n in counts)))
+        counts = (
+            s.checks,
+            s.agree,
+            s.disagree,
+            found,
+            s.convention,
+            sum(s.inconclusive.values()),
+            s.unsupported,
+            s.crashed,
+        )
+        rows.append(
+            (code_cell(s.name), code_cell(s.version), markdown(s.family), *(f"{n:,}" for n in counts))
+        )
     return sections.table(columns, rows)
 
 
@@ -78,9 +96,19 @@ def _findings(findings: Iterable[Finding], standings: Standings, name: Callable[
         target = code_cell(f"{finding.target} {finding.version}")
         told = markdown(words.summary(finding))
         rows.append(
-            (name(finding.id), finding.kind.value.replace("_", " "), target, markdown(asked), told, f"{finding.seen:,}", marks)
+            (
+                name(finding.id),
+                finding.kind.value.replace("_", " "),
+                target,
+                markdown(asked),
+                told,
+                f"{finding.seen:,}",
+                marks,
+            )
         )
-    return sections.table(("finding", "class", "target", "asked", "at the clearest point", "seen", "standing"), rows)
+    return sections.table(
+        ("finding", "class", "target", "asked", "at the clearest point", "seen", "standing"), rows
+    )
 
 
 def _link(name: str) -> str:
@@ -90,12 +118,18 @@ def _link(name: str) -> str:
 
 def _article(finding: Finding, standing: Standing) -> list[str]:
     title = f"{finding.kind.value}, {finding.target} {finding.version}, {finding.check} {finding.precision}"
-    parts = [f"## {markdown(finding.id)}", markdown(title), markdown(words.verdict(finding)), sections.definition(finding)]
+    parts = [
+        f"## {markdown(finding.id)}",
+        markdown(title),
+        markdown(words.verdict(finding)),
+        sections.definition(finding),
+    ]
     parts.append(sections.points(finding))
     parts += [markdown(words.cause(finding)), markdown(words.judged(finding))]
     if standing.reason:
         parts.append(
-            f"{standing.word.capitalize()}: {markdown(standing.reason)}{f' (<{standing.link}>)' if standing.link else ''}"
+            f"{standing.word.capitalize()}:"
+            f" {markdown(standing.reason)}{f' (<{standing.link}>)' if standing.link else ''}"
         )
     if finding.note:
         parts.append(f"Where it shows: {markdown(finding.note)}")
@@ -125,7 +159,10 @@ def _account(finished: SweepFinished) -> list[str]:
     covered = account.coverage(finished)
     if tallies or covered:
         lines = [f"- {markdown(what)}: {markdown(tally)}" for what, tally in tallies]
-        parts += ["## What was tested", "\n".join([*lines, *([f"- coverage: {markdown(covered)}"] if covered else [])])]
+        parts += [
+            "## What was tested",
+            "\n".join([*lines, *([f"- coverage: {markdown(covered)}"] if covered else [])]),
+        ]
     if reasons := account.inconclusive(finished):
         parts += [
             "## Inconclusive, and why",

@@ -1,4 +1,5 @@
-"""Sections of reports in Markdown: tables and paragraphs about a finding, as the whole report and the text of an issue have them.
+"""Sections of reports in Markdown: tables and paragraphs about a finding, as the whole report and the text of
+an issue have them.
 
 What is passed in is inert already; what a reader of Markdown could take for markup is escaped here.
 """
@@ -27,8 +28,14 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def definition(finding: Finding) -> str:
     """The program, and which function of its outputs is differentiated where that is not plain."""
-    plainly = len(finding.weights) == 1 and all(w is not None and not w.shape and w == 1 for w in finding.weights)
-    told = "" if plainly else "\n\nDifferentiated is the sum of the outputs, each entry with a weight; the script has them."
+    plainly = len(finding.weights) == 1 and all(
+        w is not None and not w.shape and w == 1 for w in finding.weights
+    )
+    told = (
+        ""
+        if plainly
+        else "\n\nDifferentiated is the sum of the outputs, each entry with a weight; the script has them."
+    )
     return fenced(program(finding.program), "python") + told
 
 
@@ -50,14 +57,22 @@ def points(finding: Finding) -> str:
 
 
 def characterisation(evidence: Evidence) -> list[str]:
-    """What changes the answer and what does not: loop bodies, values of an input, signs, adjoints by trip, step sizes. A block each."""
+    """What changes the answer and what does not: loop bodies, values of an input, signs, adjoints by trip,
+    step sizes. A block each.
+    """
     blocks: list[str] = []
     along = None if evidence.curve is None else tables.along(evidence.curve)
-    for part in (*tables.tables([v for v in evidence.variants if v.aspect in (Aspect.BODY, Aspect.SIGN)]), along):
+    for part in (
+        *tables.tables([v for v in evidence.variants if v.aspect in (Aspect.BODY, Aspect.SIGN)]),
+        along,
+    ):
         if part is not None:
             blocks += [f"**{markdown(part.title)}.** {markdown(part.caption)}", _variants(part)]
     if evidence.adjoints is not None and (rows := tables.adjoints(evidence.adjoints)):
-        blocks += [f"**Trip by trip.** The derivative by {code(evidence.adjoints.carry)} as it enters each trip of the loop."]
+        blocks += [
+            f"**Trip by trip.** The derivative by {code(evidence.adjoints.carry)} as it enters each trip of"
+            " the loop."
+        ]
         blocks += [table(("trip", "expected", "got", "ratio"), rows)]
     if evidence.differences is not None and (told := tables.differences(evidence.differences)):
         blocks.append(markdown(told))
@@ -68,7 +83,11 @@ def properties(evidence: Evidence) -> list[str]:
     """A line for each thing that was changed: dtype, loop form, mode, order, batch, way."""
     lines = []
     for aspect in Aspect:
-        told = [_told(v) for v in evidence.variants if v.aspect is aspect] if aspect not in (Aspect.BODY, Aspect.SIGN) else []
+        told = (
+            [_told(v) for v in evidence.variants if v.aspect is aspect]
+            if aspect not in (Aspect.BODY, Aspect.SIGN)
+            else []
+        )
         if told:
             lines.append(f"{aspect.value}: {'; '.join(told)}")
     return lines
@@ -77,7 +96,11 @@ def properties(evidence: Evidence) -> list[str]:
 def _told(variant: Variant) -> str:
     (row,) = tables.tables([variant])[0].rows
     at = f" at {markdown(row.at)}" if row.at else ""
-    numbers = f" (expected {row.expected}, got {row.got})" if variant.label is Label.DIFFERS and row.expected and row.got else ""
+    numbers = (
+        f" (expected {row.expected}, got {row.got})"
+        if variant.label is Label.DIFFERS and row.expected and row.got
+        else ""
+    )
     return f"{code(row.name)}{at} {row.mark.word}{numbers}"
 
 
@@ -88,7 +111,16 @@ def _variants(part: tables.Table) -> str:
         at = [markdown(row.at)] if part.at else []
         word = f"**{row.mark.word}**" if row.mark.word == Label.DIFFERS.value else row.mark.word
         flip = ", sign flip" if row.flipped else ""
-        rows.append([code_cell(row.name), *at, _with_bound(row.expected, row.bound), row.got, row.ratio, f"{word}{flip}"])
+        rows.append(
+            [
+                code_cell(row.name),
+                *at,
+                _with_bound(row.expected, row.bound),
+                row.got,
+                row.ratio,
+                f"{word}{flip}",
+            ]
+        )
     return table([markdown(column) for column in columns], rows)
 
 

@@ -1,4 +1,6 @@
-"""One finding on a terminal: program, points, what changes the answer and what does not, verdict, cause, script."""
+"""One finding on a terminal: program, points, what changes the answer and what does not, verdict, cause,
+script.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,16 @@ def finding(
 ) -> RenderableType:
     """One finding; `script` is the file that its script was written to."""
     item = plain.inert(item)
-    parts: list[RenderableType] = [_title(item, standing), program(plain.program(item.program)), _points(item)]
-    parts += [paragraph(words.verdict(item)), paragraph(words.cause(item)), paragraph(words.judged(item), style="dim")]
+    parts: list[RenderableType] = [
+        _title(item, standing),
+        program(plain.program(item.program)),
+        _points(item),
+    ]
+    parts += [
+        paragraph(words.verdict(item)),
+        paragraph(words.cause(item)),
+        paragraph(words.judged(item), style="dim"),
+    ]
     if item.note:
         parts.append(paragraph(f"Where it shows: {item.note}"))
     if item.evidence is not None:
@@ -48,7 +58,14 @@ def _points(item: Finding) -> RenderableType:
     table = Sheet("point", "input", "expected", "", "got", "ratio", numeric={"expected", "got", "ratio"})
     by = any(len(p.expected) > 1 or p.entry[1] for p in (item.smallest, item.clearest, item.worst))
     for row in tables.points(item):
-        table.add_row(row.names, f"{row.inputs}  by {row.by}" if by else row.inputs, row.expected, row.bound, row.got, row.ratio)
+        table.add_row(
+            row.names,
+            f"{row.inputs}  by {row.by}" if by else row.inputs,
+            row.expected,
+            row.bound,
+            row.got,
+            row.ratio,
+        )
     return Padding(table, _MARGIN)
 
 
@@ -63,7 +80,10 @@ def _evidence(evidence: Evidence) -> list[RenderableType]:
     if evidence.adjoints is not None and (rows := tables.adjoints(evidence.adjoints)):
         expected, got = (", ".join(row[k] for row in rows) for k in (1, 2))
         parts.append(
-            paragraph(f"Derivative by {evidence.adjoints.carry} as it enters each trip: expected {expected}; got {got}.")
+            paragraph(
+                f"Derivative by {evidence.adjoints.carry} as it enters each trip: expected {expected}; got"
+                f" {got}."
+            )
         )
     return parts
 
@@ -81,7 +101,13 @@ def _variants(table: tables.Table) -> Sheet:
     sheet = Sheet(*columns, numeric={"expected", "got", "ratio"}, title=table.title)
     above = ""
     for row in table.rows:
-        head = [*(["" if row.group == above else row.group] if table.grouped else []), row.name, *([row.at] if table.at else [])]
-        sheet.add_row(*head, row.expected, row.got, row.ratio, Text(row.mark.word, style=STYLES.get(row.mark.word, "")))
+        head = [
+            *(["" if row.group == above else row.group] if table.grouped else []),
+            row.name,
+            *([row.at] if table.at else []),
+        ]
+        sheet.add_row(
+            *head, row.expected, row.got, row.ratio, Text(row.mark.word, style=STYLES.get(row.mark.word, ""))
+        )
         above = row.group
     return sheet

@@ -11,7 +11,9 @@ from gradfuzz.reports.common.standing import Standings
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
-    """As in "GF-7c1e sign_flip torch:eager 2.13.0 vjp float64: at x = 0.5 expected 1, got -1"; a finding's standing stands in brackets."""
+    """As in "GF-7c1e sign_flip torch:eager 2.13.0 vjp float64: at x = 0.5 expected 1, got -1"; a finding's
+    standing stands in brackets.
+    """
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
     lines = []

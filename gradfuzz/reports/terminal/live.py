@@ -11,14 +11,23 @@ from rich.live import Live as RichLive
 from rich.table import Table
 from rich.text import Text
 
-from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.results.events import (
+    Event,
+    FindingFound,
+    Progress,
+    SweepFinished,
+    SweepStarted,
+    TargetSummary,
+)
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.reports.common import numbers, plain, words
 from gradfuzz.reports.common.pieces import program
 from gradfuzz.reports.common.summary import group
 
 _PAUSE, _SILENCE = 5.0, 30.0
-"""Seconds between two heartbeat lines where there is news, and where there is none: a log of a long run stays short."""
+"""Seconds between two heartbeat lines where there is news, and where there is none: a log of a long run stays
+short.
+"""
 
 _PROGRAMS = 2
 """Programs that a log shows, so that a reader sees what is drawn."""
@@ -32,7 +41,9 @@ class Listener(Protocol):
 
     def handle(self, event: Event) -> None: ...
     def __enter__(self) -> Self: ...
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 
 def listener(console: Console) -> Listener:
@@ -41,7 +52,9 @@ def listener(console: Console) -> Listener:
 
 
 class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
-    """One line when it starts, the first programs drawn, a line for each finding, and the counts every few seconds."""
+    """One line when it starts, the first programs drawn, a line for each finding, and the counts every few
+    seconds.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -50,7 +63,9 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
         self._shown: list[str] = []
         self._found: dict[str, int] = {}
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         return None
 
     def handle(self, event: Event) -> None:
@@ -63,7 +78,11 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
                 self._block(plain.program(event.finding.program))
             self._found[event.finding.id] = event.finding.seen
         elif isinstance(event, Progress):
-            if event.latest_program and event.latest_program not in self._shown and len(self._shown) < _PROGRAMS:
+            if (
+                event.latest_program
+                and event.latest_program not in self._shown
+                and len(self._shown) < _PROGRAMS
+            ):
                 self._shown.append(event.latest_program)
                 self._line(f"{event.seconds:4.0f} s  a program it drew:")
                 self._block(event.latest_program)
@@ -81,7 +100,9 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
 
 
 class Live:
-    """Redrawn in place: targets and counts, what is being done, the latest program, the findings so far. Gone when the sweep ends."""
+    """Redrawn in place: targets and counts, what is being done, the latest program, the findings so far. Gone
+    when the sweep ends.
+    """
 
     def __init__(self, console: Console) -> None:
         self._live = RichLive(console=console, refresh_per_second=4, transient=True)
@@ -93,7 +114,9 @@ class Live:
         self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._live.stop()
 
     def handle(self, event: Event) -> None:
@@ -131,14 +154,16 @@ def _started(event: SweepStarted) -> str:
     targets = ", ".join(f"{name} {version}" for name, version in event.targets)
     limit = f", at most {event.max_time:g} s" if event.max_time is not None else ""
     return (
-        f"Sweep of {targets}; {', '.join(event.families)}; up to {numbers.count(event.max_examples, 'program')}{limit}; "
-        f"seed {event.seed}. Ctrl-C stops it and keeps what was found."
+        f"Sweep of {targets}; {', '.join(event.families)}; up to"
+        f" {numbers.count(event.max_examples, 'program')}{limit}; seed {event.seed}. Ctrl-C stops it and"
+        " keeps what was found."
     )
 
 
 def _progress(event: Progress, found: int) -> str:
     done = (
-        f"{numbers.count(event.programs, 'program')}, {numbers.count(event.checks, 'check')}, {numbers.count(found, 'finding')}"
+        f"{numbers.count(event.programs, 'program')}, {numbers.count(event.checks, 'check')},"
+        f" {numbers.count(found, 'finding')}"
     )
     return f"{event.seconds:4.0f} s  {done}  {event.doing}".rstrip()
 

@@ -1,4 +1,5 @@
-"""What people read on a terminal: findings, the summary of a sweep, answers to one program, report cards, targets.
+"""What people read on a terminal: findings, the summary of a sweep, answers to one program, report cards,
+targets.
 
 Each function returns something that rich can print. Nothing is said by colour alone: every mark is a word.
 """
@@ -27,26 +28,38 @@ from gradfuzz.reports.common.systems import system, systems
 from gradfuzz.reports.terminal.block import finding
 from gradfuzz.reports.terminal.sheet import Sheet
 
-# Sweep -----------------------------------------------------------------------------------------------------------------
+# Sweep ------------------------------------------------------------------------------------------------------
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
     """The end of a sweep as text without colours, for files."""
     file = io.StringIO()
-    show(Console(file=file, width=UNSIZED, highlight=False, color_system=None), sweep(finished, {}, review=review))
+    show(
+        Console(file=file, width=UNSIZED, highlight=False, color_system=None),
+        sweep(finished, {}, review=review),
+    )
     return file.getvalue()
 
 
 def sweep(
-    finished: SweepFinished, scripts: Mapping[str, Path], *, show_scripts: bool = False, review: Review | None = None
+    finished: SweepFinished,
+    scripts: Mapping[str, Path],
+    *,
+    show_scripts: bool = False,
+    review: Review | None = None,
 ) -> RenderableType:
-    """The end of a sweep: findings, summary matrix, reasons, what was tested, what is remembered, seed and rerun command."""
+    """The end of a sweep: findings, summary matrix, reasons, what was tested, what is remembered, seed and
+    rerun command.
+    """
     files = [scripts.get(item.id) for item in finished.findings]
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
     parts: list[RenderableType] = []
     for item, file in zip(finished.findings, files, strict=True):
-        parts += [finding(item, file, show_script=show_scripts, standing=standings.of(item)), Rule(style="dim")]
+        parts += [
+            finding(item, file, show_script=show_scripts, standing=standings.of(item)),
+            Rule(style="dim"),
+        ]
     if len(finished.findings) > 1:
         parts.append(_clusters(finished.clusters))
     if finished.summaries:
@@ -83,11 +96,15 @@ def _matrix(finished: SweepFinished) -> Sheet:
         *shown,
         numeric=numeric,
         title=f"Targets by family: {', '.join(families)}",
-        caption=f"worst: the largest error of an agreeing check, 1 is what was allowed{'' if apart else _TOGETHER}",
+        caption=(
+            "worst: the largest error of an agreeing check, 1 is what was"
+            f" allowed{'' if apart else _TOGETHER}"
+        ),
     )
     for s in finished.summaries if apart else [one.summary for one in systems(finished.summaries)]:
         found = sum(
-            s.name in (f.target, system(f.target)) and (s.version, s.family) == (f.version, f.family) for f in finished.findings
+            s.name in (f.target, system(f.target)) and (s.version, s.family) == (f.version, f.family)
+            for f in finished.findings
         )
         cells: dict[str, str | Text] = {
             "target": f"{s.name} {s.version}",
@@ -115,16 +132,21 @@ def _reasons(finished: SweepFinished) -> list[RenderableType]:
 
 
 def _tested(finished: SweepFinished) -> list[RenderableType]:
-    told = [("Coverage", account.coverage(finished)), *((f"Tested by {what}", tally) for what, tally in account.tested(finished))]
+    told = [
+        ("Coverage", account.coverage(finished)),
+        *((f"Tested by {what}", tally) for what, tally in account.tested(finished)),
+    ]
     told += [("Conventions met", account.met(finished)), ("Ran on", account.environment(finished))]
     return [Text(f"{what}: {text}", overflow="fold") for what, text in told if text]
 
 
-# Check -----------------------------------------------------------------------------------------------------------------
+# Check ------------------------------------------------------------------------------------------------------
 
 
 def check(text: str, cases: Sequence[tuple[str, Case]]) -> RenderableType:
-    """The answers to one program: per point the truth and a row per oracle and loop form. Arrays take a row per entry."""
+    """The answers to one program: per point the truth and a row per oracle and loop form. Arrays take a row
+    per entry.
+    """
     cases = plain.inert(cases)
     parts: list[RenderableType] = [program(plain.block(text)), Text("")]
     for at in _by_point(cases):
@@ -147,7 +169,17 @@ def _checked_point(at: Sequence[tuple[str, Case]]) -> list[RenderableType]:
         values = ", ".join(numbers.array(value) for value in first.truth.values)
         parts.append(paragraph(f"The value is {values}{by}."))
     forms = any(loop for loop, _ in at)
-    columns = ["oracle", *(["loop"] if forms else []), "asked", "by", "expected", "", "got", "ratio", "verdict"]
+    columns = [
+        "oracle",
+        *(["loop"] if forms else []),
+        "asked",
+        "by",
+        "expected",
+        "",
+        "got",
+        "ratio",
+        "verdict",
+    ]
     table = Sheet(*columns, numeric={"expected", "got", "ratio"})
     remarks: dict[str, None] = {}
     for loop, case in at:
@@ -159,7 +191,11 @@ def _checked_point(at: Sequence[tuple[str, Case]]) -> list[RenderableType]:
             table.add_row(*(head if k == 0 else [""] * len(head)), *row, verdict if k == 0 else "")
         remark = case.message or case.answer.message or (case.reason.value if case.reason else "")
         if remark and case.verdict is not Verdict.AGREE:
-            known = f" (see `gradfuzz targets conventions`: {', '.join(case.conventions)})" if case.conventions else ""
+            known = (
+                f" (see `gradfuzz targets conventions`: {', '.join(case.conventions)})"
+                if case.conventions
+                else ""
+            )
             remarks.setdefault(f"{case.oracle}: {remark}{known}")
     parts.append(table)
     parts += [paragraph(remark, style="dim") for remark in remarks]
@@ -174,7 +210,9 @@ _Entry = tuple[str, str, str, str, str]
 
 
 def _entries(case: Case) -> list[_Entry]:
-    """(input, expected, bound, got, ratio), one row per entry of the gradient, or of the outputs where it is the value that is judged."""
+    """(input, expected, bound, got, ratio), one row per entry of the gradient, or of the outputs where it is
+    the value that is judged.
+    """
     truth, answer = case.truth, case.answer
     if truth is None or truth.status != "ok":
         return [("", "", "", "", "")]
@@ -182,7 +220,9 @@ def _entries(case: Case) -> list[_Entry]:
     rows: list[_Entry] = []
     if case.question.order == 0 or case.kind is Class.WRONG_PRIMAL:
         for k, (expected, bound) in enumerate(zip(truth.values, truth.value_bounds, strict=True)):
-            rows += _array_entries(f"output {k}", expected, bound, answer.values[k] if k < len(answer.values) else None, agree)
+            rows += _array_entries(
+                f"output {k}", expected, bound, answer.values[k] if k < len(answer.values) else None, agree
+            )
     else:
         for name, expected in truth.gradient.items():
             rows += _array_entries(name, expected, truth.bounds[name], answer.gradient.get(name), agree)
@@ -204,29 +244,45 @@ def _array_entries(name: str, expected: Array, bound: Array, got: Array | None, 
     return rows
 
 
-# Probe -----------------------------------------------------------------------------------------------------------------
+# Probe ------------------------------------------------------------------------------------------------------
 
 
 def probe(report: ProbeReport, folder: Path | None = None) -> RenderableType:
     """A report card: its tables, the summary, and where the scripts are: in `folder`, or how to get them."""
     report = plain.inert(report)
-    parts: list[RenderableType] = [Text(f"{report.target} {report.version}: {report.suite}", style="bold"), Text("")]
+    parts: list[RenderableType] = [
+        Text(f"{report.target} {report.version}: {report.suite}", style="bold"),
+        Text(""),
+    ]
     for table in report.tables:
         parts.append(_probe_table(table))
         parts += [paragraph(note) for note in table.notes]
         parts.append(Text(""))
     parts += [paragraph(sentence, style="bold") for sentence in report.summary]
     if report.cells and folder is not None:
-        parts.append(paragraph(f"The scripts of the numbered cells are in {folder}; each exits with 1 while the cell is wrong."))
+        parts.append(
+            paragraph(
+                f"The scripts of the numbered cells are in {folder}; each exits with 1 while the cell is"
+                " wrong."
+            )
+        )
     elif report.cells:
-        parts.append(paragraph(f"A script for each number: {report.rerun} --scripts FOLDER, or --script N to print one."))
+        parts.append(
+            paragraph(
+                f"A script for each number: {report.rerun} --scripts FOLDER, or --script N to print one."
+            )
+        )
     return Group(*parts)
 
 
 def _probe_table(source: ProbeTable) -> Sheet:
     if source.heads:
         return _status_table(source)
-    numeric = {column for k, column in enumerate(source.columns) if any(isinstance(row[k], (int, float)) for row in source.rows)}
+    numeric = {
+        column
+        for k, column in enumerate(source.columns)
+        if any(isinstance(row[k], (int, float)) for row in source.rows)
+    }
     table = Sheet(*source.columns, numeric=numeric, title=source.title)
     place = {column: k for k, column in enumerate(source.columns)}
     for row in source.rows:
@@ -255,7 +311,7 @@ def _cell(value: str | float | int | None) -> str:
     return numbers.number(value) if isinstance(value, float) else str(value)
 
 
-# Targets ---------------------------------------------------------------------------------------------------------------
+# Targets ----------------------------------------------------------------------------------------------------
 
 
 def targets(rows: Sequence[Mapping[str, object]]) -> RenderableType:
@@ -276,7 +332,8 @@ def _told(value: object) -> str:
 
 
 def conventions(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """The ledger of conventions: per row why there is no derivative, and what each system answers to the examples.
+    """The ledger of conventions: per row why there is no derivative, and what each system answers to the
+    examples.
 
     Where forward mode says otherwise an example has a second line.
     """
@@ -287,12 +344,17 @@ def conventions(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
         for example in row["examples"]:
             at = ", ".join(f"{name} = {_entries_of(value)}" for name, value in example["at"].items())
             slopes = [_entries_of(side) for side in example["slopes"] or ("-", "-")]
-            table.add_row(*map(Text, (example["expression"], at, *slopes, *_told_by(systems, example["answers"]))))
+            table.add_row(
+                *map(Text, (example["expression"], at, *slopes, *_told_by(systems, example["answers"])))
+            )
             if example["forward"]:
                 others = _told_by(systems, {**example["answers"], **example["forward"]})
                 table.add_row(*map(Text, ("  in forward mode", "", "", "", *others)))
         source = f" ({row['source']})" if row["source"] else ""
-        parts += [Text(f"{row['name']}: {', '.join(row['ops'])}", style="bold"), paragraph(f"{row['why']}.{source}")]
+        parts += [
+            Text(f"{row['name']}: {', '.join(row['ops'])}", style="bold"),
+            paragraph(f"{row['why']}.{source}"),
+        ]
         parts += [table, Text("")]
     return Group(*parts)
 
@@ -307,7 +369,7 @@ def _entries_of(value: Any) -> str:
     return numbers.number(value, 3) if isinstance(value, float) else str(value)
 
 
-# Pieces ----------------------------------------------------------------------------------------------------------------
+# Pieces -----------------------------------------------------------------------------------------------------
 
 
 def _marked(n: int, style: str) -> Text:

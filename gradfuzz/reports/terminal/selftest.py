@@ -19,11 +19,16 @@ _HARDEST = 8
 
 def heartbeat(progress: SelftestProgress) -> str:
     """One line while it runs."""
-    return f"{progress.seconds:4.0f} s  {progress.killed:,} of {progress.total:,} killed  {plain.line(progress.doing)}"
+    return (
+        f"{progress.seconds:4.0f} s  {progress.killed:,} of {progress.total:,} killed "
+        f" {plain.line(progress.doing)}"
+    )
 
 
 def selftest(score: Score) -> RenderableType:
-    """Kill rates by group, the hardest mutants, the survivors with the reason, the correct oracles, the outcome."""
+    """Kill rates by group, the hardest mutants, the survivors with the reason, the correct oracles, the
+    outcome.
+    """
     score = plain.inert(score)
     parts: list[RenderableType] = [_groups(score.groups), Text("")]
     for table in (_hardest(score.mutants), _survivors(score.survivors), _correct(score.correct)):
@@ -37,7 +42,9 @@ def selftest(score: Score) -> RenderableType:
 
 
 def selftest_document(score: Score) -> dict[str, Any]:
-    """{mutants: [{name, killed, programs_to_kill, ...}], killed, total, correct: [{oracle, checks, false_alarms, ...}], ...}."""
+    """{mutants: [{name, killed, programs_to_kill, ...}], killed, total, correct: [{oracle, checks,
+    false_alarms, ...}], ...}.
+    """
     return {
         "profile": score.profile,
         "seeds": list(score.seeds),
@@ -58,7 +65,8 @@ def selftest_document(score: Score) -> dict[str, Any]:
         "killed": score.killed,
         "total": len(score.mutants),
         "groups": [
-            {"name": g.name, "killed": g.killed, "total": g.total, "median": g.median, "worst": g.worst} for g in score.groups
+            {"name": g.name, "killed": g.killed, "total": g.total, "median": g.median, "worst": g.worst}
+            for g in score.groups
         ],
         "correct": [
             {
@@ -80,7 +88,7 @@ def selftest_document(score: Score) -> dict[str, Any]:
     }
 
 
-# Pieces ----------------------------------------------------------------------------------------------------------------
+# Pieces -----------------------------------------------------------------------------------------------------
 
 
 def _groups(groups: Sequence[Group]) -> Sheet:
@@ -93,7 +101,13 @@ def _groups(groups: Sequence[Group]) -> Sheet:
         caption="median and worst: programs of one family until it is found",
     )
     for g in groups:
-        table.add_row(g.name, f"{g.killed:,}", f"{g.total:,}", _share(g.killed, g.total), *map(_number, (g.median, g.worst)))
+        table.add_row(
+            g.name,
+            f"{g.killed:,}",
+            f"{g.total:,}",
+            _share(g.killed, g.total),
+            *map(_number, (g.median, g.worst)),
+        )
     return table
 
 
@@ -145,8 +159,19 @@ def _correct(oracles: Sequence[OracleScore]) -> Sheet:
 
 def _outcome(score: Score) -> str:
     total = len(score.mutants)
-    parts = [f"{score.killed:,} of {numbers.count(total, 'planted bug')} found ({_share(score.killed, total)})"]
+    parts = [
+        f"{score.killed:,} of {numbers.count(total, 'planted bug')} found ({_share(score.killed, total)})"
+    ]
     if score.correct:
-        parts.append(f"{numbers.count(score.false_alarms, 'false alarm')} in {sum(o.checks for o in score.correct):,} checks")
-    verdict = "Incomplete: it ended before all was asked." if not score.complete else "Passed." if score.passed else "Failed."
+        parts.append(
+            f"{numbers.count(score.false_alarms, 'false alarm')} in {sum(o.checks for o in score.correct):,}"
+            " checks"
+        )
+    verdict = (
+        "Incomplete: it ended before all was asked."
+        if not score.complete
+        else "Passed."
+        if score.passed
+        else "Failed."
+    )
     return f"{', '.join(parts)}, {score.seconds:.0f} s. {verdict}"

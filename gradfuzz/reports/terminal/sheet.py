@@ -1,4 +1,6 @@
-"""A table that stays readable when it does not fit: the first cells of a row then go above it, or rows become lists of "column: value"."""
+"""A table that stays readable when it does not fit: the first cells of a row then go above it, or rows become
+lists of "column: value".
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,16 @@ _LONGEST = 24
 
 
 class Sheet:
-    """Columns, rows of text, and what is written above and below. Numbers stand to the right and are never broken; other cells may fold.
+    """Columns, rows of text, and what is written above and below. Numbers stand to the right and are never
+    broken; other cells may fold.
 
-    Where it does not fit, long words give way to their `_SHORT` forms, then the first `heads` cells of each row go to a line of their own, and
-    where that does not help the rows become lists.
+    Where it does not fit, long words give way to their `_SHORT` forms, then the first `heads` cells of each
+    row go to a line of their own, and where that does not help the rows become lists.
     """
 
-    def __init__(self, *columns: str, numeric: Iterable[str] = (), title: str = "", caption: str = "", heads: int = 0) -> None:
+    def __init__(
+        self, *columns: str, numeric: Iterable[str] = (), title: str = "", caption: str = "", heads: int = 0
+    ) -> None:
         self.columns = columns
         self.heads = heads
         self.numeric = frozenset(numeric)
@@ -52,11 +57,16 @@ class Sheet:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if self.title:
             yield Text(self.title, style="bold")
-        shorter = [_SHORT.get(column, column) for column in self.columns], [[_shortened(c) for c in row] for row in self.rows]
+        shorter = (
+            [_SHORT.get(column, column) for column in self.columns],
+            [[_shortened(c) for c in row] for row in self.rows],
+        )
         for names, rows in ((self.columns, self.rows), shorter):
             widths = self._least_widths(names, rows)
             if sum(widths) + _GAP * (len(widths) - 1) <= options.max_width:
-                yield from self._table(console, names, rows, self._widths(names, rows, widths, options.max_width))
+                yield from self._table(
+                    console, names, rows, self._widths(names, rows, widths, options.max_width)
+                )
                 break
         else:
             widths = widths[self.heads :]
@@ -66,7 +76,9 @@ class Sheet:
             yield Text(self.caption, style="dim")
 
     def _whole(self, column: str) -> bool:
-        """Whether the cells of a column are never broken: numbers, and the bound that stands without a heading beside them."""
+        """Whether the cells of a column are never broken: numbers, and the bound that stands without a
+        heading beside them.
+        """
         return column in self.numeric or not column
 
     def _least_widths(self, names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[int]:
@@ -74,13 +86,21 @@ class Sheet:
         widths = []
         for k, (name, column) in enumerate(zip(names, self.columns, strict=True)):
             cells = [name, *(str(row[k]) for row in rows)]
-            units = cells if self._whole(column) else [word[:_LONGEST] for cell in cells for word in cell.split()]
+            units = (
+                cells if self._whole(column) else [word[:_LONGEST] for cell in cells for word in cell.split()]
+            )
             widths.append(max(map(cell_len, units), default=1))
         return widths
 
-    def _widths(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], least: Sequence[int], available: int) -> list[int]:
-        """As wide as the cells, but for the widest, which fold where all together are wider than `available`; none gets narrower than `least`."""
-        widths = [max([cell_len(name), *(cell_len(str(row[k])) for row in rows)]) for k, name in enumerate(names)]
+    def _widths(
+        self, names: Sequence[str], rows: Sequence[Sequence[Cell]], least: Sequence[int], available: int
+    ) -> list[int]:
+        """As wide as the cells, but for the widest, which fold where all together are wider than `available`;
+        none gets narrower than `least`.
+        """
+        widths = [
+            max([cell_len(name), *(cell_len(str(row[k])) for row in rows)]) for k, name in enumerate(names)
+        ]
         for _ in range(sum(widths) + _GAP * (len(widths) - 1) - available):
             widest = max((k for k in range(len(widths)) if widths[k] > least[k]), key=lambda k: widths[k])
             widths[widest] -= 1
@@ -94,8 +114,12 @@ class Sheet:
         for row in rows:
             yield from self._row(console, row, widths)
 
-    def _row(self, console: Console, cells: Sequence[Cell], widths: Sequence[int], *, heading: bool = False) -> Iterable[Text]:
-        """The lines of a row, whose cells fold where they are wider than their column; those of a heading end on one line."""
+    def _row(
+        self, console: Console, cells: Sequence[Cell], widths: Sequence[int], *, heading: bool = False
+    ) -> Iterable[Text]:
+        """The lines of a row, whose cells fold where they are wider than their column; those of a heading end
+        on one line.
+        """
         columns = [_folded(console, _text(cell), width) for cell, width in zip(cells, widths, strict=True)]
         height = max(map(len, columns), default=0)
         if heading:
@@ -106,15 +130,22 @@ class Sheet:
                 part = lines[k] if k < len(lines) else Text()
                 blanks = " " * (width - part.cell_len)
                 gap = " " * _GAP if place else ""
-                line.append(gap).append_text(Text.assemble(blanks, part) if name in self.numeric else Text.assemble(part, blanks))
+                line.append(gap).append_text(
+                    Text.assemble(blanks, part) if name in self.numeric else Text.assemble(part, blanks)
+                )
             line.rstrip()
             yield line
 
-    def _headed(self, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]) -> Iterable[Text]:
+    def _headed(
+        self, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]
+    ) -> Iterable[Text]:
         """Two lines for a row: its first cells, and the others below each other."""
 
         def line(cells: Sequence[Cell], style: str = "") -> Text:
-            padded = [Text.assemble(cell, " " * (width - cell_len(str(cell)))) for cell, width in zip(cells, widths, strict=True)]
+            padded = [
+                Text.assemble(cell, " " * (width - cell_len(str(cell))))
+                for cell, width in zip(cells, widths, strict=True)
+            ]
             return Text(" " * _GAP, style=style).append_text(Text(" " * _GAP).join(padded))
 
         yield line(names[self.heads :], "dim")
@@ -139,7 +170,11 @@ def _text(cell: Cell) -> Text:
 
 
 def _folded(console: Console, cell: Text, width: int) -> list[Text]:
-    return [cell] if cell.cell_len <= width and "\n" not in cell.plain else list(cell.wrap(console, width, overflow="fold"))
+    return (
+        [cell]
+        if cell.cell_len <= width and "\n" not in cell.plain
+        else list(cell.wrap(console, width, overflow="fold"))
+    )
 
 
 def _shortened(cell: Cell) -> Cell:

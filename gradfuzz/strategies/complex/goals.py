@@ -1,6 +1,8 @@
-"""What complex programs must reach: every op, shapes, structures of matrices, operands that broadcast, and questions.
+"""What complex programs must reach: every op, shapes, structures of matrices, operands that broadcast, and
+questions.
 
-A goal is read off the program, the points and the question. What the matrices are is measured at the first point.
+A goal is read off the program, the points and the question. What the matrices are is measured at the first
+point.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ _NEAR = 1e-1
 
 
 class _View:
-    """A case, and its first complex parameter as a stack of matrices where it is one that an op of linear algebra takes."""
+    """A case, and its first complex parameter as a stack of matrices where it is one that an op of linear
+    algebra takes.
+    """
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -56,7 +60,9 @@ class _View:
         return np.asarray(a[same], np.complex128)
 
     def near(self, least: float, most: float) -> bool:
-        """Whether two eigenvalues of a Hermitian matrix are so near to each other, relative to the largest."""
+        """Whether two eigenvalues of a Hermitian matrix are so near to each other, relative to the
+        largest.
+        """
         w = np.linalg.eigvalsh(self.hermitian)
         gaps = np.diff(w, axis=-1) / np.maximum(np.abs(w).max(-1, keepdims=True, initial=0.0), 1e-300)
         return bool(np.any((gaps >= least) & (gaps < most)))
@@ -70,12 +76,16 @@ class _View:
 def _unitary(v: _View) -> bool:
     m, n = v.size
     product = v.matrices @ np.conj(np.swapaxes(v.matrices, -1, -2))
-    return m == n > 1 and bool(np.any((product == np.eye(m)).all((-2, -1)) & (v.matrices.imag != 0).any((-2, -1))))
+    return m == n > 1 and bool(
+        np.any((product == np.eye(m)).all((-2, -1)) & (v.matrices.imag != 0).any((-2, -1)))
+    )
 
 
 def _singular(v: _View) -> bool:
     a = v.matrices
-    return v.size[0] == v.size[1] > 1 and bool(np.any((np.linalg.matrix_rank(a) < v.size[0]) & (a.imag != 0).any((-2, -1))))
+    return v.size[0] == v.size[1] > 1 and bool(
+        np.any((np.linalg.matrix_rank(a) < v.size[0]) & (a.imag != 0).any((-2, -1)))
+    )
 
 
 COMPLEX_GOALS: dict[str, Callable[[_View], bool]] = {
@@ -98,7 +108,10 @@ COMPLEX_GOALS: dict[str, Callable[[_View], bool]] = {
     "unitary": _unitary,
     "singular": _singular,
     "imaginary part zero": lambda v: any(
-        x.size and not np.any(x) for point in v.case.points for name, x in point.items() if name.endswith("_im")
+        x.size and not np.any(x)
+        for point in v.case.points
+        for name, x in point.items()
+        if name.endswith("_im")
     ),
     "several outputs": lambda v: len(v.case.program.result.values) > 2,
     "one operand constant": lambda v: len(v.case.wrt) < len(v.shapes),

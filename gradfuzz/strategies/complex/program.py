@@ -1,7 +1,8 @@
 """The strategy for complex programs: complex numbers inside, float parameters and float results.
 
-A complex array is made of two float parameters, its real and its imaginary part, and leaves the program as two outputs. So a gradient
-means the same to every library, whatever sign it gives the imaginary part of a complex one.
+A complex array is made of two float parameters, its real and its imaginary part, and leaves the program as
+two outputs. So a gradient means the same to every library, whatever sign it gives the imaginary part of a
+complex one.
 """
 
 from __future__ import annotations
@@ -31,17 +32,23 @@ from gradfuzz.strategies.inputs.point import Inputs
 from gradfuzz.strategies.linalg.program import NORMS, ORDERS, POWERS
 from gradfuzz.strategies.loop.case import MODES, Case, check_asked
 
-_SHAPES: Table[Shape] = Table((50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,)))
+_SHAPES: Table[Shape] = Table(
+    (50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,))
+)
 """Of arrays that are used entry by entry."""
 _TOUCHING = 3
-"""The largest matrices with repeated values only: their derivatives are known by differences, which cost the more the more entries there are."""
+"""The largest matrices with repeated values only: their derivatives are known by differences, which cost the
+more the more entries there are.
+"""
 _LARGE = 20
 """Programs with larger inputs are asked at one point only."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComplexProgram:
-    """A complex program, the shapes of its float parameters, and the structure that the matrix a has to have."""
+    """A complex program, the shapes of its float parameters, and the structure that the matrix a
+    has to have.
+    """
 
     program: Program
     recipe: ComplexRecipe
@@ -49,7 +56,9 @@ class ComplexProgram:
     structure: ComplexStructure = "general"
 
 
-def compose_complex(dice: Dice, recipe: ComplexRecipe, batch: Shape, size: tuple[int, int] | None) -> ComplexProgram:
+def compose_complex(
+    dice: Dice, recipe: ComplexRecipe, batch: Shape, size: tuple[int, int] | None
+) -> ComplexProgram:
     """The program of a recipe for stacks of matrices of `size`, or (None) for arrays of the shape `batch`."""
     shape = batch if size is None else (*batch, *size)
     structure = recipe.structure
@@ -95,6 +104,12 @@ def _second(dice: Dice, recipe: ComplexRecipe, batch: Shape, shape: Shape) -> Sh
     return (*batch, shape[-2], columns)
 
 
+def _apart(dice: Dice, k: int) -> float:
+    """The `k`-th of numbers of either sign, no two of which are equal in size."""
+    sign = -1.0 if dice.below(2) else 1.0
+    return sign * (4 + dice.below(3) + 3 * k) / 8
+
+
 def _filled(text: str, dice: Dice, shape: Shape) -> str:
     """What a recipe leaves open, decided and written out."""
     choices: dict[str, Callable[[], str]] = {
@@ -102,7 +117,7 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
         "{order}": lambda: dice.pick(ORDERS[: 3 if 0 in shape else None]),
         "{n}": lambda: str(dice.pick(POWERS)),
         "{trips}": lambda: str(dice.pick((1, 2, 0, 3))),
-        "{d}": lambda: f"array({[(-1) ** dice.below(2) * (4 + dice.below(3) + 3 * k) / 8 for k in range(min(shape[-2:]))]})",
+        "{d}": lambda: f"array({[_apart(dice, k) for k in range(min(shape[-2:]))]})",
         "{eye}": lambda: str(np.eye(shape[-2]).tolist()),
     }
     for name, choose in choices.items():
@@ -110,13 +125,16 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
             text = text.replace(name, choose())
     axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
     text = re.sub(r"\{H:(\w+)\}", lambda found: f"conj(permute_dims({found[1]}, axes={axes}))", text)
-    return re.sub(r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})", text)
+    return re.sub(
+        r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})", text
+    )
 
 
 def complex_point(dice: Dice, program: ComplexProgram, precision: Precision) -> Inputs:
     """Matrices of the structure that the program wants, or with a heavy diagonal or a given condition number.
 
-    Entries that are used one by one are multiples of 1/8, neighbours apart where everything else is as simple as can be.
+    Entries that are used one by one are multiples of 1/8, neighbours apart where everything else is as simple
+    as can be.
     """
     inputs: dict[str, npt.NDArray[Any]] = {}
     apart = itertools.cycle((0, 3, 1, 4, 2))
@@ -129,7 +147,10 @@ def complex_point(dice: Dice, program: ComplexProgram, precision: Precision) -> 
             structure = program.structure if name == "a_re" else "general"
             inputs[name], inputs[f"{name[0]}_im"] = draw_complex_matrix(dice, shape, structure, precision)
         else:
-            entries = [(1 + dice.below(16) + next(apart)) * (-1) ** dice.below(2) / 8 for _ in range(math.prod(shape))]
+            entries = [
+                (1 + dice.below(16) + next(apart)) * (-1) ** dice.below(2) / 8
+                for _ in range(math.prod(shape))
+            ]
             inputs[name] = np.array(entries, precision).reshape(shape)
     return inputs
 
@@ -162,9 +183,11 @@ def _recipes(ops: tuple[str, ...] | None) -> tuple[ComplexRecipe, ...]:
 
 @st.composite
 def complex_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, max_side: int = 4) -> Program:
-    """Programs with complex numbers inside, of float parameters and float results: entrywise ops in loops, reductions, linear algebra.
+    """Programs with complex numbers inside, of float parameters and float results: entrywise ops in loops,
+    reductions, linear algebra.
 
-    `ops`: those that the programs are to be about (None: all). Shrinks towards a product of two complex scalars.
+    `ops`: those that the programs are to be about (None: all). Shrinks towards a product of two complex
+    scalars.
     """
     return _drawn(Dice(draw), _checked(ops, max_side), max_side).program
 
@@ -180,12 +203,15 @@ def complex_cases(
 ) -> Case:
     """Cases over `complex_programs`, on matrices with sides up to `max_side`.
 
-    `ops`: those that the programs are to be about (None: all). A "float32" program computes with pairs of float32. Shrinks towards a
-    product of two complex scalars.
+    `ops`: those that the programs are to be about (None: all). A "float32" program computes with pairs of
+    float32. Shrinks towards a product of two complex scalars.
     """
     recipes = _checked(ops, max_side)
     if not precisions or any(p not in ("float32", "float64") for p in precisions):
-        raise InvalidArgument(f"precisions={precisions!r}: give 'float64', 'float32' or both; complex numbers are pairs of these")
+        raise InvalidArgument(
+            f"precisions={precisions!r}: give 'float64', 'float32' or both; complex numbers are pairs of"
+            " these"
+        )
     check_asked(precisions, max_order)
     dice = Dice(draw)
     program = _drawn(dice, recipes, max_side)

@@ -1,9 +1,9 @@
 """What is computed with complex numbers: one row per op and way of using it.
 
-A recipe is text of the program language over the complex arrays a and b, which the program makes of float parameters. `outputs` are complex
-and leave the program as their real and imaginary parts, `reals` are real; neither depends on the phases and the order that a decomposition
-is free to choose. `{H:x}` is the conjugate transpose of x, `{d}` is a vector of weights as long as the inner axis, `{n}` and `{trips}`
-are small ints.
+A recipe is text of the program language over the complex arrays a and b, which the program makes of float
+parameters. `outputs` are complex and leave the program as their real and imaginary parts, `reals` are real;
+neither depends on the phases and the order that a decomposition is free to choose. `{H:x}` is the conjugate
+transpose of x, `{d}` is a vector of weights as long as the inner axis, `{n}` and `{trips}` are small ints.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from gradfuzz.strategies.drawing.shape import Aspect
 from gradfuzz.strategies.inputs.complex_matrix import ComplexStructure
 
 Operand = Literal["", "matrix", "vector", "broadcast", "any", "same"]
-"""The second array: none; a right side; one that is a vector, or whose batch axes broadcast; any matrix; or one of the same shape."""
+"""The second array: none; a right side; one that is a vector, or whose batch axes broadcast; any matrix; or
+one of the same shape.
+"""
 
 _ALL: tuple[Aspect, ...] = ("square", "tall", "wide")
 
 
 @dataclass(frozen=True, slots=True)
 class ComplexRecipe:
-    """One row: the op it is about, its statements, its results, and the arrays that it wants. No aspects: arrays of any shape, scalars too."""
+    """One row: the op it is about, its statements, its results, and the arrays that it wants. No aspects:
+    arrays of any shape, scalars too.
+    """
 
     op: str
     lines: str
@@ -42,7 +46,9 @@ def _sums(name: str) -> tuple[str, ...]:
     return tuple(text.format(name) for text in _SUMS)
 
 
-def _loop(op: str, body: str, *, outputs: tuple[str, ...] = ("y",), reals: tuple[str, ...] = ()) -> ComplexRecipe:
+def _loop(
+    op: str, body: str, *, outputs: tuple[str, ...] = ("y",), reals: tuple[str, ...] = ()
+) -> ComplexRecipe:
     """A body of entrywise ops, in a loop over y, which starts as b."""
     return ComplexRecipe(op, f"y = b\nfor i in range({{trips}}):\n    {body}", outputs, reals, (), "same")
 
@@ -72,8 +78,12 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
     _loop("where", "y = where(real(y) > imag(a), y * a, conj(y) + a)"),
     ComplexRecipe("abs", "y = abs(a)", reals=("y",), aspects=()),
     ComplexRecipe("sum", "y = sum(a * conj(a) * b, axis=-1)", ("y",), aspects=_ALL, second="same"),
-    ComplexRecipe("complex", "y = complex(real(a), sum(imag(a), axis=-1, keepdims=True))", ("y * y",), aspects=_ALL),
-    ComplexRecipe("complex", "y = complex(sum(real(a), axis=-2, keepdims=True), imag(a))", ("y * y",), aspects=_ALL),
+    ComplexRecipe(
+        "complex", "y = complex(real(a), sum(imag(a), axis=-1, keepdims=True))", ("y * y",), aspects=_ALL
+    ),
+    ComplexRecipe(
+        "complex", "y = complex(sum(real(a), axis=-2, keepdims=True), imag(a))", ("y * y",), aspects=_ALL
+    ),
     ComplexRecipe("prod", "y = prod(a, axis=-1)", ("y",), aspects=_ALL),
     ComplexRecipe("mean", "y = mean(a * a, axis=-2)", ("y",), aspects=_ALL),
     ComplexRecipe("cumulative_sum", "y = cumulative_sum(a * a, axis=-1)", ("y",), aspects=_ALL),
@@ -82,7 +92,12 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
     ComplexRecipe("matmul", "y = matmul(a, b)", ("y",), aspects=_ALL, second="any"),
     ComplexRecipe("matmul", "y = matmul(a, b)", ("y",), second="broadcast", hostile=("singular",)),
     ComplexRecipe("matmul", "y = matmul({H:a}, a)", ("y",), aspects=_ALL),
-    ComplexRecipe("matmul", "y = b\nfor i in range({trips}):\n    y = tanh(matmul(a, y) * 0.125)", ("y",), second="matrix"),
+    ComplexRecipe(
+        "matmul",
+        "y = b\nfor i in range({trips}):\n    y = tanh(matmul(a, y) * 0.125)",
+        ("y",),
+        second="matrix",
+    ),
     ComplexRecipe("kron", "y = kron(a, b)", ("y",), aspects=("square", "tall"), second="same"),
     ComplexRecipe("kron", "y = kron(a, b)", ("y",), second="broadcast"),
     ComplexRecipe("trace", "y = trace(matmul(a, a))", ("y",)),
@@ -98,30 +113,63 @@ COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
     ComplexRecipe("solve", "y = solve(a, b)", ("y",), second="vector"),
     ComplexRecipe("solve", "y = b\nfor i in range({trips}):\n    y = solve(a, y)", ("y",), second="matrix"),
     ComplexRecipe("triangular_solve", "y = triangular_solve(a, b)", ("y",), second="matrix"),
-    ComplexRecipe("triangular_solve", "y = triangular_solve(a, b, lower=False, transposed=True)", ("y",), second="matrix"),
+    ComplexRecipe(
+        "triangular_solve",
+        "y = triangular_solve(a, b, lower=False, transposed=True)",
+        ("y",),
+        second="matrix",
+    ),
     ComplexRecipe("triangular_solve", "y = triangular_solve(a, b)", ("y",), second="broadcast"),
     ComplexRecipe("cholesky", _POSITIVE + "y = cholesky(h)", ("y",)),
     ComplexRecipe("cholesky", _POSITIVE + "y = cholesky(h, upper=True)", ("y",)),
     ComplexRecipe(
-        "qr", "q, r = qr(a)", ("matmul(q * {d}, r)",), ("real(q * conj(q))", "real(r * conj(r))"), _ALL, hostile=("unitary",)
+        "qr",
+        "q, r = qr(a)",
+        ("matmul(q * {d}, r)",),
+        ("real(q * conj(q))", "real(r * conj(r))"),
+        _ALL,
+        hostile=("unitary",),
     ),
     ComplexRecipe("lu", "p, l, u = lu(a)", ("l", "u", "matmul(l * {d}, u)"), aspects=_ALL),
-    ComplexRecipe("svd", "u, s, vh = svd(a)", ("matmul(u * {d}, vh)",), ("s", "real(u * conj(u))", "real(vh * conj(vh))"), _ALL),
-    ComplexRecipe("svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", ("y",), aspects=_ALL, hostile=("near repeated",)),
+    ComplexRecipe(
+        "svd",
+        "u, s, vh = svd(a)",
+        ("matmul(u * {d}, vh)",),
+        ("s", "real(u * conj(u))", "real(vh * conj(vh))"),
+        _ALL,
+    ),
+    ComplexRecipe(
+        "svd",
+        "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)",
+        ("y",),
+        aspects=_ALL,
+        hostile=("near repeated",),
+    ),
     ComplexRecipe("svd", "s = svd(a)[1]", reals=_sums("s"), structure="repeated", hostile=("unitary",)),
     ComplexRecipe("svdvals", "y = svdvals(a)", reals=("y",), aspects=_ALL, hostile=("near repeated",)),
     ComplexRecipe("svdvals", "y = svdvals(a)", reals=_sums("y"), aspects=_ALL, structure="unitary"),
     ComplexRecipe(
-        "eigh", _HERMITIAN + "w, v = eigh(h)", ("matmul(v * {d}, {H:v})",), ("w", "real(v * conj(v))"), hostile=("near repeated",)
+        "eigh",
+        _HERMITIAN + "w, v = eigh(h)",
+        ("matmul(v * {d}, {H:v})",),
+        ("w", "real(v * conj(v))"),
+        hostile=("near repeated",),
     ),
-    ComplexRecipe("eigh", _HERMITIAN + "w, v = eigh(h)\ny = matmul(v * {row:sin(w)}, {H:v})", ("y",), hostile=("near repeated",)),
+    ComplexRecipe(
+        "eigh",
+        _HERMITIAN + "w, v = eigh(h)\ny = matmul(v * {row:sin(w)}, {H:v})",
+        ("y",),
+        hostile=("near repeated",),
+    ),
     ComplexRecipe("eigh", _HERMITIAN + "w = eigh(h)[0]", reals=_sums("w"), structure="repeated"),
     ComplexRecipe("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", reals=("y",), hostile=("near repeated",)),
     ComplexRecipe("eigvalsh", _HERMITIAN + "y = eigvalsh(h)", reals=_sums("y"), structure="repeated"),
     ComplexRecipe("eig", "w, v = eig(a)", ("sum(w * w, axis=-1)",), (_PROJECTED,)),
     ComplexRecipe("eig", "w, v = eig(a)", ("sum(w * w, axis=-1)",), (_PROJECTED,), real=True),
     ComplexRecipe("eigvals", "w = eigvals(a)", ("sum(exp(w * 0.25), axis=-1)",), ("sum(abs(w), axis=-1)",)),
-    ComplexRecipe("eigvals", "w = eigvals(a)", ("sum(w * w * w, axis=-1)",), ("sum(abs(w), axis=-1)",), real=True),
+    ComplexRecipe(
+        "eigvals", "w = eigvals(a)", ("sum(w * w * w, axis=-1)",), ("sum(abs(w), axis=-1)",), real=True
+    ),
     ComplexRecipe("eigvals", "w = eigvals(a)", ("sum(w * w, axis=-1)",), structure="repeated"),
     ComplexRecipe("pinv", "y = pinv(a)", ("y",), aspects=_ALL),
     ComplexRecipe("lstsq", "y = lstsq(a, b)", ("y",), aspects=_ALL, second="matrix"),

@@ -1,7 +1,7 @@
 """What the strategies draw with: one integer per decision, the simple choices first.
 
-Hypothesis shrinks every draw towards zero, so everything here is ordered by simplicity: the first option of a table, "no" before
-"yes", the shorter list before the longer one.
+Hypothesis shrinks every draw towards zero, so everything here is ordered by simplicity: the first option of a
+table, "no" before "yes", the shorter list before the longer one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """A repeatable stream of draws: the k-th example of a seed is the same on every machine and in every run.
 
-Hypothesis's own generator learns from what it has seen, and mixes in constants it finds in the modules that happen to be
-loaded. A sweep must not depend on that, so the choices come from a provider of ours (Hypothesis's documented seam for this) that
-knows nothing but the seed and the number of the example. Nor is a stream a test: it goes around Hypothesis's runner, whose statistics, caches
-and seeding of global generators cost as much as the draws. Shrinking is Hypothesis's own and works on the same strategies.
+Hypothesis's own generator learns from what it has seen, and mixes in constants it finds in the modules that
+happen to be loaded. A sweep must not depend on that, so the choices come from a provider of ours
+(Hypothesis's documented seam for this) that knows nothing but the seed and the number of the example. Nor is
+a stream a test: it goes around Hypothesis's runner, whose statistics, caches and seeding of global generators
+cost as much as the draws. Shrinking is Hypothesis's own and works on the same strategies.
 """
 
 from __future__ import annotations
@@ -83,14 +84,21 @@ class SeededProvider(PrimitiveProvider):
 class _Stream(ConjectureData):
     """Choices that are made and forgotten: what is drawn here is never shrunk."""
 
-    def draw(self, strategy: st.SearchStrategy[T], label: int | None = None, observe_as: str | None = None) -> T:
+    def draw(
+        self, strategy: st.SearchStrategy[T], label: int | None = None, observe_as: str | None = None
+    ) -> T:
         strategy.validate()
         if strategy.is_empty:
             self.mark_invalid()
         return strategy.do_draw(self)
 
     def draw_integer(
-        self, min_value: int | None = None, max_value: int | None = None, *, forced: int | None = None, **options: Any
+        self,
+        min_value: int | None = None,
+        max_value: int | None = None,
+        *,
+        forced: int | None = None,
+        **options: Any,
     ) -> int:
         return self.provider.draw_integer(min_value, max_value) if forced is None else forced
 
@@ -98,8 +106,9 @@ class _Stream(ConjectureData):
 def draw_many(strategy: st.SearchStrategy[T], count: int, seed: int | str) -> list[T]:
     """`count` draws from `strategy`: the simplest first, then at random.
 
-    The same seed gives the same draws whatever else runs, and a shorter list is the beginning of a longer one. The list is
-    shorter than `count` only where `strategy` throws nearly all draws away (`assume`, `filter`).
+    The same seed gives the same draws whatever else runs, and a shorter list is the beginning of a longer
+    one. The list is shorter than `count` only where `strategy` throws nearly all draws away (`assume`,
+    `filter`).
     """
     if count < 0:
         raise InvalidArgument(f"count={count!r}: at least 0")

@@ -19,15 +19,43 @@ ORDERS = ("greater", "less", "greater_equal", "less_equal")
 COMPARISONS = (*ORDERS, "equal", "not_equal")
 LOOP_OPS = (
     *JOINS,
-    *("negative", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "integer_pow", "pow", "abs", "sign", "where", "astype"),
+    *(
+        "negative",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "exp",
+        "log",
+        "sqrt",
+        "integer_pow",
+        "pow",
+        "abs",
+        "sign",
+        "where",
+        "astype",
+    ),
     *(*COMPARISONS, "logical_and", "logical_or", "logical_not", "remainder"),
-    *(*SCALARS, "index_update", "stack", "concat", "reshape", "broadcast_to", "permute_dims", "flip", "cumulative_sum", "matmul"),
+    *(
+        *SCALARS,
+        "index_update",
+        "stack",
+        "concat",
+        "reshape",
+        "broadcast_to",
+        "permute_dims",
+        "flip",
+        "cumulative_sum",
+        "matmul",
+    ),
 )
 """All ops that loop programs consist of."""
 
 
 def ops_of(option: Any) -> frozenset[str]:
-    """The ops of an option of a table: an expression, a function that makes one of others, an object that has it as `build`, or None."""
+    """The ops of an option of a table: an expression, a function that makes one of others, an object that has
+    it as `build`, or None.
+    """
     if option is None:
         return frozenset()
     build = getattr(option, "build", option)

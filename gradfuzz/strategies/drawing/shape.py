@@ -1,4 +1,6 @@
-"""Shapes: of stacks of matrices, their batch axes and the two axes of each matrix, and of arrays of any rank."""
+"""Shapes: of stacks of matrices, their batch axes and the two axes of each matrix, and of arrays of
+any rank.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from gradfuzz.strategies.drawing.validation import check_choices, check_int
 Shape = tuple[int, ...]
 Aspect = Literal["square", "tall", "wide"]
 
-BATCHES: Table[Shape] = Table((30, ()), (20, (2,)), (14, (1,)), (14, (3,)), (12, (2, 3)), (4, (1, 2)), (6, (0,)))
+BATCHES: Table[Shape] = Table(
+    (30, ()), (20, (2,)), (14, (1,)), (14, (3,)), (12, (2, 3)), (4, (1, 2)), (6, (0,))
+)
 """Batch axes, the plain matrix first. Rank 4 is two of them; a batch of none has a gradient, too."""
 
 _SIZES: Table[int] = Table((30, 2), (30, 3), (15, 4), (10, 1), (8, 5), (7, 6))
@@ -42,12 +46,16 @@ _OTHERS: Table[Callable[[Shape], Shape]] = Table(
 
 
 def draw_other_batch(dice: Dice, batch: Shape) -> Shape:
-    """Batch axes that broadcast with `batch`: one axis less, axes of 1, or one axis more where `batch` has not two."""
+    """Batch axes that broadcast with `batch`: one axis less, axes of 1, or one axis more where `batch` has
+    not two.
+    """
     return dice.weighted(_OTHERS)(batch)
 
 
 def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape, *, least: int = 1) -> tuple[int, int]:
-    """Rows and columns. Now and then n is the batch size: some bugs only type-check then. `least`: the smallest, where `max_side` lets it be."""
+    """Rows and columns. Now and then n is the batch size: some bugs only type-check then. `least`: the
+    smallest, where `max_side` lets it be.
+    """
     table = _sizes(min(least, max_side), max_side)
     n = dice.weighted(table)
     if batch and least <= batch[-1] <= max_side and dice.chance(20):
@@ -63,11 +71,15 @@ def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape, *, least:
 _RANKS: Table[int] = Table((30, 2), (26, 1), (22, 3), (12, 4), (10, 0))
 _LENGTHS: Table[int] = Table((34, 2), (26, 3), (22, 1), (10, 4), (4, 5), (4, 0))
 MAX_ENTRIES = 24
-"""An array of a tensor program has no more entries at first: derivatives of order two have as many squared."""
+"""An array of a tensor program has no more entries at first: derivatives of order two have as many
+squared.
+"""
 
 
 def draw_array(dice: Dice, *, empty: bool = True) -> Shape:
-    """The shape of an array of rank 0 to 4. Now and then all axes are equally long: some bugs only type-check then."""
+    """The shape of an array of rank 0 to 4. Now and then all axes are equally long: some bugs only type-check
+    then.
+    """
     lengths = _LENGTHS if empty else _LENGTHS.where(lambda n: n > 0)
     rank = dice.weighted(_RANKS)
     if rank > 1 and dice.chance(15):
@@ -81,9 +93,14 @@ def draw_array(dice: Dice, *, empty: bool = True) -> Shape:
 
 @st.composite
 def shapes(
-    draw: Draw, *, aspects: tuple[Aspect, ...] = ("square", "tall", "wide"), max_side: int = 6, empty: bool = True
+    draw: Draw,
+    *,
+    aspects: tuple[Aspect, ...] = ("square", "tall", "wide"),
+    max_side: int = 6,
+    empty: bool = True,
 ) -> Shape:
-    """Shapes of stacks of matrices: batch axes (), (1,), (2,), (3,), (1, 2), (2, 3) and, with `empty`, (0,); sides 1 to `max_side`.
+    """Shapes of stacks of matrices: batch axes (), (1,), (2,), (3,), (1, 2), (2, 3) and, with `empty`, (0,);
+    sides 1 to `max_side`.
 
     Shrinks towards (2, 2).
     """

@@ -1,7 +1,7 @@
 """How what was drawn is shown: as text that can be pasted into `@example`.
 
-NumPy shows eight digits, and an example that is pasted must be the one that failed. So arrays are shown with all their digits, by Hypothesis's table
-of how an object came about.
+NumPy shows eight digits, and an example that is pasted must be the one that failed. So arrays are shown with
+all their digits, by Hypothesis's table of how an object came about.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ def inputs_text(inputs: Mapping[str, npt.NDArray[Any]]) -> str:
 
 
 def shown(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """`array` itself, just drawn; Hypothesis shows it by `array_text` as it is now, whatever a test writes into it."""
+    """`array` itself, just drawn; Hypothesis shows it by `array_text` as it is now, whatever a test writes
+    into it.
+    """
     drawn = array.copy()
-    current_build_context().known_object_printers[IDKey(array)].append(lambda _, printer, cycle: printer.text(array_text(drawn)))
+    current_build_context().known_object_printers[IDKey(array)].append(
+        lambda _, printer, cycle: printer.text(array_text(drawn))
+    )
     return array

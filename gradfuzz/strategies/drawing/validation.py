@@ -1,4 +1,6 @@
-"""What an option may be: `InvalidArgument` with its name, its value and what is allowed, before anything else goes wrong with it."""
+"""What an option may be: `InvalidArgument` with its name, its value and what is allowed, before anything else
+goes wrong with it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def check_shape(shape: object, *, axes: int = 0) -> None:
 def check_choices(name: str, chosen: object, known: Collection[str]) -> None:
     """A tuple of some of the strings `known`."""
     if not isinstance(chosen, tuple) or not chosen or any(choice not in known for choice in chosen):
-        raise InvalidArgument(f"{name}={chosen!r}: give a tuple of at least one of {', '.join(map(repr, known))}")
+        raise InvalidArgument(
+            f"{name}={chosen!r}: give a tuple of at least one of {', '.join(map(repr, known))}"
+        )
 
 
 def check_precision(precision: object) -> None:
@@ -44,17 +48,23 @@ def check_precision(precision: object) -> None:
 def check_program(program: object) -> None:
     """A program whose parameters have points: floats, ints and bools."""
     if not isinstance(program, Program):
-        raise InvalidArgument(f"program={program!r}: a Program, as parse(text) makes it, not {type(program).__name__}")
+        raise InvalidArgument(
+            f"program={program!r}: a Program, as parse(text) makes it, not {type(program).__name__}"
+        )
     for param in program.params:
         if param.type.is_complex:
             raise InvalidArgument(
-                f"program: its input {param.name} is complex; draw for programs.in_pairs(program), which takes the parts of it"
+                f"program: its input {param.name} is complex; draw for programs.in_pairs(program), which"
+                " takes the parts of it"
             )
 
 
 def check_types(name: str, types: object) -> None:
     """A mapping from names to types."""
     if not isinstance(types, Mapping) or any(
-        not isinstance(key, str) or not key.isidentifier() or not isinstance(t, Type) for key, t in types.items()
+        not isinstance(key, str) or not key.isidentifier() or not isinstance(t, Type)
+        for key, t in types.items()
     ):
-        raise InvalidArgument(f"{name}={types!r}: a dict from names to types, as {{'x': Type('float', (3,))}}")
+        raise InvalidArgument(
+            f"{name}={types!r}: a dict from names to types, as {{'x': Type('float', (3,))}}"
+        )

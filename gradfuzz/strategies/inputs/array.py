@@ -1,4 +1,6 @@
-"""Arrays of ordinary numbers, and of those where derivatives go wrong: zeros, ties, numbers near zero and far from 1."""
+"""Arrays of ordinary numbers, and of those where derivatives go wrong: zeros, ties, numbers near zero and far
+from 1.
+"""
 
 from __future__ import annotations
 
@@ -31,24 +33,31 @@ def arrays(
     ties: bool = True,
     extremes: bool = True,
 ) -> npt.NDArray[Any]:
-    """Float arrays of `shape` (None: of rank 0 to 4), exact in `precision`, finite, with the entries at which gradients tend to be wrong.
+    """Float arrays of `shape` (None: of rank 0 to 4), exact in `precision`, finite, with the entries at which
+    gradients tend to be wrong.
 
-    Entries are ordinary numbers, fractions with all their digits, now and then all equal, with a zero or two, near zero or large, and with `extremes`
-    rarely huge or tiny. `min_value` and `max_value` are bounds that may occur, and must be numbers of `precision`. Without `zeros` no entry is 0.
-    Without `ties` all entries are apart by a part of the range, from -2 to 2 where there are no bounds: no maximum and no sorting is undecided.
+    Entries are ordinary numbers, fractions with all their digits, now and then all equal, with a zero or two,
+    near zero or large, and with `extremes` rarely huge or tiny. `min_value` and `max_value` are bounds that
+    may occur, and must be numbers of `precision`. Without `zeros` no entry is 0. Without `ties` all entries
+    are apart by a part of the range, from -2 to 2 where there are no bounds: no maximum and no sorting is
+    undecided.
 
-    Shrinks towards 0.5 in every entry; where that is out of bounds, towards the bound that is nearer; without ties, towards an array that rises.
+    Shrinks towards 0.5 in every entry; where that is out of bounds, towards the bound that is nearer; without
+    ties, towards an array that rises.
     """
     low, high = _bounds(precision, min_value, max_value)
     if not zeros and low == high == 0:
         raise InvalidArgument(
-            f"min_value={min_value!r}, max_value={max_value!r}, zeros=False: nothing but 0 lies within the bounds"
+            f"min_value={min_value!r}, max_value={max_value!r}, zeros=False: nothing but 0 lies within the"
+            " bounds"
         )
     dice = Dice(draw)
     chosen = draw_array(dice) if shape is None else shape
     check_shape(chosen)
     if ties:
-        values = _within(_numbers(dice, chosen, precision, "any" if zeros else "nonzero", extremes), low, high)
+        values = _within(
+            _numbers(dice, chosen, precision, "any" if zeros else "nonzero", extremes), low, high
+        )
     else:
         values = _apart(dice, chosen, precision, low, high)
     if not zeros:
@@ -64,16 +73,23 @@ def _bounds(precision: Precision, min_value: float | None, max_value: float | No
             raise InvalidArgument(f"{what}={value!r}: a finite number of {precision}")
         if value is not None and rounded(value, precision) != value:
             raise InvalidArgument(
-                f"{what}={value!r} is no number of {precision}; the nearest one is {rounded(value, precision)!r}"
+                f"{what}={value!r} is no number of {precision}; the nearest one is"
+                f" {rounded(value, precision)!r}"
             )
     low, high = -math.inf if min_value is None else min_value, math.inf if max_value is None else max_value
     if low > high:
-        raise InvalidArgument(f"min_value={min_value!r}, max_value={max_value!r}: min_value <= max_value must hold")
+        raise InvalidArgument(
+            f"min_value={min_value!r}, max_value={max_value!r}: min_value <= max_value must hold"
+        )
     return low, high
 
 
-def _numbers(dice: Dice, shape: Shape, precision: Precision, domain: Domain, extremes: bool) -> npt.NDArray[np.float64]:
-    """Entries one by one, so that they shrink one by one; in a large array, many times those of a small one."""
+def _numbers(
+    dice: Dice, shape: Shape, precision: Precision, domain: Domain, extremes: bool
+) -> npt.NDArray[np.float64]:
+    """Entries one by one, so that they shrink one by one; in a large array, many times those of a
+    small one.
+    """
     size = math.prod(shape)
     if size <= _ONE_BY_ONE:
         return draw_numbers(dice, shape, precision, domain, extremes)[0].astype(np.float64)
@@ -95,15 +111,24 @@ def _within(values: npt.NDArray[np.float64], low: float, high: float) -> npt.NDA
     return np.asarray(np.clip(np.where(inside, values, folded), low, high))
 
 
-def _apart(dice: Dice, shape: Shape, precision: Precision, low: float, high: float) -> npt.NDArray[np.float64]:
+def _apart(
+    dice: Dice, shape: Shape, precision: Precision, low: float, high: float
+) -> npt.NDArray[np.float64]:
     """One entry in the middle half of each of equal parts of the range, in any order."""
     size = math.prod(shape)
     if math.isinf(low) or math.isinf(high):
-        low, high = (low, low + 4.0) if math.isfinite(low) else (high - 4.0, high) if math.isfinite(high) else (-2.0, 2.0)
+        low, high = (
+            (low, low + 4.0)
+            if math.isfinite(low)
+            else (high - 4.0, high)
+            if math.isfinite(high)
+            else (-2.0, 2.0)
+        )
     part = (high - low) / max(size, 1)
     if size > 1 and part <= 8.0 * FORMATS[precision].eps * max(abs(low), abs(high)):
         raise InvalidArgument(
-            f"ties=False with shape={shape!r}: {size} numbers of {precision} from {low!r} to {high!r} are not apart"
+            f"ties=False with shape={shape!r}: {size} numbers of {precision} from {low!r} to {high!r} are not"
+            " apart"
         )
     places = list(range(size))
     if size <= _ONE_BY_ONE:
@@ -112,7 +137,9 @@ def _apart(dice: Dice, shape: Shape, precision: Precision, low: float, high: flo
     else:
         rng = np.random.default_rng([dice.below(1 << 16), *shape])
         order, inner = rng.permutation(size).tolist(), rng.random(size).tolist()
-    return np.array([low + part * (k + 0.25 + 0.5 * f) for k, f in zip(order, inner, strict=True)], np.float64).reshape(shape)
+    return np.array(
+        [low + part * (k + 0.25 + 0.5 * f) for k, f in zip(order, inner, strict=True)], np.float64
+    ).reshape(shape)
 
 
 def _beside_zero(low: float, high: float) -> float:
@@ -121,16 +148,19 @@ def _beside_zero(low: float, high: float) -> float:
 
 
 _ONE_BY_ONE = 32
-"""The entries of no larger array are drawn one by one: there is a limit to how many numbers Hypothesis draws."""
+"""The entries of no larger array are drawn one by one: there is a limit to how many numbers
+Hypothesis draws.
+"""
 
 
-# Numbers ---------------------------------------------------------------------------------------------------------------
+# Numbers ----------------------------------------------------------------------------------------------------
 
 _ORDINARY = (0.5, 1.5, 0.75, 0.25, 1.0, 2.0, 0.3, 1.25, 0.7, 1.7, 2.5, -0.5, -1.5, -0.25, -0.7, -2.0)
 _STEPS = 65_537
 _SCATTER = 40_503
-"""A prime, so that the fractions with this denominator fill the mantissa; and what their numerators are multiplied by, because
-Hypothesis prefers small integers."""
+"""A prime, so that the fractions with this denominator fill the mantissa; and what their numerators are
+multiplied by, because Hypothesis prefers small integers.
+"""
 
 _LARGE = (10.0, 100.0, 1000.0, 37.5, 640.0, 3.0)
 _HUGE: dict[Precision, tuple[float, ...]] = {

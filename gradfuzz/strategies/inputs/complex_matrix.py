@@ -66,7 +66,10 @@ _FIXED = {"unitary": _unitary, "singular": _singular, "repeated": _repeated, "ne
 
 
 def draw_complex_matrix(
-    dice: Dice, shape: tuple[int, ...], structure: ComplexStructure = "general", precision: Precision = "float64"
+    dice: Dice,
+    shape: tuple[int, ...],
+    structure: ComplexStructure = "general",
+    precision: Precision = "float64",
 ) -> Parts:
     """The real and the imaginary parts of a stack of matrices of `shape`."""
     if structure == "general":

@@ -21,35 +21,50 @@ _UNIT = 8
 _LARGEST = 32
 """Eight bits hold every multiple of 1/8 up to this: weights are exact in bfloat16."""
 _ONE_BY_ONE = 64
-"""More weights are drawn by a generator of their own: there is a limit to how many numbers Hypothesis draws."""
+"""More weights are drawn by a generator of their own: there is a limit to how many numbers
+Hypothesis draws.
+"""
 
 
 @st.composite
-def cotangents(draw: Draw, program: Program, *, min_value: float = -2.0, max_value: float = 2.0) -> Cotangents:
-    """One weight for each entry of each float output of `program`, as `Question.weights` holds them; None for an output that is no float.
+def cotangents(
+    draw: Draw, program: Program, *, min_value: float = -2.0, max_value: float = 2.0
+) -> Cotangents:
+    """One weight for each entry of each float output of `program`, as `Question.weights` holds them; None for
+    an output that is no float.
 
-    Weights are multiples of 1/8 from `min_value` to `max_value`, which are exact in every precision. Where there are any, one of them at least is not
+    Weights are multiples of 1/8 from `min_value` to `max_value`, which are exact in every precision. Where
+    there are any, one of them at least is not
     0. Shrinks towards ones, or towards the bound that is nearer.
     """
     check_program(program)
     check_numbers(min_value=min_value, max_value=max_value)
     if not -_LARGEST <= min_value <= max_value <= _LARGEST:
-        raise InvalidArgument(f"min_value={min_value!r}, max_value={max_value!r}: -32 <= min_value <= max_value <= 32 must hold")
+        raise InvalidArgument(
+            f"min_value={min_value!r}, max_value={max_value!r}: -32 <= min_value <= max_value <= 32 must hold"
+        )
     low, high = math.ceil(min_value * _UNIT), math.floor(max_value * _UNIT)
     order = sorted(range(low, high + 1), key=lambda k: (abs(k - _UNIT), k))
     if order in ([], [0]):
-        raise InvalidArgument(f"min_value={min_value!r}, max_value={max_value!r}: no multiple of 1/8 but 0 lies between them")
+        raise InvalidArgument(
+            f"min_value={min_value!r}, max_value={max_value!r}: no multiple of 1/8 but 0 lies between them"
+        )
     dice = Dice(draw)
     shapes = [t.sizes if t.is_float else None for t in typecheck(program).outputs]
     sizes = [0 if shape is None else math.prod(shape) for shape in shapes]
     places = (
-        [dice.below(len(order)) for _ in range(sum(sizes))] if sum(sizes) <= _ONE_BY_ONE else _many(dice, len(order), sum(sizes))
+        [dice.below(len(order)) for _ in range(sum(sizes))]
+        if sum(sizes) <= _ONE_BY_ONE
+        else _many(dice, len(order), sum(sizes))
     )
     weights = np.array([order[place] for place in places], np.float64) / _UNIT
     if weights.size and not weights.any():
         weights[0] = next(k for k in order if k) / _UNIT
     parts = np.split(weights, np.cumsum(sizes)[:-1])
-    return tuple(None if shape is None else shown(part.reshape(shape)) for shape, part in zip(shapes, parts, strict=True))
+    return tuple(
+        None if shape is None else shown(part.reshape(shape))
+        for shape, part in zip(shapes, parts, strict=True)
+    )
 
 
 def _many(dice: Dice, below: int, count: int) -> list[int]:

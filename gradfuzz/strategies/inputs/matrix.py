@@ -61,8 +61,9 @@ _KINDS: Table[tuple[str, float]] = Table(
     (2, ("huge", 1.0)),
     (2, ("denormal", 1.0)),
 )
-"""Small multiples of 1/4 with a heavy diagonal; given condition numbers; the first kind far from 1 in size, in the end as far as the cube
-root of what the dtype holds, and below its normal numbers."""
+"""Small multiples of 1/4 with a heavy diagonal; given condition numbers; the first kind far from 1 in size,
+in the end as far as the cube root of what the dtype holds, and below its normal numbers.
+"""
 _NEAR_ONE = _KINDS.where(lambda kind: kind[0] in ("quarters", "spectrum"))
 
 
@@ -76,7 +77,11 @@ def _quarters(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
 
 def _rotation(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     """Stacks of orthogonal matrices with as many rows as the last entry of `shape`."""
-    return np.linalg.qr(rng.normal(size=(*shape, shape[-1])))[0] if 0 not in shape else np.zeros((*shape, shape[-1]))
+    return (
+        np.linalg.qr(rng.normal(size=(*shape, shape[-1])))[0]
+        if 0 not in shape
+        else np.zeros((*shape, shape[-1]))
+    )
 
 
 def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
@@ -92,9 +97,16 @@ def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
 
 
 def _spectrum(
-    rng: np.random.Generator, shape: tuple[int, ...], condition: float, *, symmetric: bool, signed: bool, exact: bool = False
+    rng: np.random.Generator,
+    shape: tuple[int, ...],
+    condition: float,
+    *,
+    symmetric: bool,
+    signed: bool,
+    exact: bool = False,
 ) -> Matrix:
-    """Singular values (eigenvalues, where `symmetric`) spread evenly in the exponent from 1 to 1/condition, times numbers near 1.
+    """Singular values (eigenvalues, where `symmetric`) spread evenly in the exponent from 1 to 1/condition,
+    times numbers near 1.
 
     With `exact`, the quotient of the largest and the smallest is `condition`.
     """
@@ -113,12 +125,18 @@ def _spectrum(
     return (result + np.swapaxes(result, -1, -2)) / 2 if symmetric else result
 
 
-def _thin(rng: np.random.Generator, shape: tuple[int, ...], ranks: npt.NDArray[np.int64], unit: float) -> Matrix:
-    """Products of matrices of small multiples of `unit` with `ranks` columns and rows, one rank per instance."""
+def _thin(
+    rng: np.random.Generator, shape: tuple[int, ...], ranks: npt.NDArray[np.int64], unit: float
+) -> Matrix:
+    """Products of matrices of small multiples of `unit` with `ranks` columns and rows, one rank per
+    instance.
+    """
     *batch, m, n = shape
     k = min(m, n)
     kept = np.arange(k) < ranks[..., np.newaxis, np.newaxis]
-    product: Matrix = (rng.integers(-2, 3, (*batch, m, k)) * unit * kept) @ (rng.integers(-2, 3, (*batch, k, n)) * unit)
+    product: Matrix = (rng.integers(-2, 3, (*batch, m, k)) * unit * kept) @ (
+        rng.integers(-2, 3, (*batch, k, n)) * unit
+    )
     return product
 
 
@@ -128,7 +146,9 @@ def _low_rank(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
 
 
 def _singular(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """The determinant is exactly 0. Every other instance has corank 1, where the gradient of the determinant is not 0."""
+    """The determinant is exactly 0. Every other instance has corank 1, where the gradient of the determinant
+    is not 0.
+    """
     k = min(shape[-2:])
     ranks = np.where(rng.integers(0, 2, shape[:-2]) == 0, k - 1, rng.integers(0, max(k, 1), shape[:-2]))
     return _thin(rng, shape, np.maximum(ranks, 0), 1.0)
@@ -154,7 +174,9 @@ def _near_repeated(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
 
 
 def _companion(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """Of polynomials whose coefficients are multiples of 1/4, the last of them not 0: the coefficients in the first row, ones below the diagonal."""
+    """Of polynomials whose coefficients are multiples of 1/4, the last of them not 0: the coefficients in the
+    first row, ones below the diagonal.
+    """
     n = shape[-1]
     values = np.zeros(shape)
     values[..., range(1, n), range(n - 1)] = 1.0
@@ -190,7 +212,9 @@ def _scale(kind: str, size: float, precision: Precision) -> float:
 
 
 def _triangular(values: Matrix, kind: str) -> Matrix:
-    """Upper triangles with the condition numbers of `values`, or with a diagonal as heavy as the largest entry."""
+    """Upper triangles with the condition numbers of `values`, or with a diagonal as heavy as the largest
+    entry.
+    """
     if 0 in values.shape:
         return values
     if kind == "spectrum":
@@ -201,7 +225,12 @@ def _triangular(values: Matrix, kind: str) -> Matrix:
 
 
 def draw_matrix(
-    dice: Dice, shape: tuple[int, ...], structure: Structure, precision: Precision = "float64", *, extremes: bool = True
+    dice: Dice,
+    shape: tuple[int, ...],
+    structure: Structure,
+    precision: Precision = "float64",
+    *,
+    extremes: bool = True,
 ) -> npt.NDArray[Any]:
     """One array of matrices. One draw says what kind, one which."""
     kind, size = dice.weighted(_KINDS if extremes else _NEAR_ONE)
@@ -210,7 +239,9 @@ def draw_matrix(
         values = _FIXED[structure](rng, shape) if 0 not in shape else np.zeros(shape)
         return values.astype(precision)
     if kind == "spectrum":
-        values = _spectrum(rng, shape, size, symmetric=structure in ("spd", "symmetric"), signed=structure == "symmetric")
+        values = _spectrum(
+            rng, shape, size, symmetric=structure in ("spd", "symmetric"), signed=structure == "symmetric"
+        )
     else:
         values = _quarters(rng, shape)
         if structure == "spd":
@@ -236,22 +267,27 @@ def matrices(
     max_condition: float | None = None,
     extremes: bool = True,
 ) -> npt.NDArray[Any]:
-    """Stacks of matrices of `shape` (None: any of `shapes` that fits), exact in `precision`, with a structure.
+    """Stacks of matrices of `shape` (None: any of `shapes` that fits), exact in `precision`, with a
+    structure.
 
     general         any, also rectangular
     spd, symmetric, lower, upper, orthogonal, companion
                     invertible, but for what rounding does to condition numbers near 1/eps
     low rank        of rank 1 and more, where the sides allow; rectangular, too
-    singular        integers of rank below the smaller side, each instance of a stack its own; rectangular, too
+    singular        integers of rank below the smaller side, each instance of a stack its own; rectangular,
+                    too
     zero line       a row or a column of zeros; rectangular, too
     repeated        symmetric integers with an eigenvalue of multiplicity n - 1 or n
     near repeated   the same with eigenvalues apart by a small power of two
 
-    The first five have condition numbers from 1 to 1e12, mostly small, and with `extremes` sizes that are rarely as small as the dtype's denormal numbers
-    or as large as the cube root of its largest. With `min_condition` or `max_condition` they have sizes near 1, and every matrix of the stack has a
-    condition number (the largest singular value over the smallest) between the two, but for the rounding of its entries.
+    The first five have condition numbers from 1 to 1e12, mostly small, and with `extremes` sizes that are
+    rarely as small as the dtype's denormal numbers or as large as the cube root of its largest. With
+    `min_condition` or `max_condition` they have sizes near 1, and every matrix of the stack has a condition
+    number (the largest singular value over the smallest) between the two, but for the rounding of its
+    entries.
 
-    Shrinks towards small multiples of 1/4 with a heavy diagonal, with bounds towards the smallest condition number.
+    Shrinks towards small multiples of 1/4 with a heavy diagonal, with bounds towards the smallest condition
+    number.
     """
     if structure not in STRUCTURES:
         raise InvalidArgument(f"structure={structure!r}: one of {', '.join(map(repr, STRUCTURES))}")
@@ -274,26 +310,41 @@ def _shape(dice: Dice, structure: Structure, *, least: int) -> Shape:
 
 
 def _conditioned(
-    dice: Dice, shape: Shape, structure: Structure, precision: Precision, least: float | None, most: float | None
+    dice: Dice,
+    shape: Shape,
+    structure: Structure,
+    precision: Precision,
+    least: float | None,
+    most: float | None,
 ) -> npt.NDArray[Any]:
-    """Matrices with condition numbers from `least` to `most`; one that is not given is 1, or as large as can be told apart from singular."""
+    """Matrices with condition numbers from `least` to `most`; one that is not given is 1, or as large as can
+    be told apart from singular.
+    """
     told = f"min_condition={least!r}, max_condition={most!r}"
     if structure in _FIXED:
         known = ", ".join(repr(s) for s in STRUCTURES if s not in _FIXED)
-        raise InvalidArgument(f"{told} with structure={structure!r}: condition numbers can be chosen for {known}")
+        raise InvalidArgument(
+            f"{told} with structure={structure!r}: condition numbers can be chosen for {known}"
+        )
     limit = 1.0 / (16.0 * FORMATS[precision].eps)
     low = 1.0 if least is None else least
     high = max(low, limit) if most is None else most
     if not 1.0 <= low <= high:
         raise InvalidArgument(f"{told}: 1 <= min_condition <= max_condition must hold")
     if (most is None and low > limit) or high > max(limit, 1.0):
-        raise InvalidArgument(f"{told} with precision={precision!r}: rounding allows condition numbers up to {limit:.3g}")
+        raise InvalidArgument(
+            f"{told} with precision={precision!r}: rounding allows condition numbers up to {limit:.3g}"
+        )
     if low > 1.0 and min(shape[-2:]) == 1:
-        raise InvalidArgument(f"{told} with shape={shape!r}: a matrix of one row or column has the condition number 1")
+        raise InvalidArgument(
+            f"{told} with shape={shape!r}: a matrix of one row or column has the condition number 1"
+        )
     condition = low * (high / low) ** (dice.below(_SHARES) / (_SHARES - 1))
     rng = np.random.default_rng([dice.below(1 << 16), *shape])
     symmetric = structure in ("spd", "symmetric")
-    values = _spectrum(rng, shape, condition, symmetric=symmetric, signed=structure == "symmetric", exact=True)
+    values = _spectrum(
+        rng, shape, condition, symmetric=symmetric, signed=structure == "symmetric", exact=True
+    )
     if structure in ("lower", "upper"):
         values = _triangular(values, "spectrum")
         values = np.swapaxes(values, -1, -2) if structure == "lower" else values

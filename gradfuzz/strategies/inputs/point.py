@@ -33,15 +33,22 @@ _NAMESPACES = {p: NumpyNamespace(p) for p in FORMATS}
 
 @st.composite
 def points(
-    draw: Draw, program: Program, *, precision: Precision = "float64", max_trips: int = 17, extremes: bool = True
+    draw: Draw,
+    program: Program,
+    *,
+    precision: Precision = "float64",
+    max_trips: int = 17,
+    extremes: bool = True,
 ) -> Inputs:
-    """Inputs of `program`, exactly representable in `precision`, at which it nearly always has a finite value.
+    """Inputs of `program`, exactly representable in `precision`, at which it nearly always has a finite
+    value.
 
-    Scalars are ordinary, powers of two, near zero (down to 1e-12, in float16 to 1e-3), zero, large (to 1000) and, with `extremes`, rarely huge or
-    tiny; two inputs may be equal. A parameter that the program divides by, or gives to log, sqrt or pow as it is, stays in that
-    domain. Arrays have ordinary entries, equal entries, or one or two zeros; a matrix that linear algebra is done on is drawn as `matrices` draws it,
-    positive definite where it is factored so. An int is a trip count up to `max_trips`, and stays inside the arrays that a counter indexes, or is an
-    index itself.
+    Scalars are ordinary, powers of two, near zero (down to 1e-12, in float16 to 1e-3), zero, large (to 1000)
+    and, with `extremes`, rarely huge or tiny; two inputs may be equal. A parameter that the program divides
+    by, or gives to log, sqrt or pow as it is, stays in that domain. Arrays have ordinary entries, equal
+    entries, or one or two zeros; a matrix that linear algebra is done on is drawn as `matrices` draws it,
+    positive definite where it is factored so. An int is a trip count up to `max_trips`, and stays inside the
+    arrays that a counter indexes, or is an index itself.
 
     Shrinks towards 0.5 everywhere, and matrices towards small multiples of 1/4.
     """
@@ -52,8 +59,12 @@ def points(
     return {name: shown(value) for name, value in point.items()}
 
 
-def draw_point(dice: Dice, program: Program, precision: Precision, *, max_trips: int = 17, extremes: bool = True) -> Inputs:
-    """One point. Where the program is not finite there, the numbers are brought between 1/2 and 1, their signs kept."""
+def draw_point(
+    dice: Dice, program: Program, precision: Precision, *, max_trips: int = 17, extremes: bool = True
+) -> Inputs:
+    """One point. Where the program is not finite there, the numbers are brought between 1/2 and 1, their
+    signs kept.
+    """
     wants = wants_of(program)
     most = max_trips if wants.most_trips is None else min(max_trips, wants.most_trips)
     inputs: dict[str, npt.NDArray[np.generic]] = {}
@@ -77,12 +88,15 @@ def draw_point(dice: Dice, program: Program, precision: Precision, *, max_trips:
     if extreme or defined(program, inputs, precision):
         return inputs
     simple = {
-        name: draw_matrix(Plain(), inputs[name].shape, structure, precision) for name, structure in wants.structures.items()
+        name: draw_matrix(Plain(), inputs[name].shape, structure, precision)
+        for name, structure in wants.structures.items()
     }
     tamed = {name: simple.get(name, _tamed(value)) for name, value in inputs.items()}
     if defined(program, tamed, precision):
         return tamed
-    return {name: simple.get(name, np.full_like(v, 0.5) if is_float(v.dtype) else v) for name, v in inputs.items()}
+    return {
+        name: simple.get(name, np.full_like(v, 0.5) if is_float(v.dtype) else v) for name, v in inputs.items()
+    }
 
 
 def _ints(dice: Dice, param: Param, wants: Wants, most: int) -> npt.NDArray[np.generic]:
@@ -99,7 +113,9 @@ def defined(program: Program, inputs: Inputs, precision: Precision = "float64") 
     """Whether the program has a value there, and every number in it is finite, in `precision`."""
     if refused_op(program, precision) is not None:
         return False
-    arguments: dict[str, Any] = {name: v[()] if v.ndim or is_float(v.dtype) else v.item() for name, v in inputs.items()}
+    arguments: dict[str, Any] = {
+        name: v[()] if v.ndim or is_float(v.dtype) else v.item() for name, v in inputs.items()
+    }
     try:
         outputs = interpret(program, arguments, _NAMESPACES[precision], trip_limit=1000)
     except EvaluationError:

@@ -86,7 +86,11 @@ def _places(node: Call) -> list[tuple[Expr, int, str]]:
 
 def _structures(program: Program) -> dict[str, Structure]:
     """By following each matrix through the assignments."""
-    calls = [n for n in walk(program) if isinstance(n, Call) and OPS[n.op].kind == "linalg" and n.op != "vector_norm"]
+    calls = [
+        n
+        for n in walk(program)
+        if isinstance(n, Call) and OPS[n.op].kind == "linalg" and n.op != "vector_norm"
+    ]
     if not calls:
         return {}
     origins = {p.name: {p.name} for p in program.params if p.type.is_float and p.type.rank > 1}

@@ -1,7 +1,7 @@
 """What matrix programs must reach: every op, batches, kinds of matrices, objectives and questions.
 
-A goal is read off the program, the points and the question. Of a point it is the matrices of the first parameter that count; what they are is
-measured, not remembered from how they were drawn.
+A goal is read off the program, the points and the question. Of a point it is the matrices of the first
+parameter that count; what they are is measured, not remembered from how they were drawn.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class _View:
         """All of them; none for vectors."""
         if not self.is_matrix:
             return np.zeros((0, 1, 1))
-        return np.concatenate([p["a"].astype(np.float64).reshape(math.prod(self.batch), *self.size) for p in self.case.points])
+        return np.concatenate(
+            [p["a"].astype(np.float64).reshape(math.prod(self.batch), *self.size) for p in self.case.points]
+        )
 
     @functools.cached_property
     def scaled(self) -> Matrices:
@@ -74,7 +76,9 @@ class _View:
 
     @functools.cached_property
     def gaps(self) -> Matrices:
-        """The distances between neighbouring eigenvalues of the symmetric matrices, relative to the largest."""
+        """The distances between neighbouring eigenvalues of the symmetric matrices, relative to the
+        largest.
+        """
         w = np.linalg.eigvalsh(self.symmetric)
         largest = np.abs(w).max(-1, keepdims=True, initial=0.0)
         return np.asarray(np.diff(w, axis=-1) / np.maximum(largest, 1e-300), np.float64)
@@ -123,7 +127,11 @@ def _orthogonal(v: _View) -> bool:
 
 
 def _triangle(v: _View, zero: Callable[[Matrices], Matrices]) -> bool:
-    return v.square and v.size[0] > 1 and bool(np.any((v.matrices == zero(v.matrices)).all((-2, -1)) & (v.coranks == 0)))
+    return (
+        v.square
+        and v.size[0] > 1
+        and bool(np.any((v.matrices == zero(v.matrices)).all((-2, -1)) & (v.coranks == 0)))
+    )
 
 
 def _subnormal(v: _View) -> float:
@@ -191,14 +199,20 @@ MATRIX_GOALS: dict[str, Callable[[_View], bool]] = {
     "condition number 1e4": lambda v: v.conditioned(1e3, 1e6),
     "condition number 1e8": lambda v: v.conditioned(1e6, 1e10),
     "condition number 1e12": lambda v: v.conditioned(1e10, 1e16),
-    "positive definite": lambda v: v.size[0] > 1 and bool(np.any((np.linalg.eigvalsh(v.symmetric) > 0).all(-1))),
+    "positive definite": lambda v: (
+        v.size[0] > 1 and bool(np.any((np.linalg.eigvalsh(v.symmetric) > 0).all(-1)))
+    ),
     "lower triangle": lambda v: _triangle(v, np.tril),
     "upper triangle": lambda v: _triangle(v, np.triu),
     "orthogonal": _orthogonal,
     "companion": _companion,
-    "low rank": lambda v: min(v.size) > 1 and bool(np.any((v.coranks > 0) & (v.coranks < min(v.size)) & ~v.integer)),
+    "low rank": lambda v: (
+        min(v.size) > 1 and bool(np.any((v.coranks > 0) & (v.coranks < min(v.size)) & ~v.integer))
+    ),
     **{
-        f"singular integers, corank {n}": lambda v, n=n: v.square and bool(np.any((v.coranks == n) & v.integer))  # type: ignore[misc]
+        f"singular integers, corank {n}": lambda v, n=n: (
+            v.square and bool(np.any((v.coranks == n) & v.integer))
+        )  # type: ignore[misc]
         for n in (1, 2, 3)
     },
     "several ranks in one stack": _ranks,

@@ -1,4 +1,6 @@
-"""The strategy for matrix programs: a recipe, a shape, what is done before and after, and points of the structure it wants."""
+"""The strategy for matrix programs: a recipe, a shape, what is done before and after, and points of the
+structure it wants.
+"""
 
 from __future__ import annotations
 
@@ -50,17 +52,28 @@ def _recipes(ops: tuple[str, ...]) -> Table[tuple[Recipe, ...]]:
 def _program(dice: Dice, ops: tuple[str, ...], max_side: int, empty: bool) -> LinalgProgram:
     rows: tuple[Recipe, ...] = dice.weighted(_recipes(ops))
     recipe = dice.pick(rows)
-    batch = () if recipe.second == "vectors" else draw_batch(dice, empty=empty, least=recipe.second == "broadcast")
+    batch = (
+        ()
+        if recipe.second == "vectors"
+        else draw_batch(dice, empty=empty, least=recipe.second == "broadcast")
+    )
     size = draw_size(dice, dice.pick(recipe.aspects), max_side, batch, least=recipe.least)
     return compose(dice, recipe, batch, size, total=dice.chance(_TOTAL))
 
 
 def compose(
-    dice: Dice, recipe: Recipe, batch: Shape, size: tuple[int, int], *, second: Shape | None = None, total: bool = False
+    dice: Dice,
+    recipe: Recipe,
+    batch: Shape,
+    size: tuple[int, int],
+    *,
+    second: Shape | None = None,
+    total: bool = False,
 ) -> LinalgProgram:
     """The program of a recipe for stacks of matrices of `size`. What the recipe leaves open, `dice` decides.
 
-    `second`: the batch axes of b, where the recipe is not to decide on them. `total`: the plain sum of all results.
+    `second`: the batch axes of b, where the recipe is not to decide on them. `total`: the plain sum of all
+    results.
     """
     shapes: dict[str, Shape] = {"a": size[:1] if recipe.second == "vectors" else (*batch, *size)}
     if recipe.second:
@@ -86,7 +99,9 @@ def compose(
         outputs = ", ".join(_outputs(dice, recipe, shapes["a"]))
     body = "".join(f"    {line}\n" for line in [*lines, f"return {outputs}"])
     structures: dict[str, Structure] = {"a": structure, "b": "general"}
-    return LinalgProgram(parse(f"def f({header}):\n{body}"), recipe, {k: (s, structures[k]) for k, s in shapes.items()})
+    return LinalgProgram(
+        parse(f"def f({header}):\n{body}"), recipe, {k: (s, structures[k]) for k, s in shapes.items()}
+    )
 
 
 def _outputs(dice: Dice, recipe: Recipe, shape: Shape) -> list[str]:
@@ -98,8 +113,8 @@ def _outputs(dice: Dice, recipe: Recipe, shape: Shape) -> list[str]:
 
 
 def _is_constant(recipe: Recipe, output: str, shape: Shape, after: str) -> bool:
-    """Whether an output does not move with the matrix: the squares of an orthonormal factor where they are added up or stand alone, and all that
-    factors of one entry make.
+    """Whether an output does not move with the matrix: the squares of an orthonormal factor where they are
+    added up or stand alone, and all that factors of one entry make.
     """
     if recipe.op == "lu" and shape[-2] == 1:
         return not re.search(r"\bu\b", output)
@@ -130,7 +145,11 @@ def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
 def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
     """The recipe's statements for a first parameter of `shape`, with what they leave open decided."""
     text = recipe.lines
-    for name, options in (("{norm}", NORMS), ("{order}", ORDERS[: 3 if 0 in shape else None]), ("{axis}", ("None", "-1", "0"))):
+    for name, options in (
+        ("{norm}", NORMS),
+        ("{order}", ORDERS[: 3 if 0 in shape else None]),
+        ("{axis}", ("None", "-1", "0")),
+    ):
         if name in text:
             text = text.replace(name, dice.pick(options))
     if "{n}" in text:
@@ -151,7 +170,9 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
         text = text.replace("{d}", f"array({weights})")
     axes = (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
     text = re.sub(r"\{T:(\w+)\}", lambda found: f"permute_dims({found[1]}, axes={axes})", text)
-    text = re.sub(r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})", text)
+    text = re.sub(
+        r"\{row:([^}]*)\}", lambda found: f"reshape({found[1]}, {(*shape[:-2], 1, min(shape[-2:]))})", text
+    )
     first = ", ".join([*(f"0:{n}" for n in shape[:-2]), "0:1", f"0:{min(shape[-2:])}"])
     return re.sub(r"\{head:(\w+)\}", lambda found: f"{found[1]}[{first}]", text)
 
@@ -179,10 +200,14 @@ def _checked(ops: tuple[str, ...] | None, max_side: int) -> tuple[str, ...]:
 
 
 @st.composite
-def linalg_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, max_side: int = 6, empty: bool = True) -> Program:
-    """Matrix programs: one op or a few, on stacks of matrices with sides up to `max_side`, with outputs that no sign freedom touches.
+def linalg_programs(
+    draw: Draw, *, ops: tuple[str, ...] | None = None, max_side: int = 6, empty: bool = True
+) -> Program:
+    """Matrix programs: one op or a few, on stacks of matrices with sides up to `max_side`, with outputs that
+    no sign freedom touches.
 
-    `ops`: those that the programs are to be about (None: all). `empty`: batches of none, too. Shrinks towards `inv` of a 2 x 2 matrix.
+    `ops`: those that the programs are to be about (None: all). `empty`: batches of none, too. Shrinks towards
+    `inv` of a 2 x 2 matrix.
     """
     return _program(Dice(draw), _checked(ops, max_side), max_side, empty).program
 
@@ -200,7 +225,8 @@ def linalg_cases(
 ) -> Case:
     """Cases over `linalg_programs`, with points of the structure that the program is defined for.
 
-    `points`: how many (None: one, or two now and then). Shrinks towards the gradient of `inv` of a 2 x 2 matrix in the first of `precisions`.
+    `points`: how many (None: one, or two now and then). Shrinks towards the gradient of `inv` of a 2 x 2
+    matrix in the first of `precisions`.
     """
     check_asked(precisions, max_order)
     dice = Dice(draw)

@@ -1,15 +1,18 @@
 """What is computed with matrices: one row per op and way of using it.
 
-A recipe is text of the program language over the parameters a and b. Its outputs do not depend on the signs that a decomposition is free
-to choose: squares of the factors, and products in which every sign meets itself. `{d}` is a vector of weights as long as the
-inner axis, `{T:x}` is x with the last two axes swapped, `{row:x}` a row for each vector of x, as long as the inner axis, `{n}`, `{p}` and `{k}`
-are small ints, `{p}` none below 0.
+A recipe is text of the program language over the parameters a and b. Its outputs do not depend on the signs
+that a decomposition is free to choose: squares of the factors, and products in which every sign meets itself.
+`{d}` is a vector of weights as long as the inner axis, `{T:x}` is x with the last two axes swapped, `{row:x}`
+a row for each vector of x, as long as the inner axis, `{n}`, `{p}` and `{k}` are small ints, `{p}` none below
+0.
 
-Functions of a matrix, V f(w) V^T and U f(s) V^T, are smooth also where values repeat, but their factors are not: who differentiates the factors
-cannot know that what they leave open cancels, and nobody is judged there. So they are drawn with values apart, if by little.
+Functions of a matrix, V f(w) V^T and U f(s) V^T, are smooth also where values repeat, but their factors are
+not: who differentiates the factors cannot know that what they leave open cancels, and nobody is judged there.
+So they are drawn with values apart, if by little.
 
-The other objective is the plain sum of all results, under the name `sum_of_all`. The results of a decomposition are turned before by the statements
-`aligned`, so that the entries of one row, `{head:x}`, are positive: then they are functions of the matrix wherever none of them is 0.
+The other objective is the plain sum of all results, under the name `sum_of_all`. The results of a
+decomposition are turned before by the statements `aligned`, so that the entries of one row, `{head:x}`, are
+positive: then they are functions of the matrix wherever none of them is 0.
 """
 
 from __future__ import annotations
@@ -21,8 +24,9 @@ from gradfuzz.strategies.drawing.shape import Aspect
 from gradfuzz.strategies.inputs.matrix import Structure
 
 Second = Literal["", "matrix", "vector", "broadcast", "left", "any", "vectors"]
-"""The second parameter: none; a right side with the same batch axes, as a vector, or with batch axes that broadcast; a left side; any matrix; or
-both parameters are vectors."""
+"""The second parameter: none; a right side with the same batch axes, as a vector, or with batch axes that
+broadcast; a left side; any matrix; or both parameters are vectors.
+"""
 
 _ALL: tuple[Aspect, ...] = ("square", "tall", "wide")
 _SQUARE: tuple[Aspect, ...] = ("square",)
@@ -33,7 +37,9 @@ _POLYNOMIAL: tuple[Structure, ...] = (*_SINGULAR, *_INVERTIBLE, "repeated")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One row: the op it is about, the shapes and the structures that it wants, its statements and its outputs."""
+    """One row: the op it is about, the shapes and the structures that it wants, its statements and its
+    outputs.
+    """
 
     op: str
     lines: str
@@ -78,13 +84,42 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe("solve", "y = solve(a, b)", ("y",), second="vector"),
     Recipe("solve", "y = solve(a, b)", ("y",), second="broadcast"),
     Recipe("triangular_solve", "y = triangular_solve(a, b)", ("y",), structure="lower", second="matrix"),
-    Recipe("triangular_solve", "y = triangular_solve(a, b, lower=False)", ("y",), structure="upper", second="broadcast"),
-    Recipe("triangular_solve", "y = triangular_solve(a, b, transposed=True)", ("y",), structure="lower", second="matrix"),
-    Recipe("triangular_solve", "y = triangular_solve(a, b, unit_diagonal=True)", ("y",), structure="lower", second="matrix"),
-    Recipe("triangular_solve", "y = triangular_solve(a, b, left=False)", ("y",), structure="lower", second="left"),
+    Recipe(
+        "triangular_solve",
+        "y = triangular_solve(a, b, lower=False)",
+        ("y",),
+        structure="upper",
+        second="broadcast",
+    ),
+    Recipe(
+        "triangular_solve",
+        "y = triangular_solve(a, b, transposed=True)",
+        ("y",),
+        structure="lower",
+        second="matrix",
+    ),
+    Recipe(
+        "triangular_solve",
+        "y = triangular_solve(a, b, unit_diagonal=True)",
+        ("y",),
+        structure="lower",
+        second="matrix",
+    ),
+    Recipe(
+        "triangular_solve", "y = triangular_solve(a, b, left=False)", ("y",), structure="lower", second="left"
+    ),
     Recipe("cholesky", "y = cholesky(a)", ("y",), structure="spd", hostile=("repeated", "near repeated")),
     Recipe("cholesky", "y = cholesky(a, upper=True)", ("y",), structure="spd"),
-    Recipe("qr", "q, r = qr(a)", _QR, _ALL, hostile=_INVERTIBLE, factors=("q",), aligned=_QR_ALIGNED, results=("q", "r")),
+    Recipe(
+        "qr",
+        "q, r = qr(a)",
+        _QR,
+        _ALL,
+        hostile=_INVERTIBLE,
+        factors=("q",),
+        aligned=_QR_ALIGNED,
+        results=("q", "r"),
+    ),
     Recipe(
         "qr",
         "q, r = qr(a, mode='complete')",
@@ -94,7 +129,13 @@ RECIPES: tuple[Recipe, ...] = (
         aligned=_QR_ALIGNED,
         results=("q", "r"),
     ),
-    Recipe("lu", "p, l, u = lu(a)", ("l", "u", "matmul(p, l)", "matmul(l * {d}, u)"), _ALL, results=("p", "l", "u")),
+    Recipe(
+        "lu",
+        "p, l, u = lu(a)",
+        ("l", "u", "matmul(p, l)", "matmul(l * {d}, u)"),
+        _ALL,
+        results=("p", "l", "u"),
+    ),
     Recipe(
         "svd",
         "u, s, vh = svd(a)",
@@ -105,7 +146,9 @@ RECIPES: tuple[Recipe, ...] = (
         aligned=_SVD_ALIGNED,
         results=("u", "s", "vh"),
     ),
-    Recipe("svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", ("y",), _ALL, hostile=("near repeated",)),
+    Recipe(
+        "svd", "u, s, vh = svd(a)\ny = matmul(u * {row:sin(s)}, vh)", ("y",), _ALL, hostile=("near repeated",)
+    ),
     Recipe("svd", "s = svd(a)[1]", _sums("s"), structure="repeated", hostile=("orthogonal",)),
     Recipe("svdvals", "y = svdvals(a)", ("y",), _ALL, hostile=("near repeated", "companion")),
     Recipe("svdvals", "y = svdvals(a)", _sums("y"), _ALL, structure="orthogonal", hostile=("repeated",)),
@@ -134,7 +177,14 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe("lstsq", "y = lstsq(a, b)", ("y",), ("tall", "square"), second="vector"),
     Recipe("lstsq", "y = lstsq(a, b)", ("y",), ("tall", "square"), second="broadcast"),
     Recipe("matrix_norm", "y = matrix_norm(a, ord={norm})", ("y",), _ALL),
-    Recipe("matrix_norm", "y = matrix_norm(a)", ("y",), _ALL, structure="zero line", hostile=("low rank", "orthogonal")),
+    Recipe(
+        "matrix_norm",
+        "y = matrix_norm(a)",
+        ("y",),
+        _ALL,
+        structure="zero line",
+        hostile=("low rank", "orthogonal"),
+    ),
     Recipe("vector_norm", "y = vector_norm(a, ord={order}, axis={axis})", ("y",), _ALL),
     Recipe("matrix_power", "y = matrix_power(a, {n})", ("y",), hostile=_INVERTIBLE),
     Recipe("matrix_power", "y = matrix_power(a, {p})", ("y",), structure="companion", hostile=_SINGULAR),
@@ -148,22 +198,37 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe("outer", "y = outer(a, b)", ("y",), second="vectors"),
     Recipe("matmul", "y = matmul(a, b)", ("y",), second="matrix", hostile=("zero line", "singular")),
     Recipe("matmul", "y = matmul(a, b)", ("y",), second="broadcast"),
-    Recipe("solve", "y = b\nfor i in range({trips}):\n    y = solve(a, y)", ("y",), second="matrix", hostile=_INVERTIBLE),
+    Recipe(
+        "solve",
+        "y = b\nfor i in range({trips}):\n    y = solve(a, y)",
+        ("y",),
+        second="matrix",
+        hostile=_INVERTIBLE,
+    ),
     Recipe("inv", "y = a\nfor i in range({trips}):\n    y = inv(y) + a", ("y",), structure="spd"),
     Recipe("expm", "y = a\nfor i in range({trips}):\n    y = expm(y * 0.125)", ("y",)),
-    Recipe("cholesky", "y = a\nfor i in range({trips}):\n    c = cholesky(y)\n    y = matmul({T:c}, c)", ("y",), structure="spd"),
+    Recipe(
+        "cholesky",
+        "y = a\nfor i in range({trips}):\n    c = cholesky(y)\n    y = matmul({T:c}, c)",
+        ("y",),
+        structure="spd",
+    ),
     Recipe("matmul", "y = b\nfor i in range({trips}):\n    y = tanh(matmul(a, y))", ("y",), second="matrix"),
     Recipe("qr", "q, r = qr(a)\ny = solve(matmul({T:q}, q) + matmul({T:r}, r), a)", ("y",)),
     Recipe("svd", "s = svd(inv(a))[1]", ("s",)),
     Recipe("det", "y = det(matmul(a, {T:a}) + a)", ("y",), hostile=_SINGULAR),
-    Recipe("cholesky", "c = cholesky(0.5 * (a + {T:a}))\ny = triangular_solve(c, a)", ("y",), structure="spd"),
+    Recipe(
+        "cholesky", "c = cholesky(0.5 * (a + {T:a}))\ny = triangular_solve(c, a)", ("y",), structure="spd"
+    ),
     Recipe("triangular_solve", "l = tril(a)\ny = triangular_solve(l, b)", ("y",), second="matrix"),
     Recipe("eigvalsh", "y = eigvalsh(matmul(a, {T:a}))", ("y",), ("square", "wide")),
     Recipe("slogdet", "c = cholesky(a)\ny = slogdet(c)[1] - trace(c)", ("y",), structure="spd"),
     Recipe("matrix_norm", "y = matrix_norm(inv(a) - {T:a})", ("y",)),
     Recipe("inv", "w, v = eigh(a + {T:a})\ny = matmul(inv(a), v * v)", ("w", "y")),
 )
-"""Most of them one op, then loops, then ops of ops; the last of these make their own triangles and symmetric matrices."""
+"""Most of them one op, then loops, then ops of ops; the last of these make their own triangles and symmetric
+matrices.
+"""
 
 WEIGHTS: dict[str, int] = {
     **dict.fromkeys((recipe.op for recipe in RECIPES), 3),

@@ -50,7 +50,9 @@ from gradfuzz.strategies.loop.expression import Scope, comparison, makes_scalar,
 from gradfuzz.strategies.loop.patterns import REDUCTIONS, Pattern, check_carried
 
 Inner = Callable[[Scope], tuple[list[Stmt], str]]
-"""Writes an inner loop where the scope is the given one: its statements, and the float scalar that is its result."""
+"""Writes an inner loop where the scope is the given one: its statements, and the float scalar that is its
+result.
+"""
 
 
 class Fresh:
@@ -72,7 +74,9 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class BodyPlan:
-    """What a body consists of, drawn before its details, so that shrinking can change one of it and leave the rest."""
+    """What a body consists of, drawn before its details, so that shrinking can change one of it and leave the
+    rest.
+    """
 
     temporaries: int = 0
     branch: bool = False
@@ -82,7 +86,12 @@ class BodyPlan:
 
     @classmethod
     def drawn(
-        cls, dice: Dice, *, temporaries: Table[int] | None = None, branches: bool = True, exits: tuple[str, ...] = ()
+        cls,
+        dice: Dice,
+        *,
+        temporaries: Table[int] | None = None,
+        branches: bool = True,
+        exits: tuple[str, ...] = (),
     ) -> BodyPlan:
         """A plan with early exits among `exits`; always the same number of draws."""
         count = dice.weighted(TEMPORARIES if temporaries is None else temporaries)
@@ -99,7 +108,9 @@ _PAIRS = Table((5, "in turn"), (3, "at once"), (3, "swap"))
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The updates of `carries`. `passed` are scalar carries that hold a parameter and are handed on from trip to trip."""
+    """The updates of `carries`. `passed` are scalar carries that hold a parameter and are handed on from trip
+    to trip.
+    """
 
     carries: Mapping[str, Type]
     plan: BodyPlan
@@ -135,7 +146,12 @@ class Body:
 
     def _updates(self, dice: Dice, scope: Scope, fresh: Fresh, base: str | None) -> list[Stmt]:
         names = list(self.carries)
-        if self.plan.pair != "in turn" and len(names) == 2 and base is None and all(t == FLOAT for t in self.carries.values()):
+        if (
+            self.plan.pair != "in turn"
+            and len(names) == 2
+            and base is None
+            and all(t == FLOAT for t in self.carries.values())
+        ):
             a, b = names
             saved = fresh("t", "u", "s", "t")
             inner = scope.without(a).having(saved, FLOAT)
@@ -179,14 +195,25 @@ class Body:
 
     def _vector(self, dice: Dice, scope: Scope, base: str, length: int) -> Expr:
         sets = dice.has("index", "index_update")
-        if scope.counter is not None and scope.limit is not None and scope.limit <= length and sets and dice.chance(60):
+        if (
+            scope.counter is not None
+            and scope.limit is not None
+            and scope.limit <= length
+            and sets
+            and dice.chance(60)
+        ):
             place = Name(scope.counter)
             return set_at(base, update(dice, scope, at(base, place), ()), place)
         choice = dice.below(10)
         if choice < 5 and 1 < length <= 3 and dice.has("index", "stack"):
             turn = dice.below(length)
             scalars = scope.without(base)
-            return stack(*(update(dice, scalars, at(base, integer((k + turn) % length)), (), depth=1) for k in range(length)))
+            return stack(
+                *(
+                    update(dice, scalars, at(base, integer((k + turn) % length)), (), depth=1)
+                    for k in range(length)
+                )
+            )
         if choice < 6 and length and sets:
             source, component = at(base, integer(dice.below(length))), integer(dice.below(length))
             return set_at(base, update(dice, scope, source, ()), component)
@@ -237,7 +264,9 @@ class Body:
         if counter is not None and (dice.chance(45) or not self._can_compare(dice, name)):
             condition = _on_counter(dice, counter)
         elif leave == "break":
-            condition = compare(dice.having(ORDERS)[0], scalar_of(dice, name, self.carries[name]), dice.weighted(_STOPS))
+            condition = compare(
+                dice.having(ORDERS)[0], scalar_of(dice, name, self.carries[name]), dice.weighted(_STOPS)
+            )
         else:
             condition = self._on_value(dice, scope, name)
         if leave == "break":
@@ -269,7 +298,9 @@ _MOVED: Table[Callable[[str, int], Expr]] = Table(
 _WITH_PRODUCT: Table[Callable[[Expr, Expr], Expr]] = Table(
     (1, multiply), (1, add), (1, lambda m, p: divide(m, add(number(2.0), sine(p))))
 )
-_CONDITIONS: Table[Callable[[Expr, Expr], Expr]] = Table((1, both), (1, either), (1, lambda first, second: opposite(first)))
+_CONDITIONS: Table[Callable[[Expr, Expr], Expr]] = Table(
+    (1, both), (1, either), (1, lambda first, second: opposite(first))
+)
 
 
 def scalar_of(dice: Dice, name: str, type_: Type) -> Expr:
@@ -310,7 +341,7 @@ _ON_COUNTER: Table[Pattern] = Table(
 )
 
 
-# Strategies ------------------------------------------------------------------------------------------------------------
+# Strategies -------------------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -326,10 +357,12 @@ def loop_bodies(
     exits: tuple[str, ...] = (),
     ops: tuple[str, ...] | None = None,
 ) -> Block:
-    """Bodies that update each of `carries` (by default the scalar acc), reading `names` (by default the scalars x and y).
+    """Bodies that update each of `carries` (by default the scalar acc), reading `names` (by default the
+    scalars x and y).
 
-    `counter` is an int that the body may read, and is below `limit` where one is given, so that it may index arrays as long as
-    that. `exits` may hold "break" and "continue". `ops`: those to use alone (None: all), as `loops` has them. Shrinks towards `acc = acc * x`.
+    `counter` is an int that the body may read, and is below `limit` where one is given, so that it may index
+    arrays as long as that. `exits` may hold "break" and "continue". `ops`: those to use alone (None: all), as
+    `loops` has them. Shrinks towards `acc = acc * x`.
     """
     carries = {"acc": FLOAT} if carries is None else carries
     names = {"x": FLOAT, "y": FLOAT} if names is None else names
@@ -340,7 +373,8 @@ def loop_bodies(
     both_ways = sorted({*carries} & {*names})
     if both_ways:
         raise InvalidArgument(
-            f"carries={dict(carries)!r} and names={dict(names)!r} share {', '.join(both_ways)}; a name is one or the other"
+            f"carries={dict(carries)!r} and names={dict(names)!r} share {', '.join(both_ways)}; a name is one"
+            " or the other"
         )
     if any(not t.is_float or t.is_stack for t in names.values()):
         raise InvalidArgument(f"names={dict(names)!r}: a body reads floats; name its int as counter")
@@ -350,5 +384,7 @@ def loop_bodies(
     dice = Dice(draw, check_carried(ops))
     taken = (*carries, *names, *(() if counter is None else (counter,)))
     raw = frozenset(n for n, t in names.items() if t == FLOAT)
-    plan = BodyPlan.drawn(dice, temporaries=TEMPORARIES.where(lambda n: n <= max_temporaries), branches=branches, exits=exits)
+    plan = BodyPlan.drawn(
+        dice, temporaries=TEMPORARIES.where(lambda n: n <= max_temporaries), branches=branches, exits=exits
+    )
     return tuple(Body(carries, plan).draw(dice, Scope(names, counter, limit, raw), Fresh(taken)))

@@ -35,7 +35,9 @@ MODES: Table[Modes] = Table(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A program, points in `precision`, the inputs to differentiate, and the differentiations, the innermost first."""
+    """A program, points in `precision`, the inputs to differentiate, and the differentiations, the innermost
+    first.
+    """
 
     program: Program
     points: tuple[Inputs, ...]
@@ -73,14 +75,19 @@ def cases(
 ) -> Case:
     """Cases over `programs` (None: `loops()`) with `min_points` to `max_points` points each.
 
-    The inputs to differentiate are all float inputs together, one alone with the others constant, or another choice of them.
-    Shrinks towards the simplest program, one point, reverse mode, in the first of `precisions`.
+    The inputs to differentiate are all float inputs together, one alone with the others constant, or another
+    choice of them. Shrinks towards the simplest program, one point, reverse mode, in the first of
+    `precisions`.
     """
     if not 1 <= min_points <= max_points:
-        raise InvalidArgument(f"min_points={min_points!r}, max_points={max_points!r}: 1 <= min_points <= max_points must hold")
+        raise InvalidArgument(
+            f"min_points={min_points!r}, max_points={max_points!r}: 1 <= min_points <= max_points must hold"
+        )
     check_asked(precisions, max_order)
     if programs is not None and not isinstance(programs, st.SearchStrategy):
-        raise InvalidArgument(f"programs={programs!r}: a strategy for programs; st.just(program) draws one program")
+        raise InvalidArgument(
+            f"programs={programs!r}: a strategy for programs; st.just(program) draws one program"
+        )
     program: Program = draw(_LOOPS if programs is None else programs)
     dice = Dice(draw)
     precision = precisions[0] if len(precisions) == 1 or not dice.chance(40) else dice.pick(precisions[1:])

@@ -16,7 +16,9 @@ def triggers(case: Case) -> frozenset[str]:
 
 
 def coverage_counts(cases: Iterable[Case]) -> dict[str, int]:
-    """How many of `cases` reach each goal, in the order of the table; goals nobody reached are there with 0."""
+    """How many of `cases` reach each goal, in the order of the table; goals nobody reached are
+    there with 0.
+    """
     counts = Counter(name for case in cases for name in triggers(case))
     return {goal.name: counts[goal.name] for goal in GOALS}
 

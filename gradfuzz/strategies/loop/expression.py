@@ -1,8 +1,8 @@
 """Expressions: small, well-typed, and defined almost everywhere.
 
-Where an op has a domain, its argument is in it by construction: a divisor is `2.0 + sin(e)` or `1.0 + e*e`, a logarithm is
-of `1.0 + e*e`. The exceptions are float scalar parameters (`Scope.raw`), which are also divided by, and given to log, sqrt
-and pow, as they are: `points` draws them from the domain.
+Where an op has a domain, its argument is in it by construction: a divisor is `2.0 + sin(e)` or `1.0 + e*e`, a
+logarithm is of `1.0 + e*e`. The exceptions are float scalar parameters (`Scope.raw`), which are also divided
+by, and given to log, sqrt and pow, as they are: `points` draws them from the domain.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ Shape = tuple[int, ...]
 class Scope:
     """What an expression may read.
 
-    `counter` is the innermost loop's counter, if it has one; where `limit` is given, the counter is below it, so that arrays at
-    least that long can be indexed by the counter itself. `raw` names the float scalars whose domain the points respect. `first`
-    are names to prefer, `sequence` is a vector to read by the counter.
+    `counter` is the innermost loop's counter, if it has one; where `limit` is given, the counter is below it,
+    so that arrays at least that long can be indexed by the counter itself. `raw` names the float scalars
+    whose domain the points respect. `first` are names to prefer, `sequence` is a vector to read by the
+    counter.
     """
 
     types: Mapping[str, Type]
@@ -67,30 +68,41 @@ class Scope:
 
     def having(self, name: str, type_: Type, *, first: bool = False) -> Scope:
         """The scope with one more name."""
-        return dataclasses.replace(self, types={**self.types, name: type_}, first=(name, *self.first) if first else self.first)
+        return dataclasses.replace(
+            self, types={**self.types, name: type_}, first=(name, *self.first) if first else self.first
+        )
 
     def without(self, name: str) -> Scope:
         """The scope without `name`."""
         types = {n: t for n, t in self.types.items() if n != name}
-        return dataclasses.replace(self, types=types, raw=self.raw - {name}, first=tuple(n for n in self.first if n != name))
+        return dataclasses.replace(
+            self, types=types, raw=self.raw - {name}, first=tuple(n for n in self.first if n != name)
+        )
 
 
-# Leaves ----------------------------------------------------------------------------------------------------------------
+# Leaves -----------------------------------------------------------------------------------------------------
 
 _NAMES, _ENTRIES, _COUNTERS = 62, 74, 84
-"""Of a hundred operands so many are names, names or entries, names or entries or the counter; the rest are constants."""
+"""Of a hundred operands so many are names, names or entries, names or entries or the counter; the rest are
+constants.
+"""
 _NAMES_BESIDE_SEQUENCE = 40
 """The same where there is a sequence: the other names give way to its entry at the counter."""
 
 
 def operand(dice: Dice, scope: Scope, *, numbers: bool = False) -> Expr:
-    """A scalar: a name, an entry or the sum of an array, the loop counter or (only with `numbers`) a constant.
+    """A scalar: a name, an entry or the sum of an array, the loop counter or (only with `numbers`) a
+    constant.
 
     A name costs one draw, and everything else at least one, so that shrinking prefers names.
     """
     names, place = scope.names(()), dice.below(100)
     arrays = _readable(dice, scope)
-    if scope.sequence is not None and scope.counter is not None and (place >= _NAMES_BESIDE_SEQUENCE or not names):
+    if (
+        scope.sequence is not None
+        and scope.counter is not None
+        and (place >= _NAMES_BESIDE_SEQUENCE or not names)
+    ):
         return _by_counter(dice, scope, scope.sequence, scope.counter)
     if place >= _COUNTERS:
         if numbers:
@@ -140,7 +152,9 @@ def _entry(dice: Dice, scope: Scope, arrays: list[str]) -> Expr:
 
 
 def _by_counter(dice: Dice, scope: Scope, name: str, counter: str) -> Expr:
-    """The entry of a vector at the loop counter, taken modulo the length where the counter may be larger; without `remainder` the last."""
+    """The entry of a vector at the loop counter, taken modulo the length where the counter may be larger;
+    without `remainder` the last.
+    """
     length = scope.types[name].shape[0] or 0
     inside = scope.limit is not None and scope.limit <= length
     if inside or dice.has("remainder"):
@@ -154,7 +168,9 @@ def reduced(dice: Dice, array: Expr) -> Expr:
 
 
 def in_domain(dice: Dice, scope: Scope) -> Expr:
-    """A positive scalar: a parameter whose points are drawn to be so, or an expression that is positive everywhere."""
+    """A positive scalar: a parameter whose points are drawn to be so, or an expression that is positive
+    everywhere.
+    """
     raw = [n for n in scope.names(()) if n in scope.raw]
     made = offers(dice, POSITIVE)
     if raw and (dice.below(4) < 3 or not made):
@@ -169,7 +185,7 @@ def comparison(dice: Dice, scope: Scope, a: Expr, *, exclude: str = "") -> Expr:
     return compare(dice.pick(dice.having(ORDERS)), a, b)
 
 
-# Terms -----------------------------------------------------------------------------------------------------------------
+# Terms ------------------------------------------------------------------------------------------------------
 
 
 def term(dice: Dice, scope: Scope, shape: Shape, depth: int) -> Expr:
@@ -206,11 +222,13 @@ def _leaf(dice: Dice, scope: Scope, shape: Shape) -> Expr:
     return call("broadcast_to", operand(dice, scope, numbers=True), shape=shape)
 
 
-# Updates ---------------------------------------------------------------------------------------------------------------
+# Updates ----------------------------------------------------------------------------------------------------
 
 
 def update(dice: Dice, scope: Scope, carry: Expr, shape: Shape, *, depth: int = 2) -> Expr:
-    """The next value of `carry`, of `shape`: it reads the carry, and usually something else; shrinks towards `carry * x`."""
+    """The next value of `carry`, of `shape`: it reads the carry, and usually something else; shrinks towards
+    `carry * x`.
+    """
     form = dice.weighted(updates(dice.ops))
     if form is None:
         grown = term(dice, scope, shape if shape and dice.chance(50) else (), depth)
@@ -228,7 +246,7 @@ def update(dice: Dice, scope: Scope, carry: Expr, shape: Shape, *, depth: int = 
     return form.build(carry, *arguments)
 
 
-# Strategies ------------------------------------------------------------------------------------------------------------
+# Strategies -------------------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -241,11 +259,13 @@ def expressions(
     raw: tuple[str, ...] = (),
     ops: tuple[str, ...] | None = None,
 ) -> Expr:
-    """Float expressions of `shape` over `names` (by default the scalars x and y), at most `max_depth` forms deep.
+    """Float expressions of `shape` over `names` (by default the scalars x and y), at most `max_depth` forms
+    deep.
 
-    Each is well-typed, and finite wherever its names are moderate. An int name is used as a number. `raw` lists the float scalars
-    that may be divided by, or given to log, sqrt and pow, as they are. `ops`: those to use alone (None: all); without `astype` no int name is
-    read, without `remainder` entries by one only where they are sure to exist. Shrinks towards the first name.
+    Each is well-typed, and finite wherever its names are moderate. An int name is used as a number. `raw`
+    lists the float scalars that may be divided by, or given to log, sqrt and pow, as they are. `ops`: those
+    to use alone (None: all); without `astype` no int name is read, without `remainder` entries by one only
+    where they are sure to exist. Shrinks towards the first name.
     """
     if names is None:
         names = {"x": FLOAT, "y": FLOAT}
@@ -254,14 +274,17 @@ def expressions(
     check_shape(shape)
     for name, t in names.items():
         if t.dtype == "bool" or (t.dtype == "int" and t.shape) or t.is_stack:
-            raise InvalidArgument(f"names has {name!r} of type {t}: an expression reads floats and int scalars")
+            raise InvalidArgument(
+                f"names has {name!r} of type {t}: an expression reads floats and int scalars"
+            )
     for name in raw:
         if names.get(name) != FLOAT:
             raise InvalidArgument(f"raw={raw!r}: {name!r} is not a float scalar of names={dict(names)!r}")
     allowed = check_ops(ops)
     if len(terms(allowed, scalar=True).rows) == 1:
         raise InvalidArgument(
-            f"ops={ops!r}: no expression of floats can be made of these alone; add 'multiply', 'add' or 'sin', for example"
+            f"ops={ops!r}: no expression of floats can be made of these alone; add 'multiply', 'add' or"
+            " 'sin', for example"
         )
     counters = [n for n, t in names.items() if t == INT]
     scope = Scope(names, counters[0] if counters else None, raw=frozenset(raw))

@@ -1,4 +1,6 @@
-"""What can be read off a program without running it: its loops, their carries, and where its parameters go."""
+"""What can be read off a program without running it: its loops, their carries, and where its
+parameters go.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +56,25 @@ def _exits(block: Block) -> Iterator[If]:
 
 
 def reads_carry_nonlinearly(expr: Expr, carry: str) -> bool:
-    """Whether the derivative of `expr` by `carry` depends on `carry`, judged by the form of the expression."""
+    """Whether the derivative of `expr` by `carry` depends on `carry`, judged by the form of the
+    expression.
+    """
     if not isinstance(expr, Call):
         return False
     inside = [carry in names(a) for a in expr.args]
     if not any(inside):
         return False
-    if expr.op in ("add", "subtract", "negative", "sum", "mean", "index", "stack", "concat", "cumulative_sum"):
+    if expr.op in (
+        "add",
+        "subtract",
+        "negative",
+        "sum",
+        "mean",
+        "index",
+        "stack",
+        "concat",
+        "cumulative_sum",
+    ):
         return any(reads_carry_nonlinearly(a, carry) for a in expr.args)
     if expr.op in ("multiply", "matmul"):
         return all(inside) or any(reads_carry_nonlinearly(a, carry) for a in expr.args)
@@ -71,11 +85,12 @@ def reads_carry_nonlinearly(expr: Expr, carry: str) -> bool:
 
 @dataclass(slots=True)
 class LoopFacts:
-    """A loop. `carries` are the float names that the body assigns and that had a value before, `temporaries` the others.
+    """A loop. `carries` are the float names that the body assigns and that had a value before, `temporaries`
+    the others.
 
-    `count` is the bound on the trips: a constant, or the name of an int. `initial` has the expressions that the carries had last
-    been given when the loop began, `before` the names assigned by then, `earlier` and `after` those read before and after it;
-    `nodes` is the body, walked, and `read` counts the names it reads.
+    `count` is the bound on the trips: a constant, or the name of an int. `initial` has the expressions that
+    the carries had last been given when the loop began, `before` the names assigned by then, `earlier` and
+    `after` those read before and after it; `nodes` is the body, walked, and `read` counts the names it reads.
     """
 
     stmt: LoopStmt
@@ -123,7 +138,9 @@ class LoopFacts:
         return [n for n in self.ifs if any(isinstance(s, kind) for s in n.body)]
 
     def by_counter(self, op: str) -> list[str]:
-        """The arrays that `op` ("index" or "index_update") touches in the body at a place that depends on the counter."""
+        """The arrays that `op` ("index" or "index_update") touches in the body at a place that depends on the
+        counter.
+        """
         if self.counter is None:
             return []
         skip = 1 if op == "index" else 2
@@ -153,14 +170,18 @@ class Facts:
         return any(self.depends.get(n) for n in names(expr))
 
     def _dependences(self) -> dict[str, frozenset[str]]:
-        """Which float parameters each name may depend on through values, by going round until nothing changes."""
+        """Which float parameters each name may depend on through values, by going round until nothing
+        changes.
+        """
         depends: dict[str, frozenset[str]] = {name: frozenset((name,)) for name in self.floats}
         assignments = [(s.target, names(s.value)) for s in walk(self.program) if isinstance(s, Assign)]
         changed = True
         while changed:
             changed = False
             for target, sources in assignments:
-                found = depends.get(target, frozenset()).union(*(depends.get(s, frozenset()) for s in sources))
+                found = depends.get(target, frozenset()).union(
+                    *(depends.get(s, frozenset()) for s in sources)
+                )
                 if found != depends.get(target, frozenset()):
                     depends[target] = found
                     changed = True
@@ -194,7 +215,9 @@ class Facts:
         else:
             for part in _conjuncts(stmt.condition):
                 match part:
-                    case Call("less", (Name(left), right)) if left in assigned and not self.types[left].is_float:
+                    case Call("less", (Name(left), right)) if (
+                        left in assigned and not self.types[left].is_float
+                    ):
                         counter, count = left, _count(right)
                     case _:
                         by_value = True

@@ -27,7 +27,8 @@ class View:
         self.loops: list[LoopFacts] = self.facts.loops
         self.floats: tuple[str, ...] = self.facts.floats
         self._numbers = [
-            np.concatenate([np.ravel(p[n]).astype(np.float64) for n in self.floats] or [np.zeros(0)]) for p in case.points
+            np.concatenate([np.ravel(p[n]).astype(np.float64) for n in self.floats] or [np.zeros(0)])
+            for p in case.points
         ]
 
     def trips(self, loop: LoopFacts) -> set[int]:
@@ -58,7 +59,9 @@ def _facts(program: Program) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A situation that the draws must reach. `mutants` are the planted bugs that it brings out, by their numbers."""
+    """A situation that the draws must reach. `mutants` are the planted bugs that it brings out, by their
+    numbers.
+    """
 
     name: str
     description: str
@@ -66,7 +69,7 @@ class Goal:
     mutants: tuple[str, ...] = ()
 
 
-# Loops -----------------------------------------------------------------------------------------------------------------
+# Loops ------------------------------------------------------------------------------------------------------
 
 
 def _loop(name: str, description: str, test: Callable[[View, LoopFacts], bool], *mutants: str) -> Goal:
@@ -76,7 +79,10 @@ def _loop(name: str, description: str, test: Callable[[View, LoopFacts], bool], 
 
 def _trips(n: int) -> Goal:
     return _loop(
-        f"trips {n}", f"a loop of {n} trips, constant or an input", lambda v, x: n in v.trips(x), *(["M10"] if n == 0 else [])
+        f"trips {n}",
+        f"a loop of {n} trips, constant or an input",
+        lambda v, x: n in v.trips(x),
+        *(["M10"] if n == 0 else []),
     )
 
 
@@ -106,7 +112,8 @@ def _scaled_constant(v: View, loop: LoopFacts) -> bool:
     """A carry that starts from a constant and is multiplied by a captured value."""
     captured = {n for n in set(loop.read) if v.facts.depends.get(n) and n not in loop.carries}
     return any(
-        call.op == "multiply" and any(_pair(call, c, captured) for c in loop.carries if not v.facts.active(loop.initial[c]))
+        call.op == "multiply"
+        and any(_pair(call, c, captured) for c in loop.carries if not v.facts.active(loop.initial[c]))
         for call in loop.calls
     )
 
@@ -140,15 +147,24 @@ def _overwritten(v: View, loop: LoopFacts) -> bool:
 
 def _together(v: View, loop: LoopFacts) -> bool:
     return any(
-        a in names(*loop.assignments(b)) and b in names(*loop.assignments(a)) for a in loop.carries for b in loop.carries if a < b
+        a in names(*loop.assignments(b)) and b in names(*loop.assignments(a))
+        for a in loop.carries
+        for b in loop.carries
+        if a < b
     )
 
 
 def _swapped(v: View, loop: LoopFacts) -> bool:
-    saved = {t: value.id for t in loop.temporaries for value in loop.assignments(t) if isinstance(value, Name)}
+    saved = {
+        t: value.id for t in loop.temporaries for value in loop.assignments(t) if isinstance(value, Name)
+    }
     return any(
         a in loop.carries
-        and any(t in names(*loop.assignments(b)) and b in names(*loop.assignments(a)) for b in loop.carries if b != a)
+        and any(
+            t in names(*loop.assignments(b)) and b in names(*loop.assignments(a))
+            for b in loop.carries
+            if b != a
+        )
         for t, a in saved.items()
     )
 
@@ -163,7 +179,11 @@ def _counter_read(v: View, loop: LoopFacts) -> bool:
         return False
     counter = Name(loop.counter)
     steps = loop.assignments(loop.counter)
-    found = [c for c in loop.calls if counter in c.args and c not in steps and c.op not in ("index", "index_update", "remainder")]
+    found = [
+        c
+        for c in loop.calls
+        if counter in c.args and c not in steps and c.op not in ("index", "index_update", "remainder")
+    ]
     return any(c.op not in ("less", "equal", "greater_equal", "greater", "not_equal") for c in found)
 
 
@@ -174,14 +194,17 @@ def _shape(v: View, name: str) -> tuple[int | None, ...]:
 def _rebuilt(v: View, loop: LoopFacts) -> bool:
     arrays = {n for n in (*loop.carries, *loop.temporaries) if len(_shape(v, n)) == 1}
     return any(
-        c.op == "stack" and any(isinstance(e, Call) and e.op == "index" and names(e.args[0]) & arrays for e in walk(c))
+        c.op == "stack"
+        and any(isinstance(e, Call) and e.op == "index" and names(e.args[0]) & arrays for e in walk(c))
         for c in loop.calls
     )
 
 
 def _elementwise(v: View, loop: LoopFacts) -> bool:
     arrays = {c for c in loop.carries if len(_shape(v, c)) == 1}
-    return any(c.op in ("multiply", "add", "sin", "divide") and Name(a) in c.args for c in loop.calls for a in arrays)
+    return any(
+        c.op in ("multiply", "add", "sin", "divide") and Name(a) in c.args for c in loop.calls for a in arrays
+    )
 
 
 def _matrix(v: View, loop: LoopFacts) -> bool:
@@ -231,18 +254,34 @@ def _asked(v: View, expr: Expr) -> bool:
 _LOOP_GOALS = (
     *(_trips(n) for _, n in TRIPS.rows),
     _loop(
-        "static trips", "a trip count known when the program is built", lambda v, x: isinstance(x.count, int) and not x.by_value
+        "static trips",
+        "a trip count known when the program is built",
+        lambda v, x: isinstance(x.count, int) and not x.by_value,
     ),
-    _loop("run-time trips", "a trip count that is an input", lambda v, x: x.count in v.facts.ints and not x.by_value),
+    _loop(
+        "run-time trips",
+        "a trip count that is an input",
+        lambda v, x: x.count in v.facts.ints and not x.by_value,
+    ),
     _loop("data-dependent trips", "a loop that stops by a float value", _data_dependent),
     _loop("for", "a counted loop", lambda v, x: x.form == "for"),
     _loop("while", "a loop that tests first", lambda v, x: x.form == "while"),
     _loop("repeat", "a loop whose body comes first", lambda v, x: x.form == "repeat"),
-    _loop("while by value", "test first, on a float value", lambda v, x: x.form == "while" and x.by_value, "M10"),
-    _loop("repeat by value", "body first, then a test on a float value", lambda v, x: x.form == "repeat" and x.by_value),
+    _loop(
+        "while by value", "test first, on a float value", lambda v, x: x.form == "while" and x.by_value, "M10"
+    ),
+    _loop(
+        "repeat by value",
+        "body first, then a test on a float value",
+        lambda v, x: x.form == "repeat" and x.by_value,
+    ),
     _loop("constant start", "a carry that starts from a constant", _constant_start),
     _loop("parameter start", "a carry whose initial value depends on a parameter", _parameter_start),
-    _loop("constant start, scaled", "a carry that starts from a constant, multiplied by a captured value", _scaled_constant),
+    _loop(
+        "constant start, scaled",
+        "a carry that starts from a constant, multiplied by a captured value",
+        _scaled_constant,
+    ),
     _loop("array built from scalars", "an array that starts as scalars made from parameters", _built, "M15"),
     _loop("parameter carried", "a parameter copied into a carry that is handed on", _handed_on),
     _loop("parameter closed over", "a parameter read in the body", lambda v, x: bool(_captured(x, v.floats))),
@@ -251,7 +290,9 @@ _LOOP_GOALS = (
         "a parameter that decides about the next trip",
         lambda v, x: x.condition is not None and bool(names(x.condition) & set(v.floats)),
     ),
-    _loop("parameter only in the condition", "a parameter that is read nowhere else", _only_in_condition, "M22"),
+    _loop(
+        "parameter only in the condition", "a parameter that is read nowhere else", _only_in_condition, "M22"
+    ),
     _loop(
         "parameter in the condition and the body",
         "a parameter that decides about the next trip and is read in it",
@@ -263,7 +304,11 @@ _LOOP_GOALS = (
         "a parameter used before the loop and after it",
         lambda v, x: x.outer is None and bool(x.earlier & x.after & set(v.floats)),
     ),
-    _loop("value from before, used after", "computed before the loop, used after it", lambda v, x: bool(_kept(v, x) & x.after)),
+    _loop(
+        "value from before, used after",
+        "computed before the loop, used after it",
+        lambda v, x: bool(_kept(v, x) & x.after),
+    ),
     _loop(
         "value from before, used in and after",
         "computed before the loop, used in it and after it",
@@ -282,7 +327,11 @@ _LOOP_GOALS = (
     _loop("matrix carry", "a matrix carry with matmul", _matrix),
     _loop("scalar next to array", "a scalar carry next to an array carry", _mixed, "M18"),
     _loop("array read by the counter", "v[i] in the body", lambda v, x: bool(x.by_counter("index"))),
-    _loop("array written by the counter", "v[i] = e in the body", lambda v, x: bool(x.by_counter("index_update"))),
+    _loop(
+        "array written by the counter",
+        "v[i] = e in the body",
+        lambda v, x: bool(x.by_counter("index_update")),
+    ),
     _loop("stops by value over a sequence", "a loop that reads v[i] and stops by value", _sequence),
     _loop(
         "whole sequence differentiated",
@@ -298,29 +347,58 @@ _LOOP_GOALS = (
         "a loop that reads what an earlier one made",
         lambda v: (
             len(v.facts.top) > 1
-            and bool(set(v.facts.top[0].carries) & (names(v.facts.top[1].stmt) | names(*v.facts.top[1].initial.values())))
+            and bool(
+                set(v.facts.top[0].carries)
+                & (names(v.facts.top[1].stmt) | names(*v.facts.top[1].initial.values()))
+            )
         ),
     ),
     _loop("break", "an early exit", lambda v, x: bool(x.leaves(Break)), "M8"),
     _loop("continue", "the rest of a trip skipped", lambda v, x: bool(x.leaves(Continue)), "M8"),
-    _loop("branch on a value", "a branch in the body on a float value", lambda v, x: _branch_on(v, x, value=True), "M12"),
-    _loop("branch on the counter", "a branch in the body on the counter", lambda v, x: _branch_on(v, x, value=False), "M12"),
+    _loop(
+        "branch on a value",
+        "a branch in the body on a float value",
+        lambda v, x: _branch_on(v, x, value=True),
+        "M12",
+    ),
+    _loop(
+        "branch on the counter",
+        "a branch in the body on the counter",
+        lambda v, x: _branch_on(v, x, value=False),
+        "M12",
+    ),
     _loop("tanh in the body", "", _body_ops("tanh")),
     _loop("exp in the body", "", _body_ops("exp")),
-    _loop("selection in the body", "maximum, minimum or where", _body_ops("maximum", "minimum", "where"), "M14"),
+    _loop(
+        "selection in the body", "maximum, minimum or where", _body_ops("maximum", "minimum", "where"), "M14"
+    ),
     _loop("division in the body", "a divisor that depends on a parameter", _inline_divisor, "M3"),
-    _loop("order of adjoints", "two trips and more, the carry times a parameter", lambda v, x: v.twice(x) and _times(v, x), "M1"),
+    _loop(
+        "order of adjoints",
+        "two trips and more, the carry times a parameter",
+        lambda v, x: v.twice(x) and _times(v, x),
+        "M1",
+    ),
     _loop(
         "repeat with a temporary",
         "body first, with a value made in it, two trips and more",
         lambda v, x: v.twice(x) and _repeat_with_temporary(v, x),
         "M2",
     ),
-    _loop("nonlinear in the carry", "two trips and more, a nonlinear body", lambda v, x: v.twice(x) and _nonlinear(v, x), "M3"),
+    _loop(
+        "nonlinear in the carry",
+        "two trips and more, a nonlinear body",
+        lambda v, x: v.twice(x) and _nonlinear(v, x),
+        "M3",
+    ),
     _loop(
         "captured, constant start",
         "two trips and more, a constant initial carry, differentiated by a captured parameter",
-        lambda v, x: v.twice(x) and all(not v.facts.active(e) for e in x.initial.values()) and bool(_captured(x, v.case.wrt)),
+        lambda v, x: (
+            v.twice(x)
+            and all(not v.facts.active(e) for e in x.initial.values())
+            and bool(_captured(x, v.case.wrt))
+        ),
         "M4",
     ),
     _loop(
@@ -334,7 +412,9 @@ _LOOP_GOALS = (
 
 def _times(v: View, loop: LoopFacts) -> bool:
     active = {n for n in set(loop.read) if v.facts.depends.get(n)}
-    return any(c.op in ("multiply", "matmul") and any(_pair(c, n, active) for n in loop.carries) for c in loop.calls)
+    return any(
+        c.op in ("multiply", "matmul") and any(_pair(c, n, active) for n in loop.carries) for c in loop.calls
+    )
 
 
 def _kept(v: View, loop: LoopFacts) -> set[str]:
@@ -344,25 +424,34 @@ def _kept(v: View, loop: LoopFacts) -> set[str]:
     return {n for n in loop.before if n not in loop.carries and n not in v.floats and v.facts.depends.get(n)}
 
 
-# Outputs, questions and points -----------------------------------------------------------------------------------------
+# Outputs, questions and points ------------------------------------------------------------------------------
 
 
 def _op(name: str, description: str, test: Callable[[View, Call], bool]) -> Goal:
-    return Goal(name, description, lambda v: any(test(v, n) for n in walk(v.case.program) if isinstance(n, Call)))
+    return Goal(
+        name, description, lambda v: any(test(v, n) for n in walk(v.case.program) if isinstance(n, Call))
+    )
 
 
 def _scale(least: float, most: float) -> Callable[[View, Call], bool]:
     """A product with a power of ten among `least` to `most`: nothing but an output is scaled so."""
 
     def test(_: View, call: Call) -> bool:
-        return call.op == "multiply" and any(isinstance(a, Const) and least <= abs(a.value) <= most for a in call.args)
+        return call.op == "multiply" and any(
+            isinstance(a, Const) and least <= abs(a.value) <= most for a in call.args
+        )
 
     return test
 
 
 def _slices(v: View, call: Call) -> bool:
     patterns = [(a.args[0], a.param("pattern")) for a in call.args if isinstance(a, Call) and a.op == "index"]
-    return call.op == "multiply" and len(patterns) == 2 and patterns[0][0] == patterns[1][0] and patterns[0][1] != patterns[1][1]
+    return (
+        call.op == "multiply"
+        and len(patterns) == 2
+        and patterns[0][0] == patterns[1][0]
+        and patterns[0][1] != patterns[1][1]
+    )
 
 
 def _differentiated(modes: Modes) -> Goal:
@@ -393,18 +482,36 @@ _QUESTION_GOALS = (
     _op(
         "same input twice",
         "an op with one input for both arguments",
-        lambda v, c: len(c.args) == 2 and c.args[0] == c.args[1] and isinstance(c.args[0], Name) and c.args[0].id in v.floats,
+        lambda v, c: (
+            len(c.args) == 2
+            and c.args[0] == c.args[1]
+            and isinstance(c.args[0], Name)
+            and c.args[0].id in v.floats
+        ),
     ),
     _op("overlapping slices", "two overlapping slices of one array multiplied", _slices),
     _op("small output", "an output scaled by 1e-6 or 1e-3", _scale(1e-6, 1e-3)),
     _op("large output", "an output scaled by 1e3 or 1e6", _scale(1e3, 1e6)),
     _op("scale 1e-6", "an output scaled by 1e-6", _scale(1e-6, 1e-6)),
     _op("scale 1e6", "an output scaled by 1e6", _scale(1e6, 1e6)),
-    Goal("one input alone", "one input differentiated, others constant", lambda v: len(v.case.wrt) == 1 < len(v.floats)),
-    Goal("all inputs together", "several inputs, all differentiated", lambda v: len(v.case.wrt) == len(v.floats) > 1),
+    Goal(
+        "one input alone",
+        "one input differentiated, others constant",
+        lambda v: len(v.case.wrt) == 1 < len(v.floats),
+    ),
+    Goal(
+        "all inputs together",
+        "several inputs, all differentiated",
+        lambda v: len(v.case.wrt) == len(v.floats) > 1,
+    ),
     *(_differentiated(modes) for _, modes in MODES.rows if len(modes) < 3),
     Goal("third order", "three differentiations", lambda v: len(v.case.modes) == 3),
-    Goal("forward over forward", "two forward differentiations", lambda v: v.case.modes[-2:] == ("fwd", "fwd"), ("M20",)),
+    Goal(
+        "forward over forward",
+        "two forward differentiations",
+        lambda v: v.case.modes[-2:] == ("fwd", "fwd"),
+        ("M20",),
+    ),
     Goal("float32", "", lambda v: v.case.precision == "float32"),
     Goal("float64", "", lambda v: v.case.precision == "float64"),
 )
@@ -414,7 +521,11 @@ _POINT_GOALS = (
         "an input between 1e-12 and 1e-6",
         lambda v: v.any_number(lambda x: (np.abs(x) > 0.9e-12) & (np.abs(x) < 1.1e-6)),
     ),
-    Goal("1e-12", "an input of 1e-12", lambda v: v.any_number(lambda x: np.isclose(np.abs(x), 1e-12, rtol=1e-6, atol=0.0))),
+    Goal(
+        "1e-12",
+        "an input of 1e-12",
+        lambda v: v.any_number(lambda x: np.isclose(np.abs(x), 1e-12, rtol=1e-6, atol=0.0)),
+    ),
     Goal("one zero", "exactly one zero", lambda v: 1 in v.zeros()),
     Goal("two zeros", "two exact zeros and more", lambda v: any(n >= 2 for n in v.zeros())),
     Goal(
@@ -424,10 +535,16 @@ _POINT_GOALS = (
     ),
     Goal("negative", "a negative input", lambda v: v.any_number(lambda x: x < 0)),
     Goal(
-        "large", "an input between 100 and 1000", lambda v: v.any_number(lambda x: (np.abs(x) >= 100.0) & (np.abs(x) <= 1000.0))
+        "large",
+        "an input between 100 and 1000",
+        lambda v: v.any_number(lambda x: (np.abs(x) >= 100.0) & (np.abs(x) <= 1000.0)),
     ),
     Goal("huge", "an input from 2^24 up", lambda v: v.any_number(lambda x: np.abs(x) >= 2.0**24)),
-    Goal("tiny", "an input below 1e-15", lambda v: v.any_number(lambda x: (np.abs(x) > 0) & (np.abs(x) < 1e-15))),
+    Goal(
+        "tiny",
+        "an input below 1e-15",
+        lambda v: v.any_number(lambda x: (np.abs(x) > 0) & (np.abs(x) < 1e-15)),
+    ),
     Goal("equal inputs", "two inputs with one value", _equal_inputs),
     Goal("equal entries", "an array whose entries are all equal", _all_equal),
 )

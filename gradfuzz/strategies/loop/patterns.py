@@ -43,7 +43,9 @@ Build = Callable[..., Expr]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A way to make an expression from smaller ones. `positive` are how many of the last arguments have to be in the domain."""
+    """A way to make an expression from smaller ones. `positive` are how many of the last arguments have to be
+    in the domain.
+    """
 
     arity: int
     build: Build
@@ -54,7 +56,18 @@ _ONE, _TWO = number(1.0), number(2.0)
 NUMBERS = Table(
     *(
         (w, number(v))
-        for w, v in ((6, 2.0), (4, 1.0), (5, 0.5), (3, 3.0), (2, -1.0), (2, 1.5), (2, 0.25), (1, -0.5), (1, 0.1), (1, 10.0))
+        for w, v in (
+            (6, 2.0),
+            (4, 1.0),
+            (5, 0.5),
+            (3, 3.0),
+            (2, -1.0),
+            (2, 1.5),
+            (2, 0.25),
+            (1, -0.5),
+            (1, 0.1),
+            (1, 10.0),
+        )
     )
 )
 
@@ -154,11 +167,16 @@ CARRIED: Table[Build] = Table(
     (1, lambda c: log(add(_ONE, square(c)))),
 )
 JOINED: Table[Build] = Table(
-    (5, multiply), (4, add), (2, subtract), (1, maximum), (1, minimum), (1, lambda a, b: divide(a, add(_TWO, sine(b))))
+    (5, multiply),
+    (4, add),
+    (2, subtract),
+    (1, maximum),
+    (1, minimum),
+    (1, lambda a, b: divide(a, add(_TWO, sine(b)))),
 )
 
 
-# Some ops alone --------------------------------------------------------------------------------------------------------
+# Some ops alone ---------------------------------------------------------------------------------------------
 
 _PLAIN: Table[Pattern | None] = Table(
     (2, Pattern(1, exp, positive=1)),
@@ -177,14 +195,20 @@ _PLAIN: Table[Pattern | None] = Table(
 )
 """Where the ops that may be used leave no other pattern with one of these."""
 _ALONE: Table[Pattern | None] = Table(
-    (4, Pattern(0, sine)), (2, Pattern(0, cosine)), (2, Pattern(0, tanh)), (1, Pattern(0, negative)), (1, Pattern(0, absolute))
+    (4, Pattern(0, sine)),
+    (2, Pattern(0, cosine)),
+    (2, Pattern(0, tanh)),
+    (1, Pattern(0, negative)),
+    (1, Pattern(0, absolute)),
 )
 """What a carry becomes where no op joins it to a grown expression."""
 
 
 @functools.lru_cache(maxsize=1024)
 def terms(ops: frozenset[str] | None, scalar: bool) -> Table[Pattern | None]:
-    """The patterns of terms, scalars or arrays, that need no op but `ops` (None: all); always with the leaf."""
+    """The patterns of terms, scalars or arrays, that need no op but `ops` (None: all); always with
+    the leaf.
+    """
     if ops is None:
         return _TERMS
     kept = within(_TERMS, ops)
@@ -220,5 +244,7 @@ def check_carried(ops: tuple[str, ...] | None) -> frozenset[str] | None:
     chosen = check_ops(ops)
     if chosen is not None and not updates(chosen).rows:
         enough = ", ".join(repr(op) for op in LOOP_OPS if updates(frozenset((op,))).rows)
-        raise InvalidArgument(f"ops={ops!r}: these alone give a float carry no next value; add one of {enough}")
+        raise InvalidArgument(
+            f"ops={ops!r}: these alone give a float carry no next value; add one of {enough}"
+        )
     return chosen

@@ -1,4 +1,6 @@
-"""What a program consists of, drawn before its details, so that shrinking can change one part of it and leave the rest."""
+"""What a program consists of, drawn before its details, so that shrinking can change one part of it and leave
+the rest.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _COUNTS = Table((64, "constant"), (14, "input"), (22, "outer"))
 _TEMPORARIES_IN_REPEAT = Table((54, 0), (34, 1), (12, 2))
 _SCALARS = Table((28, 1), (46, 2), (26, 3))
 _SECOND = Table((79, "none"), (4, "only"), (8, "after"), (9, "inside"))
-"""Whether there is a second loop, and where. "only": it takes the place of the first, so that shrinking can drop either."""
+"""Whether there is a second loop, and where. "only": it takes the place of the first, so that shrinking can
+drop either.
+"""
 _BEFORE = Table((80, "nothing"), (17, "value"), (3, "alias"))
 _BOUNDS: Table[float | str] = Table(
     (20, 2.0),
@@ -37,7 +41,9 @@ _BOUNDS: Table[float | str] = Table(
     (5, "carried"),
 )
 """Where a loop stops by value."""
-_KINDS: Table[Kind] = Table((62, "scalar"), (13, "pair"), (9, "sequence"), (8, "vector"), (4, "mixed"), (4, "matrix"))
+_KINDS: Table[Kind] = Table(
+    (62, "scalar"), (13, "pair"), (9, "sequence"), (8, "vector"), (4, "mixed"), (4, "matrix")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +68,8 @@ class Options:
 class LoopPlan:
     """What a loop is, drawn before its details.
 
-    `place`, below 100, is where in the table of trip counts its own lies; the loop stops by value where `by_value`, also below
-    100, is high.
+    `place`, below 100, is where in the table of trip counts its own lies; the loop stops by value where
+    `by_value`, also below 100, is high.
     """
 
     form: Form
@@ -78,7 +84,12 @@ class LoopPlan:
     def drawn(cls, dice: Dice, options: Options) -> LoopPlan:
         """A plan; always the same number of draws."""
         form, early = dice.weighted(_WEIGHTS.where(lambda f: f[0] in options.forms))
-        place, count, by_value, bound = dice.below(100), dice.weighted(_COUNTS), dice.below(100), dice.weighted(_BOUNDS)
+        place, count, by_value, bound = (
+            dice.below(100),
+            dice.weighted(_COUNTS),
+            dice.below(100),
+            dice.weighted(_BOUNDS),
+        )
         exits: tuple[str, ...] = ()
         if options.exits and options.min_trips == 0:
             exits = ("break", "continue") if form == "for" or early else ("break",)
@@ -96,7 +107,9 @@ class LoopPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a program consists of, drawn before its details, so that shrinking can change one of it and leave the rest."""
+    """What a program consists of, drawn before its details, so that shrinking can change one of it and leave
+    the rest.
+    """
 
     kind: Kind
     scalars: int

@@ -35,15 +35,18 @@ def loops(
 ) -> Program:
     """Programs with at least one loop, well-typed, defined almost everywhere and sure to end.
 
-    A loop whose trips are known takes `min_trips` to `max_trips` of them (None: 17, or `min_trips` where that is more); inner and second loops at
-    most three, unless an outer counter says how many. `forms` are the forms of a loop to draw from. Switched off are: array values with
-    `arrays=False`, trip counts that are an input with `run_time=False`, loops that stop by a float value with `by_value=False`; the last, and
-    exits, need `min_trips=0`.
+    A loop whose trips are known takes `min_trips` to `max_trips` of them (None: 17, or `min_trips` where that
+    is more); inner and second loops at most three, unless an outer counter says how many. `forms` are the
+    forms of a loop to draw from. Switched off are: array values with `arrays=False`, trip counts that are an
+    input with `run_time=False`, loops that stop by a float value with `by_value=False`; the last, and exits,
+    need `min_trips=0`.
 
-    `ops`: those to use alone (None: all). No other op occurs, for whatever purpose, and what needs another is not drawn: `while` and `repeat` need
-    `add` and `less` for their counter, and stop by a value only with `logical_and`; branches and exits need a comparison, arrays one of `sum`,
-    `mean`, `prod` and `index`, an entry at a counter that may be past the end `remainder`. Libraries convert a counter that is read as a number, so
-    that needs `astype`. An op that only others could bring in is left out. Names and numbers, arrays of numbers too, need no op.
+    `ops`: those to use alone (None: all). No other op occurs, for whatever purpose, and what needs another is
+    not drawn: `while` and `repeat` need `add` and `less` for their counter, and stop by a value only with
+    `logical_and`; branches and exits need a comparison, arrays one of `sum`, `mean`, `prod` and `index`, an
+    entry at a counter that may be past the end `remainder`. Libraries convert a counter that is read as a
+    number, so that needs `astype`. An op that only others could bring in is left out. Names and numbers,
+    arrays of numbers too, need no op.
 
     Shrinks towards `acc = 1.0`, a `for` loop over `acc = acc * x`, and `return acc`.
     """
@@ -52,17 +55,22 @@ def loops(
         check_int("max_trips", max_trips, 0)
     most = max(_MAX_TRIPS, min_trips) if max_trips is None else max_trips
     if min_trips > most:
-        raise InvalidArgument(f"min_trips={min_trips!r}, max_trips={max_trips!r}: 0 <= min_trips <= max_trips must hold")
+        raise InvalidArgument(
+            f"min_trips={min_trips!r}, max_trips={max_trips!r}: 0 <= min_trips <= max_trips must hold"
+        )
     check_choices("forms", forms, FORMS)
     if most == 0 and "repeat" in forms:
         forms = tuple(f for f in forms if f != "repeat")
         if not forms:
-            raise InvalidArgument(f"forms=('repeat',) with max_trips={max_trips!r}: a body-first loop takes at least one trip")
+            raise InvalidArgument(
+                f"forms=('repeat',) with max_trips={max_trips!r}: a body-first loop takes at least one trip"
+            )
     allowed = check_carried(ops)
     if allowed is not None and not allowed.issuperset(("add", "less")):
         if "for" not in forms:
             raise InvalidArgument(
-                f"ops={ops!r} with forms={forms!r}: these loops need 'add' and 'less' for their counter; add both"
+                f"ops={ops!r} with forms={forms!r}: these loops need 'add' and 'less' for their counter; add"
+                " both"
             )
         forms = ("for",)
     if allowed is not None and not (allowed.intersection(JOINS) and allowed.intersection(SCALARS)):

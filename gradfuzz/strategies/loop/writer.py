@@ -1,6 +1,7 @@
 """Whole loop programs: parameters, what happens before the loop, one or two loops, what happens after.
 
-Most programs are one loop over one scalar; each of the rarer features is drawn by itself, so that most pairs of features meet.
+Most programs are one loop over one scalar; each of the rarer features is drawn by itself, so that most pairs
+of features meet.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Writer:
         outputs, after = self._after(scope, carries)
         return self._tidy((*self.before, *body, *after), outputs)
 
-    # Before ------------------------------------------------------------------------------------------------------------
+    # Before -------------------------------------------------------------------------------------------------
 
     def _parameters(self) -> None:
         """One to `max_params` float scalars; the array that the kind of program needs counts among them."""
@@ -104,7 +105,9 @@ class Writer:
         scalars = scope.names(())
         if scalars and self.plan.before == "value":
             name = self.fresh("p", "q")
-            self.before.append(Assign(name, update(self.dice, scope, Name(self.dice.pick(scalars)), (), depth=1)))
+            self.before.append(
+                Assign(name, update(self.dice, scope, Name(self.dice.pick(scalars)), (), depth=1))
+            )
             scope = scope.having(name, FLOAT, first=True)
         elif scalars and self.plan.before == "alias":
             name = self.fresh("p", "q")
@@ -135,7 +138,9 @@ class Writer:
         elif self.plan.kind == "matrix":
             types = [Type("float", (2, 2)) if dice.chance(75) else Type("float", (2,))]
         elif self.plan.kind == "sequence" and dice.chance(40):
-            types = [FLOAT, Type("float", (self.limit,))] if dice.chance(40) else [Type("float", (self.limit,))]
+            types = (
+                [FLOAT, Type("float", (self.limit,))] if dice.chance(40) else [Type("float", (self.limit,))]
+            )
         else:
             types = [FLOAT]
         carries: dict[str, Type] = {}
@@ -155,21 +160,34 @@ class Writer:
         if not shape:
             if constant or not scope.names(()):
                 return dice.weighted(_STARTS)
-            return Name(dice.pick(scope.names(()))) if dice.chance(50) else update(dice, scope, operand(dice, scope), (), depth=1)
+            return (
+                Name(dice.pick(scope.names(())))
+                if dice.chance(50)
+                else update(dice, scope, operand(dice, scope), (), depth=1)
+            )
         same = [n for n in scope.names(shape) if n in self.params]
         stacks = dice.has("stack") if len(shape) == 1 else dice.has("stack", "reshape")
         if constant or not (same or stacks or dice.has("broadcast_to")):
             if len(shape) == 2:
-                return ArrayConst("float", shape, tuple(number(float(r == c)) for r in range(shape[0]) for c in range(shape[1])))
+                return ArrayConst(
+                    "float",
+                    shape,
+                    tuple(number(float(r == c)) for r in range(shape[0]) for c in range(shape[1])),
+                )
             return ArrayConst("float", shape, tuple(dice.weighted(_STARTS) for _ in range(shape[0])))
         if same and (dice.chance(70) or not (stacks or dice.has("broadcast_to"))):
             return Name(dice.pick(same))
         if dice.has("broadcast_to") and (math.prod(shape) > 4 or dice.chance(30) or not stacks):
             return call("broadcast_to", operand(dice, scope), shape=shape)
-        entries = stack(*(operand(dice, scope) if dice.chance(60) else dice.weighted(_STARTS) for _ in range(math.prod(shape))))
+        entries = stack(
+            *(
+                operand(dice, scope) if dice.chance(60) else dice.weighted(_STARTS)
+                for _ in range(math.prod(shape))
+            )
+        )
         return entries if len(shape) == 1 else call("reshape", entries, shape=shape)
 
-    # Loops -------------------------------------------------------------------------------------------------------------
+    # Loops --------------------------------------------------------------------------------------------------
 
     def _loop(
         self,
@@ -201,10 +219,14 @@ class Writer:
             scope = scope.having(name, FLOAT)
         inside = Scope(scope.types, counter, limit, scope.raw, scope.first, sequence)
         nested = self.plan.second == "inside" and plan is self.plan.first_loop
-        body = Body(dict(carries), plan.body, passed, (lambda s: self._inner(s, carries, counter)) if nested else None)
+        body = Body(
+            dict(carries), plan.body, passed, (lambda s: self._inner(s, carries, counter)) if nested else None
+        )
         return self._assembled(plan, counter, count, value, body.draw(self.dice, inside, self.fresh))
 
-    def _assembled(self, plan: LoopPlan, counter: str, count: Expr, value: Expr | None, body: list[Stmt]) -> list[Stmt]:
+    def _assembled(
+        self, plan: LoopPlan, counter: str, count: Expr, value: Expr | None, body: list[Stmt]
+    ) -> list[Stmt]:
         if plan.form == "for":
             return [For(counter, count, tuple(body))]
         start = Assign(counter, integer(0))
@@ -223,15 +245,28 @@ class Writer:
             return Name("n")
         least = min(max(self.options.min_trips, 1 if plan.form == "repeat" else 0), most)
         table = TRIPS.where(lambda n: least <= n <= most)
-        return integer(table.at(plan.place * table.total // 100) if table.rows else least + plan.place % (most - least + 1))
+        return integer(
+            table.at(plan.place * table.total // 100)
+            if table.rows
+            else least + plan.place % (most - least + 1)
+        )
 
     def _stops_by_value(self, plan: LoopPlan, most: int) -> bool:
-        if plan.form == "for" or not self.options.by_value or most == 0 or self.options.min_trips > (plan.form == "repeat"):
+        if (
+            plan.form == "for"
+            or not self.options.by_value
+            or most == 0
+            or self.options.min_trips > (plan.form == "repeat")
+        ):
             return False
         return plan.by_value >= 100 - (26 if self.limit is None else 55)
 
-    def _stop(self, plan: LoopPlan, scope: Scope, carries: dict[str, Type], passed: tuple[str, ...]) -> tuple[Expr, Scope]:
-        """A condition on the first carry; its bound may be a parameter, and that parameter may occur nowhere else."""
+    def _stop(
+        self, plan: LoopPlan, scope: Scope, carries: dict[str, Type], passed: tuple[str, ...]
+    ) -> tuple[Expr, Scope]:
+        """A condition on the first carry; its bound may be a parameter, and that parameter may occur nowhere
+        else.
+        """
         name, t = next(iter(carries.items()))
         carry: Expr = Name(name)
         if t.rank == 1 and t.shape[0] and self.dice.has("index"):
@@ -245,32 +280,44 @@ class Writer:
         elif plan.bound == "carried" and passed:
             bound = add(Name(passed[0]), number(4.0))
         elif scalars:
-            bound = Name(scalars[-1]) if plan.bound != "parameter + 2" else add(Name(scalars[-1]), number(2.0))
+            bound = (
+                Name(scalars[-1]) if plan.bound != "parameter + 2" else add(Name(scalars[-1]), number(2.0))
+            )
             if plan.bound == "parameter alone" and len(scalars) > 1:
                 scope = scope.without(scalars[-1])
-        return compare("less", absolute(carry) if plan.bound == 4.0 and self.dice.has("abs") else carry, bound), scope
+        return compare(
+            "less", absolute(carry) if plan.bound == 4.0 and self.dice.has("abs") else carry, bound
+        ), scope
 
     def _inner(self, scope: Scope, carries: dict[str, Type], counter: str) -> tuple[list[Stmt], str]:
-        """An inner loop: over the outer scalar carry itself, or over one of its own that starts afresh in every outer trip."""
+        """An inner loop: over the outer scalar carry itself, or over one of its own that starts afresh in
+        every outer trip.
+        """
         dice, plan = self.dice, self._second_loop()
         own = next((n for n, t in carries.items() if t == FLOAT), None)
         if own is not None and dice.chance(40):
             return self._loop(plan, scope.without(own), {own: FLOAT}, outer=counter), own
         name = self.fresh("s", "r", "s")
         outer = [Name(own)] if own is not None else []
-        start: Expr = dice.pick([*([number(1.0)] if dice.having(JOINS) else []), *outer, operand(dice, scope)])
+        start: Expr = dice.pick(
+            [*([number(1.0)] if dice.having(JOINS) else []), *outer, operand(dice, scope)]
+        )
         seen = scope if own is None else scope.having(own, FLOAT, first=True)
         return [Assign(name, start), *self._loop(plan, seen, {name: FLOAT}, outer=counter)], name
 
     def _chained(self, scope: Scope, carries: dict[str, Type]) -> tuple[dict[str, Type], list[Stmt]]:
-        """A second loop: over the same carries, or over a new one that starts from the first loop's result."""
+        """A second loop: over the same carries, or over a new one that starts from the first loop's
+        result.
+        """
         dice, plan = self.dice, self._second_loop()
         first, t = next(iter(carries.items()))
         if not dice.chance(50):
             return carries, self._loop(plan, scope, {first: t})
         name = self.fresh("b", "c", "d")
         read = scope.having(first, t, first=True) if t == FLOAT else scope.having(first, t)
-        start = dice.weighted(_STARTS) if dice.having(JOINS) and dice.chance(50) else scalar_of(dice, first, t)
+        start = (
+            dice.weighted(_STARTS) if dice.having(JOINS) and dice.chance(50) else scalar_of(dice, first, t)
+        )
         statements = [Assign(name, start), *self._loop(plan, read, {name: FLOAT})]
         return {name: FLOAT, **carries}, statements
 
@@ -278,7 +325,7 @@ class Writer:
         assert self.plan.second_loop is not None, "the plan has a second loop"
         return self.plan.second_loop
 
-    # After -------------------------------------------------------------------------------------------------------------
+    # After --------------------------------------------------------------------------------------------------
 
     def _after(self, scope: Scope, carries: dict[str, Type]) -> tuple[list[Expr], list[Stmt]]:
         """The outputs, and what is computed for them after the loop."""
@@ -322,14 +369,18 @@ class Writer:
             return Name(name)
         if type_.rank == 1 and type_.shape[0] and dice.has("index") and dice.chance(30):
             return at(name, integer(0))
-        if type_.rank == 2 and dice.has("sum", "multiply", "reshape") and dice.chance(30):  # a different weight for each entry
+        if (
+            type_.rank == 2 and dice.has("sum", "multiply", "reshape") and dice.chance(30)
+        ):  # a different weight for each entry
             size = math.prod(type_.sizes)
             weights = ArrayConst("float", (size,), tuple(number(1.0 + k / 2) for k in range(size)))
             return total(multiply(call("reshape", Name(name), shape=(size,)), weights))
         return reduced(dice, Name(name)) if offers(dice, REDUCTIONS) else scalar_from(dice, name, type_)
 
     def _tidy(self, body: tuple[Stmt, ...], outputs: list[Expr]) -> Program:
-        """The program without what nobody reads: unused values and parameters; at least one float parameter is used."""
+        """The program without what nobody reads: unused values and parameters; at least one float parameter
+        is used.
+        """
         body, read = _without_dead((*body, Return(tuple(outputs))))
         floats = [n for n, t in self.params.items() if t.is_float]
         if not read & set(floats):

@@ -1,4 +1,6 @@
-"""What stands in the braces of a tensor recipe: axes, places, windows, and further parameters, to fit an array of a given shape."""
+"""What stands in the braces of a tensor recipe: axes, places, windows, and further parameters, to fit an
+array of a given shape.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,10 @@ from gradfuzz.strategies.drawing.shape import MAX_ENTRIES, Shape
 from gradfuzz.strategies.tensor.recipes import Want
 
 Operand = Literal["same", "scalar", "fewer axes", "ones", "more axes", "constant"]
-"""How the other operand of an op broadcasts with the first: not at all, as a scalar, without its leading axes, with axes of size 1, with
-an axis more (and then the first grows), or as an array constant without leading axes."""
+"""How the other operand of an op broadcasts with the first: not at all, as a scalar, without its leading
+axes, with axes of size 1, with an axis more (and then the first grows), or as an array constant without
+leading axes.
+"""
 
 _OPERANDS: Table[Operand] = Table(
     (20, "same"), (16, "scalar"), (20, "fewer axes"), (22, "ones"), (14, "more axes"), (8, "constant")
@@ -51,11 +55,18 @@ def fits(want: Want, shape: Shape) -> bool:
 class Blanks:
     """One for each recipe that is filled in. What is decided once holds wherever the recipe names it again.
 
-    `parameter` makes a further parameter of the program and gives its name. `operand` says how `{other}` broadcasts (None: drawn).
+    `parameter` makes a further parameter of the program and gives its name. `operand` says how `{other}`
+    broadcasts (None: drawn).
     """
 
     def __init__(
-        self, dice: Dice, x: str, shape: Shape, y: str, parameter: Callable[[Argument], str], operand: Operand | None = None
+        self,
+        dice: Dice,
+        x: str,
+        shape: Shape,
+        y: str,
+        parameter: Callable[[Argument], str],
+        operand: Operand | None = None,
     ) -> None:
         self._dice = dice
         self._parameter = parameter
@@ -77,7 +88,9 @@ class Blanks:
             return None
         if kind == "several" and len(axes) > 1:
             first = self._dice.below(len(axes) - 1)
-            return tuple(self._signed(a) for a in axes[first : first + 2 + self._dice.below(len(axes) - first - 1)])
+            return tuple(
+                self._signed(a) for a in axes[first : first + 2 + self._dice.below(len(axes) - first - 1)]
+            )
         return self._signed(self._dice.pick(axes))
 
     # Axes
@@ -171,10 +184,16 @@ class Blanks:
             shape = shape[1 + self._dice.below(len(shape)) :] if len(shape) > 1 else shape
         elif operand == "ones":
             k = self._dice.below(len(shape))
-            shape = tuple(1 if a == k or (a > k and self._dice.chance(20)) else n for a, n in enumerate(shape))
+            shape = tuple(
+                1 if a == k or (a > k and self._dice.chance(20)) else n for a, n in enumerate(shape)
+            )
         elif len(shape) < 4 and 2 * self.size <= _MAX_GROWN:
             shape = (2, *(1 if self._dice.chance(30) else n for n in shape))
-        return _constant(self._dice, shape) if operand == "constant" and 0 not in shape else self._parameter(Argument(shape))
+        return (
+            _constant(self._dice, shape)
+            if operand == "constant" and 0 not in shape
+            else self._parameter(Argument(shape))
+        )
 
     @functools.cached_property
     def same(self) -> str:
@@ -184,7 +203,9 @@ class Blanks:
     def beside(self) -> str:
         """What is put after `{x}` along `{axis}`."""
         axis = self.axis % len(self.shape)
-        return self._parameter(Argument(tuple(1 + self._dice.below(2) if a == axis else n for a, n in enumerate(self.shape))))
+        return self._parameter(
+            Argument(tuple(1 + self._dice.below(2) if a == axis else n for a, n in enumerate(self.shape)))
+        )
 
     @functools.cached_property
     def matrix(self) -> str:
@@ -205,7 +226,9 @@ class Blanks:
 
     @functools.cached_property
     def letters(self) -> str:
-        """Subscripts for `{x}` and a factor that shares its last axis: the others kept, summed, or in another order."""
+        """Subscripts for `{x}` and a factor that shares its last axis: the others kept, summed, or in another
+        order.
+        """
         x = "abcd"[: len(self.shape)]
         result = self._dice.pick((x[:-1] + "z", "z" + x[:-1][::-1], x + "z", "z"))
         return f"{x},{x[-1]}z->{result}"
@@ -226,7 +249,9 @@ class Blanks:
 
     @functools.cached_property
     def places(self) -> str:
-        """Indices along `{long}`, mostly more than there are entries, so that some repeat; a constant or a parameter."""
+        """Indices along `{long}`, mostly more than there are entries, so that some repeat; a constant or a
+        parameter.
+        """
         shape, n = self._gathered
         return self._indices(shape, n)
 
@@ -239,7 +264,9 @@ class Blanks:
 
     @functools.cached_property
     def along(self) -> str:
-        """Indices of the rank of `{x}`, of any length along `{long}`; along the others of its size or 1, or more where that is 1."""
+        """Indices of the rank of `{x}`, of any length along `{long}`; along the others of its size or 1, or
+        more where that is 1.
+        """
         axis = self.long % len(self.shape)
         others = [(2 if n == 1 else 1) if self._dice.chance(25) else n for n in self.shape]
         return self._indices((*others[:axis], 1 + self._dice.below(3), *others[axis + 1 :]), self.shape[axis])

@@ -1,4 +1,5 @@
-"""What tensor programs must reach: situations in which gradients of array ops have been wrong or have crashed.
+"""What tensor programs must reach: situations in which gradients of array ops have been wrong or have
+crashed.
 
 A goal is read off the program, the points and the question; nothing is run.
 """
@@ -35,7 +36,9 @@ class _View:
         """The shapes of the operands of each op that broadcasts two or more arrays."""
         for call in self.calls:
             if len(call.args) > 1 and call.op in _BROADCASTING:
-                yield tuple(expression_type(a, self.variables).shape for a in call.args if not isinstance(a, Const))
+                yield tuple(
+                    expression_type(a, self.variables).shape for a in call.args if not isinstance(a, Const)
+                )
 
     def shapes(self) -> list[tuple[int | None, ...]]:
         """Those of the float parameters."""
@@ -57,7 +60,10 @@ class _View:
 
     def dropped(self) -> bool:
         """Whether a value is computed that no output, no loop and no other value reads."""
-        return any(isinstance(n, Assign) and all(n.target not in names(m) for m in self._reading(n)) for n in self.nodes)
+        return any(
+            isinstance(n, Assign) and all(n.target not in names(m) for m in self._reading(n))
+            for n in self.nodes
+        )
 
     def _reading(self, stmt: Assign) -> Iterator[Any]:
         for other in self.nodes:
@@ -69,7 +75,20 @@ class _View:
 
 
 _BROADCASTING = frozenset(
-    ("add", "subtract", "multiply", "divide", "pow", "maximum", "minimum", "clip", "where", "less", "less_equal", "greater")
+    (
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "pow",
+        "maximum",
+        "minimum",
+        "clip",
+        "where",
+        "less",
+        "less_equal",
+        "greater",
+    )
 )
 
 
@@ -86,7 +105,8 @@ def _broadcasts(view: _View, kind: str) -> bool:
             if kind == "missing" and 0 < len(shape) < rank:
                 return True
             if kind == "ones" and any(
-                n == 1 and any(other[-k - 1] != 1 for other in shapes if len(other) > k) for k, n in enumerate(reversed(shape))
+                n == 1 and any(other[-k - 1] != 1 for other in shapes if len(other) > k)
+                for k, n in enumerate(reversed(shape))
             ):
                 return True
     return False
@@ -116,7 +136,12 @@ def _negative(view: _View) -> bool:
 
 def _windows(view: _View, param: str, test: Callable[[int], bool]) -> bool:
     """Whether a window has a stride or a padding that passes."""
-    return any(bool(np.any(test(np.array(a)))) for c in view.calls for k, a in c.params if k == param and a is not None)  # type: ignore[arg-type]
+    return any(
+        bool(np.any(test(np.array(a))))  # type: ignore[arg-type]
+        for c in view.calls
+        for k, a in c.params
+        if k == param and a is not None
+    )
 
 
 TENSOR_GOALS: dict[str, Callable[[_View], bool]] = {
@@ -129,7 +154,9 @@ TENSOR_GOALS: dict[str, Callable[[_View], bool]] = {
     "broadcast missing axes": lambda v: _broadcasts(v, "missing"),
     "broadcast size 1": lambda v: _broadcasts(v, "ones"),
     "repeated indices": lambda v: any(_repeats(e) for e in v.indices()),
-    "indices from an input": lambda v: any(isinstance(e, Name) and v.params.get(e.id) is not None for e in v.indices()),
+    "indices from an input": lambda v: any(
+        isinstance(e, Name) and v.params.get(e.id) is not None for e in v.indices()
+    ),
     "negative axis": _negative,
     "several axes": lambda v: any(k == "axis" and isinstance(a, tuple) for c in v.calls for k, a in c.params),
     "reduced axis kept": lambda v: any(k == "keepdims" and a is True for c in v.calls for k, a in c.params),
@@ -150,7 +177,9 @@ TENSOR_GOALS: dict[str, Callable[[_View], bool]] = {
     "an exact zero": lambda v: any(bool(np.any(a == 0.0)) for a in v.arrays()),
     "float32": lambda v: v.case.precision == "float32",
 }
-"""The situations by name: every op, shapes, ways to broadcast, to gather and to slide, loops, what is dropped, and numbers that tie."""
+"""The situations by name: every op, shapes, ways to broadcast, to gather and to slide, loops, what is
+dropped, and numbers that tie.
+"""
 
 
 def tensor_triggers(case: Case) -> frozenset[str]:

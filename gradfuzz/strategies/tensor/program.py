@@ -1,4 +1,6 @@
-"""The strategy for tensor programs: one to three recipes after each other, in loops or not, and points with ties on purpose."""
+"""The strategy for tensor programs: one to three recipes after each other, in loops or not, and points with
+ties on purpose.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,13 @@ from gradfuzz.strategies.tensor.blanks import Argument, Blanks, Operand, fits
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe, Want
 
 _BEFORE = Table(
-    (52, "{}"), (10, "0.5 * {}"), (8, "-{}"), (10, "{} * {}"), (8, "sin({})"), (6, "log1p({} * {})"), (6, "expm1(0.25 * {})")
+    (52, "{}"),
+    (10, "0.5 * {}"),
+    (8, "-{}"),
+    (10, "{} * {}"),
+    (8, "sin({})"),
+    (6, "log1p({} * {})"),
+    (6, "expm1(0.25 * {})"),
 )
 _AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (10, "tanh({})"), (12, "sum({})"))
 _STAGES = Table((45, 1), (35, 2), (20, 3))
@@ -73,7 +81,9 @@ class _Draft:
         if known and self.dice.chance(25):
             return self.dice.pick(known)
         letters = "bcdegh" if argument.below is None else "kmnpq"
-        name: str = next(x for x in (*letters, *(f"{letters[0]}{n}" for n in range(9))) if x not in self.arguments)
+        name: str = next(
+            x for x in (*letters, *(f"{letters[0]}{n}" for n in range(9))) if x not in self.arguments
+        )
         self.arguments[name] = argument
         return name
 
@@ -98,18 +108,25 @@ class _Draft:
         self.assign(y, filled)
 
     def finished(self, outputs: str) -> TensorProgram:
-        return TensorProgram(parse(_text(self.arguments, self.lines, outputs)), tuple(self.recipes), self.arguments)
+        return TensorProgram(
+            parse(_text(self.arguments, self.lines, outputs)), tuple(self.recipes), self.arguments
+        )
 
 
 def _text(arguments: Mapping[str, Argument], lines: Sequence[str], outputs: str) -> str:
     header: str = ", ".join(
-        f'{name}: "{"float" if a.below is None else "int"}{list(a.shape) if a.shape else ""}"' for name, a in arguments.items()
+        f'{name}: "{"float" if a.below is None else "int"}{list(a.shape) if a.shape else ""}"'
+        for name, a in arguments.items()
     )
     return f"def f({header}):\n" + "".join(f"    {line}\n" for line in (*lines, f"return {outputs}"))
 
 
-def compose_tensor(dice: Dice, recipe: TensorRecipe, shape: Shape, operand: Operand | None = None) -> TensorProgram:
-    """The program of one recipe for an array of `shape`, with nothing before or after it. What the recipe leaves open, `dice` decides."""
+def compose_tensor(
+    dice: Dice, recipe: TensorRecipe, shape: Shape, operand: Operand | None = None
+) -> TensorProgram:
+    """The program of one recipe for an array of `shape`, with nothing before or after it. What the recipe
+    leaves open, `dice` decides.
+    """
     draft = _Draft(dice, shape, operand)
     draft.stage("a", "y", recipe)
     return draft.finished("y")
@@ -145,7 +162,9 @@ def _drawn(dice: Dice, recipes: ByOp, *, empty: bool) -> TensorProgram:
     names = [x]
     for name in ("t", "u", "v")[: dice.weighted(_STAGES)]:
         recipe = first if name == "t" else _next(dice, draft.shapes[names[-1]])
-        draft.stage(names[-1], name, recipe, trips=dice.pick(_TRIPS) if recipe.keeps and dice.chance(22) else None)
+        draft.stage(
+            names[-1], name, recipe, trips=dice.pick(_TRIPS) if recipe.keeps and dice.chance(22) else None
+        )
         names.append(name)
     outputs = [dice.weighted(_AFTER).format(*[names[-1]] * 2)]
     if dice.chance(30):  # a further value from the first one, returned or not
@@ -193,20 +212,26 @@ _OFTENER = ("clip", "einsum", "permute_dims")
 _GROWING = ("stack", "concat", "broadcast_to", "take", "conv", "einsum")
 
 
-# Points ----------------------------------------------------------------------------------------------------------------
+# Points -----------------------------------------------------------------------------------------------------
 
 Kind = Literal["steps", "fractions", "ties", "equal", "zeros", "large", "small"]
 _KINDS: Table[Kind] = Table(
     (34, "steps"), (22, "fractions"), (18, "ties"), (6, "equal"), (12, "zeros"), (4, "large"), (4, "small")
 )
-"""All different multiples of 1/8; any numbers; few values, many times; one value; the first kind with zeros; far from 1."""
+"""All different multiples of 1/8; any numbers; few values, many times; one value; the first kind with zeros;
+far from 1.
+"""
 _FEW = (0.5, -1.0, 1.5, 0.25)
 _FLOAT64 = NumpyNamespace("float64")
 _SCALES: Mapping[str, float] = {"large": 24.0, "small": 2.0**-20}
 
 
-def tensor_point(dice: Dice, program: TensorProgram, precision: Precision, kind: Kind | None = None) -> Inputs:
-    """Arrays for the parameters, all of one kind (None: drawn). Few values mean ties within arrays and between them."""
+def tensor_point(
+    dice: Dice, program: TensorProgram, precision: Precision, kind: Kind | None = None
+) -> Inputs:
+    """Arrays for the parameters, all of one kind (None: drawn). Few values mean ties within arrays and
+    between them.
+    """
     which = dice.weighted(_KINDS) if kind is None else kind
     rng = np.random.default_rng(dice.below(1 << 16))
     inputs: dict[str, npt.NDArray[Any]] = {}
@@ -234,9 +259,11 @@ def _floats(rng: np.random.Generator, kind: Kind, shape: Shape) -> npt.NDArray[n
 
 
 def is_constant(program: TensorProgram, wrt: tuple[str, ...] | None = None) -> bool:
-    """Whether no output moves with the parameters `wrt` (None: all that can be differentiated), judged at two points without ties.
+    """Whether no output moves with the parameters `wrt` (None: all that can be differentiated), judged at two
+    points without ties.
 
-    The sum of a softmax is one example. Where a parameter, or every output, has no entries, nothing can move, and that is no such case.
+    The sum of a softmax is one example. Where a parameter, or every output, has no entries, nothing can move,
+    and that is no such case.
     """
     rng = np.random.default_rng(0)
     inputs = {
@@ -246,7 +273,9 @@ def is_constant(program: TensorProgram, wrt: tuple[str, ...] | None = None) -> b
     names = program.floats if wrt is None else wrt
     if any(0 in program.arguments[name].shape for name in names):
         return False
-    moved = {name: v + rng.uniform(-0.25, 0.25, v.shape) if name in names else v for name, v in inputs.items()}
+    moved = {
+        name: v + rng.uniform(-0.25, 0.25, v.shape) if name in names else v for name, v in inputs.items()
+    }
     try:
         here, there = (_values(program.program, at) for at in (inputs, moved))
     except EvaluationError:
@@ -256,11 +285,13 @@ def is_constant(program: TensorProgram, wrt: tuple[str, ...] | None = None) -> b
 
 
 def _values(program: Program, inputs: Inputs) -> tuple[Any, ...]:
-    arguments = {name: v[()] if is_float(v.dtype) else v if v.shape else v.item() for name, v in inputs.items()}
+    arguments = {
+        name: v[()] if is_float(v.dtype) else v if v.shape else v.item() for name, v in inputs.items()
+    }
     return tuple(interpret(program, arguments, _FLOAT64))
 
 
-# Strategies ------------------------------------------------------------------------------------------------------------
+# Strategies -------------------------------------------------------------------------------------------------
 
 
 def _checked(ops: tuple[str, ...] | None) -> tuple[TensorRecipe, ...]:
@@ -271,9 +302,11 @@ def _checked(ops: tuple[str, ...] | None) -> tuple[TensorRecipe, ...]:
 
 @st.composite
 def tensor_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, empty: bool = True) -> Program:
-    """Tensor programs: one op or a few on arrays of rank 0 to 4, in loops or not, whose outputs depend on a parameter.
+    """Tensor programs: one op or a few on arrays of rank 0 to 4, in loops or not, whose outputs depend on a
+    parameter.
 
-    `ops`: those that the programs begin with (None: all). `empty`: axes of size 0, too. Shrinks towards the sum of a 2 x 2 array.
+    `ops`: those that the programs begin with (None: all). `empty`: axes of size 0, too. Shrinks towards the
+    sum of a 2 x 2 array.
     """
     return _draw(Dice(draw), _beginnings(ops), empty=empty).program
 
@@ -290,7 +323,8 @@ def tensor_cases(
 ) -> Case:
     """Cases over `tensor_programs`, at points with ties, zeros and equal entries among ordinary ones.
 
-    `points`: how many (None: one or two). Shrinks towards the gradient of the sum of a 2 x 2 array in the first of `precisions`.
+    `points`: how many (None: one or two). Shrinks towards the gradient of the sum of a 2 x 2 array in the
+    first of `precisions`.
     """
     check_asked(precisions, max_order)
     dice = Dice(draw)

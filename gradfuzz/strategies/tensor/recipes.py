@@ -1,7 +1,8 @@
 """What is computed with arrays: one row per op and way of using it.
 
-A recipe is text of the program language. `{x}` is the array it begins with, `{y}` the name of its result, `{z}` a name for what it needs
-on the way; text without `{y}` is an expression. What else stands in braces is left open: `tensor_blanks` says what may be put there.
+A recipe is text of the program language. `{x}` is the array it begins with, `{y}` the name of its result,
+`{z}` a name for what it needs on the way; text without `{y}` is an expression. What else stands in braces is
+left open: `tensor_blanks` says what may be put there.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 Want = Literal["", "axis", "entries", "rows", "full", "image"]
-"""What a recipe wants of the shape of `{x}`: nothing; an axis; an axis with entries, or no axis; the same, and it is the first; an
-axis, and none of size 0; the axes (batch, channels, one or two more), only the first of size 0."""
+"""What a recipe wants of the shape of `{x}`: nothing; an axis; an axis with entries, or no axis; the same,
+and it is the first; an axis, and none of size 0; the axes (batch, channels, one or two more), only the first
+of size 0.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorRecipe:
-    """One row: the op it is about, its text, and what it wants. `keeps`: the result has the shape of `{x}`, so a loop may repeat it."""
+    """One row: the op it is about, its text, and what it wants. `keeps`: the result has the shape of `{x}`,
+    so a loop may repeat it.
+    """
 
     op: str
     text: str
@@ -40,7 +45,9 @@ def _keeping(op: str, text: str, want: Want = "") -> TensorRecipe:
 def _looping(op: str, text: str, want: Want = "") -> TensorRecipe:
     """Statements `{y} = ...`, then lines of a loop after a bar."""
     before, loop, *body = text.split(" | ")
-    return TensorRecipe(op, "\n".join((*before.split("; "), f"{loop}:", *(f"    {line}" for line in body))), want)
+    return TensorRecipe(
+        op, "\n".join((*before.split("; "), f"{loop}:", *(f"    {line}" for line in body))), want
+    )
 
 
 _REDUCTIONS = (
@@ -82,13 +89,25 @@ _GATHERING = (
     _row("take", "take({x}, {places}, axis={long})", "full"),
     _row("take_along_axis", "take_along_axis({x}, {along}, axis={long})", "full"),
     _keeping("scatter_add", "scatter_add({x}, {places}, {updates}, axis={long})", "full"),
-    _keeping("scatter_add", "scatter_add({x}, {places}, take({x}, {places}, axis={long}) * 0.5, axis={long})", "full"),
+    _keeping(
+        "scatter_add",
+        "scatter_add({x}, {places}, take({x}, {places}, axis={long}) * 0.5, axis={long})",
+        "full",
+    ),
     _keeping("sort", "sort({x}, axis={axis})", "axis"),
     _keeping("argsort", "take_along_axis({x}, argsort({x}, axis={axis}), axis={axis})", "axis"),
     _row("argsort", "take_along_axis({x}, argsort({same}, axis={axis}), axis={axis}) * {same}", "axis"),
-    _keeping("argmax", "{x} - 0.5 * take_along_axis({x}, argmax({x}, axis={long}, keepdims=True), axis={long})", "full"),
+    _keeping(
+        "argmax",
+        "{x} - 0.5 * take_along_axis({x}, argmax({x}, axis={long}, keepdims=True), axis={long})",
+        "full",
+    ),
     _row("argmax", "{z} = reshape({x}, ({size},))\n{y} = {z}[argmax({z})] * {z}", "full"),
-    _row("argmin", "take_along_axis({x}, argmin({same}, axis={long}, keepdims=True), axis={long}) * {same}", "full"),
+    _row(
+        "argmin",
+        "take_along_axis({x}, argmin({same}, axis={long}, keepdims=True), axis={long}) * {same}",
+        "full",
+    ),
     _keeping("argmin", "where(argmin({x}, axis={long}, keepdims=True) == 0, {x} * {x}, {x})", "full"),
 )
 
@@ -128,15 +147,31 @@ _CONTRACTIONS = (
 
 _LOOPS = (
     _looping("index", "{y} = 0.5 * {x} | for i in range({rows}) | {y}[i] = sin({x}[i]) * {y}[i]", "rows"),
-    _looping("index_update", "{y} = {x} | for i in range({less}) | {y}[i + 1] = {y}[i] * {x}[i + 1] + {x}[i]", "rows"),
-    _looping("index", "{y} = {x}[0] | for i in range({rows}) | {y} = {y} * 0.5 + {x}[i] * {x}[{less} - i]", "rows"),
+    _looping(
+        "index_update",
+        "{y} = {x} | for i in range({less}) | {y}[i + 1] = {y}[i] * {x}[i + 1] + {x}[i]",
+        "rows",
+    ),
+    _looping(
+        "index", "{y} = {x}[0] | for i in range({rows}) | {y} = {y} * 0.5 + {x}[i] * {x}[{less} - i]", "rows"
+    ),
     _looping("take", "{y} = {x} | for i in range({rows}) | {y} = {y} * 0.5 + take({x}, i, axis=0)", "rows"),
     _looping(
-        "scatter_add", "{y} = {x} | for i in range({rows}) | {y} = scatter_add({y}, i, sin({y}[{less} - i]), axis=0)", "rows"
+        "scatter_add",
+        "{y} = {x} | for i in range({rows}) | {y} = scatter_add({y}, i, sin({y}[{less} - i]), axis=0)",
+        "rows",
     ),
-    _looping("multiply", "{y} = {x}; {z} = {x} | for i in range({trips}) | {z} = sin({z}) * {same} | {y} = {y} + 0.5 * {z}"),
-    _looping("multiply", "{y} = {x}; {z} = {x} | for i in range({trips}) | {y} = tanh({y} * {same}) | {z} = {z} * {y}"),
-    _looping("where", "{y} = {x} | for i in range({trips}) | {y} = where(i % 2 == 0, sin({y}) + {x}, {y} * {same})"),
+    _looping(
+        "multiply",
+        "{y} = {x}; {z} = {x} | for i in range({trips}) | {z} = sin({z}) * {same} | {y} = {y} + 0.5 * {z}",
+    ),
+    _looping(
+        "multiply",
+        "{y} = {x}; {z} = {x} | for i in range({trips}) | {y} = tanh({y} * {same}) | {z} = {z} * {y}",
+    ),
+    _looping(
+        "where", "{y} = {x} | for i in range({trips}) | {y} = where(i % 2 == 0, sin({y}) + {x}, {y} * {same})"
+    ),
     _looping("matmul", "{y} = {x} | for i in range({trips}) | {y} = tanh(matmul({y}, {square}))", "axis"),
     _looping("amax", "{y} = {x} | while amax(abs({y})) > 1.75 | {y} = 0.5 * {y}", "full"),
 )

@@ -1,4 +1,6 @@
-"""Functions written in HIPS autograd's NumPy: reverse mode by autograd.grad, forward mode by autograd.make_jvp."""
+"""Functions written in HIPS autograd's NumPy: reverse mode by autograd.grad, forward mode by
+autograd.make_jvp.
+"""
 
 from __future__ import annotations
 

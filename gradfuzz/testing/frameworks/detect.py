@@ -1,4 +1,5 @@
-"""Which framework a function belongs to: what is said, else what the arguments are, else what the function's code names.
+"""Which framework a function belongs to: what is said, else what the arguments are, else what the function's
+code names.
 
 A framework is imported only where something of it is there already.
 """
@@ -23,7 +24,12 @@ _HOMES: dict[FrameworkName, tuple[str, str]] = {
     "numpy": ("gradfuzz.testing.frameworks.numpy", "NumpyFunctions"),
 }
 
-_PACKAGES: dict[str, FrameworkName] = {"jax": "jax", "jaxlib": "jax", "torch": "torch", "autograd": "autograd"}
+_PACKAGES: dict[str, FrameworkName] = {
+    "jax": "jax",
+    "jaxlib": "jax",
+    "torch": "torch",
+    "autograd": "autograd",
+}
 
 _DEPTH = 3
 """So many calls deep the functions that a function names are looked into."""
@@ -40,7 +46,8 @@ def framework_named(name: FrameworkName) -> Framework:
     except ImportError as error:
         extra = f"'gradfuzz[{name}]'" if name in ("jax", "torch") else name
         raise MissingExtraError(
-            f"a gradient of {name} was asked about, and importing it says: {error}; install it with: pip install {extra}"
+            f"a gradient of {name} was asked about, and importing it says: {error}; install it with: pip"
+            f" install {extra}"
         ) from error
     return found
 
@@ -51,13 +58,18 @@ def framework_of(f: Any, args: Sequence[Any], name: FrameworkName | None = None)
         return framework_named(name)
     named = {_package_of(type(leaf)) for _, leaf in leaves_of(list(args))} - {None}
     if len(named) > 1:
-        raise UsageError(f"the arguments are arrays of {' and '.join(sorted(map(str, named)))}; pass those of one framework")
+        raise UsageError(
+            f"the arguments are arrays of {' and '.join(sorted(map(str, named)))}; pass those of one"
+            " framework"
+        )
     found = next(iter(named), None) or _package_of(type(f)) or next(_mentioned(f, _DEPTH), None)
     return framework_named(found or "numpy")
 
 
 def _package_of(what: Any) -> FrameworkName | None:
-    """The framework in whose package a class or a module is defined; autograd's classes do not count, as its arrays are NumPy's."""
+    """The framework in whose package a class or a module is defined; autograd's classes do not count, as its
+    arrays are NumPy's.
+    """
     for cls in getattr(what, "__mro__", (what,)):
         module = cls.__name__ if isinstance(cls, types.ModuleType) else getattr(cls, "__module__", None) or ""
         found = _PACKAGES.get(module.partition(".")[0])
@@ -116,7 +128,9 @@ def signature_of(f: Any, count: int) -> list[str]:
     """The names of the first `count` arguments; "arg0", "arg1" where the function does not say."""
     owner = getattr(f, "__self__", None)
     skipped = 0
-    if inspect.isclass(owner) and hasattr(owner, "forward"):  # autograd.Function.apply: the names are those of forward, after ctx
+    if inspect.isclass(owner) and hasattr(
+        owner, "forward"
+    ):  # autograd.Function.apply: the names are those of forward, after ctx
         f, skipped = owner.forward, int(not _has_setup(owner))
     try:
         parameters = list(inspect.signature(f).parameters.values())[skipped:]
@@ -131,4 +145,8 @@ def _has_setup(function: Any) -> bool:
     """Whether an autograd.Function takes its context in setup_context, so that forward has none."""
     setup = inspect.getattr_static(function, "setup_context", None)
     base = next((c for c in function.__mro__ if c.__module__.startswith("torch.")), None)
-    return setup is not None and base is not None and setup is not inspect.getattr_static(base, "setup_context", None)
+    return (
+        setup is not None
+        and base is not None
+        and setup is not inspect.getattr_static(base, "setup_context", None)
+    )

@@ -1,6 +1,8 @@
-"""What a framework of arrays must say of itself so that a function of its arrays can be asked for derivatives.
+"""What a framework of arrays must say of itself so that a function of its arrays can be asked for
+derivatives.
 
-All methods that compute take and return the framework's own arrays, but for `derivative`, which takes NumPy's and returns them.
+All methods that compute take and return the framework's own arrays, but for `derivative`, which takes NumPy's
+and returns them.
 """
 
 from __future__ import annotations
@@ -80,14 +82,19 @@ class Framework(abc.ABC):
         directions: Sequence[Array],
         modes: Sequence[Mode],
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The outputs of `f(*xs)`, and the derivative that `modes` and the rest say (see `oracles.base`) by each of `xs`.
+        """The outputs of `f(*xs)`, and the derivative that `modes` and the rest say (see `oracles.base`) by
+        each of `xs`.
 
         Raises whatever the framework raises.
         """
 
     def refusal(self, error: Exception) -> str | None:
-        """Why the function has no derivative in these modes, where that is what the error says; None where it is a failure."""
-        return f"{type(error).__name__}: {first_line(error)}" if isinstance(error, NotImplementedError) else None
+        """Why the function has no derivative in these modes, where that is what the error says; None where it
+        is a failure.
+        """
+        return (
+            f"{type(error).__name__}: {first_line(error)}" if isinstance(error, NotImplementedError) else None
+        )
 
     @abc.abstractmethod
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:

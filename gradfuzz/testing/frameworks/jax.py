@@ -1,4 +1,6 @@
-"""Functions of JAX arrays. Arguments in float64 are asked about with 64-bit types switched on around the call; JAX's settings stay as they are."""
+"""Functions of JAX arrays. Arguments in float64 are asked about with 64-bit types switched on around the
+call; JAX's settings stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,9 @@ class JaxFunctions(Framework):
 
     def tree(self, value: Any, path: str) -> Tree:
         leaves, form = jax.tree_util.tree_flatten_with_path(value)
-        return [(path + jax.tree_util.keystr(keys), leaf) for keys, leaf in leaves], lambda new: jax.tree_util.tree_unflatten(
-            form, new
-        )
+        return [
+            (path + jax.tree_util.keystr(keys), leaf) for keys, leaf in leaves
+        ], lambda new: jax.tree_util.tree_unflatten(form, new)
 
     def prepared(self, call: Call) -> Call:
         """Compiled once where it can be: a loop is compiled again at each call otherwise."""

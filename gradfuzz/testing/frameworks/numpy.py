@@ -1,4 +1,6 @@
-"""Functions of NumPy arrays. They have no derivative but the one that a person wrote, which `subject.Subject` asks."""
+"""Functions of NumPy arrays. They have no derivative but the one that a person wrote, which `subject.Subject`
+asks.
+"""
 
 from __future__ import annotations
 

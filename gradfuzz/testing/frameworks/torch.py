@@ -1,4 +1,6 @@
-"""Functions of Torch tensors: reverse mode by torch.autograd.grad, forward mode by torch.autograd.forward_ad, twice by torch.func."""
+"""Functions of Torch tensors: reverse mode by torch.autograd.grad, forward mode by torch.autograd.forward_ad,
+twice by torch.func.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, first_line
 
-# Torch loads this at its first forward derivative; a DeprecationWarning of its own would be the error of the function that is asked about.
+# Torch loads this at its first forward derivative; a DeprecationWarning of its own would be the error of the
+# function that is asked about.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import torch._decomp.decompositions_for_jvp
@@ -28,7 +31,8 @@ _NO_MODE = (
     "is not implemented",
     "override the setup_context",
     "generate_vmap_rule",
-    "does not require grad and does not have a grad_fn",  # torch.autograd.grad inside the function, under torch.func
+    # torch.autograd.grad inside the function, under torch.func
+    "does not require grad and does not have a grad_fn",
 )
 
 
@@ -40,7 +44,9 @@ class TorchFunctions(Framework):
 
     def prepared(self, call: Call) -> Call:
         """A function may differentiate by its arguments itself, so they are always such that it can."""
-        return lambda *arrays: call(*[a.requires_grad_().clone() if a.is_floating_point() else a for a in arrays])
+        return lambda *arrays: call(
+            *[a.requires_grad_().clone() if a.is_floating_point() else a for a in arrays]
+        )
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)

@@ -1,8 +1,10 @@
-"""One slope of a function of one number that can only be evaluated in machine floats, with an honest bound for its error.
+"""One slope of a function of one number that can only be evaluated in machine floats, with an honest bound
+for its error.
 
-The slope at 0 is Richardson's extrapolation of central differences (scipy.differentiate.derivative), begun at steps of several scales. Its bound has
-what two successive extrapolations differ by, what the noise of the values costs at the last step, and how far the best of the scales is from the
-others in excess of what they claim. Where the slopes to either side do not come together as the step shrinks there is a kink, and both are
+The slope at 0 is Richardson's extrapolation of central differences (scipy.differentiate.derivative), begun at
+steps of several scales. Its bound has what two successive extrapolations differ by, what the noise of the
+values costs at the last step, and how far the best of the scales is from the others in excess of what they
+claim. Where the slopes to either side do not come together as the step shrinks there is a kink, and both are
 extrapolated from their own side.
 """
 
@@ -18,7 +20,9 @@ import numpy as np
 from scipy.differentiate import derivative
 
 _STEPS = (2.0**-2, 2.0**-7, 2.0**-14)
-"""The scales at which differences begin, in units of the input's size: the first loses least to rounding, the last sees least of what is far away."""
+"""The scales at which differences begin, in units of the input's size: the first loses least to rounding, the
+last sees least of what is far away.
+"""
 
 _SAFETY = 8.0
 """The bound is so many times what two extrapolations differ by."""
@@ -39,7 +43,8 @@ _CLOSER = (2.0**-8, 2.0**-12, 2.0**-16)
 class Slope:
     """A slope and its bound; at a kink those to the left and to the right, else both are the slope.
 
-    `flat` says that all values seen were the same: a function that is constant here, or one whose changes are lost to rounding inside it.
+    `flat` says that all values seen were the same: a function that is constant here, or one whose changes are
+    lost to rounding inside it.
     """
 
     value: float
@@ -73,10 +78,11 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
 
 
 def _noise(f: Callable[[float], float], size: float) -> float:
-    """What rounding inside `f` does to its values, from the differences of order 3 to 6 of values so close that nothing else is in them.
+    """What rounding inside `f` does to its values, from the differences of order 3 to 6 of values so close
+    that nothing else is in them.
 
-    The k-th difference of independent errors of variance s^2 has the variance s^2 (2k)! / (k!)^2 (More and Wild, "Estimating computational noise",
-    2011, section 2).
+    The k-th difference of independent errors of variance s^2 has the variance s^2 (2k)! / (k!)^2 (More and
+    Wild, "Estimating computational noise", 2011, section 2).
     """
     differences = np.array([f(k * _CLOSE * size) for k in range(-4, 5)])
     largest = float(np.max(np.abs(differences)))
@@ -92,7 +98,9 @@ def _noise(f: Callable[[float], float], size: float) -> float:
 
 
 def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -> Slope | None:
-    """The slopes to either side where they stay apart; None where they come together or a side cannot be seen."""
+    """The slopes to either side where they stay apart; None where they come together or a side cannot be
+    seen.
+    """
     bends = []
     for step in (c * size for c in _CLOSER):
         before, after = f(-step), f(step)
@@ -108,8 +116,12 @@ def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -
     return Slope(math.nan, max(left[1], right[1]), left[0], right[0])
 
 
-def _extrapolated(f: Callable[[float], float], step: float, noise: float, side: int) -> tuple[float, float] | None:
-    """A slope and its bound from differences that begin at one step; None where the function is not finite there."""
+def _extrapolated(
+    f: Callable[[float], float], step: float, noise: float, side: int
+) -> tuple[float, float] | None:
+    """A slope and its bound from differences that begin at one step; None where the function is not finite
+    there.
+    """
     seen: list[float] = []
 
     def heights(ts: np.ndarray) -> np.ndarray:

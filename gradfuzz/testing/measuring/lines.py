@@ -1,7 +1,9 @@
-"""A function of many entries, asked along a few random directions: x + t_1 v_1 + ... + t_m v_m as a function of t, at t = 0.
+"""A function of many entries, asked along a few random directions: x + t_1 v_1 + ... + t_m v_m as a function
+of t, at t = 0.
 
-The derivative by t_j is <gradient, v_j>. A gradient that is wrong anywhere is wrong along almost every direction, and m slopes cost the references
-as much as m entries. No direction has an entry 0, and all have entries of the size of the input's own.
+The derivative by t_j is <gradient, v_j>. A gradient that is wrong anywhere is wrong along almost every
+direction, and m slopes cost the references as much as m entries. No direction has an entry 0, and all have
+entries of the size of the input's own.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _EIGHTHS = np.array([-16, -13, -11, -9, -6, -5, 5, 6, 9, 11, 13, 16]) / 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines(Subject):
-    """`base` as a function of t; `directions` has one array per input in `base.wrt`, one direction after the other along its first axis."""
+    """`base` as a function of t; `directions` has one array per input in `base.wrt`, one direction after the
+    other along its first axis.
+    """
 
     base: Subject | None = None
     directions: tuple[Array, ...] = ()
@@ -37,7 +41,8 @@ class Lines(Subject):
         assert self.base is not None, "made by along_lines"
         (t,) = arrays
         moved = [
-            self.framework.like(i.value, t) if i.kind == "float" else self.framework.array(i.value) for i in self.base.inputs
+            self.framework.like(i.value, t) if i.kind == "float" else self.framework.array(i.value)
+            for i in self.base.inputs
         ]
         for k, directions in zip(self.base.wrt, self.directions, strict=True):
             for j, direction in enumerate(directions):
@@ -63,6 +68,16 @@ def along_lines(base: Subject) -> Lines:
         directions.append(drawn.astype(FORMATS[base.precision].dtype))
     t = Input("direction", 0, np.zeros(_DIRECTIONS, FORMATS[base.precision].dtype), "float")
     found = Lines(
-        base.f, base.label, base.framework, base.precision, (t,), (0,), base.grad, (), (), base=base, directions=tuple(directions)
+        base.f,
+        base.label,
+        base.framework,
+        base.precision,
+        (t,),
+        (0,),
+        base.grad,
+        (),
+        (),
+        base=base,
+        directions=tuple(directions),
     )
     return replace(found, _evaluate=base.framework.prepared(found.call))

@@ -1,11 +1,15 @@
-"""How a function's derivative is measured: its program is traced and judged by the references, or its truth is measured or given.
+"""How a function's derivative is measured: its program is traced and judged by the references, or its truth
+is measured or given.
 
-    traced        both references on the program; the program is believed where it computes what the function computes, at the point and around it
-    reference     the exact gradient that came with the function; an exact function is traced or measured in the function's place
+    traced        both references on the program; the program is believed where it computes what the function
+                  computes, at the point and around it
+    reference     the exact gradient that came with the function; an exact function is traced or measured in
+                  the function's place
     otherwise     `numeric`
 
-A second opinion is asked of `numeric` where the program is not defined at the point and the function is, where the references cannot tell, and before
-an answer is called wrong: where the function's own differences contradict the traced program, only they count.
+A second opinion is asked of `numeric` where the program is not defined at the point and the function is,
+where the references cannot tell, and before an answer is called wrong: where the function's own differences
+contradict the traced program, only they count.
 """
 
 from __future__ import annotations
@@ -31,16 +35,31 @@ from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.testing.attached import Exact
 from gradfuzz.testing.frameworks.framework import first_line
 from gradfuzz.testing.measuring.measured import Method
-from gradfuzz.testing.measuring.numeric import NumericTruth, judged_by_numbers, numeric_truth, own_noise, slope_by_entry, stand_in
+from gradfuzz.testing.measuring.numeric import (
+    NumericTruth,
+    judged_by_numbers,
+    numeric_truth,
+    own_noise,
+    slope_by_entry,
+    stand_in,
+)
 from gradfuzz.testing.measuring.oracle import FunctionOracle
 from gradfuzz.testing.measuring.subject import Subject
 from gradfuzz.testing.measuring.units import in_units
 
 FACTORS = (0.75, 1.25)
-"""What all inputs are multiplied by to look around a point: a structure such as symmetry stays, and so do signs. A loop that ends by its values may never
-end where these are others."""
+"""What all inputs are multiplied by to look around a point: a structure such as symmetry stays, and so do
+signs. A loop that ends by its values may never end where these are others.
+"""
 
-_SECOND_OPINION = (Reason.DOMAIN, Reason.KINK, Reason.PRIMAL, Reason.REFERENCES, Reason.TRIP_LIMIT, Reason.RANGE)
+_SECOND_OPINION = (
+    Reason.DOMAIN,
+    Reason.KINK,
+    Reason.PRIMAL,
+    Reason.REFERENCES,
+    Reason.TRIP_LIMIT,
+    Reason.RANGE,
+)
 """Where the program cannot be judged and the function may be all the same."""
 
 
@@ -60,7 +79,8 @@ class Asked:
 class Inquiry:
     """One subject at its arguments, and what is true of it.
 
-    `untraced` says why there is no program, "" where there is one. Raises what the function raises at its arguments, and `UsageError`.
+    `untraced` says why there is no program, "" where there is one. Raises what the function raises at its
+    arguments, and `UsageError`.
     """
 
     def __init__(self, subject: Subject, exact: Subject | None = None, given: Exact | None = None) -> None:
@@ -103,7 +123,9 @@ class Inquiry:
         return program
 
     def _fits(self, program: Program, outputs: Sequence[Array]) -> None:
-        """`UntraceableError` where a program is not one of this function: other types, or other values here or near by."""
+        """`UntraceableError` where a program is not one of this function: other types, or other values here
+        or near by.
+        """
         expected = [(i.kind, i.value.shape) for i in self.subject.inputs]
         if [(p.type.dtype, p.type.sizes) for p in program.params] != expected:
             raise UntraceableError("the traced program has other inputs")
@@ -126,14 +148,20 @@ class Inquiry:
                 inputs[param.name] = np.asarray(i.value, "int64" if i.kind == "int" else "bool")
                 continue
             with np.errstate(over="ignore"):
-                moved = np.asarray(i.value, np.float64) * factor if np.any(i.value) else i.value + (factor - 1.0) / 2.0
+                moved = (
+                    np.asarray(i.value, np.float64) * factor
+                    if np.any(i.value)
+                    else i.value + (factor - 1.0) / 2.0
+                )
                 inputs[param.name] = np.asarray(moved, i.value.dtype)
         return Point(inputs)
 
     def _question(self, program: Program, modes: Sequence[Mode], factor: float) -> Question:
         question = weighted_question(program, [self._point(program, factor)], self.subject.precision, modes)
         wrt = tuple(program.params[k].name for k in self.subject.wrt)
-        return in_units(replace(question, wrt=wrt, directions={name: question.directions[name] for name in wrt}))
+        return in_units(
+            replace(question, wrt=wrt, directions={name: question.directions[name] for name in wrt})
+        )
 
     # Asking
 
@@ -153,21 +181,41 @@ class Inquiry:
         """What the function's own differences say where the program cannot be judged."""
         asked = self._by_numbers(modes, factor)
         other = asked.case
-        # At a kink that smooths itself out, and near the end of the range, a right rule may give another number, but no NaN.
-        unsure = case.reason is Reason.RANGE or (case.reason is Reason.KINK and other.kind is not Class.NON_FINITE)
+        # At a kink that smooths itself out, and near the end of the range, a right rule may give another
+        # number, but no NaN.
+        unsure = case.reason is Reason.RANGE or (
+            case.reason is Reason.KINK and other.kind is not Class.NON_FINITE
+        )
         if other.verdict is Verdict.INCONCLUSIVE or (unsure and other.verdict is Verdict.DISAGREE):
             return Asked(case, "traced")
         return asked
 
     def _upheld(self, case: Case, modes: Sequence[Mode]) -> Asked:
-        """A disagreement that is no rounding of the rule's own, and that the function's differences by the worst entry do not contradict."""
-        if case.worst is None or case.worst[0] not in case.question.wrt or case.truth is None or case.truth.status != "ok":
+        """A disagreement that is no rounding of the rule's own, and that the function's differences by the
+        worst entry do not contradict.
+        """
+        if (
+            case.worst is None
+            or case.worst[0] not in case.question.wrt
+            or case.truth is None
+            or case.truth.status != "ok"
+        ):
             return Asked(case, "traced")
         name, index = case.worst
         stray = float(own_noise(self.oracle, case.question, case.answer)[name][index])
-        if case.got is not None and case.expected is not None and abs(case.got - case.expected) <= CLEAR * SAFETY * stray:
-            message = f"at inputs that differ in their last bits the answer strays by {stray:.2g}, and so far it may be from the truth by rounding"
-            return Asked(replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.NOISE, message=message), "traced")
+        if (
+            case.got is not None
+            and case.expected is not None
+            and abs(case.got - case.expected) <= CLEAR * SAFETY * stray
+        ):
+            message = (
+                f"at inputs that differ in their last bits the answer strays by {stray:.2g}, and so far it"
+                " may be from the truth by rounding"
+            )
+            return Asked(
+                replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.NOISE, message=message),
+                "traced",
+            )
         if len(modes) > 1:
             return Asked(case, "traced")
         question = self._question(self._blank, modes, 1.0)
@@ -181,8 +229,13 @@ class Inquiry:
         asked = self._by_numbers(modes, 1.0)
         if asked.case.verdict is Verdict.DISAGREE:
             return asked
-        message = "references: the program that was traced and the function's own differences contradict each other"
-        return Asked(replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message), "traced")
+        message = (
+            "references: the program that was traced and the function's own differences contradict each other"
+        )
+        return Asked(
+            replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message),
+            "traced",
+        )
 
     def _numeric(self, order: int, factor: float) -> NumericTruth:
         """The truth that is measured or given, remembered."""
@@ -196,22 +249,33 @@ class Inquiry:
         return self._known[order, factor]
 
     def _given(self, question: Question) -> NumericTruth:
-        """The gradient that came with the function, with what rounding its arguments in float64 does to it as the bound."""
+        """The gradient that came with the function, with what rounding its arguments in float64 does to it as
+        the bound.
+        """
         if question.order != 1:
             return NumericTruth(
-                Truth("inconclusive", message="references: a gradient was given, and no derivative of it"), "reference"
+                Truth("inconclusive", message="references: a gradient was given, and no derivative of it"),
+                "reference",
             )
         stated = replace(self.subject, grad=self._gradient)
         values = [np.asarray(question.points[0].inputs[p.name]) for p in question.program.params]
 
         def gradient(values: Sequence[Array]) -> list[Array]:
-            return [np.asarray(g, np.float64) for g in stated.derivative(values, question.weights, [], ("rev",), "float64")[1]]
+            return [
+                np.asarray(g, np.float64)
+                for g in stated.derivative(values, question.weights, [], ("rev",), "float64")[1]
+            ]
 
         there = gradient(values)
         bounds = [4.0 * np.finfo(np.float64).eps * np.abs(g) for g in there]
         for sign in (-1.0, 1.0):
-            near = [np.asarray(v, np.float64) * (1.0 + sign * 2.0**-52) if is_float(v.dtype) else v for v in values]
-            bounds = [b + np.abs(g - other) for b, g, other in zip(bounds, there, gradient(near), strict=True)]
+            near = [
+                np.asarray(v, np.float64) * (1.0 + sign * 2.0**-52) if is_float(v.dtype) else v
+                for v in values
+            ]
+            bounds = [
+                b + np.abs(g - other) for b, g, other in zip(bounds, there, gradient(near), strict=True)
+            ]
         by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (there, bounds)]
         return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), "reference")
 
@@ -220,7 +284,15 @@ class Inquiry:
         refused = self.oracle.supports(question)
         answer = Answer("unsupported", message=refused) if refused else self.oracle.answer(question)[0]
         if answer.status == "unsupported":
-            case = Case(self.oracle.name, question, question.points[0], None, answer, Verdict.UNSUPPORTED, message=answer.message)
+            case = Case(
+                self.oracle.name,
+                question,
+                question.points[0],
+                None,
+                answer,
+                Verdict.UNSUPPORTED,
+                message=answer.message,
+            )
             return Asked(case, "Richardson")
         try:
             found = self._numeric(len(modes), factor)
@@ -231,6 +303,11 @@ class Inquiry:
             found = NumericTruth(Truth("inconclusive", message=message), "Richardson")
         case = judged_by_numbers(self.oracle, question, answer, found)
         if case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
-            message = f"{self.untraced}: its gradient may be meant to differ from the derivative of what it computes"
-            case = replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message)
+            message = (
+                f"{self.untraced}: its gradient may be meant to differ from the derivative of what it"
+                " computes"
+            )
+            case = replace(
+                case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message
+            )
         return Asked(case, found.method)

@@ -1,11 +1,15 @@
-"""The truth about a function that cannot be traced: measured on the function itself, in float64 where it can be, with a bound that may be wide.
+"""The truth about a function that cannot be traced: measured on the function itself, in float64 where it can
+be, with a bound that may be wide.
 
-Order one, entry by entry: the slope along each coordinate by Richardson's extrapolation (`differences`), which sees kinks as well. Where a function
-takes complex numbers and is analytic, the complex step Im F(x + ih)/h (Squire and Trapp 1998) has no cancellation and replaces it: it counts as
-analytic where two steps and the extrapolation all say the same. Order two is one such slope of the function's own first derivative, along the
-direction; this derivative is first seen to be right at the point and on either side of it. Beyond that nothing is said.
+Order one, entry by entry: the slope along each coordinate by Richardson's extrapolation (`differences`),
+which sees kinks as well. Where a function takes complex numbers and is analytic, the complex step Im F(x +
+ih)/h (Squire and Trapp 1998) has no cancellation and replaces it: it counts as analytic where two steps and
+the extrapolation all say the same. Order two is one such slope of the function's own first derivative, along
+the direction; this derivative is first seen to be right at the point and on either side of it. Beyond that
+nothing is said.
 
-What rounding may do to an answer is measured as well: by asking again at inputs that differ in their last bits.
+What rounding may do to an answer is measured as well: by asking again at inputs that differ in their last
+bits.
 """
 
 from __future__ import annotations
@@ -39,7 +43,9 @@ _TRUSTED = 1e-3
 """A truth whose bound is wider than this share of the largest entry judges nothing ..."""
 
 _NATURAL = 1e-8
-"""... unless it is this small beside the size of the values over that of the inputs: then the derivative is known to be next to 0."""
+"""... unless it is this small beside the size of the values over that of the inputs: then the derivative is
+known to be next to 0.
+"""
 
 _IMAGINARY = (1e-30, 1e-60)
 """The complex steps, in units of the input's size: far below rounding, and their products still numbers."""
@@ -59,7 +65,9 @@ def _nothing(y: Array) -> Expr:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumericTruth:
-    """A truth, and how it was found. `flat` are the entries (input, index) whose moves change no value: to be believed where the answer is 0 as well."""
+    """A truth, and how it was found. `flat` are the entries (input, index) whose moves change no value: to be
+    believed where the answer is 0 as well.
+    """
 
     truth: Truth
     method: Method
@@ -76,7 +84,9 @@ class _Measured:
         self.precision: Precision = "float64"
         try:
             values = subject.values(self.inputs, "float64")
-            in_full = all(y.dtype == np.float64 for y, w in zip(values, self.weights, strict=True) if w is not None)
+            in_full = all(
+                y.dtype == np.float64 for y, w in zip(values, self.weights, strict=True) if w is not None
+            )
         except Exception:  # noqa: BLE001 - a function that takes its own dtype only is measured in that
             in_full = False
         if not in_full:
@@ -91,7 +101,11 @@ class _Measured:
             values = self.subject.values(inputs, self.precision)
         except Exception:  # noqa: BLE001 - beyond its domain a function may raise anything
             return math.nan
-        terms = [np.asarray(w * np.asarray(y, np.float64)) for w, y in zip(self.weights, values, strict=True) if w is not None]
+        terms = [
+            np.asarray(w * np.asarray(y, np.float64))
+            for w, y in zip(self.weights, values, strict=True)
+            if w is not None
+        ]
         total = [x for term in terms for x in term.ravel().tolist()]
         return math.fsum(total) if all(map(math.isfinite, total)) else math.nan
 
@@ -106,7 +120,9 @@ class _Measured:
         return slope(lambda t: self.moved(k, index, t), _size(self.inputs[k], index), self.roundoff)
 
     def complex_slope(self, k: int, index: tuple[int, ...]) -> tuple[float, float] | None:
-        """The slope by the complex step and its bound, from two steps; None where the function takes no complex numbers."""
+        """The slope by the complex step and its bound, from two steps; None where the function takes no
+        complex numbers.
+        """
         size = _size(self.inputs[k], index)
         found = []
         for step in (size * h for h in _IMAGINARY):
@@ -115,7 +131,9 @@ class _Measured:
             values = self.subject.complex_values(inputs)
             if values is None or len(values) != len(self.weights):
                 return None
-            terms = [np.sum(w * np.imag(y)) for w, y in zip(self.weights, values, strict=True) if w is not None]
+            terms = [
+                np.sum(w * np.imag(y)) for w, y in zip(self.weights, values, strict=True) if w is not None
+            ]
             found.append(math.fsum(map(float, terms)) / step)
         if not all(map(math.isfinite, found)):
             return None
@@ -137,14 +155,18 @@ def _size(x: Array, index: tuple[int, ...]) -> float:
     return max(abs(float(x[index])), largest / 16.0) or 1.0
 
 
-def slope_by_entry(subject: Subject, question: Question, point: Point, position: int, index: tuple[int, ...]) -> Slope | None:
+def slope_by_entry(
+    subject: Subject, question: Question, point: Point, position: int, index: tuple[int, ...]
+) -> Slope | None:
     """The slope by one entry of the input numbered `position`; None where it cannot be told."""
     found = _Measured(subject, question, point).slope(position, index)
     return None if found is None or found.flat else found
 
 
 def numeric_truth(subject: Subject, question: Question, point: Point) -> NumericTruth:
-    """The derivative of `subject` that `question` asks for, measured. Raises what the function raises at the point."""
+    """The derivative of `subject` that `question` asks for, measured. Raises what the function raises at the
+    point.
+    """
     names = [p.name for p in question.program.params]
     wrt = [names.index(name) for name in question.wrt]
     entries = sum(np.size(point.inputs[name]) for name in question.wrt)
@@ -185,7 +207,14 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (value, bound, left, right)]
     if any(np.any(np.isnan(v)) for v in value):
         message = "kink: the slopes to either side stay apart as the step shrinks"
-        kink = Truth("inconclusive", left=by_name[2], right=by_name[3], side_bounds=by_name[1], kink=True, message=message)
+        kink = Truth(
+            "inconclusive",
+            left=by_name[2],
+            right=by_name[3],
+            side_bounds=by_name[1],
+            kink=True,
+            message=message,
+        )
         return NumericTruth(kink, method)
     for v, b, s in zip(value, bound, scales, strict=True):
         largest = float(np.max(np.abs(v), initial=0.0))
@@ -194,8 +223,12 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     return NumericTruth(Truth("ok", gradient=by_name[0], bounds=by_name[1]), method, frozenset(flat))
 
 
-def _analytic(measured: _Measured, k: int, index: tuple[int, ...], value: float, bound: float) -> tuple[float, float] | None:
-    """The complex step and its bound, where the extrapolation knows the slope well and says the same; what it is apart from that is in the bound."""
+def _analytic(
+    measured: _Measured, k: int, index: tuple[int, ...], value: float, bound: float
+) -> tuple[float, float] | None:
+    """The complex step and its bound, where the extrapolation knows the slope well and says the same; what it
+    is apart from that is in the bound.
+    """
     if bound > max(_TRUSTED * abs(value), _NATURAL * measured.scale(k, index)):
         return None
     found = measured.complex_slope(k, index)
@@ -222,8 +255,12 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
             for g in subject.derivative(shifted(t), question.weights, [], ("rev",), measured.precision)[1]
         ]
 
-    sizes = [_size(measured.inputs[k], index) for k in wrt for index in np.ndindex(np.shape(measured.inputs[k]))]
-    size = min(sizes, default=1.0) / max((float(np.max(np.abs(v), initial=0.0)) for v in directions), default=1.0)
+    sizes = [
+        _size(measured.inputs[k], index) for k in wrt for index in np.ndindex(np.shape(measured.inputs[k]))
+    ]
+    size = min(sizes, default=1.0) / max(
+        (float(np.max(np.abs(v), initial=0.0)) for v in directions), default=1.0
+    )
     for t in (0.0, size / 4.0, -size / 4.0):
         inputs = dict(zip([p.name for p in question.program.params], shifted(t), strict=True))
         there = replace(first, precision=measured.precision, points=(Point(inputs),))
@@ -231,7 +268,8 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
         for name, g in zip(question.wrt, gradient(t), strict=True):
             if here.status != "ok" or np.any(np.abs(g - here.gradient[name]) > 4.0 * here.bounds[name]):
                 return _unknown(
-                    "the first derivative could not be shown to be right around the point, and the second is measured on it"
+                    "the first derivative could not be shown to be right around the point, and the second is"
+                    " measured on it"
                 )
     values: list[Array] = []
     bounds: list[Array] = []
@@ -245,18 +283,25 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
         values.append(value)
         bounds.append(bound)
     truth = Truth(
-        "ok", gradient=dict(zip(question.wrt, values, strict=True)), bounds=dict(zip(question.wrt, bounds, strict=True))
+        "ok",
+        gradient=dict(zip(question.wrt, values, strict=True)),
+        bounds=dict(zip(question.wrt, bounds, strict=True)),
     )
     return NumericTruth(truth, "Richardson")
 
 
-def judged_by_numbers(oracle: FunctionOracle, question: Question, answer: Answer, found: NumericTruth) -> Case:
+def judged_by_numbers(
+    oracle: FunctionOracle, question: Question, answer: Answer, found: NumericTruth
+) -> Case:
     """The verdict on an answer at the question's only point, by a truth that was measured or given.
 
-    The program's value is not known otherwise than from the function: the answer's own, and its noise, stand for it.
+    The program's value is not known otherwise than from the function: the answer's own, and its noise, stand
+    for it.
     """
     truth = replace(
-        found.truth, values=tuple(np.asarray(y, np.float64) for y in answer.values), value_bounds=_zeros(answer.values)
+        found.truth,
+        values=tuple(np.asarray(y, np.float64) for y in answer.values),
+        value_bounds=_zeros(answer.values),
     )
     if answer.status != "ok":
         return judge(oracle.name, question, 0, answer, truth, Tolerance(question.precision, noise={}))
@@ -264,8 +309,12 @@ def judged_by_numbers(oracle: FunctionOracle, question: Question, answer: Answer
     tolerance = Tolerance(question.precision, value_noise=_zeros(answer.values), noise=_widened(noise, truth))
     case = judge(oracle.name, question, 0, answer, truth, tolerance)
     if case.verdict is Verdict.DISAGREE and case.worst in found.flat:
-        message = "references: the function does not change with this entry, truly or because rounding hides it"
-        return replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message)
+        message = (
+            "references: the function does not change with this entry, truly or because rounding hides it"
+        )
+        return replace(
+            case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.REFERENCES, message=message
+        )
     return case
 
 
@@ -283,7 +332,11 @@ def own_noise(oracle: FunctionOracle, question: Question, answer: Answer) -> dic
         inputs = {}
         for param in question.program.params:
             x = np.asarray(point.inputs[param.name])
-            moved = np.asarray(x, np.float64) * (1.0 + unit * rng.integers(-2, 3, x.shape)) if param.type.is_float else x
+            moved = (
+                np.asarray(x, np.float64) * (1.0 + unit * rng.integers(-2, 3, x.shape))
+                if param.type.is_float
+                else x
+            )
             inputs[param.name] = np.asarray(moved, x.dtype)
         (other,) = oracle.answer(replace(question, points=(Point(inputs),)))
         for name, g in other.gradient.items():
@@ -294,7 +347,9 @@ def own_noise(oracle: FunctionOracle, question: Question, answer: Answer) -> dic
 
 
 def _widened(noise: dict[str, Array], truth: Truth) -> dict[str, Array]:
-    """The noise, at least as wide as the truth's bound, which is narrow enough to judge by or there would be no truth."""
+    """The noise, at least as wide as the truth's bound, which is narrow enough to judge by or there would be
+    no truth.
+    """
     bounds = {name: truth.bounds.get(name, np.zeros(found.shape)) for name, found in noise.items()}
     return {
         name: np.maximum(found, bounds[name] / SAFETY) if bounds[name].shape == found.shape else found

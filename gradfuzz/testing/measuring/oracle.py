@@ -59,6 +59,8 @@ class FunctionOracle(Oracle):
         return Answer("error", message=f"{type(error).__name__}: {first_line(error)}")
 
     def _values(self, values: Sequence[Array]) -> tuple[Array, ...]:
-        """The outputs, the floats in the working precision: the dtype of a function's value is not on trial."""
+        """The outputs, the floats in the working precision: the dtype of a function's value is not
+        on trial.
+        """
         with np.errstate(over="ignore"):
             return tuple(np.asarray(y, self._subject.precision) if is_float(y.dtype) else y for y in values)

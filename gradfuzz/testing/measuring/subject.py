@@ -1,8 +1,9 @@
 """A function of somebody's, its arguments and what is differentiated, as a function of real arrays.
 
-Arguments may nest (see `leaves`). A leaf is an input of the function where it is an array, a float or a complex number; ints, bools, strings and
-other objects are handed on as they are. A complex input z counts as two, "z.real" and "z.imag", and a complex output as two as well: so every
-derivative is one of real functions, and no convention about the sign of an imaginary part is met, but inside the function itself.
+Arguments may nest (see `leaves`). A leaf is an input of the function where it is an array, a float or a
+complex number; ints, bools, strings and other objects are handed on as they are. A complex input z counts as
+two, "z.real" and "z.imag", and a complex output as two as well: so every derivative is one of real functions,
+and no convention about the sign of an imaginary part is met, but inside the function itself.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class _Leaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """What is asked about. `wrt` are the numbers of the differentiated inputs; `grad` is the gradient that a person wrote, if any."""
+    """What is asked about. `wrt` are the numbers of the differentiated inputs; `grad` is the gradient that a
+    person wrote, if any.
+    """
 
     f: Callable[..., Any]
     label: str
@@ -96,14 +99,19 @@ class Subject:
             return [self.framework.numpy(y) for y in evaluate(*self.arrays(values, precision))]
 
     def complex_values(self, values: Sequence[Array]) -> list[Array] | None:
-        """The outputs at complex NumPy arrays in place of the real ones; None where the function takes none, or complex numbers mean two inputs."""
+        """The outputs at complex NumPy arrays in place of the real ones; None where the function takes none,
+        or complex numbers mean two inputs.
+        """
         if any(len(leaf.inputs) > 1 for leaves in self._leaves for leaf in leaves):
             return None
         try:
             with self.framework.context("float64"), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 result = self.f(*self.arguments([self.framework.array(v) for v in values]))
-                return [np.asarray(self.framework.numpy(y), np.complex128) for _, y in self.framework.tree(result, "")[0]]
+                return [
+                    np.asarray(self.framework.numpy(y), np.complex128)
+                    for _, y in self.framework.tree(result, "")[0]
+                ]
         except Exception:  # noqa: BLE001 - a function of real numbers may raise anything
             return None
 
@@ -115,14 +123,18 @@ class Subject:
         modes: Sequence[Mode],
         precision: Precision | None = None,
     ) -> tuple[list[Array], list[Array]]:
-        """The outputs, and the derivative by each input in `wrt`. Raises what the function or its gradient raises."""
+        """The outputs, and the derivative by each input in `wrt`. Raises what the function or its gradient
+        raises.
+        """
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
             if self.grad is not None:
                 outputs, gradient = self._by_hand(arrays, weights, FORMATS[precision or self.precision].dtype)
             else:
                 xs = [arrays[k] for k in self.wrt]
-                outputs, gradient = self.framework.derivative(self._by_differentiated(arrays), xs, weights, directions, modes)
+                outputs, gradient = self.framework.derivative(
+                    self._by_differentiated(arrays), xs, weights, directions, modes
+                )
             return [self.framework.numpy(y) for y in outputs], [self.framework.numpy(g) for g in gradient]
 
     def _by_differentiated(self, arrays: Sequence[Any]) -> Call:
@@ -161,7 +173,9 @@ class Subject:
             dtype = self.framework.numpy(y).dtype
             if self.framework.is_complex(y):
                 w = np.asarray(w) + 1j * np.asarray(next(rest))
-            new.append(self.framework.array(np.zeros(np.shape(y), dtype) if w is None else np.asarray(w, dtype), y))
+            new.append(
+                self.framework.array(np.zeros(np.shape(y), dtype) if w is None else np.asarray(w, dtype), y)
+            )
         return rebuild(new)
 
     def slopes(self, answer: Any, scale: float, dtype: np.dtype[Any]) -> list[Any]:
@@ -170,16 +184,26 @@ class Subject:
         answers = [answer] if len(chosen) == 1 else answer
         if not isinstance(answers, (tuple, list)) or len(answers) != len(chosen):
             names = ", ".join(self._argument_name(a) for a in chosen)
-            raise UsageError(f"grad must return a tuple of {len(chosen)} gradients, by {names}; it returned {answers!r:.200}")
+            raise UsageError(
+                f"grad must return a tuple of {len(chosen)} gradients, by {names}; it returned"
+                f" {answers!r:.200}"
+            )
         slopes: dict[int, Any] = {}
         for argument, g in zip(chosen, answers, strict=True):
-            wanted = [leaf.inputs for leaf in self._leaves[argument] if leaf.inputs and leaf.inputs[0] in self.wrt]
+            wanted = [
+                leaf.inputs for leaf in self._leaves[argument] if leaf.inputs and leaf.inputs[0] in self.wrt
+            ]
             given = [None] * len(wanted) if g is None else [leaf for _, leaf in self.framework.tree(g, "")[0]]
             if len(given) != len(wanted):
                 name = self._argument_name(argument)
-                raise UsageError(f"grad returned {len(given)} arrays for {name}, which has {len(wanted)} to differentiate by")
+                raise UsageError(
+                    f"grad returned {len(given)} arrays for {name}, which has {len(wanted)} to"
+                    " differentiate by"
+                )
             for inputs, one in zip(wanted, given, strict=True):
-                array = np.zeros(self.inputs[inputs[0]].value.shape) if one is None else self.framework.numpy(one)
+                array = (
+                    np.zeros(self.inputs[inputs[0]].value.shape) if one is None else self.framework.numpy(one)
+                )
                 parts = [np.real(array), np.imag(array)] if len(inputs) == 2 else [array]
                 for k, part in zip(inputs, parts, strict=True):
                     slopes[k] = np.asarray(scale * np.asarray(part, np.float64)).astype(dtype)
@@ -221,8 +245,8 @@ def subject_of(
     chosen = _chosen(inputs, wrt, names, label)
     if grad is None and kit.name == "numpy":
         raise UsageError(
-            f"{label} is a NumPy function, which has no derivative of its own; pass the gradient to be checked as grad=, or say framework= "
-            "where it is a function of JAX, Torch or autograd"
+            f"{label} is a NumPy function, which has no derivative of its own; pass the gradient to be"
+            " checked as grad=, or say framework= where it is a function of JAX, Torch or autograd"
         )
     subject = Subject(f, label, kit, precision, tuple(inputs), chosen, grad, trees, tuple(leaves))
     return replace(subject, _evaluate=kit.prepared(subject.call))
@@ -234,12 +258,15 @@ def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:
     floats = {_real_dtype(d) for d in dtypes if is_float(d) or d.kind == "c"}
     if len(floats) > 1:
         raise UsageError(
-            f"the arguments are {' and '.join(sorted(map(str, floats)))}; floats of one dtype can be judged together"
+            f"the arguments are {' and '.join(sorted(map(str, floats)))}; floats of one dtype can be judged"
+            " together"
         )
     for name, form in FORMATS.items():
         if not floats or form.dtype in floats:
             return name if floats else "float64"
-    raise UsageError(f"arguments of dtype {next(iter(floats))} cannot be judged; use one of {', '.join(FORMATS)}")
+    raise UsageError(
+        f"arguments of dtype {next(iter(floats))} cannot be judged; use one of {', '.join(FORMATS)}"
+    )
 
 
 def _real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -277,14 +304,20 @@ def _chosen(
     floats = [k for k, i in enumerate(inputs) if i.kind == "float"]
     if wrt is None:
         if not floats:
-            raise UsageError(f"{label} has no float argument to differentiate by; pass floats or arrays of them")
+            raise UsageError(
+                f"{label} has no float argument to differentiate by; pass floats or arrays of them"
+            )
         return tuple(floats)
     result: list[int] = []
     for one in [wrt] if isinstance(wrt, (str, int)) else wrt:
         argument = one if isinstance(one, int) else names.index(one) if one in names else None
         found = [k for k in floats if inputs[k].argument == argument or inputs[k].name == one]
         if not found:
-            known = ", ".join(dict.fromkeys([*(names[inputs[k].argument] for k in floats), *(inputs[k].name for k in floats)]))
+            known = ", ".join(
+                dict.fromkeys(
+                    [*(names[inputs[k].argument] for k in floats), *(inputs[k].name for k in floats)]
+                )
+            )
             raise UsageError(f"wrt={one!r} names no float argument of {label}; it has {known or 'none'}")
         result += found
     return tuple(sorted(set(result)))

@@ -1,4 +1,6 @@
-"""Cotangents and directions that divide out: where a derivative is one of one number, people expect that number."""
+"""Cotangents and directions that divide out: where a derivative is one of one number, people expect that
+number.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,22 @@ import numpy as np
 from gradfuzz.oracles.base import Array, Question
 
 _COTANGENT = -2.0
-"""The cotangent of a single scalar: a power of two, so that it is divided out exactly; it shows where a rule drops, squares or takes the size of it."""
+"""The cotangent of a single scalar: a power of two, so that it is divided out exactly; it shows where a rule
+drops, squares or takes the size of it.
+"""
 
 _DIRECTION = 2.0
 """The direction of a single scalar input, likewise."""
 
 
 def in_units(question: Question) -> Question:
-    """The question with such a cotangent, where there is a single float output and it is a scalar, and such a direction, where there is a single
-    scalar to differentiate by.
+    """The question with such a cotangent, where there is a single float output and it is a scalar, and such a
+    direction, where there is a single scalar to differentiate by.
     """
     if _is_scalar(*(w for w in question.weights if w is not None)):
-        question = replace(question, weights=tuple(None if w is None else np.asarray(_COTANGENT) for w in question.weights))
+        question = replace(
+            question, weights=tuple(None if w is None else np.asarray(_COTANGENT) for w in question.weights)
+        )
     if _is_scalar(*(question.directions[name] for name in question.wrt if name in question.directions)):
         question = replace(question, directions={name: np.asarray(_DIRECTION) for name in question.wrt})
     return question

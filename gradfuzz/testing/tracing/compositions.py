@@ -1,7 +1,8 @@
 """Functions that the op table does not have, composed of those that it has.
 
-They take recording values, numbers and arrays, and keep their digits where the function does: a composition that lost some would widen what is allowed to
-the function that is traced. Inverse trigonometric functions are arguments of complex numbers. `UntraceableError` where nothing fits.
+They take recording values, numbers and arrays, and keep their digits where the function does: a composition
+that lost some would widen what is allowed to the function that is traced. Inverse trigonometric functions are
+arguments of complex numbers. `UntraceableError` where nothing fits.
 """
 
 from __future__ import annotations
@@ -37,18 +38,24 @@ def check_room() -> None:
 
 def too_long() -> str:
     """Why a trace has ended."""
-    return f"the function takes more than {MOST_EQUATIONS:,} steps, Python loops being written out trip by trip; ask about fewer trips or smaller arrays"
+    return (
+        f"the function takes more than {MOST_EQUATIONS:,} steps, Python loops being written out trip by trip;"
+        " ask about fewer trips or smaller arrays"
+    )
 
 
 def recorded(constant: Operand) -> Any:
-    """A number or an array as a value of the trace: what is computed of it is computed in the precision of whoever runs the program."""
+    """A number or an array as a value of the trace: what is computed of it is computed in the precision of
+    whoever runs the program.
+    """
     if isinstance(constant, Value):
         return constant
     stack = ACTIVE.get()
     assert stack, "a constant is recorded while a function is traced"
     if np.size(constant) > MOST_ENTRIES:
         raise UntraceableError(
-            f"a constant of {np.size(constant):,} entries is too large for a program; the most is {MOST_ENTRIES:,}"
+            f"a constant of {np.size(constant):,} entries is too large for a program; the most is"
+            f" {MOST_ENTRIES:,}"
         )
     return Value(stack[-1], as_atom(constant), len(stack))
 
@@ -64,14 +71,18 @@ def common_kind(*operands: Operand) -> DType:
 
 
 def as_kind(x: Operand, kind: DType) -> Any:
-    """`x` as another dtype; a number is true where it is not 0. `UntraceableError` for a float made an int."""
+    """`x` as another dtype; a number is true where it is not 0. `UntraceableError` for a float made
+    an int.
+    """
     have = kind_of(x)
     if have == kind:
         return x
     if kind == "bool":
         return engine_compare("not_equal", x, as_kind(0, have))
     if _RANK[have] > _RANK[kind]:
-        raise UntraceableError(f"{have} numbers are converted to {kind}, which hides a derivative; no op of gradfuzz does that")
+        raise UntraceableError(
+            f"{have} numbers are converted to {kind}, which hides a derivative; no op of gradfuzz does that"
+        )
     if isinstance(x, Value):
         return apply("astype", x, dtype=kind)
     return np.asarray(x, _DTYPES[kind])[()]
@@ -89,7 +100,7 @@ def flat(x: Operand) -> Any:
     return engine.reshape(x, (math.prod(np.shape(x)),))
 
 
-# Elementwise ---------------------------------------------------------------------------------------------------------------------------
+# Elementwise ------------------------------------------------------------------------------------------------
 
 
 def _angle(re: Operand, im: Operand) -> Any:
@@ -138,7 +149,10 @@ def _atanh(x: Operand) -> Any:
 def _pair(x: Operand, y: Operand) -> Any:
     shape = np.broadcast_shapes(np.shape(x), np.shape(y))
     return engine.stack(
-        [engine.broadcast_to(as_kind(o, "float"), shape) if np.shape(o) != shape else as_kind(o, "float") for o in (x, y)],
+        [
+            engine.broadcast_to(as_kind(o, "float"), shape) if np.shape(o) != shape else as_kind(o, "float")
+            for o in (x, y)
+        ],
         axis=-1,
     )
 
@@ -213,14 +227,18 @@ def _spread(x: Operand, other: tuple[int, ...]) -> Any:
     return x if np.shape(x) == shape else engine.broadcast_to(x, shape)
 
 
-# Reductions ----------------------------------------------------------------------------------------------------------------------------
+# Reductions -------------------------------------------------------------------------------------------------
 
 
-def variance(x: Operand, *, axis: tuple[int, ...] | None = None, correction: float = 0, keepdims: bool = False) -> Any:
+def variance(
+    x: Operand, *, axis: tuple[int, ...] | None = None, correction: float = 0, keepdims: bool = False
+) -> Any:
     """The mean square of the distance from the mean, divided by the count less `correction`."""
     count = _count(x, axis)
     if count - correction <= 0:
-        raise UntraceableError(f"a variance of {count} numbers with the correction {correction} is a division by 0")
+        raise UntraceableError(
+            f"a variance of {count} numbers with the correction {correction} is a division by 0"
+        )
     distance = x - engine.mean(x, axis=axis, keepdims=True)
     return engine.sum(distance * distance, axis=axis, keepdims=keepdims) / (count - correction)
 
@@ -258,7 +276,9 @@ def product_norm(x: Operand, order: float) -> Any:
         return engine.linalg.vector_norm(x, ord=names[order], axis=-1)
     if float(order).is_integer():
         return engine.linalg.vector_norm(x, ord=int(order), axis=-1)
-    return engine.pow(engine.sum(engine.pow(engine.abs(x), float(order)), axis=-1), 1.0 / recorded(float(order)))
+    return engine.pow(
+        engine.sum(engine.pow(engine.abs(x), float(order)), axis=-1), 1.0 / recorded(float(order))
+    )
 
 
 def ascending(x: Operand, axis: int, *, descending: bool = False) -> tuple[Any, Any]:
@@ -268,7 +288,7 @@ def ascending(x: Operand, axis: int, *, descending: bool = False) -> tuple[Any, 
     return values, order
 
 
-# Moving entries ------------------------------------------------------------------------------------------------------------------------
+# Moving entries ---------------------------------------------------------------------------------------------
 
 
 def at_positions(x: Operand, positions: Any) -> Any:
@@ -277,11 +297,15 @@ def at_positions(x: Operand, positions: Any) -> Any:
 
 
 def replaced_at(x: Operand, positions: Any, values: Operand) -> Any:
-    """`x` with the entries at constant `positions`, all different, replaced by `values`, which broadcast to the shape of the positions."""
+    """`x` with the entries at constant `positions`, all different, replaced by `values`, which broadcast to
+    the shape of the positions.
+    """
     places = np.asarray(positions)
     size = math.prod(np.shape(x))
     if len(np.unique(places)) != places.size:
-        raise UntraceableError("entries of an array are written twice in one assignment; which write counts is not defined")
+        raise UntraceableError(
+            "entries of an array are written twice in one assignment; which write counts is not defined"
+        )
     kind = common_kind(x, values)
     x, values = as_kind(x, kind), as_kind(values, kind)
     if size == 0 or places.size == 0:
@@ -328,5 +352,7 @@ def _dilated(kernel: Operand, dilation: tuple[int, ...]) -> Any:
     """`kernel` with zeros between its entries."""
     shape = np.shape(kernel)
     sizes = (*shape[:2], *((n - 1) * d + 1 for n, d in zip(shape[2:], dilation, strict=True)))
-    where = np.arange(math.prod(sizes)).reshape(sizes)[(slice(None), slice(None), *(slice(None, None, d) for d in dilation))]
+    where = np.arange(math.prod(sizes)).reshape(sizes)[
+        (slice(None), slice(None), *(slice(None, None, d) for d in dilation))
+    ]
     return replaced_at(recorded(np.zeros(sizes)), where, kernel)

@@ -1,4 +1,6 @@
-"""What the tracers share: which precision the arguments have, what the parameters are called, and the program that is made of a trace."""
+"""What the tracers share: which precision the arguments have, what the parameters are called, and the program
+that is made of a trace.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,19 @@ Array = np.ndarray[Any, Any]
 
 
 def float_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
-    """The one dtype that all float arguments have; float64 where there are none. `UntraceableError` where there are several, or complex ones."""
+    """The one dtype that all float arguments have; float64 where there are none. `UntraceableError` where
+    there are several, or complex ones.
+    """
     for a in arrays:
         if a.dtype.kind not in "biu" and not is_float(a.dtype):
-            raise UntraceableError(f"an argument of dtype {a.dtype}: those of a program are floats, ints and bools")
+            raise UntraceableError(
+                f"an argument of dtype {a.dtype}: those of a program are floats, ints and bools"
+            )
     kinds = {a.dtype for a in arrays if is_float(a.dtype)}
     if len(kinds) > 1:
         raise UntraceableError(
-            f"arguments of {' and '.join(sorted(k.name for k in kinds))}: a program has one precision; give them all one dtype"
+            f"arguments of {' and '.join(sorted(k.name for k in kinds))}: a program has one precision; give"
+            " them all one dtype"
         )
     dtype = kinds.pop() if kinds else np.dtype(np.float64)
     precision_of(dtype)
@@ -50,15 +57,21 @@ def precision_of(dtype: np.dtype[Any]) -> Precision:
 
 
 def inputs_of(f: Callable[..., Any], arrays: Sequence[Array]) -> tuple[list[Type], list[str]]:
-    """The types of the arguments, and the names that `f` has for them: x0, x1, ... where it has none that fit."""
+    """The types of the arguments, and the names that `f` has for them: x0, x1, ... where it has none that
+    fit.
+    """
     types = [type_of(a) for a in arrays]
     numbered = [f"x{k}" for k in range(len(arrays))]
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
         return types, numbered
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][: len(arrays)]
-    fits = len(names) == len(arrays) and not any(n in RESERVED or n.startswith("_") or not n.isascii() for n in names)
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][
+        : len(arrays)
+    ]
+    fits = len(names) == len(arrays) and not any(
+        n in RESERVED or n.startswith("_") or not n.isascii() for n in names
+    )
     return types, names if fits else numbered
 
 
@@ -66,8 +79,12 @@ _TRACED: ContextVar[tuple[Sequence[Value], Sequence[Array]] | None] = ContextVar
 """The arguments of the function that is being traced just now: what records, and what it stands for."""
 
 
-def finished(run: Callable[..., Any], types: Sequence[Type], names: Sequence[str], arrays: Sequence[Array]) -> Program:
-    """The program of what `run` does with recording values that stand for `arrays`; `UntraceableError` where the trace fits no program."""
+def finished(
+    run: Callable[..., Any], types: Sequence[Type], names: Sequence[str], arrays: Sequence[Array]
+) -> Program:
+    """The program of what `run` does with recording values that stand for `arrays`; `UntraceableError` where
+    the trace fits no program.
+    """
 
     def told(*values: Value) -> Any:
         token = _TRACED.set((values, arrays))
@@ -91,9 +108,11 @@ def significand_bits() -> int:
 
 
 def bounded(x: Operand) -> Operand:
-    """A constant with a number of the order of the largest float in place of what is infinite, as masks have it: its exponential is 0 all the same.
+    """A constant with a number of the order of the largest float in place of what is infinite, as masks have
+    it: its exponential is 0 all the same.
 
-    Where infinity itself would be the result, `confirm` sees the difference. `UntraceableError` for NaN, with which nothing is computed.
+    Where infinity itself would be the result, `confirm` sees the difference. `UntraceableError` for NaN, with
+    which nothing is computed.
     """
     if not isinstance(x, (float, np.ndarray, np.generic)) or np.all(np.isfinite(x)):
         return x
@@ -106,7 +125,8 @@ def bounded(x: Operand) -> Operand:
 
 
 def need_symmetric(x: Operand, name: str) -> None:
-    """`UntraceableError` where a matrix is not equal to its adjoint whatever the arguments are, as is seen at some beside the given ones.
+    """`UntraceableError` where a matrix is not equal to its adjoint whatever the arguments are, as is seen at
+    some beside the given ones.
 
     LAPACK reads one triangle of it: a gradient may stand in either or in both halves.
     """
@@ -115,7 +135,8 @@ def need_symmetric(x: Operand, name: str) -> None:
         apart = value - np.conj(np.swapaxes(value, -1, -2))
         if not np.max(np.abs(apart), initial=0.0) <= 1e-9 * np.max(np.abs(value), initial=0.0):
             raise UntraceableError(
-                f"{name} reads one triangle of a matrix that need not be symmetric; where its gradient stands is a convention (write it of (x + x.T) / 2)",
+                f"{name} reads one triangle of a matrix that need not be symmetric; where its gradient stands"
+                " is a convention (write it of (x + x.T) / 2)",
                 detached=True,
             )
 
@@ -129,11 +150,16 @@ def _at_others(x: Value) -> list[Array]:
     rng, found = np.random.default_rng(0), []
     for size in (1e-3, 1e-2):
         moved = [
-            (a.astype(np.float64) * (1.0 + size * rng.uniform(-1, 1, a.shape)) + size * size * rng.uniform(-1, 1, a.shape))[()]
-            if is_float(a.dtype)
-            else a[()]
-            if a.ndim
-            else a.item()
+            (
+                (
+                    a.astype(np.float64) * (1.0 + size * rng.uniform(-1, 1, a.shape))
+                    + size * size * rng.uniform(-1, 1, a.shape)
+                )[()]
+                if is_float(a.dtype)
+                else a[()]
+                if a.ndim
+                else a.item()
+            )
             for a in traced[1]
         ]
         found.append(np.asarray(evaluate(graph, moved, NumpyNamespace("float64"))[0]))
@@ -141,28 +167,39 @@ def _at_others(x: Value) -> list[Array]:
 
 
 def confirm(program: Program, arrays: Sequence[Array], outputs: Sequence[Any], dtype: np.dtype[Any]) -> None:
-    """`UntraceableError` where the program does not give what the function itself gave: a function that changes from call to call, or an op that means something else.
+    """`UntraceableError` where the program does not give what the function itself gave: a function that
+    changes from call to call, or an op that means something else.
 
     Half of the digits must be the same: the program may round otherwise.
     """
     precision = precision_of(dtype)
-    inputs = {p.name: a[()] if a.ndim or is_float(a.dtype) else a.item() for p, a in zip(program.params, arrays, strict=True)}
+    inputs = {
+        p.name: a[()] if a.ndim or is_float(a.dtype) else a.item()
+        for p, a in zip(program.params, arrays, strict=True)
+    }
     try:
         values = interpret(program, inputs, NumpyNamespace(precision))
     except PrecisionError:
         return
     except EvaluationError as error:
-        raise UntraceableError(f"the traced program cannot be evaluated at these arguments: {error}") from error
+        raise UntraceableError(
+            f"the traced program cannot be evaluated at these arguments: {error}"
+        ) from error
     if len(values) != len(outputs):
-        raise UntraceableError(f"the function gives {len(outputs)} results, and gave {len(values)} when it was traced")
+        raise UntraceableError(
+            f"the function gives {len(outputs)} results, and gave {len(values)} when it was traced"
+        )
     unit = FORMATS[precision].roundoff
     reach = max([1.0, *(float(np.max(np.abs(a), initial=0.0)) for a in arrays if is_float(a.dtype))])
     for k, (value, output) in enumerate(zip(values, outputs, strict=True)):
         here, there = np.asarray(value, np.float64), np.asarray(output, np.float64)
         finite = np.abs(there[np.isfinite(there)]) if there.shape == here.shape else there
-        bound = unit**0.5 * float(np.max(finite, initial=0.0)) + 64 * unit * (reach if np.isfinite(reach) else 1.0)
+        bound = unit**0.5 * float(np.max(finite, initial=0.0)) + 64 * unit * (
+            reach if np.isfinite(reach) else 1.0
+        )
         if here.shape != there.shape or not np.allclose(here, there, rtol=0.0, atol=bound, equal_nan=True):
             raise UntraceableError(
-                f"the traced program gives {np.array2string(here, threshold=6)} for output {k} at these arguments, the function {np.array2string(there, threshold=6)}: "
-                "it changes from call to call, or does something that the trace does not see"
+                f"the traced program gives {np.array2string(here, threshold=6)} for output {k} at these"
+                f" arguments, the function {np.array2string(there, threshold=6)}: it changes from call to"
+                " call, or does something that the trace does not see"
             )

@@ -1,6 +1,7 @@
 """Nested arguments and results, taken apart into leaves and put together again.
 
-A leaf has a path, as people would write it: "x", "params['w']", "layers[0]". Dicts, lists, tuples and named tuples nest; anything else is a leaf.
+A leaf has a path, as people would write it: "x", "params['w']", "layers[0]". Dicts, lists, tuples and named
+tuples nest; anything else is a leaf.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Special functions and whole numbers, composed of ops so that they are exact to far more digits than a precision has.
+"""Special functions and whole numbers, composed of ops so that they are exact to far more digits than a
+precision has.
 
-They take recording values. Where a series is not good enough the program leaves the domain of an op: then nothing is said about a gradient.
+They take recording values. Where a series is not good enough the program leaves the domain of an op: then
+nothing is said about a gradient.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def inside(holds: Operand, x: Operand) -> Any:
 
 
 def erf(x: Operand) -> Any:
-    """2 / sqrt(pi) x times the integral of exp(-x^2 t^2) over t from 0 to 1, by Gauss-Legendre quadrature: a sum of positive terms, none of them small."""
+    """2 / sqrt(pi) x times the integral of exp(-x^2 t^2) over t from 0 to 1, by Gauss-Legendre quadrature: a
+    sum of positive terms, none of them small.
+    """
     x = inside(apply("less_equal", engine.abs(x), _REACH), x)
     nodes, weights = (_in_pieces(numbers) for numbers in zip(*_quadrature(), strict=True))
     scaled = engine.reshape(x, (*np.shape(x), 1)) * nodes
@@ -44,7 +48,9 @@ def erf(x: Operand) -> Any:
 
 @functools.cache
 def _quadrature() -> list[tuple[Decimal, Decimal]]:
-    """The positive nodes of the Gauss-Legendre quadrature over [-1, 1] and their weights, to 40 digits (Abramowitz and Stegun 25.4.29)."""
+    """The positive nodes of the Gauss-Legendre quadrature over [-1, 1] and their weights, to 40 digits
+    (Abramowitz and Stegun 25.4.29).
+    """
     found = []
     with localcontext(prec=50):
         for start in np.polynomial.legendre.leggauss(_NODES)[0]:
@@ -67,7 +73,9 @@ def _legendre(x: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def _in_pieces(numbers: Sequence[Decimal]) -> Any:
-    """Numbers as a sum of arrays of which float32 holds each, so that no precision rounds more than the sum."""
+    """Numbers as a sum of arrays of which float32 holds each, so that no precision rounds more than
+    the sum.
+    """
     pieces = []
     with localcontext(prec=60):
         rest = list(numbers)
@@ -108,7 +116,9 @@ def _series(z: Operand, terms: Sequence[Fraction]) -> Any:
 
 
 def lgamma(x: Operand) -> Any:
-    """The logarithm of the gamma function of x > 0, by Stirling's series (Abramowitz and Stegun 6.1.41) at x + 20."""
+    """The logarithm of the gamma function of x > 0, by Stirling's series (Abramowitz and Stegun 6.1.41) at x
+    + 20.
+    """
     z, before = _shifted(x)
     rest = _series(z, [b / (2 * k * (2 * k - 1)) for k, b in enumerate(_bernoulli(12), 1)]) / z
     result = (z - 0.5) * engine.log(z) - z + engine.log(2.0 * pi()) / 2.0 + rest
@@ -133,7 +143,9 @@ def _ratio(value: Fraction) -> Any:
 
 
 def _whole(x: Operand, bits: int) -> Any:
-    """The greatest int that is no greater than x, found bit by bit, for x of less than 2^bits. It has no derivative."""
+    """The greatest int that is no greater than x, found bit by bit, for x of less than 2^bits. It has no
+    derivative.
+    """
     x = inside(apply("less", engine.abs(x), math.ldexp(1.0, bits)), x)
     steps = np.array([1 << k for k in range(bits, -1, -1)])
 
@@ -145,7 +157,9 @@ def _whole(x: Operand, bits: int) -> Any:
 
 
 def floor(x: Operand, bits: int) -> Any:
-    """The greatest whole number that is no greater than x, as a float; `bits` are those of the significand of its format."""
+    """The greatest whole number that is no greater than x, as a float; `bits` are those of the significand of
+    its format.
+    """
     return as_kind(_whole(x, bits), "float")
 
 
@@ -155,9 +169,13 @@ def ceil(x: Operand, bits: int) -> Any:
 
 
 def truncated(x: Operand, bits: int) -> Any:
-    """x rounded towards 0, as an int. A float that was an int is that int: no comparison could tell it from one that is just less."""
+    """x rounded towards 0, as an int. A float that was an int is that int: no comparison could tell it from
+    one that is just less.
+    """
     before = _int_of(x)
-    return engine.where(apply("less", x, 0.0), -_whole(-x, bits), _whole(x, bits)) if before is None else before
+    return (
+        engine.where(apply("less", x, 0.0), -_whole(-x, bits), _whole(x, bits)) if before is None else before
+    )
 
 
 def _int_of(x: Operand) -> Value | None:

@@ -1,4 +1,6 @@
-"""The commands on what is recorded: replay, show, diff, baseline, report; what a sweep keeps, and what it says where it cannot."""
+"""The commands on what is recorded: replay, show, diff, baseline, report; what a sweep keeps, and what it
+says where it cannot.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from gradfuzz.reports.formats import FORMATS
 
 ROOT = Path(__file__).parents[3]
 ONE = from_document(load(ROOT / "tests" / "data" / "finding_schema_1.json"), Finding, "one")
-WRONG = dataclasses.replace(ONE, id="GF-aaaa", signature="a" * 64, script="print('native')\n", ports={"nx": "IO.puts 1"})
+WRONG = dataclasses.replace(
+    ONE, id="GF-aaaa", signature="a" * 64, script="print('native')\n", ports={"nx": "IO.puts 1"}
+)
 RIGHT = dataclasses.replace(ONE, id="GF-abbb", signature="b" * 64, target="engine")
 RERUN = "gradfuzz sweep mutant:nx-1747 engine --seed 0 --max-examples 16"
 TARGETS = (("mutant:nx-1747", "0.1.0"), ("engine", "0.1.0"))
@@ -56,7 +60,11 @@ def finished(*findings: Finding, interrupted: bool = False) -> SweepFinished:
 
 def sweep(monkeypatch: pytest.MonkeyPatch, *findings: Finding, interrupted: bool = False) -> None:
     """A sweep that finds these."""
-    events: list[Event] = [STARTED, *map(FindingFound, findings), finished(*findings, interrupted=interrupted)]
+    events: list[Event] = [
+        STARTED,
+        *map(FindingFound, findings),
+        finished(*findings, interrupted=interrupted),
+    ]
     monkeypatch.setattr("gradfuzz.fuzzer.sweep.run.sweep", lambda config, memo: iter(events))
 
 
@@ -69,13 +77,16 @@ def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 recorded = pytest.mark.usefixtures("_recorded")
 
-# Replay ----------------------------------------------------------------------------------------------------------------
+# Replay -----------------------------------------------------------------------------------------------------
 
 
 @recorded
 def test_all_that_is_recorded_is_replayed() -> None:
     lines = run("replay", exit_code=FINDINGS).stdout.splitlines()
-    assert [line.split()[:3] for line in lines] == [["FAILED", "GF-aaaa", "mutant:nx-1747"], ["FIXED", "GF-abbb", "engine"]]
+    assert [line.split()[:3] for line in lines] == [
+        ["FAILED", "GF-aaaa", "mutant:nx-1747"],
+        ["FIXED", "GF-abbb", "engine"],
+    ]
 
 
 @recorded
@@ -83,7 +94,9 @@ def test_exit_codes_of_replay() -> None:
     run("replay", "abbb", exit_code=CLEAN)
     run("replay", "GF-aaaa", "GF-abbb", exit_code=FINDINGS)
     Path("gone.json").write_text(json.dumps(to_document(dataclasses.replace(ONE, target="mutant:nowhere"))))
-    assert run("replay", "gone.json", exit_code=INCOMPLETE).stdout.startswith("ERROR  GF-7c1e mutant:nowhere vjp: unknown target")
+    assert run("replay", "gone.json", exit_code=INCOMPLETE).stdout.startswith(
+        "ERROR  GF-7c1e mutant:nowhere vjp: unknown target"
+    )
     document = json.loads(run("replay", "abbb", "gone.json", "--format", "json", exit_code=INCOMPLETE).stdout)
     assert [row["status"] for row in document["replayed"]] == ["FIXED", "ERROR"]
     assert (document["fixed"], document["failed"], document["error"]) == (1, 0, 1)
@@ -96,12 +109,12 @@ def test_nothing_to_replay() -> None:
 
 
 def test_a_finding_of_schema_1_replays_from_its_file() -> None:
-    assert run("replay", str(ROOT / "tests" / "data" / "finding_schema_1.json"), exit_code=FINDINGS).stdout.startswith(
-        "FAILED GF-7c1e"
-    )
+    assert run(
+        "replay", str(ROOT / "tests" / "data" / "finding_schema_1.json"), exit_code=FINDINGS
+    ).stdout.startswith("FAILED GF-7c1e")
 
 
-# Show ------------------------------------------------------------------------------------------------------------------
+# Show -------------------------------------------------------------------------------------------------------
 
 
 @recorded
@@ -116,9 +129,16 @@ def test_a_finding_is_shown_and_exported() -> None:
 
 @recorded
 def test_the_scripts_of_a_finding() -> None:
-    assert run("show", "aaaa", "--as", "native").stdout == run("show", "aaaa", "--as", "python").stdout == "print('native')\n"
+    assert (
+        run("show", "aaaa", "--as", "native").stdout
+        == run("show", "aaaa", "--as", "python").stdout
+        == "print('native')\n"
+    )
     assert run("show", "aaaa", "--as", "nx").stdout == "IO.puts 1\n"
-    assert "has no swift script; it has native, nx, python" in run("show", "aaaa", "--as", "swift", exit_code=USAGE).stderr
+    assert (
+        "has no swift script; it has native, nx, python"
+        in run("show", "aaaa", "--as", "swift", exit_code=USAGE).stderr
+    )
     assert "sign" in run("show", "aaaa", "--as", "issue").stdout
 
 
@@ -128,7 +148,7 @@ def test_an_id_that_is_unknown_or_not_enough() -> None:
     assert "the nearest are GF-abbb" in run("show", "GF-abcb", exit_code=USAGE).stderr
 
 
-# Diff ------------------------------------------------------------------------------------------------------------------
+# Diff -------------------------------------------------------------------------------------------------------
 
 
 @recorded
@@ -143,19 +163,34 @@ def test_two_runs_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "'one' is no number of a run" in run("diff", "one", "2", exit_code=USAGE).stderr
 
 
-# Baseline --------------------------------------------------------------------------------------------------------------
+# Baseline ---------------------------------------------------------------------------------------------------
 
 
 @recorded
 def test_what_is_accepted_is_no_reason_for_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    run("baseline", "add", "aaaa", "--reason", "reported", "--link", "https://example.org/1", "--expires", "2099-01-01")
-    assert run("baseline").stdout == "GF-aaaa mutant:nx-1747: reported; https://example.org/1; until 2099-01-01\n"
+    run(
+        "baseline",
+        "add",
+        "aaaa",
+        "--reason",
+        "reported",
+        "--link",
+        "https://example.org/1",
+        "--expires",
+        "2099-01-01",
+    )
+    assert (
+        run("baseline").stdout
+        == "GF-aaaa mutant:nx-1747: reported; https://example.org/1; until 2099-01-01\n"
+    )
     (entry,) = json.loads(run("baseline", "list", "--format", "json").stdout)["baseline"]
     assert entry["reason"] == "reported"
     sweep(monkeypatch, WRONG)
     document = json.loads(run("sweep", "engine", "--format", "json", exit_code=CLEAN).stdout)
     assert [e["id"] for e in document["review"]["known"]] == ["GF-aaaa"]
-    assert [f["id"] for f in document["review"]["fixed"]] == ["GF-abbb"], "recorded before, and the engine is right"
+    assert [f["id"] for f in document["review"]["fixed"]] == ["GF-abbb"], (
+        "recorded before, and the engine is right"
+    )
     assert [f["id"] for f in document["findings"]] == ["GF-aaaa"], "it is shown all the same"
     run("baseline", "remove", "aaaa")
     assert run("baseline").stdout == ""
@@ -190,7 +225,7 @@ def test_a_baseline_that_is_none_stops_a_sweep_before_it_begins() -> None:
     assert not STORE.exists()
 
 
-# Reports ---------------------------------------------------------------------------------------------------------------
+# Reports ----------------------------------------------------------------------------------------------------
 
 
 def test_help_names_the_formats() -> None:
@@ -248,7 +283,9 @@ def test_nothing_to_report() -> None:
     assert "has no run yet" in run("report", exit_code=USAGE).stderr
 
 
-@pytest.mark.parametrize("line", re.findall(r"^gradfuzz .*$", (ROOT / "docs" / "campaign.md").read_text(), re.MULTILINE))
+@pytest.mark.parametrize(
+    "line", re.findall(r"^gradfuzz .*$", (ROOT / "docs" / "campaign.md").read_text(), re.MULTILINE)
+)
 @recorded
 def test_the_commands_of_the_document_are_commands(line: str) -> None:
     """They are understood; which findings and runs there are is another matter."""
@@ -258,7 +295,7 @@ def test_the_commands_of_the_document_are_commands(line: str) -> None:
     assert "Traceback" not in result.output
 
 
-# What a sweep keeps ----------------------------------------------------------------------------------------------------
+# What a sweep keeps -----------------------------------------------------------------------------------------
 
 
 @recorded
@@ -272,7 +309,10 @@ def test_nothing_is_kept_where_nothing_shall_be(monkeypatch: pytest.MonkeyPatch)
     sweep(monkeypatch, WRONG)
     run("sweep", "engine", "--no-store", exit_code=FINDINGS)
     assert list(Path.cwd().iterdir()) == []
-    assert "--no-store leaves it away" in run("sweep", "engine", "--no-store", "--resume", exit_code=USAGE).stderr
+    assert (
+        "--no-store leaves it away"
+        in run("sweep", "engine", "--no-store", "--resume", exit_code=USAGE).stderr
+    )
 
 
 def test_a_store_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +324,8 @@ def test_a_store_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_settings_file_knows_flags_and_commands_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("pyproject.toml").write_text(
-        '[tool.gradfuzz]\nstore = "mine.sqlite"\nreport = ["concise=out.txt"]\n[tool.gradfuzz.replay]\nformat = "json"\n'
+        '[tool.gradfuzz]\nstore = "mine.sqlite"\nreport = ["concise=out.txt"]\n[tool.gradfuzz.replay]\nformat'
+        ' = "json"\n'
     )
     sweep(monkeypatch, WRONG)
     run("sweep", "engine", exit_code=FINDINGS)
@@ -307,7 +348,7 @@ def test_an_interrupted_sweep_can_be_resumed_and_says_so(monkeypatch: pytest.Mon
     assert "run 2 of" in run("sweep", "engine", "--resume", exit_code=FINDINGS).stderr
 
 
-# What cannot be written ------------------------------------------------------------------------------------------------
+# What cannot be written -------------------------------------------------------------------------------------
 
 
 def test_a_store_that_cannot_be_opened_is_exit_code_3() -> None:

@@ -50,11 +50,12 @@ def check(*arguments: str, exit_code: int = FINDINGS, oracles: tuple[str, ...] =
     return document("check", *arguments, *only, exit_code=exit_code)["points"]
 
 
-# Start -----------------------------------------------------------------------------------------------------------------
+# Start ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["sweep", "--help"], ["check", "-h"], ["probe", "--help"], ["targets", "--help"]]
+    "arguments",
+    [["--help"], ["sweep", "--help"], ["check", "-h"], ["probe", "--help"], ["targets", "--help"]],
 )
 def test_help(arguments: list[str]) -> None:
     result = run(*arguments)
@@ -70,12 +71,16 @@ def test_version() -> None:
 
 
 def test_help_starts_fast() -> None:
-    """What help costs beyond a bare interpreter, in processor time: 200 ms are promised, and a quarter of that is the interpreter's."""
+    """What help costs beyond a bare interpreter, in processor time: 200 ms are promised, and a quarter of
+    that is the interpreter's.
+    """
     code = "import resource, sys\nfrom gradfuzz.cli import main\ntry:\n    main(['--help'])\nfinally:\n"
     code += "    print('CPU', resource.getrusage(resource.RUSAGE_SELF).ru_utime, file=sys.stderr)"
     seconds = []
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+        )
         seconds.append(float(done.stderr.split("CPU")[1]))
     assert min(seconds) < 0.2
 
@@ -84,7 +89,9 @@ def test_help_on_a_terminal_is_drawn_by_rich_click(tmp_path: Path) -> None:
     parent, child = pty.openpty()
     code = "from gradfuzz.cli import main; main(['sweep', '--help'])"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"}
-    with subprocess.Popen([sys.executable, "-c", code], stdout=child, stderr=child, env=environment, cwd=tmp_path) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=child, stderr=child, env=environment, cwd=tmp_path
+    ) as process:
         os.close(child)
         text = b""
         while True:
@@ -101,7 +108,7 @@ def test_help_on_a_terminal_is_drawn_by_rich_click(tmp_path: Path) -> None:
     assert b"--max-examples" in text
 
 
-# Check -----------------------------------------------------------------------------------------------------------------
+# Check ------------------------------------------------------------------------------------------------------
 
 
 def test_check_is_the_document_of_the_contract() -> None:
@@ -116,10 +123,17 @@ def test_check_is_the_document_of_the_contract() -> None:
     )
     assert 0 <= truth["bound"]["x"] < 1e-15
     answers = {(a["oracle"], a["loop"]): a for a in point["answers"]}
-    assert set(answers) == {(oracle, loop) for oracle in ("engine", MUTANT) for loop in ("for", "while", "repeat")}
+    assert set(answers) == {
+        (oracle, loop) for oracle in ("engine", MUTANT) for loop in ("for", "while", "repeat")
+    }
     for loop in ("for", "while", "repeat"):
         right, wrong = answers["engine", loop], answers[MUTANT, loop]
-        assert (right["verdict"], right["class"], right["gradient"], right["ratio"]) == ("agree", None, {"x": 0.75}, {"x": 1.0})
+        assert (right["verdict"], right["class"], right["gradient"], right["ratio"]) == (
+            "agree",
+            None,
+            {"x": 0.75},
+            {"x": 1.0},
+        )
         assert (wrong["verdict"], wrong["class"], wrong["gradient"], wrong["ratio"]) == (
             "disagree",
             "wrong_value",
@@ -129,14 +143,20 @@ def test_check_is_the_document_of_the_contract() -> None:
 
 
 def test_with_adds_to_what_is_asked() -> None:
-    points = document("check", "acc*x", "--only", "engine", "--with", MUTANT, "--at", "x=0.5", exit_code=FINDINGS)["points"]
+    points = document(
+        "check", "acc*x", "--only", "engine", "--with", MUTANT, "--at", "x=0.5", exit_code=FINDINGS
+    )["points"]
     assert {a["oracle"] for a in points[0]["answers"]} == {"engine", MUTANT}
 
 
 def test_a_sign_flip() -> None:
     (point,) = check("acc*(x-2)", "--trips", "2", "--at", "x=0.5", "--loop", "for", oracles=(MUTANT,))
     (answer,) = point["answers"]
-    assert (point["truth"]["gradient"], answer["gradient"], answer["class"]) == ({"x": -3.0}, {"x": 3.25}, "sign_flip")
+    assert (point["truth"]["gradient"], answer["gradient"], answer["class"]) == (
+        {"x": -3.0},
+        {"x": 3.25},
+        "sign_flip",
+    )
 
 
 def test_a_blowup_is_told_with_separators() -> None:
@@ -154,7 +174,10 @@ def test_zero_trips_have_no_body_first_form() -> None:
 def test_several_points_and_inputs() -> None:
     points = check("acc*x + y", "--at", "x=0.5,y=2", "--at", "x=1,y=-0.25", "--loop", "for", exit_code=CLEAN)
     assert [p["inputs"] for p in points] == [{"x": 0.5, "y": 2.0}, {"x": 1.0, "y": -0.25}]
-    assert [p["truth"]["gradient"] for p in points] == [{"x": 0.75 + 2 * 2, "y": 1.75}, {"x": 3 - 0.25 * 3, "y": 3.0}]
+    assert [p["truth"]["gradient"] for p in points] == [
+        {"x": 0.75 + 2 * 2, "y": 1.75},
+        {"x": 3 - 0.25 * 3, "y": 3.0},
+    ]
 
 
 def test_arrays_are_lists() -> None:
@@ -170,7 +193,9 @@ def test_the_first_value_of_a_carry_may_be_an_expression() -> None:
     assert expression["truth"]["gradient"] == {"x": 8.0}
 
 
-@pytest.mark.parametrize(("order", "value"), [("0", {}), ("1", {"x": 0.75}), ("2", {"x": 3.0}), ("3", {"x": 6.0})])
+@pytest.mark.parametrize(
+    ("order", "value"), [("0", {}), ("1", {"x": 0.75}), ("2", {"x": 3.0}), ("3", {"x": 6.0})]
+)
 def test_orders(order: str, value: dict[str, float]) -> None:
     (point,) = check("acc*x", "--order", order, "--at", "x=0.5", "--loop", "for", exit_code=CLEAN)
     assert point["answers"][0]["gradient"] == value
@@ -206,12 +231,16 @@ def test_defaults_are_told_on_stderr() -> None:
 
 
 def test_an_input_that_does_not_occur_is_told() -> None:
-    assert "x does not occur" in run("check", "acc*2", "--at", "x=2", "--only", "engine", "--loop", "for").stderr
+    assert (
+        "x does not occur" in run("check", "acc*2", "--at", "x=2", "--only", "engine", "--loop", "for").stderr
+    )
 
 
 def test_a_file_has_its_own_loops(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
-    file.write_text("def f(x, n: 'int'):\n    acc = 1.0\n    for i in range(n):\n        acc = acc * x\n    return acc\n")
+    file.write_text(
+        "def f(x, n: 'int'):\n    acc = 1.0\n    for i in range(n):\n        acc = acc * x\n    return acc\n"
+    )
     (point,) = check(str(file), "--at", "x=0.5,n=3", exit_code=CLEAN)
     assert point["inputs"] == {"x": 0.5, "n": 3}
     assert [(a["loop"], a["gradient"]) for a in point["answers"]] == [(None, {"x": 0.75})]
@@ -223,7 +252,7 @@ def test_a_python_function_is_traced(tmp_path: Path) -> None:
     assert point["answers"][0]["gradient"] == {"x": 0.75}
 
 
-# Bad input -------------------------------------------------------------------------------------------------------------
+# Bad input --------------------------------------------------------------------------------------------------
 
 LOOP = "def f(x):\n    while x < 2.0:\n        x = x * 1.0\n    return x\n"
 
@@ -232,7 +261,9 @@ BAD = [
     pytest.param(["check", "def f(x):\n    return x * y\n"], ["line 2", "y"], id="unbound name"),
     pytest.param(["check", "acc*x +"], ["line 1"], id="syntax"),
     pytest.param(
-        ["check", "def f(v: 'float[2]', w: 'float[3]'):\n    return sum(v * w)\n"], ["float[2]", "float[3]"], id="shapes"
+        ["check", "def f(v: 'float[2]', w: 'float[3]'):\n    return sum(v * w)\n"],
+        ["float[2]", "float[3]"],
+        id="shapes",
     ),
     pytest.param(["check", LOOP, "--at", "x=0.5"], ["trip"], id="endless loop"),
     pytest.param(["check", "acc*log(x)", "--at", "x=-1"], ["log"], id="domain"),
@@ -240,25 +271,39 @@ BAD = [
     pytest.param(["sweep", "engin"], ["'engin'", "engine"], id="unknown target of a sweep"),
     pytest.param(["probe", "mutant:nx-1748"], ["nx-1748", "nx-1747"], id="unknown mutant"),
     pytest.param(["probe", "engine", "--suite", "loop"], ["'loop'", "loops"], id="unknown suite"),
-    pytest.param(["probe", "engine", "--suite", "linalg", "--op", "lu,quine"], ["'quine'", "cholesky"], id="unknown op"),
+    pytest.param(
+        ["probe", "engine", "--suite", "linalg", "--op", "lu,quine"], ["'quine'", "cholesky"], id="unknown op"
+    ),
     pytest.param(["probe", "engine", "--op", "lu"], ["loops", "linalg"], id="ops of a suite without"),
     pytest.param(
-        ["probe", "engine", "--suite", "linalg", "--op", "outer", "--script", "1"], ["no script 1"], id="a script of nothing"
+        ["probe", "engine", "--suite", "linalg", "--op", "outer", "--script", "1"],
+        ["no script 1"],
+        id="a script of nothing",
     ),
-    pytest.param(["probe", "engine", "--suite", "linalg", "--scripts", "/dev/null/x"], ["/dev/null"], id="scripts to no folder"),
+    pytest.param(
+        ["probe", "engine", "--suite", "linalg", "--scripts", "/dev/null/x"],
+        ["/dev/null"],
+        id="scripts to no folder",
+    ),
     pytest.param(["check", "acc*x", "--at", "x"], ["--at", "x=0.5"], id="a point without a value"),
     pytest.param(["check", "acc*x", "--at", "x=abc"], ["'abc'"], id="a value that is none"),
     pytest.param(["check", "acc*v", "--at", "v=[1,[2,3]]"], ["v"], id="a ragged array"),
     pytest.param(["check", "acc*x", "--init", "acc"], ["--init"], id="a first value without a value"),
     pytest.param(["check", "acc*x", "--wrt", "z"], ["'z'", "x"], id="wrt of a name that is none"),
     pytest.param(["check", "acc*x", "--mode", "reverse"], ["'reverse'", "rev"], id="unknown mode"),
-    pytest.param(["check", "acc*x", "--mode", "rev", "--order", "2"], ["--order"], id="modes that do not fit the order"),
+    pytest.param(
+        ["check", "acc*x", "--mode", "rev", "--order", "2"], ["--order"], id="modes that do not fit the order"
+    ),
     pytest.param(["check", "acc*x", "--trips", "-1"], ["--trips"], id="negative trips"),
-    pytest.param(["check", "acc*x", "--trips", "0", "--loop", "repeat"], ["body-first"], id="body-first without a trip"),
+    pytest.param(
+        ["check", "acc*x", "--trips", "0", "--loop", "repeat"], ["body-first"], id="body-first without a trip"
+    ),
     pytest.param(["check", "nowhere.py"], ["nowhere.py"], id="a file that is not there"),
     pytest.param(["check", "no_such_module:f"], ["no_such_module"], id="a module that is not there"),
     pytest.param(["check", "math:cosh_"], ["cosh_", "cosh"], id="a function that is not there"),
-    pytest.param(["check", "def f(x):\n    return x\n", "--trips", "3"], ["--trips"], id="trips of a whole program"),
+    pytest.param(
+        ["check", "def f(x):\n    return x\n", "--trips", "3"], ["--trips"], id="trips of a whole program"
+    ),
     pytest.param(["check", "def f(x):\n    return x\n", "--at", "y=1"], ["'y'"], id="an input that is none"),
     pytest.param(["sweep", "engine", "--family", "lops"], ["'lops'", "loops"], id="unknown family"),
     pytest.param(["sweep", "engine", "--checks", "grad"], ["'grad'", "vjp"], id="unknown check"),
@@ -266,7 +311,11 @@ BAD = [
     pytest.param(["sweep", "engine", "--orders", "one"], ["'one'"], id="an order that is no number"),
     pytest.param(["sweep", "engine", "--max-examples", "0"], ["max_examples"], id="no programs"),
     pytest.param(["sweep", "engine", "--report", "pdf"], ["'pdf'", "json", "html"], id="unknown report"),
-    pytest.param(["sweep", "engine", "--report", "json=no/such/folder/x.json"], ["no/such/folder"], id="a report in no folder"),
+    pytest.param(
+        ["sweep", "engine", "--report", "json=no/such/folder/x.json"],
+        ["no/such/folder"],
+        id="a report in no folder",
+    ),
     pytest.param(["sweep", "--no-such-flag"], ["--no-such-flag"], id="unknown flag"),
     pytest.param(["swep"], ["swep"], id="unknown command"),
 ]
@@ -294,14 +343,16 @@ def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     assert "pip install 'gradfuzz[jax]'" in result.stderr
 
 
-# Sweep -----------------------------------------------------------------------------------------------------------------
+# Sweep ------------------------------------------------------------------------------------------------------
 
 
 def test_a_clean_sweep() -> None:
     result = run("sweep", "engine", "--max-examples", "16", "--orders", "1", "--jobs", "1")
     assert result.exit_code == CLEAN, result.output
     assert "No findings in 16 programs" in result.stdout
-    assert "Seed 0. Again: gradfuzz sweep engine --seed 0 --max-examples 16" in result.stdout.replace("\n", " ")
+    assert "Seed 0. Again: gradfuzz sweep engine --seed 0 --max-examples 16" in result.stdout.replace(
+        "\n", " "
+    )
     assert result.stderr.startswith("Sweep of engine")
     assert not Path(".gradfuzz/scripts").exists()
 
@@ -337,7 +388,7 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(result.stdout)["programs"] == 3
 
 
-# Settings --------------------------------------------------------------------------------------------------------------
+# Settings ---------------------------------------------------------------------------------------------------
 
 
 def heard(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list]:
@@ -354,12 +405,20 @@ def heard(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, lis
     return run("sweep", *arguments), configs
 
 
-def test_flags_come_from_the_file_the_environment_and_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_come_from_the_file_the_environment_and_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "pyproject.toml").write_text(
-        '[tool.gradfuzz]\nseed = 1\nmax-examples = 5\n[tool.gradfuzz.sweep]\norders = [1, 2]\ndtypes = "float32"\n'
+        "[tool.gradfuzz]\nseed = 1\nmax-examples = 5\n[tool.gradfuzz.sweep]\norders = [1, 2]\ndtypes ="
+        ' "float32"\n'
     )
     _, (config,) = heard(monkeypatch, "engine")
-    assert (config.seed, config.max_examples, config.orders, config.precisions) == (1, 5, (1, 2), ("float32",))
+    assert (config.seed, config.max_examples, config.orders, config.precisions) == (
+        1,
+        5,
+        (1, 2),
+        ("float32",),
+    )
     monkeypatch.setenv("GRADFUZZ_SEED", "2")
     _, (config,) = heard(monkeypatch, "engine")
     assert config.seed == 2
@@ -392,7 +451,7 @@ def test_settings_of_other_tools_are_none_of_ours(tmp_path: Path) -> None:
     assert run("targets").exit_code == CLEAN
 
 
-# Targets and what people see -------------------------------------------------------------------------------------------
+# Targets and what people see --------------------------------------------------------------------------------
 
 
 def test_targets() -> None:
@@ -440,7 +499,10 @@ def normalised(text: str) -> str:
 def test_what_people_see(name: str) -> None:
     """Kept in tests/snapshots; GRADFUZZ_WRITE_SNAPSHOTS=1 writes them anew."""
     result = run(*SEEN[name])
-    text = f"$ gradfuzz {' '.join(SEEN[name])}\n--- exit code {result.exit_code}\n--- stdout\n{result.stdout}--- stderr\n{result.stderr}"
+    text = (
+        f"$ gradfuzz {' '.join(SEEN[name])}\n--- exit code {result.exit_code}\n--- stdout\n{result.stdout}---"
+        f" stderr\n{result.stderr}"
+    )
     path = SNAPSHOTS / f"{name}.txt"
     if WRITE_SNAPSHOTS:
         path.parent.mkdir(exist_ok=True)

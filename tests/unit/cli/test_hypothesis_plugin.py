@@ -30,7 +30,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: gradfuzz-as-installed\nVersion: 0\n")
     points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["hypothesis"]
-    (facts / "entry_points.txt").write_text("[hypothesis]\n" + "".join(f"{name} = {where}\n" for name, where in points.items()))
+    (facts / "entry_points.txt").write_text(
+        "[hypothesis]\n" + "".join(f"{name} = {where}\n" for name, where in points.items())
+    )
     return folder
 
 
@@ -50,7 +52,10 @@ def answer(installed: Path, code: str, **variables: str) -> object:
 
 
 def test_importing_hypothesis_loads_next_to_nothing(installed: Path) -> None:
-    code = "import hypothesis\nprint(json.dumps(sorted(m for m in sys.modules if m.split('.')[0] in ('gradfuzz', 'numpy', 'jax', 'torch'))))"
+    code = (
+        "import hypothesis\nprint(json.dumps(sorted(m for m in sys.modules if m.split('.')[0] in ('gradfuzz',"
+        " 'numpy', 'jax', 'torch'))))"
+    )
     assert answer(installed, code) == ["gradfuzz", "gradfuzz.hypothesis_plugin", "gradfuzz.version"]
 
 
@@ -95,7 +100,8 @@ shown = {}
 for name in ("quick", "ci", "nightly"):
     one = settings.get_profile(f"gradfuzz-{name}")
     phases = [phase.name for phase in one.phases]
-    shown[name] = [one.max_examples, one.derandomize, isinstance(one.database, ExampleDatabase), one.deadline, one.print_blob, phases]
+    kept = isinstance(one.database, ExampleDatabase)
+    shown[name] = [one.max_examples, one.derandomize, kept, one.deadline, one.print_blob, phases]
 shown["current"] = settings.get_current_profile_name()
 print(json.dumps(shown))
 """
@@ -103,9 +109,14 @@ print(json.dumps(shown))
 
 @pytest.mark.parametrize("on_ci", [False, True])
 def test_the_profiles(installed: Path, on_ci: bool) -> None:
-    """The example database is used, on CI, too, but where every run is the same; the phase that explains is off."""
+    """The example database is used, on CI, too, but where every run is the same; the phase that explains is
+    off.
+    """
     outside = {name: "" for name in os.environ if name in ("CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILDKITE")}
-    code = "import os\nfor name in list(os.environ):\n    if not os.environ[name]: del os.environ[name]\n" + PROFILES
+    code = (
+        "import os\nfor name in list(os.environ):\n    if not os.environ[name]: del os.environ[name]\n"
+        + PROFILES
+    )
     shown = answer(installed, code, **({"CI": "true"} if on_ci else outside))
     phases = ["explicit", "reuse", "generate", "target", "shrink"]
     assert shown == {
@@ -128,7 +139,16 @@ def test_a_profile_is_chosen_by_pytest(installed: Path, tmp_path: Path) -> None:
         "    assert len(seen) == 25\n"
     )
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=gradfuzz-quick", str(tmp_path)],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--hypothesis-profile=gradfuzz-quick",
+            str(tmp_path),
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -153,10 +173,12 @@ def test_types_in_this_process() -> None:
     assert repr(st.from_type(Program)) == "programs()"
     assert repr(st.from_type(Case)) == "cases()"
     assert draw_many(st.from_type(Program), 5, 1) == draw_many(programs(), 5, 1)
-    assert [c.program for c in draw_many(st.from_type(Case), 5, 1)] == [c.program for c in draw_many(cases(), 5, 1)]
+    assert [c.program for c in draw_many(st.from_type(Case), 5, 1)] == [
+        c.program for c in draw_many(cases(), 5, 1)
+    ]
 
 
-# The worst -------------------------------------------------------------------------------------------------------------
+# The worst --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -211,12 +233,16 @@ def test_one_example_climbs_once_for_a_label() -> None:
 
 
 def test_shrinking_ends_with_a_margin() -> None:
-    """An assertion with a margin shrinks to an example that is as simple as can be and still wrong by the whole margin."""
+    """An assertion with a margin shrinks to an example that is as simple as can be and still wrong by the
+    whole margin.
+    """
 
     def wrong_by(n: int) -> float:
         return n / 10.0
 
     found = hypothesis.find(
-        st.integers(0, 10_000), lambda n: climb(wrong_by(n)) > 1.0, settings=settings(database=None, derandomize=True)
+        st.integers(0, 10_000),
+        lambda n: climb(wrong_by(n)) > 1.0,
+        settings=settings(database=None, derandomize=True),
     )
     assert found == 101

@@ -1,4 +1,6 @@
-"""The pytest plug-in, by running pytest: what a mark expands to, how tests end, what is said and written, with and without xdist."""
+"""The pytest plug-in, by running pytest: what a mark expands to, how tests end, what is said and written,
+with and without xdist.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,15 @@ LOADED = () if entry_points(group="pytest11", name="gradfuzz") else ("-p", "grad
 SUITES = """
     import pytest
 
-    @pytest.mark.gradfuzz(target=["mutant:nx-1747", "engine"], suite="loops", checks="vjp", ops=["Sign flips"])
+    TARGETS = ["mutant:nx-1747", "engine"]
+
+    @pytest.mark.gradfuzz(target=TARGETS, suite="loops", checks="vjp", ops=["Sign flips"])
     def test_loops(gradfuzz_check):
         gradfuzz_check()
 
-    @pytest.mark.gradfuzz(target="mutant:take-overwrites", suite="tensor", checks=["vjp", "jvp"], ops=["take"])
+    BOTH = ["vjp", "jvp"]
+
+    @pytest.mark.gradfuzz(target="mutant:take-overwrites", suite="tensor", checks=BOTH, ops=["take"])
     class TestTensors:
         def test_take(self, gradfuzz_check):
             assert (gradfuzz_check.op, gradfuzz_check.suite) == ("take", "tensor")
@@ -39,7 +45,9 @@ SUITES = """
         def test_of_another_kind(self):
             pass
 """
-"""nx-1747 is wrong in reverse mode through loops. take-overwrites is wrong where an index comes twice, in reverse mode."""
+"""nx-1747 is wrong in reverse mode through loops. take-overwrites is wrong where an index comes twice, in
+reverse mode.
+"""
 
 OUTCOMES = {
     "test_loops[mutant:nx-1747-Sign flips: acc * (x-2)-vjp]": "failed",
@@ -100,7 +108,13 @@ def outcomes(session: pytest.Pytester) -> dict[str, str]:
     found = {}
     for case in Xml.parse(session.path / "junit.xml").iter("testcase"):
         skipped = case.find("skipped")
-        word = "failed" if case.find("failure") is not None else "error" if case.find("error") is not None else "passed"
+        word = (
+            "failed"
+            if case.find("failure") is not None
+            else "error"
+            if case.find("error") is not None
+            else "passed"
+        )
         if skipped is not None:
             word = "xfailed" if "xfail" in (skipped.get("type") or "") else "skipped"
         found[str(case.get("name"))] = word
@@ -111,7 +125,8 @@ def test_a_wrong_gradient_fails_its_test_and_says_how(session: pytest.Pytester) 
     session.makepyfile(test_suites=SUITES)
     result = run(session, "--gradfuzz-report=json=found.json", "--gradfuzz-report=html")
     assert outcomes(session) == OUTCOMES
-    # acc * (x - 2) twice: (x - 2)^2, so 2 (x - 2) = -3 at x = 0.5. The bug goes through the trips forwards: 1 + (x - 2)^2 = 3.25.
+    # acc * (x - 2) twice: (x - 2)^2, so 2 (x - 2) = -3 at x = 0.5. The bug goes through the trips forwards: 1
+    # + (x - 2)^2 = 3.25.
     result.stdout.fnmatch_lines(
         [
             "mutant:nx-1747 *: 2 of 2 answers about Sign flips: acc * (x-2) (loops, vjp) are wrong",
@@ -159,10 +174,15 @@ def test_workers_find_the_same_and_a_baseline_accepts_it(session: pytest.Pyteste
     known = json.loads((session.path / "known.json").read_text())
     assert {item["entry"]["reason"] for item in known["accepted"]} == {"reported as #7"}
     run(session, "--gradfuzz-baseline=known.json", "-rx", "-k", "not another").stdout.fnmatch_lines(
-        ["GF-* sign_flip mutant:nx-1747 * (accepted: reported as #7)", "XFAIL *test_loops* - GF-*: reported as #7"]
+        [
+            "GF-* sign_flip mutant:nx-1747 * (accepted: reported as #7)",
+            "XFAIL *test_loops* - GF-*: reported as #7",
+        ]
     )
     assert outcomes(session) == {
-        name: "xfailed" if word == "failed" else word for name, word in OUTCOMES.items() if name != "test_of_another_kind"
+        name: "xfailed" if word == "failed" else word
+        for name, word in OUTCOMES.items()
+        if name != "test_of_another_kind"
     }
 
     yesterday = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)).date().isoformat()
@@ -170,7 +190,9 @@ def test_workers_find_the_same_and_a_baseline_accepts_it(session: pytest.Pyteste
         item["entry"]["expires"] = yesterday
     (session.path / "known.json").write_text(json.dumps(known))
     result = run(session, "--gradfuzz-baseline=known.json", "-k", "nx-1747 and (x-2)")
-    result.stdout.fnmatch_lines([f"No longer accepted by the baseline since {yesterday}: GF-*, reported as #7"])
+    result.stdout.fnmatch_lines(
+        [f"No longer accepted by the baseline since {yesterday}: GF-*, reported as #7"]
+    )
     result.assert_outcomes(failed=1, deselected=6)
 
 
@@ -179,10 +201,18 @@ def test_what_is_shrunk_is_accepted_under_the_name_that_a_sweep_gives_it(session
     """In the night what is wrong is shrunk. A baseline of shrunk findings accepts what is met by day."""
     session.makepyfile(test_suites=SUITES)
     only = ("-k", "take and vjp")
-    run(session, *only, "--gradfuzz-profile=nightly", "--gradfuzz-baseline=known.json", "--gradfuzz-accept=reported")
+    run(
+        session,
+        *only,
+        "--gradfuzz-profile=nightly",
+        "--gradfuzz-baseline=known.json",
+        "--gradfuzz-accept=reported",
+    )
     known = json.loads((session.path / "known.json").read_text())
     assert all("not shrunk" not in item["finding"]["note"] for item in known["accepted"])
-    run(session, *only, "--gradfuzz-profile=ci", "--gradfuzz-baseline=known.json").assert_outcomes(xfailed=1, deselected=6)
+    run(session, *only, "--gradfuzz-profile=ci", "--gradfuzz-baseline=known.json").assert_outcomes(
+        xfailed=1, deselected=6
+    )
 
 
 def test_what_cannot_be_asked_is_skipped_and_what_raises_fails(session: pytest.Pytester) -> None:
@@ -195,7 +225,9 @@ def test_what_cannot_be_asked_is_skipped_and_what_raises_fails(session: pytest.P
         test_odd="""
         import pytest
 
-        @pytest.mark.gradfuzz(target=["odd:unable", "odd:raising", "odd:gone", "torhc"], checks="vjp", ops=["Near zero"])
+        TARGETS = ["odd:unable", "odd:raising", "odd:gone", "torhc"]
+
+        @pytest.mark.gradfuzz(target=TARGETS, checks="vjp", ops=["Near zero"])
         def test_odd(gradfuzz_check):
             gradfuzz_check()
 
@@ -233,8 +265,14 @@ def test_what_cannot_be_asked_is_skipped_and_what_raises_fails(session: pytest.P
         (given(suite="linalg"), "the mark gradfuzz needs a target: *"),
         (given(target="engine", suite="linagl"), "'linagl' is no suite: did you mean 'linalg'?"),
         (given(target="engine", checks=["jvp", "vpj"]), "'vpj' is no check: did you mean *'vjp'*?"),
-        (given(target="engine", suite="linalg", ops="qrr"), "'qrr' is no op of the suite linalg: did you mean 'qr'?"),
-        (given(target="engine", chekcs="jvp"), "'chekcs' is no argument of the mark gradfuzz: did you mean 'checks'?"),
+        (
+            given(target="engine", suite="linalg", ops="qrr"),
+            "'qrr' is no op of the suite linalg: did you mean 'qr'?",
+        ),
+        (
+            given(target="engine", chekcs="jvp"),
+            "'chekcs' is no argument of the mark gradfuzz: did you mean 'checks'?",
+        ),
         (given(target=3), "target=3 of the mark gradfuzz: it is a name, or a list of names"),
         (given("engine"), "the mark gradfuzz takes target, suite, checks, ops by name, and here is 'engine'"),
     ],
@@ -277,11 +315,16 @@ def test_the_ops_of_a_suite_are_those_of_its_rows(suite: str) -> None:
 
 def test_a_mark_without_the_fixture_and_options_that_make_no_sense(session: pytest.Pytester) -> None:
     session.makepyfile("import pytest\n@pytest.mark.gradfuzz(target='engine')\ndef test_it(): pass\n")
-    run(session).stdout.fnmatch_lines(["*has the mark gradfuzz and does not ask anything: write `def test_it(gradfuzz_check): *"])
+    run(session).stdout.fnmatch_lines(
+        ["*has the mark gradfuzz and does not ask anything: write `def test_it(gradfuzz_check): *"]
+    )
     for option, words in (
         ("--gradfuzz-report=hmtl", "*'hmtl' is no format; there is *"),
         ("--gradfuzz-accept=why", "*--gradfuzz-accept needs a file to write into*"),
-        ("--gradfuzz-baseline=test_a_mark_without_the_fixture_and_options_that_make_no_sense.py", "*not JSON*"),
+        (
+            "--gradfuzz-baseline=test_a_mark_without_the_fixture_and_options_that_make_no_sense.py",
+            "*not JSON*",
+        ),
         ("--gradfuzz-profile=never", "*invalid choice: 'never'*"),
     ):
         result = run(session, option)
@@ -289,7 +332,7 @@ def test_a_mark_without_the_fixture_and_options_that_make_no_sense(session: pyte
         result.stderr.fnmatch_lines([words])
 
 
-# What it costs ----------------------------------------------------------------------------------------------------------
+# What it costs ----------------------------------------------------------------------------------------------
 
 HEAVY = (
     "click",
@@ -307,31 +350,35 @@ HEAVY = (
 
 
 def printed(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
 
 
 def test_importing_the_plug_in_imports_nothing_else() -> None:
     loaded = printed(
-        "import sys, pytest; before = set(sys.modules)\nimport gradfuzz.pytest_plugin; print(*sorted(set(sys.modules) - before))"
+        "import sys, pytest; before = set(sys.modules)\nimport gradfuzz.pytest_plugin;"
+        " print(*sorted(set(sys.modules) - before))"
     )
     assert loaded.split() == ["gradfuzz", "gradfuzz.pytest_plugin", "gradfuzz.version"]
 
 
 def test_importing_the_plug_in_takes_less_than_20_ms() -> None:
     """Of the processor's time, which others on the machine do not add to."""
-    code = "import time, pytest; t = time.process_time(); import gradfuzz.pytest_plugin; print(time.process_time() - t)"
+    code = (
+        "import time, pytest; t = time.process_time(); import gradfuzz.pytest_plugin;"
+        " print(time.process_time() - t)"
+    )
     assert min(float(printed(code)) for _ in range(5)) < 0.020
 
 
 def test_a_session_without_the_mark_loads_nothing(session: pytest.Pytester) -> None:
-    session.makeconftest(
-        f"""
+    session.makeconftest(f"""
         import sys
 
         def pytest_unconfigure():
             print("LOADED", [name for name in {HEAVY!r} if name in sys.modules])
-        """
-    )
+        """)
     session.makepyfile("def test_nothing(): pass")
     names = [entry.name for entry in entry_points(group="pytest11") if entry.name != "gradfuzz"]
     off = [part for name in names for part in ("-p", f"no:{name}")]

@@ -1,4 +1,6 @@
-"""`gradfuzz write`: the test that it writes is one that runs, fails where the gradient is wrong, and says where it could not be helped."""
+"""`gradfuzz write`: the test that it writes is one that runs, fails where the gradient is wrong, and says
+where it could not be helped.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Runs a written test, with few examples."""
-    quick = "max_examples=3, database=None, derandomize=True, phases=[__import__('hypothesis').Phase.generate]"
+    quick = (
+        "max_examples=3, database=None, derandomize=True, phases=[__import__('hypothesis').Phase.generate]"
+    )
     (folder / "test_written.py").write_text(text.replace("max_examples=20", quick))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_written.py"]
@@ -100,8 +104,8 @@ def test_a_wrong_gradient_fails_where_the_function_is_defined(functions: str, tm
 def test_shapes_that_fit_each_other_are_found(functions: str) -> None:
     text = starter(f"{functions}:product")
     assert (
-        "check_gradient(product, np.array([[2.5, 0.875], [0.875, 3.25]]), np.array([[2.625, 1.0], [1.0, 3.375]]), grad=grad_product)"
-        in text
+        "check_gradient(product, np.array([[2.5, 0.875], [0.875, 3.25]]), np.array([[2.625, 1.0], [1.0,"
+        " 3.375]]), grad=grad_product)" in text
     )
 
 
@@ -116,16 +120,18 @@ def test_arguments_that_are_given_stay_as_they_are(functions: str, tmp_path: Pat
 
 def test_a_function_that_takes_nothing_that_was_tried_gets_a_test_that_says_so(functions: str) -> None:
     text = starter(f"{functions}:picky")
-    assert "No arguments were found that the function takes (ValueError: never satisfied): put in some" in text
+    assert (
+        "No arguments were found that the function takes (ValueError: never satisfied): put in some" in text
+    )
     compile(text, "test_written.py", "exec")
 
 
 def test_a_torch_function_is_seen_by_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     (tmp_path / "torch_functions_here.py").write_text(
-        "import torch\n\nclass Square(torch.autograd.Function):\n"
-        "    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return x * x\n"
-        "    @staticmethod\n    def backward(ctx, g):\n        (x,) = ctx.saved_tensors\n        return 2 * x * g\n"
+        "import torch\n\nclass Square(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx,"
+        " x):\n        ctx.save_for_backward(x)\n        return x * x\n    @staticmethod\n    def"
+        " backward(ctx, g):\n        (x,) = ctx.saved_tensors\n        return 2 * x * g\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -138,7 +144,14 @@ def test_a_torch_function_is_seen_by_what_it_is(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        (":alone", {}, "is a NumPy function, and its gradient is one that somebody wrote: name it with --grad MODULE:FUNC"),
+        (
+            ":alone",
+            {},
+            (
+                "is a NumPy function, and its gradient is one that somebody wrote: name it with --grad"
+                " MODULE:FUNC"
+            ),
+        ),
         (":nothing", {"grad": "norm_grad"}, "nothing has no argument that must be given"),
         (":absent", {}, "has no function 'absent'"),
         (":norm", {"grad": "nowhere:f"}, "cannot import 'nowhere'"),
@@ -155,7 +168,9 @@ def test_a_torch_function_is_seen_by_what_it_is(tmp_path: Path, monkeypatch: pyt
         ("", {}, "names no function; write MODULE:FUNC"),
     ],
 )
-def test_what_cannot_be_written_is_told(functions: str, name: str, options: dict[str, object], words: str) -> None:
+def test_what_cannot_be_written_is_told(
+    functions: str, name: str, options: dict[str, object], words: str
+) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
         starter(f"{functions}{name}", **options)  # type: ignore[arg-type]
 

@@ -41,30 +41,58 @@ AXES: list[Sample] = [
     ({"axis": a, "keepdims": k}, ("float[2,3]",))
     for a, k in [(None, False), (None, True), (0, True), (-1, False), ((0, 1), False)]
 ]
-ALONG: list[Sample] = [({"axis": 0}, ("float[3]",)), ({"axis": 0}, ("float[3,2]",)), ({"axis": -1}, ("int[3,2]",))]
+ALONG: list[Sample] = [
+    ({"axis": 0}, ("float[3]",)),
+    ({"axis": 0}, ("float[3,2]",)),
+    ({"axis": -1}, ("int[3,2]",)),
+]
 BOOLS: list[Sample] = [(p, ("bool[2,3]",)) for p, _ in AXES]
 INDICES: dict[str, tuple[int, ...]] = {"index": (), "place": (), "indices": (2,), "rows": (2, 4)}
 SQUARE: list[Sample] = [({}, ("square",)), ({}, ("squares",))]
-TWO: list[Sample] = [({}, ("square", "float[3,2]")), ({}, ("squares", "float[3,2]")), ({}, ("square", "float[2,3,1]"))]
+TWO: list[Sample] = [
+    ({}, ("square", "float[3,2]")),
+    ({}, ("squares", "float[3,2]")),
+    ({}, ("square", "float[2,3,1]")),
+]
 PARTS = {"qr": 2, "lu": 3, "svd": 3, "eigh": 2, "eig": 2, "slogdet": 2}
 
 SAMPLES: dict[str, list[Sample]] = {
-    **{key: [*PAIRS, *COMPLEX_PAIRS] for key in ("add", "subtract", "multiply", "divide", "pow", "equal", "not_equal")},
+    **{
+        key: [*PAIRS, *COMPLEX_PAIRS]
+        for key in ("add", "subtract", "multiply", "divide", "pow", "equal", "not_equal")
+    },
     **dict.fromkeys(("maximum", "minimum", "complex"), PAIRS),
     **dict.fromkeys(("less", "less_equal", "greater", "greater_equal"), PAIRS),
-    **{key: [*SINGLES, *COMPLEX] for key in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "negative")},
+    **{
+        key: [*SINGLES, *COMPLEX]
+        for key in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "negative")
+    },
     **{key: [*SINGLES, *COMPLEX] for key in ("conj", "real", "imag")},
     "sign": SINGLES,
     "remainder": [({}, ("int", "int")), ({}, ("int[3]", "int"))],
     "integer_pow": [({"n": 3}, ("float[2]",)), ({"n": -1}, ("float",)), ({"n": 2}, ("complex[2]",))],
-    "where": [({}, ("bool", "float[2]", "float")), ({}, ("bool[2,1]", "float[3]", "int")), ({}, ("bool", "complex[2]", "float"))],
-    **{key: [({}, ("bool", "bool")), ({}, ("bool[3]", "bool[2,1]"))] for key in ("logical_and", "logical_or")},
+    "where": [
+        ({}, ("bool", "float[2]", "float")),
+        ({}, ("bool[2,1]", "float[3]", "int")),
+        ({}, ("bool", "complex[2]", "float")),
+    ],
+    **{
+        key: [({}, ("bool", "bool")), ({}, ("bool[3]", "bool[2,1]"))] for key in ("logical_and", "logical_or")
+    },
     "logical_not": [({}, ("bool[3]",))],
-    "astype": [({"dtype": "float"}, ("int[3]",)), ({"dtype": "int"}, ("bool",)), ({"dtype": "complex"}, ("float[2]",))],
+    "astype": [
+        ({"dtype": "float"}, ("int[3]",)),
+        ({"dtype": "int"}, ("bool",)),
+        ({"dtype": "complex"}, ("float[2]",)),
+    ],
     **{key: [*AXES, ({}, ("float",))] for key in ("sum", "mean", "prod")},
     **dict.fromkeys(("cumulative_sum", "flip"), ALONG),
     "reshape": [({"shape": (3, 2)}, ("float[6]",)), ({"shape": ()}, ("int[1,1]",))],
-    "broadcast_to": [({"shape": (2, 3)}, ("float[3]",)), ({"shape": (2, 3)}, ("float",)), ({"shape": (2, 3)}, ("float[2,1]",))],
+    "broadcast_to": [
+        ({"shape": (2, 3)}, ("float[3]",)),
+        ({"shape": (2, 3)}, ("float",)),
+        ({"shape": (2, 3)}, ("float[2,1]",)),
+    ],
     "permute_dims": [({"axes": (1, 0)}, ("float[2,3]",)), ({"axes": (2, 0, 1)}, ("int[2,3,1]",))],
     "concat": [({"axis": 0}, ("float[2]", "float[3]")), ({"axis": -1}, ("float[2,3]", "float[2,1]"))],
     "stack": [({"axis": 0}, ("float", "int")), ({"axis": -1}, ("float[3]", "float[3]"))],
@@ -95,7 +123,9 @@ SAMPLES: dict[str, list[Sample]] = {
     **dict.fromkeys(("amax", "amin", "logsumexp"), AXES),
     **dict.fromkeys(("all", "any"), BOOLS),
     **{key: [s for s in AXES if not isinstance(s[0]["axis"], tuple)] for key in ("argmax", "argmin")},
-    **dict.fromkeys(("cumulative_prod", "cumulative_max", "softmax", "log_softmax", "sort", "argsort"), ALONG),
+    **dict.fromkeys(
+        ("cumulative_prod", "cumulative_max", "softmax", "log_softmax", "sort", "argsort"), ALONG
+    ),
     "window_sum": [
         ({"window": (2,)}, ("float[5]",)),
         ({"window": (2, 1), "strides": (1, 2), "padding": ((1, 0), (0, 1))}, ("float[3,4]",)),
@@ -113,7 +143,10 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "outer": [({}, ("float[2]", "float[3]")), ({}, ("int[2]", "int[3]"))],
     "kron": [({}, ("float[2,3]", "float[3,2]")), ({}, ("float[2,2,3]", "float[1,2]"))],
-    "einsum": [({"subscripts": "ij,jk->ik"}, ("float[2,3]", "float[3,2]")), ({"subscripts": "ii->"}, ("float[3,3]",))],
+    "einsum": [
+        ({"subscripts": "ij,jk->ik"}, ("float[2,3]", "float[3,2]")),
+        ({"subscripts": "ii->"}, ("float[3,3]",)),
+    ],
     **{key: [({"offset": 1}, ("float[3,3]",)), ({}, ("float[2,3,4]",))] for key in ("trace", "diagonal")},
     **{key: [({"k": -1}, ("float[3,3]",)), ({}, ("float[2,3,4]",))] for key in ("tril", "triu")},
     **{op: [({"part": k}, (m,)) for k in range(n) for m in ("square", "squares")] for op, n in PARTS.items()},
@@ -125,7 +158,8 @@ SAMPLES: dict[str, list[Sample]] = {
         ({"ord": "inf"}, ("float[2,3]",)),
     ],
     "vector_norm": [
-        ({"axis": a, "keepdims": k, "ord": 3}, ("float[2,3]",)) for a, k in [(None, False), (None, True), (0, False), (-1, True)]
+        ({"axis": a, "keepdims": k, "ord": 3}, ("float[2,3]",))
+        for a, k in [(None, False), (None, True), (0, False), (-1, True)]
     ],
     "triangular_solve": TWO,
     "cofactor": [*SQUARE, ({}, ("square", "square"))],
@@ -141,7 +175,9 @@ def test_every_op_has_a_batching_rule_and_a_sample() -> None:
 
 
 def draw(kind: str, batch_shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Positive numbers, so that sums do not cancel; matrices that are symmetric, positive definite and far from singular."""
+    """Positive numbers, so that sums do not cancel; matrices that are symmetric, positive definite and far
+    from singular.
+    """
     if kind in ("square", "squares"):
         a = rng.uniform(0.1, 0.5, (*batch_shape, *((2,) if kind == "squares" else ()), 3, 3))
         return np.asarray(a + np.swapaxes(a, -1, -2) + np.diag([3.0, 4.0, 5.5]))
@@ -171,19 +207,36 @@ def test_an_op_on_a_batch_is_the_op_on_each_instance(op: str, seed: int) -> None
     for params, kinds in SAMPLES[op]:
         graph = equation(op, params, [draw(k, (), rng) for k in kinds])
         single = compile(graph)
-        for shape, flags in itertools.product([(4,), (2, 3), (0,), (1,)], itertools.product((True, False), repeat=len(kinds))):
+        for shape, flags in itertools.product(
+            [(4,), (2, 3), (0,), (1,)], itertools.product((True, False), repeat=len(kinds))
+        ):
             if not any(flags):
                 continue
             arrays = [draw(k, shape if b else (), rng) for k, b in zip(kinds, flags, strict=True)]
             batched, (has_axes,) = batch(graph, flags, shape)
             (got,) = compile(batched)(*arrays)
             assert has_axes
-            assert np.shape(got) == (*shape, *(n or 0 for n in graph.outputs[0].type.shape)), (params, kinds, flags, shape)
+            assert np.shape(got) == (*shape, *(n or 0 for n in graph.outputs[0].type.shape)), (
+                params,
+                kinds,
+                flags,
+                shape,
+            )
             for place in np.ndindex(*shape):
                 (expected,) = single(*[a[place] if b else a for a, b in zip(arrays, flags, strict=True)])
-                # NumPy adds in another order, and its SIMD loops round otherwise than its scalar ones: a few units.
-                allowed = 64 * EPS * np.max(np.abs(expected), initial=0.0) if graph.outputs[0].type.is_inexact else 0
-                assert np.all(np.abs(np.subtract(got[place], expected, dtype=complex)) <= allowed), (params, kinds, flags, shape)
+                # NumPy adds in another order, and its SIMD loops round otherwise than its scalar ones: a few
+                # units.
+                allowed = (
+                    64 * EPS * np.max(np.abs(expected), initial=0.0)
+                    if graph.outputs[0].type.is_inexact
+                    else 0
+                )
+                assert np.all(np.abs(np.subtract(got[place], expected, dtype=complex)) <= allowed), (
+                    params,
+                    kinds,
+                    flags,
+                    shape,
+                )
 
 
 @pytest.mark.parametrize("op", [op for op in SAMPLES if OPS[op].smooth])
@@ -193,9 +246,13 @@ def test_the_gradient_of_an_op_vectorized_is_stacked(op: str, axes: tuple[str, .
     sizes = {"a": 2, "b": 3}
     for params, kinds in SAMPLES[op]:
         names = [tuple(a) for a in itertools.islice(itertools.cycle(axes), len(kinds))]
-        arrays = [draw(kind, tuple(sizes[n] for n in own), rng) for kind, own in zip(kinds, names, strict=True)]
+        arrays = [
+            draw(kind, tuple(sizes[n] for n in own), rng) for kind, own in zip(kinds, names, strict=True)
+        ]
         weights = rng.normal(
-            size=tuple(n or 0 for n in equation(op, params, [draw(k, (), rng) for k in kinds]).outputs[0].type.shape)
+            size=tuple(
+                n or 0 for n in equation(op, params, [draw(k, (), rng) for k in kinds]).outputs[0].type.shape
+            )
         )
 
         def f(*xs: Any, params: Any = params, weights: Any = weights) -> Any:
@@ -226,7 +283,7 @@ def test_the_rule_of_last_resort(seed: int) -> None:
     assert np.array_equal(got, x[..., ::-1])
 
 
-# Whole programs --------------------------------------------------------------------------------------------------------
+# Whole programs ---------------------------------------------------------------------------------------------
 
 
 def by_instance(graph: Graph, columns: list[np.ndarray], shared: list[Any]) -> list[np.ndarray]:
@@ -239,7 +296,10 @@ def at_once(graph: Graph, columns: list[np.ndarray], shared: list[Any]) -> list[
     n = len(columns[0])
     batched, flags = batch(graph, [True] * len(columns) + [False] * len(shared), n)
     results = compile(batched, trip_limit=2_000)(*columns, *shared)
-    return [np.asarray(r) if b else np.broadcast_to(r, (n, *np.shape(r))) for r, b in zip(results, flags, strict=True)]
+    return [
+        np.asarray(r) if b else np.broadcast_to(r, (n, *np.shape(r)))
+        for r, b in zip(results, flags, strict=True)
+    ]
 
 
 def assert_same(got: list[np.ndarray], expected: list[np.ndarray], text: str) -> None:
@@ -259,7 +319,9 @@ def test_drawn_loop_programs_value_and_gradient(programs: int, seed: int) -> Non
         text = to_text(case.program)
         columns = [np.stack([np.asarray(p[v.name]) for p in case.points]) for v in case.program.params]
         graph, gradient = lower(case.program), derivative(case.program, wrt=case.wrt, modes=("rev",))
-        weights = [np.full(tuple(n or 0 for n in v.type.shape), 0.75) for v in gradient.inputs[len(columns) :]]
+        weights = [
+            np.full(tuple(n or 0 for n in v.type.shape), 0.75) for v in gradient.inputs[len(columns) :]
+        ]
         try:
             value, expected = by_instance(graph, columns, []), by_instance(gradient, columns, weights)
         except EvaluationError:
@@ -340,7 +402,11 @@ def test_an_instance_that_is_done_computes_nothing_of_its_own(text: str, modes: 
     assert_same(at_once(gradient, columns, shared), expected, text)
     batched, _ = batch(lower(program), [True, True], 3)
     turned = compile(derivative(batched, wrt=("x",), modes=("rev",)))(*columns, np.ones(3))
-    assert_same([np.asarray(turned[1])], [by_instance(derivative(program, wrt=("x",), modes=("rev",)), columns, [1.0])[1]], text)
+    assert_same(
+        [np.asarray(turned[1])],
+        [by_instance(derivative(program, wrt=("x",), modes=("rev",)), columns, [1.0])[1]],
+        text,
+    )
 
 
 def test_a_batched_graph_runs_in_other_arithmetics() -> None:
@@ -357,7 +423,9 @@ def test_a_batched_graph_runs_in_other_arithmetics() -> None:
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_counted_loops_and_their_stacks_of_different_lengths(reverse: bool) -> None:
-    """a = a x + i over the indices in either direction, each old a kept; then b = b/2 + a over what was kept."""
+    """a = a x + i over the indices in either direction, each old a kept; then b = b/2 + a over what
+    was kept.
+    """
     builder = GraphBuilder()
     x, n = builder.input(Type("float"), "x"), builder.input(Type("int"), "n")
     first = GraphBuilder()
@@ -366,9 +434,15 @@ def test_counted_loops_and_their_stacks_of_different_lengths(reverse: bool) -> N
     body = first.finish([c, a, i], [step, a])
     last, kept = builder.loop("for", constants=[x], initial=[x], body=body, count=n, reverse=reverse)
     second = GraphBuilder()
-    b, entry, k = second.input(Type("float"), "b"), second.input(Type("float"), "entry"), second.input(Type("int"), "k")
+    b, entry, k = (
+        second.input(Type("float"), "b"),
+        second.input(Type("float"), "entry"),
+        second.input(Type("int"), "k"),
+    )
     half = second.emit("add", second.emit("multiply", b, constant(0.5)), entry)
-    (total,) = builder.loop("for", constants=[], initial=[last], stacks=[kept], body=second.finish([b, entry, k], [half]))
+    (total,) = builder.loop(
+        "for", constants=[], initial=[last], stacks=[kept], body=second.finish([b, entry, k], [half])
+    )
     graph = builder.finish([x, n], [total])
     xs, ns = np.array([0.5, 2.0, -1.5, 3.0]), np.array([3, 0, 5, 1])
 
@@ -383,7 +457,9 @@ def test_counted_loops_and_their_stacks_of_different_lengths(reverse: bool) -> N
 
     batched, flags = batch(graph, [True, True], 4)
     assert flags == (True,)
-    assert compile(batched)(xs, ns)[0].tolist() == [by_hand(x, n) for x, n in zip(xs, ns.tolist(), strict=True)]
+    assert compile(batched)(xs, ns)[0].tolist() == [
+        by_hand(x, n) for x, n in zip(xs, ns.tolist(), strict=True)
+    ]
     gradient = derivative(graph, wrt=("x",), modes=("rev",))
     expected = by_instance(gradient, [xs, ns], [1.0])
     assert_same(at_once(gradient, [xs, ns], [1.0]), expected, "")

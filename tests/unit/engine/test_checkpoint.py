@@ -1,4 +1,6 @@
-"""Checkpoints: the same bits from fewer saved states, in every loop form, at every order, in every arithmetic."""
+"""Checkpoints: the same bits from fewer saved states, in every loop form, at every order, in every
+arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -103,18 +105,27 @@ def f(x, y):
 def _bits(graph: Graph, inputs: Sequence[Any], precision: Any) -> list[bytes] | str:
     """The outputs, with their NaNs and signs of zero, or the error."""
     try:
-        return [np.asarray(r, precision).tobytes() for r in compile(graph, precision=precision, trip_limit=10_000)(*inputs)]
+        return [
+            np.asarray(r, precision).tobytes()
+            for r in compile(graph, precision=precision, trip_limit=10_000)(*inputs)
+        ]
     except DomainError as error:
         return str(error)
 
 
-def _same(program: Program, wrt: Sequence[str], modes: Sequence[Any], inputs: Sequence[Any], precision: Any) -> int:
-    """Asserts the same bits for all checkpoints; returns how many loops wrote stacks that were computed again."""
+def _same(
+    program: Program, wrt: Sequence[str], modes: Sequence[Any], inputs: Sequence[Any], precision: Any
+) -> int:
+    """Asserts the same bits for all checkpoints; returns how many loops wrote stacks that were computed
+    again.
+    """
     graphs = {c: derivative(program, wrt=wrt, modes=modes, checkpoint=c) for c in ("none", *BOUNDED)}
     expected = _bits(graphs["none"], inputs, precision)
     for checkpoint in BOUNDED:
         assert _bits(graphs[checkpoint], inputs, precision) == expected, (checkpoint, modes, to_text(program))
-    return sum(isinstance(n, Loop) and n.checkpoint == "sqrt" and len(n.written) > 0 for n in graphs["sqrt"].walk())
+    return sum(
+        isinstance(n, Loop) and n.checkpoint == "sqrt" and len(n.written) > 0 for n in graphs["sqrt"].walk()
+    )
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -151,20 +162,27 @@ def test_a_power_in_closed_form(checkpoint: Checkpoint, loop: Any) -> None:
     for order in (1, 2, 3):
         weights = [1.0] * min(order, 2)
         for last in ("fwd", "rev"):
-            graph = derivative(program, wrt=("x",), modes=(*["rev"] * (order - 1), last), checkpoint=checkpoint)
+            graph = derivative(
+                program, wrt=("x",), modes=(*["rev"] * (order - 1), last), checkpoint=checkpoint
+            )
             assert compile(graph)(2.0, *weights) == (2.0**21, exact[order - 1])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("modes", [("rev",), ("rev", "rev")], ids="-".join)
 def test_a_checkpoint_holds_in_every_arithmetic(name: str, modes: tuple[Any, ...]) -> None:
-    """`evaluate` computes again, too: in float64 what is compiled, bit for bit, and in mpmath what it computes without."""
+    """`evaluate` computes again, too: in float64 what is compiled, bit for bit, and in mpmath what it
+    computes without.
+    """
     program = parse(PROGRAMS[name])
     inputs = [0.875, 1.125, *[0.75] * len(program.result.values), *([1.25, -0.5] if len(modes) > 1 else [])]
     float64, exact = NumpyNamespace("float64"), MpmathNamespace(mpmath.MPContext())
     graphs = [derivative(program, wrt=("x", "y"), modes=modes, checkpoint=c) for c in ("none", "sqrt", 3)]
     computed = [[float(r) for r in evaluate(g, [np.float64(x) for x in inputs], float64)] for g in graphs]
-    compiled = [[float(r) for r in compile(g, precision="float64")._careful()(*map(np.float64, inputs))] for g in graphs]
+    compiled = [
+        [float(r) for r in compile(g, precision="float64")._careful()(*map(np.float64, inputs))]
+        for g in graphs
+    ]
     assert computed == compiled == [computed[0]] * 3
     precise = [evaluate(g, [exact.constant(x) for x in inputs], exact) for g in graphs]
     assert precise == [precise[0]] * 3
@@ -172,19 +190,27 @@ def test_a_checkpoint_holds_in_every_arithmetic(name: str, modes: tuple[Any, ...
 
 
 def _sum_of_powers(checkpoint: Checkpoint, reverse: bool) -> Graph:
-    """One loop writes x, x**2, ..., x**n, the next reads them, with x, backwards or not: total <- x total + entry."""
+    """One loop writes x, x**2, ..., x**n, the next reads them, with x, backwards or not: total <- x total +
+    entry.
+    """
     builder = GraphBuilder()
     x, n = builder.input(FLOAT, "x"), builder.input(INT, "n")
     body = GraphBuilder()
     factor, power, index = body.input(FLOAT, "x"), body.input(FLOAT, "power"), body.input(INT, "i")
     product = body.emit("multiply", power, factor)
     write = body.finish([factor, power, index], [product, product], "write")
-    _, powers = builder.loop("for", constants=[x], initial=[constant(1.0)], body=write, count=n, checkpoint=checkpoint)
+    _, powers = builder.loop(
+        "for", constants=[x], initial=[constant(1.0)], body=write, count=n, checkpoint=checkpoint
+    )
     body = GraphBuilder()
-    factor, total, entry, index = (body.input(t, s) for t, s in ((FLOAT, "x"), (FLOAT, "total"), (FLOAT, "entry"), (INT, "i")))
+    factor, total, entry, index = (
+        body.input(t, s) for t, s in ((FLOAT, "x"), (FLOAT, "total"), (FLOAT, "entry"), (INT, "i"))
+    )
     after = body.emit("add", body.emit("multiply", total, factor), entry)
     read = body.finish([factor, total, entry, index], [after], "read")
-    (total,) = builder.loop("for", constants=[x], initial=[constant(0.0)], stacks=[powers], body=read, reverse=reverse)
+    (total,) = builder.loop(
+        "for", constants=[x], initial=[constant(0.0)], stacks=[powers], body=read, reverse=reverse
+    )
     return builder.finish([x, n], [total, powers])
 
 
@@ -199,11 +225,14 @@ def test_stacks_written_and_read_by_a_program(checkpoint: Checkpoint) -> None:
         assert (total, powers) == (sum(2.0**e for e in exponents), [2.0**k for k in range(1, 7)])
         total_alone = Graph(graph.inputs, graph.nodes, graph.outputs[:1])
         first, second = (
-            sum(functools.reduce(lambda c, k: c * (e - k), range(d), 1) * 2.0 ** (e - d) for e in exponents) for d in (1, 2)
+            sum(functools.reduce(lambda c, k: c * (e - k), range(d), 1) * 2.0 ** (e - d) for e in exponents)
+            for d in (1, 2)
         )
         for kept in ("none", checkpoint):
             for modes, expected in ((("rev",), first), (("rev", "rev"), second), (("fwd", "rev"), second)):
-                result = compile(derivative(total_alone, wrt=("x",), modes=modes, checkpoint=kept))(2.0, 6, *[1.0] * len(modes))
+                result = compile(derivative(total_alone, wrt=("x",), modes=modes, checkpoint=kept))(
+                    2.0, 6, *[1.0] * len(modes)
+                )
                 assert result[1] == expected
 
 
@@ -253,16 +282,20 @@ def test_another_checkpoint_is_refused(wrong: Any) -> None:
 @pytest.mark.parametrize("checkpoint", ["none", "sqrt", 3])
 @pytest.mark.parametrize("loop", ["for", "while", "repeat"])
 def test_the_trip_limit_holds(checkpoint: Checkpoint, loop: Any) -> None:
-    graph = derivative(loop_program("sin(acc*x)", trips=20, loop=loop), wrt=("x",), modes=("rev",), checkpoint=checkpoint)
+    graph = derivative(
+        loop_program("sin(acc*x)", trips=20, loop=loop), wrt=("x",), modes=("rev",), checkpoint=checkpoint
+    )
     one = np.float64(1.0)
-    assert compile(graph, trip_limit=20)(1.0, 1.0) == evaluate(graph, [one, one], NumpyNamespace("float64"), trip_limit=20)
+    assert compile(graph, trip_limit=20)(1.0, 1.0) == evaluate(
+        graph, [one, one], NumpyNamespace("float64"), trip_limit=20
+    )
     with pytest.raises(TripLimitError, match="19 trips"):
         compile(graph, trip_limit=19)(1.0, 1.0)
     with pytest.raises(TripLimitError, match="19 trips"):
         evaluate(graph, [one, one], NumpyNamespace("float64"), trip_limit=19)
 
 
-# The schedule ----------------------------------------------------------------------------------------------------------
+# The schedule -----------------------------------------------------------------------------------------------
 
 
 class State:
@@ -302,7 +335,9 @@ def _counted(form: Any, checkpoint: Checkpoint, total: int) -> tuple[State, Repl
 
     State.alive, State.most, State.trips = weakref.WeakSet(), 0, 0
     count = total if form == "for" else None
-    (final,), (stack,) = replay(form, checkpoint, Trips(advance, record, explore), (State(0),), count=count, written=1)
+    (final,), (stack,) = replay(
+        form, checkpoint, Trips(advance, record, explore), (State(0),), count=count, written=1
+    )
     return final, stack
 
 
@@ -343,7 +378,9 @@ def test_the_schedule_is_the_best_one() -> None:
                 assert m + _fewest(states - 1, trips - m) + _fewest(states, m) == _fewest(states, trips)
 
 
-@pytest.mark.parametrize(("states", "total"), [(1, 20), (2, 50), (3, 200), (5, 300), (8, 1000), (16, 1000), (64, 2000)])
+@pytest.mark.parametrize(
+    ("states", "total"), [(1, 20), (2, 50), (3, 200), (5, 300), (8, 1000), (16, 1000), (64, 2000)]
+)
 def test_as_many_trips_are_run_as_the_schedule_says(states: int, total: int) -> None:
     """The way forth and the way back together; blocks of several trips may cost a quarter more."""
     _, stack = _counted("for", states, total)

@@ -15,7 +15,14 @@ from gradfuzz import engine
 from gradfuzz.engine import compile, derivative, to_source
 from gradfuzz.engine.rules.jvp import JVP
 from gradfuzz.engine.rules.vjp import VJP, VJP_SEVERAL
-from gradfuzz.errors import DomainError, GradfuzzError, NotDifferentiableError, ProgramTypeError, TripLimitError, UsageError
+from gradfuzz.errors import (
+    DomainError,
+    GradfuzzError,
+    NotDifferentiableError,
+    ProgramTypeError,
+    TripLimitError,
+    UsageError,
+)
 from gradfuzz.programs import OPS, interpret, loop_program, lower, parse, to_text, typecheck
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 
@@ -56,7 +63,8 @@ def test_every_mix_of_modes_to_third_order(text: str, trips: int, loop: Any) -> 
         for modes in itertools.product(("fwd", "rev"), repeat=order):
             weights = [1.0] if order == 1 else [1.0, 1.0]
             got = compile(derivative(program, wrt=("x",), modes=modes))(0.625, *weights)[1]
-            # A few hundred roundings of terms no larger than the largest derivative: 1e-11 of it is far above them.
+            # A few hundred roundings of terms no larger than the largest derivative: 1e-11 of it is far above
+            # them.
             assert abs(got - expected[order - 1]) <= 1e-11 * max(map(abs, expected)), modes
 
 
@@ -219,7 +227,9 @@ def test_what_an_op_says_of_scalars_does_not_depend_on_the_dialect(expression: s
 
 
 def test_float32_is_float32() -> None:
-    function = compile(derivative(loop_program("acc*x + 0.1", trips=3), wrt=("x",), modes=("rev",)), precision="float32")
+    function = compile(
+        derivative(loop_program("acc*x + 0.1", trips=3), wrt=("x",), modes=("rev",)), precision="float32"
+    )
     assert [type(r) for r in function(0.5, 1.0)] == [np.float32, np.float32]
 
 

@@ -1,4 +1,6 @@
-"""Derivatives with respect to complex numbers: every op that takes them against differences in high precision, loops, and the engine's functions."""
+"""Derivatives with respect to complex numbers: every op that takes them against differences in high
+precision, loops, and the engine's functions.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.ops import OPS, result_type
 from gradfuzz.programs.language.types import Type
 
-# Every op --------------------------------------------------------------------------------------------------------------------------------
+# Every op ---------------------------------------------------------------------------------------------------
 
 Numbers = list[Any]
 Case = tuple[str, Callable[..., Any], int, Callable[..., Numbers]]
@@ -59,12 +61,20 @@ CASES: list[Case] = [
     ("negative", op("negative"), 1, each(lambda x: -x)),
     *[("integer_pow", op("integer_pow", n=n), 1, each(lambda x, n=n: x**n)) for n in (1, 2, 3, -1, -2)],
     ("pow", op("pow"), 2, each(lambda x, y: x**y)),
-    *[(name, op(name), 1, each(getattr(mp, name))) for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt")],
+    *[
+        (name, op(name), 1, each(getattr(mp, name)))
+        for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt")
+    ],
     ("abs", op("abs"), 1, each(abs)),
     ("conj", op("conj"), 1, each(mp.conj)),
     ("real", op("real"), 1, each(mp.re)),
     ("imag", op("imag"), 1, each(mp.im)),
-    ("complex", lambda x, y: apply("complex", engine.real(x), engine.imag(y)), 2, each(lambda x, y: mp.mpc(mp.re(x), mp.im(y)))),
+    (
+        "complex",
+        lambda x, y: apply("complex", engine.real(x), engine.imag(y)),
+        2,
+        each(lambda x, y: mp.mpc(mp.re(x), mp.im(y))),
+    ),
     (
         "where",
         lambda x, y: engine.where(CHOICE, x, y),
@@ -75,7 +85,12 @@ CASES: list[Case] = [
     ("mean", lambda x: engine.mean(x * x), 1, lambda x: [dot(x, x) / 4]),
     ("prod", op("prod"), 1, lambda x: [mp.fprod(x)]),
     ("prod", lambda x: engine.prod(square(x), axis=0), 1, lambda x: [x[0] * x[2], x[1] * x[3]]),
-    ("cumulative_sum", lambda x: engine.cumulative_sum(x * x), 1, lambda x: list(itertools.accumulate(a * a for a in x))),
+    (
+        "cumulative_sum",
+        lambda x: engine.cumulative_sum(x * x),
+        1,
+        lambda x: list(itertools.accumulate(a * a for a in x)),
+    ),
     ("cumulative_prod", op("cumulative_prod"), 1, running(lambda a, b: a * b)),
     ("astype", lambda x: apply("astype", engine.abs(x), dtype="complex") * x, 1, each(lambda x: abs(x) * x)),
     ("reshape", lambda x: engine.reshape(x * x, (2, 2)), 1, each(lambda x: x * x)),
@@ -85,16 +100,31 @@ CASES: list[Case] = [
     ("concat", lambda x, y: engine.concat([x, y * y]), 2, lambda x, y: [*x, *(b * b for b in y)]),
     ("stack", lambda x, y: engine.stack([x, y * y]), 2, lambda x, y: [*x, *(b * b for b in y)]),
     ("index", lambda x: x[1] * x[2:], 1, lambda x: [x[1] * x[2], x[1] * x[3]]),
-    ("index_update", lambda x, y: engine.index_update(x, 1, y[2] * x[0]), 2, lambda x, y: [x[0], y[2] * x[0], *x[2:]]),
+    (
+        "index_update",
+        lambda x, y: engine.index_update(x, 1, y[2] * x[0]),
+        2,
+        lambda x, y: [x[0], y[2] * x[0], *x[2:]],
+    ),
     ("take", lambda x: apply("take", x * x, PLACES, axis=0), 1, lambda x: [x[k] * x[k] for k in PLACES]),
-    ("take_along_axis", lambda x: apply("take_along_axis", x * x, PLACES, axis=0), 1, lambda x: [x[k] * x[k] for k in PLACES]),
+    (
+        "take_along_axis",
+        lambda x: apply("take_along_axis", x * x, PLACES, axis=0),
+        1,
+        lambda x: [x[k] * x[k] for k in PLACES],
+    ),
     (
         "scatter_add",
         lambda x, y: apply("scatter_add", x, PLACES, (y * y)[:3], axis=0),
         2,
         lambda x, y: [x[0] + y[1] ** 2, x[1], x[2] + y[0] ** 2 + y[2] ** 2, x[3]],
     ),
-    ("matmul", lambda x, y: square(x) @ square(y), 2, lambda x, y: [dot(a, b) for a in by_rows(x) for b in (y[::2], y[1::2])]),
+    (
+        "matmul",
+        lambda x, y: square(x) @ square(y),
+        2,
+        lambda x, y: [dot(a, b) for a in by_rows(x) for b in (y[::2], y[1::2])],
+    ),
     ("matmul", op("matmul"), 2, lambda x, y: [dot(x, y)]),
     ("matmul", lambda x, y: square(x) @ y[:2], 2, lambda x, y: [dot(a, y[:2]) for a in by_rows(x)]),
     ("matmul", lambda x, y: x[:2] @ square(y), 2, lambda x, y: [dot(x[:2], b) for b in (y[::2], y[1::2])]),
@@ -142,19 +172,24 @@ def along(f: Callable[..., Any], directions: list[Any], mode: str) -> Callable[.
 
     def function(*xs: Any) -> Any:
         parts = engine.grad(f, range(len(xs)))(*xs)
-        return sum(engine.sum(engine.real(engine.conj(g) * v)) for g, v in zip(parts, directions, strict=True))
+        return sum(
+            engine.sum(engine.real(engine.conj(g) * v)) for g, v in zip(parts, directions, strict=True)
+        )
 
     return function
 
 
 def differences(truth: Callable[..., Numbers], xs: list[Any], directions: list[Any]) -> tuple[float, float]:
-    """The first and the second derivative of the loss, to about 1e-25: central differences with 50 digits and a step of 1e-13."""
+    """The first and the second derivative of the loss, to about 1e-25: central differences with 50 digits and
+    a step of 1e-13.
+    """
     with mp.workdps(50):
         step = mp.mpf(10) ** -13
 
         def value(t: Any) -> Any:
             moved = [
-                [mp.mpmathify(complex(a)) + t * mp.mpmathify(complex(b)) for a, b in zip(x, v, strict=True)] for x, v in pairs
+                [mp.mpmathify(complex(a)) + t * mp.mpmathify(complex(b)) for a, b in zip(x, v, strict=True)]
+                for x, v in pairs
             ]
             zs = truth(*moved)
             return sum(mp.re(complex(c) * z + z * z / 4) for c, z in zip(weights(len(zs)), zs, strict=True))
@@ -165,12 +200,16 @@ def differences(truth: Callable[..., Numbers], xs: list[Any], directions: list[A
 
 
 def draw(rng: np.random.Generator, *shape: int) -> Any:
-    """Complex numbers whose parts are from 1/4 to 3/2 in size: none within 1/4 of a branch cut on the negative real axis."""
+    """Complex numbers whose parts are from 1/4 to 3/2 in size: none within 1/4 of a branch cut on the
+    negative real axis.
+    """
     re, im = rng.uniform(0.25, 1.5, (2, *shape)) * rng.choice([-1, 1], (2, *shape))
     return re + 1j * im
 
 
-@pytest.mark.parametrize(("case", "number"), [pytest.param(c, k, id=f"{c[0]}-{k}") for k, c in enumerate(CASES)])
+@pytest.mark.parametrize(
+    ("case", "number"), [pytest.param(c, k, id=f"{c[0]}-{k}") for k, c in enumerate(CASES)]
+)
 def test_derivatives_are_those_of_differences(case: Case, number: int, seed: int) -> None:
     """Both modes and their four mixes, to 1e-12 of the greater of the derivative and 1."""
     _, f, count, truth = case
@@ -192,7 +231,7 @@ def test_products_with_zeros(seed: int) -> None:
     assert engine.grad(engine.abs)(0j) == 0
 
 
-# Loops -----------------------------------------------------------------------------------------------------------------------------------
+# Loops ------------------------------------------------------------------------------------------------------
 
 
 def newton(z: Any, c: Any) -> Any:
@@ -245,7 +284,9 @@ def test_loops_and_branches(f: Callable[..., Any], truth: Callable[..., Numbers]
     """Orders 1 and 2 in every mix of modes, and by `derivative`, which has the gradient as a graph."""
     for z in (0.5 + 0.75j, 0.75 - 0.5j):
         xs, directions = [np.array(z), np.array(1.25 - 0.5j)], [np.array(0.5 + 1j), np.array(-0.25 + 0.75j)]
-        flat = differences(lambda a, b: truth(a[0], b[0]), [x[np.newaxis] for x in xs], [v[np.newaxis] for v in directions])
+        flat = differences(
+            lambda a, b: truth(a[0], b[0]), [x[np.newaxis] for x in xs], [v[np.newaxis] for v in directions]
+        )
         for order, expected in zip((1, 2), flat, strict=True):
             for modes in itertools.product(("rev", "fwd"), repeat=order):
                 function = loss(f)
@@ -262,7 +303,7 @@ def test_loops_and_branches(f: Callable[..., Any], truth: Callable[..., Numbers]
             assert abs(found - expected) <= 1e-12 * max(1.0, abs(expected)), modes
 
 
-# The engine's functions ------------------------------------------------------------------------------------------------------------------
+# The engine's functions -------------------------------------------------------------------------------------
 
 
 def test_a_gradient_is_the_direction_of_steepest_ascent() -> None:

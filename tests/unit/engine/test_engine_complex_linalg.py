@@ -1,4 +1,6 @@
-"""Linear algebra of complex matrices: derivatives of the orders 1 and 2 against differences of mpmath's decompositions."""
+"""Linear algebra of complex matrices: derivatives of the orders 1 and 2 against differences of mpmath's
+decompositions.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ DIGITS = 50
 
 
 def draw(kind: str, rng: np.random.Generator) -> Any:
-    """Complex numbers whose parts are from 1/4 to 3/2 in size. The shape after a letter: "s" far from singular, "p" positive definite, "m" any."""
+    """Complex numbers whose parts are from 1/4 to 3/2 in size. The shape after a letter: "s" far from
+    singular, "p" positive definite, "m" any.
+    """
     shape = tuple(int(n) for n in kind[1:].split(","))
     re, im = rng.uniform(0.25, 1.5, (2, *shape)) * rng.choice([-1, 1], (2, *shape))
     x = re + 1j * im
@@ -27,10 +31,11 @@ def draw(kind: str, rng: np.random.Generator) -> Any:
     return x if kind[0] == "m" else x + np.diag(np.arange(shape[-1]) / 2 + 3)
 
 
-# Truths ----------------------------------------------------------------------------------------------------------------------------------
+# Truths -----------------------------------------------------------------------------------------------------
 #
-# A truth takes matrices of mpmath and returns all numbers, in their order, that the function of the engine beside it returns. `found` is what NumPy
-# found at the point itself: it says which of several right answers, each of them smooth, is followed: an order of rows or of values, or signs.
+# A truth takes matrices of mpmath and returns all numbers, in their order, that the function of the engine
+# beside it returns. `found` is what NumPy found at the point itself: it says which of several right answers,
+# each of them smooth, is followed: an order of rows or of values, or signs.
 
 Truth = Callable[..., list[Any]]
 Case = tuple[str, Callable[..., Any], tuple[str, ...], Truth]
@@ -131,24 +136,34 @@ def vector_norm(order: Any) -> Truth:
 
 
 def kronecker(found: Any, a: Any, b: Any) -> list[Any]:
-    return [a[i, j] * b[p, q] for i in range(a.rows) for p in range(b.rows) for j in range(a.cols) for q in range(b.cols)]
+    return [
+        a[i, j] * b[p, q]
+        for i in range(a.rows)
+        for p in range(b.rows)
+        for j in range(a.cols)
+        for q in range(b.cols)
+    ]
 
 
 def triangular(lower: bool, transposed: bool, unit_diagonal: bool, left: bool) -> Case:
     def solution(found: Any, a: Any, b: Any) -> list[Any]:
         t = mp.matrix(a.rows)
         for i, j in itertools.product(range(a.rows), repeat=2):
-            t[i, j] = mp.one if unit_diagonal and i == j else a[i, j] if (i >= j if lower else i <= j) else mp.zero
+            t[i, j] = (
+                mp.one if unit_diagonal and i == j else a[i, j] if (i >= j if lower else i <= j) else mp.zero
+            )
         t = t.T if transposed else t
         return numbers(t**-1 * b if left else b * t**-1)
 
     def solve(a: Any, b: Any) -> Any:
-        return linalg.triangular_solve(a, b, lower=lower, transposed=transposed, unit_diagonal=unit_diagonal, left=left)
+        return linalg.triangular_solve(
+            a, b, lower=lower, transposed=transposed, unit_diagonal=unit_diagonal, left=left
+        )
 
     return "triangular_solve", solve, ("s3,3", "m3,2" if left else "m2,3"), solution
 
 
-# Functions of the engine that do not depend on phases --------------------------------------------------------------------------------------
+# Functions of the engine that do not depend on phases -------------------------------------------------------
 
 
 def products(u: Any, vh: Any) -> Any:
@@ -200,22 +215,45 @@ CASES: list[Case] = [
     ("qr", last_projection, ("m3,2",), on_complement),
     *[("lu", lambda a: linalg.lu(a)[1:], (x,), by_elimination) for x in ("m3,3", "m4,2", "m2,4")],
     ("cholesky", linalg.cholesky, ("p3,3",), lambda found, a: numbers(mp.cholesky((a + a.H) / 2))),
-    ("cholesky", lambda a: linalg.cholesky(a, upper=True), ("p3,3",), lambda found, a: numbers(mp.cholesky((a + a.H) / 2).H)),
+    (
+        "cholesky",
+        lambda a: linalg.cholesky(a, upper=True),
+        ("p3,3",),
+        lambda found, a: numbers(mp.cholesky((a + a.H) / 2).H),
+    ),
     *[("svd", of_svd, (x,), singular) for x in ("m3,3", "m4,2", "m2,4")],
     *[("svd", of_full_svd, (x,), singular) for x in ("m3,2", "m2,3")],
     ("svdvals", linalg.svdvals, ("m3,2",), lambda found, a: list(mp.svd_c(a, compute_uv=False))),
     ("eigh", of_eigh, ("m3,3",), hermitian_eigen),
-    ("eigvalsh", linalg.eigvalsh, ("m3,3",), lambda found, a: list(mp.eighe((a + a.H) / 2, eigvals_only=True))),
+    (
+        "eigvalsh",
+        linalg.eigvalsh,
+        ("m3,3",),
+        lambda found, a: list(mp.eighe((a + a.H) / 2, eigvals_only=True)),
+    ),
     ("eig", of_eig, ("m3,3",), eigen),
     ("eigvals", lambda a: linalg.eig(a)[0], ("m3,3",), first_of(3, eigen)),
-    ("eigvals", lambda a: engine.sum(linalg.eigvals(a) ** 3), ("m3,3",), lambda found, a: [sum(numbers(a**3)[::4])]),
+    (
+        "eigvals",
+        lambda a: engine.sum(linalg.eigvals(a) ** 3),
+        ("m3,3",),
+        lambda found, a: [sum(numbers(a**3)[::4])],
+    ),
     ("solve", linalg.solve, ("s3,3", "m3,2"), lambda found, a, b: numbers(a**-1 * b)),
-    ("solve", lambda a, b: linalg.solve(a, b[:, 0]), ("s3,3", "m3,1"), lambda found, a, b: numbers(a**-1 * b)),
+    (
+        "solve",
+        lambda a, b: linalg.solve(a, b[:, 0]),
+        ("s3,3", "m3,1"),
+        lambda found, a, b: numbers(a**-1 * b),
+    ),
     *[triangular(*flags) for flags in itertools.product((True, False), repeat=4)],
     ("inv", linalg.inv, ("s3,3",), lambda found, a: numbers(a**-1)),
     *[("det", linalg.det, (f"m{n},{n}",), lambda found, a: [mp.det(a)]) for n in (1, 2, 3, 4)],
     ("slogdet", linalg.slogdet, ("m3,3",), log_det),
-    *[("pinv", linalg.pinv, (x,), lambda found, a: numbers(pseudo_inverse(a))) for x in ("s3,3", "m4,2", "m2,4")],
+    *[
+        ("pinv", linalg.pinv, (x,), lambda found, a: numbers(pseudo_inverse(a)))
+        for x in ("s3,3", "m4,2", "m2,4")
+    ],
     *[
         ("lstsq", linalg.lstsq, x, lambda found, a, b: numbers(pseudo_inverse(a) * b))
         for x in (("s3,3", "m3,2"), ("m4,2", "m4,2"), ("m2,4", "m2,1"))
@@ -229,7 +267,12 @@ CASES: list[Case] = [
         for o in (1, 2, 3, 4, -1, -2, "inf", "-inf")
     ],
     *[
-        ("matrix_power", lambda a, n=n: linalg.matrix_power(a, n), ("s3,3",), lambda found, a, n=n: numbers(a**n))
+        (
+            "matrix_power",
+            lambda a, n=n: linalg.matrix_power(a, n),
+            ("s3,3",),
+            lambda found, a, n=n: numbers(a**n),
+        )
         for n in (1, 2, 3, 6, -1, -3)
     ],
     ("expm", linalg.expm, ("m3,3",), lambda found, a: numbers(mp.expm(a))),
@@ -239,7 +282,12 @@ CASES: list[Case] = [
     ("triu", lambda a: linalg.triu(a @ a)[0], ("m3,3",), lambda found, a: numbers(a * a)[:3]),
     ("outer", lambda a, b: linalg.outer(a[:, 0], b[0]), ("m3,1", "m1,2"), lambda found, a, b: numbers(a * b)),
     ("kron", linalg.kron, ("m2,3", "m3,2"), kronecker),
-    ("einsum", lambda a, b: linalg.einsum("ij,jk->ik", a, b), ("m2,3", "m3,2"), lambda found, a, b: numbers(a * b)),
+    (
+        "einsum",
+        lambda a, b: linalg.einsum("ij,jk->ik", a, b),
+        ("m2,3", "m3,2"),
+        lambda found, a, b: numbers(a * b),
+    ),
     (
         "einsum",
         lambda a, b: linalg.einsum("ii,ij->j", a, b),
@@ -249,7 +297,12 @@ CASES: list[Case] = [
 ]
 """An op, a function that uses it, the arguments, and the truth."""
 
-PARTS: dict[str, Callable[[Any], Any]] = {"qr": linalg.qr, "lu": linalg.lu, "eig": linalg.eig, "eigvals": linalg.eig}
+PARTS: dict[str, Callable[[Any], Any]] = {
+    "qr": linalg.qr,
+    "lu": linalg.lu,
+    "eig": linalg.eig,
+    "eigvals": linalg.eig,
+}
 """What a truth is told, where it is told something."""
 
 
@@ -275,7 +328,10 @@ def loss(f: Callable[..., Any]) -> Callable[..., Any]:
         results = f(*xs)
         results = results if isinstance(results, tuple) else (results,)
         flat = engine.concat(
-            [engine.reshape(engine.complex(engine.real(z), engine.imag(z)), (int(np.prod(z.shape)),)) for z in results]
+            [
+                engine.reshape(engine.complex(engine.real(z), engine.imag(z)), (int(np.prod(z.shape)),))
+                for z in results
+            ]
         )
         return engine.sum(engine.real(weights(flat.shape[0]) * flat + 0.25 * flat * flat))
 
@@ -289,13 +345,17 @@ def along(f: Callable[..., Any], directions: list[Any], mode: str) -> Callable[.
 
     def function(*xs: Any) -> Any:
         parts = engine.grad(f, range(len(xs)))(*xs)
-        return sum(engine.sum(engine.real(engine.conj(g) * v)) for g, v in zip(parts, directions, strict=True))
+        return sum(
+            engine.sum(engine.real(engine.conj(g) * v)) for g, v in zip(parts, directions, strict=True)
+        )
 
     return function
 
 
 def differences(truth: Truth, found: Any, xs: list[Any], directions: list[Any]) -> tuple[Any, Any]:
-    """The first and the second derivative of the loss along `directions`, to about 1e-25: central differences with 50 digits and a step of 1e-13."""
+    """The first and the second derivative of the loss along `directions`, to about 1e-25: central differences
+    with 50 digits and a step of 1e-13.
+    """
     with mp.workdps(DIGITS):
         points, ways = [mp.matrix(x.tolist()) for x in xs], [mp.matrix(v.tolist()) for v in directions]
         step = mp.mpf(10) ** -13
@@ -308,14 +368,20 @@ def differences(truth: Truth, found: Any, xs: list[Any], directions: list[Any]) 
         return (after - before) / (2 * step), (after - 2 * here + before) / step**2
 
 
-@pytest.mark.parametrize(("case", "number"), [pytest.param(c, k, id=f"{c[0]}-{k}") for k, c in enumerate(CASES)])
+@pytest.mark.parametrize(
+    ("case", "number"), [pytest.param(c, k, id=f"{c[0]}-{k}") for k, c in enumerate(CASES)]
+)
 def test_derivatives_are_those_of_mpmath(case: Case, number: int, seed: int) -> None:
-    """Both modes and their four mixes, to 1e-9 of the greater of the derivative and 1: a few thousand roundings times conditions up to 1e3."""
+    """Both modes and their four mixes, to 1e-9 of the greater of the derivative and 1: a few thousand
+    roundings times conditions up to 1e3.
+    """
     op, f, kinds, truth = case
     rng = np.random.default_rng([seed, number])
     xs = [draw(kind, rng) for kind in kinds]
     directions = [draw("m" + kind[1:], rng) for kind in kinds]
-    first, second = (float(d) for d in differences(truth, PARTS.get(op, lambda x: None)(xs[0]), xs, directions))
+    first, second = (
+        float(d) for d in differences(truth, PARTS.get(op, lambda x: None)(xs[0]), xs, directions)
+    )
     for order, expected in ((1, first), (2, second)):
         for modes in itertools.product(("rev", "fwd"), repeat=order):
             function = loss(f)

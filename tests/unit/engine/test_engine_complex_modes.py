@@ -16,7 +16,8 @@ from gradfuzz.engine.rules.linalg import JVP
 from gradfuzz.engine.rules.value import apply
 
 BATCHES: tuple[tuple[int, ...], ...] = ((), (1,), (2,), (2, 3), (0,))
-# An op, its parameters, and its arguments: the shape after a letter; "s" far from singular, "p" positive definite, "m" any, "u" without batch axes.
+# An op, its parameters, and its arguments: the shape after a letter; "s" far from singular, "p" positive
+# definite, "m" any, "u" without batch axes.
 Case = tuple[str, dict[str, Any], tuple[str, ...]]
 
 CASES: list[Case] = [
@@ -29,7 +30,11 @@ CASES: list[Case] = [
     ("einsum", {"subscripts": "iaii,aj->ij"}, ("u2,3,2,2", "u3,2")),
     *[("solve", {}, x) for x in (("s3,3", "m3,2"), ("s3,3", "u3,2"), ("u3,3", "m3,2"), ("u3,3", "u3"))],
     *[
-        ("triangular_solve", {"lower": a, "transposed": b, "unit_diagonal": c, "left": d}, ("s3,3", "m3,2" if d else "m2,3"))
+        (
+            "triangular_solve",
+            {"lower": a, "transposed": b, "unit_diagonal": c, "left": d},
+            ("s3,3", "m3,2" if d else "m2,3"),
+        )
         for a, b, c, d in itertools.product((True, False), repeat=4)
     ],
     ("inv", {}, ("s3,3",)),
@@ -39,7 +44,11 @@ CASES: list[Case] = [
     *[("qr", {"part": k, "mode": "reduced"}, (x,)) for k in (0, 1) for x in ("m3,3", "m4,2", "m2,4")],
     *[("qr", {"part": k, "mode": "complete"}, ("m3,2",)) for k in (0, 1)],
     *[("lu", {"part": k}, (x,)) for k in (1, 2) for x in ("m3,3", "m4,2", "m2,4")],
-    *[("svd", {"part": k, "full_matrices": False}, (x,)) for k in (0, 1, 2) for x in ("m3,3", "m4,2", "m2,4")],
+    *[
+        ("svd", {"part": k, "full_matrices": False}, (x,))
+        for k in (0, 1, 2)
+        for x in ("m3,3", "m4,2", "m2,4")
+    ],
     *[("svd", {"part": k, "full_matrices": True}, (x,)) for k in (0, 1, 2) for x in ("m3,2", "m2,3")],
     ("svdvals", {}, ("m2,4",)),
     *[("eigh", {"part": k}, ("m3,3",)) for k in (0, 1)],
@@ -86,7 +95,9 @@ def test_every_op_is_a_case() -> None:
 @pytest.mark.parametrize("precision", ["complex128", "complex64"])
 @pytest.mark.parametrize(("case", "number"), named(CASES))
 def test_forward_and_reverse_are_transposes(case: Case, number: int, precision: str, seed: int) -> None:
-    """Re <J v, u> = Re <v, J^T u>, in every batch, to 1e-10 of the terms (2e-4): condition numbers up to 1e3 times a few hundred roundings."""
+    """Re <J v, u> = Re <v, J^T u>, in every batch, to 1e-10 of the terms (2e-4): condition numbers up to 1e3
+    times a few hundred roundings.
+    """
     op, params, kinds = case
     rng = np.random.default_rng([seed, number])
     allowed = 1e-10 if precision == "complex128" else 2e-4
@@ -108,7 +119,9 @@ def test_forward_and_reverse_are_transposes(case: Case, number: int, precision: 
 
 @pytest.mark.parametrize(("case", "number"), named([c for c in CASES if all(k[0] != "u" for k in c[2])]))
 def test_a_batch_is_its_instances(case: Case, number: int, seed: int) -> None:
-    """Value and gradient by `vmap`, and of a stack of matrices, as of each alone, to 1e-12 of the greatest: LAPACK sees the same matrices."""
+    """Value and gradient by `vmap`, and of a stack of matrices, as of each alone, to 1e-12 of the greatest:
+    LAPACK sees the same matrices.
+    """
     op, params, kinds = case
     rng = np.random.default_rng([seed, number])
 
@@ -121,7 +134,9 @@ def test_a_batch_is_its_instances(case: Case, number: int, seed: int) -> None:
     whole = engine.grad(loss, places)(*args)
     mapped = engine.vmap(lambda *xs: engine.value_and_grad(loss, places)(*xs)[1])(*args)
     for k in range(3):
-        for part, other, alone in zip(whole, mapped, engine.grad(loss, places)(*[x[k] for x in args]), strict=True):
+        for part, other, alone in zip(
+            whole, mapped, engine.grad(loss, places)(*[x[k] for x in args]), strict=True
+        ):
             allowed = 1e-12 * np.abs(alone).max(initial=1.0)
             assert np.abs(part[k] - alone).max(initial=0.0) <= allowed
             assert np.abs(other[k] - alone).max(initial=0.0) <= allowed
@@ -132,7 +147,7 @@ def test_outer_products_in_a_batch(seed: int) -> None:
     assert np.array_equal(engine.vmap(linalg.outer)(a, b), a[:, :, np.newaxis] * b[:, np.newaxis])
 
 
-# Determinants ----------------------------------------------------------------------------------------------------------------------------
+# Determinants -----------------------------------------------------------------------------------------------
 
 SINGULAR = {
     "corank 0": [[2, 1j, 0, 1], [1, 3, 1 + 1j, 0], [0, 1, 2j, 5], [1j, 0, 1, 1]],
@@ -155,7 +170,9 @@ def exact_det(a: Any) -> complex:
 
 
 def exact_derivative(a: Any, directions: list[Any]) -> complex:
-    """D^k det(a)[directions], the part of the k-fold difference that is linear in each: exact by Lagrange for degree 4 in one variable."""
+    """D^k det(a)[directions], the part of the k-fold difference that is linear in each: exact by Lagrange for
+    degree 4 in one variable.
+    """
     if not directions:
         return exact_det(a)
     *rest, last = directions
@@ -185,11 +202,13 @@ def test_derivatives_of_det_at_every_rank(name: str, seed: int) -> None:
             assert abs(function(a) - expected) <= 1e-11 * max(1.0, abs(expected)), (order, modes)
 
 
-# Repeated eigenvalues and singular values ------------------------------------------------------------------------------------------------
+# Repeated eigenvalues and singular values -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.0], [1.0, 1.0, 2.0], [0.0, 0.0, 0.0]])
-@pytest.mark.parametrize("op", [linalg.eigvalsh, lambda x: linalg.eigh(x)[0], linalg.svdvals, lambda x: linalg.svd(x)[1]])
+@pytest.mark.parametrize(
+    "op", [linalg.eigvalsh, lambda x: linalg.eigh(x)[0], linalg.svdvals, lambda x: linalg.svd(x)[1]]
+)
 def test_functions_of_repeated_values(values: list[float], op: Callable[..., Any], seed: int) -> None:
     """d sum(w^2) = 2 Re tr(A^H dA), for eigenvalues of a Hermitian matrix and for singular values of any."""
     rng = np.random.default_rng(seed)
@@ -206,12 +225,18 @@ def test_functions_of_repeated_values(values: list[float], op: Callable[..., Any
 
 @pytest.mark.parametrize("kind", ["real", "complex"])
 def test_functions_of_repeated_eigenvalues_of_a_matrix_that_is_not_hermitian(kind: str, seed: int) -> None:
-    """d sum f(w) = tr(f'(A) dA) where there is a basis of eigenvectors, so the gradient of its real part is f'(A)^H."""
+    """d sum f(w) = tr(f'(A) dA) where there is a basis of eigenvectors, so the gradient of its real part is
+    f'(A)^H.
+    """
     rng = np.random.default_rng(seed)
     x = draw("s3,3", (), rng)
     x = x.real if kind == "real" else x
     a = x @ np.diag([2.0, 2.0, -1.0]) @ np.linalg.inv(x)
-    for f, slope in ((lambda w: w, np.eye(3)), (lambda w: w**3, 3 * a @ a), (engine.exp, scipy.linalg.expm(a))):
+    for f, slope in (
+        (lambda w: w, np.eye(3)),
+        (lambda w: w**3, 3 * a @ a),
+        (engine.exp, scipy.linalg.expm(a)),
+    ):
         for op in (linalg.eigvals, lambda y: linalg.eig(y)[0]):
             found = engine.grad(lambda y, f=f, op=op: engine.sum(engine.real(f(op(y)))))(a)
             assert found.dtype == a.dtype
@@ -226,9 +251,14 @@ def test_eigenvalues_of_a_real_matrix_are_complex_and_its_gradient_is_real(seed:
     t = np.random.default_rng(seed).normal(size=(2, 2))
     for op in (linalg.eigvals, lambda x: linalg.eig(x)[0]):
         assert np.allclose(
-            engine.grad(lambda x, op=op: engine.abs(op(x)[0]) ** 2)(a), [[0.5, -2.0], [3.0, 1.0]], rtol=0, atol=1e-14
+            engine.grad(lambda x, op=op: engine.abs(op(x)[0]) ** 2)(a),
+            [[0.5, -2.0], [3.0, 1.0]],
+            rtol=0,
+            atol=1e-14,
         )
-        assert np.allclose(engine.grad(lambda x, op=op: engine.real(op(x)[0]))(a), np.eye(2) / 2, rtol=0, atol=1e-14)
+        assert np.allclose(
+            engine.grad(lambda x, op=op: engine.real(op(x)[0]))(a), np.eye(2) / 2, rtol=0, atol=1e-14
+        )
         found = engine.hessian(lambda x, op=op: engine.abs(op(x)[0]) ** 2)(a)
         assert np.allclose(np.einsum("ijkl,ij,kl", found, t, t), 2 * np.linalg.det(t), rtol=0, atol=1e-12)
         w, w_dot = engine.jvp(op, [a], [t])
@@ -272,7 +302,9 @@ def test_what_lapack_cannot_do_is_nan_for_that_matrix_alone() -> None:
 
 def test_norms_at_zero_and_at_ties() -> None:
     for order in (1, 2, 3):
-        assert engine.grad(lambda z, o=order: linalg.vector_norm(z, ord=o))(np.zeros(3, complex)).tolist() == [0, 0, 0]
+        assert engine.grad(lambda z, o=order: linalg.vector_norm(z, ord=o))(
+            np.zeros(3, complex)
+        ).tolist() == [0, 0, 0]
     z = np.array([3j, -4, 0])
     assert np.allclose(engine.grad(lambda z: linalg.vector_norm(z))(z), [0.6j, -0.8, 0])
     assert np.allclose(engine.grad(lambda z: linalg.vector_norm(z, ord=1))(z), [1j, -1, 0])
@@ -290,9 +322,13 @@ def test_norms_of_no_entries(dtype: Any) -> None:
         assert not np.any(engine.jvp(lambda y, o=order: linalg.matrix_norm(y, ord=o), [x], [x])[1])
 
 
-@pytest.mark.parametrize("op", [linalg.solve, linalg.lstsq, linalg.kron, linalg.triangular_solve, engine.matmul])
+@pytest.mark.parametrize(
+    "op", [linalg.solve, linalg.lstsq, linalg.kron, linalg.triangular_solve, engine.matmul]
+)
 def test_a_real_matrix_that_meets_a_complex_one(op: Callable[..., Any], seed: int) -> None:
-    """Its gradient is the real part of the one that it had as a complex matrix; its Hessian is the second derivative along real directions."""
+    """Its gradient is the real part of the one that it had as a complex matrix; its Hessian is the second
+    derivative along real directions.
+    """
     rng = np.random.default_rng(seed)
     a, b, t = draw("s3,3", (), rng).real, draw("m3,2", (), rng), draw("m3,3", (), rng).real
 
@@ -304,11 +340,15 @@ def test_a_real_matrix_that_meets_a_complex_one(op: Callable[..., Any], seed: in
     assert np.allclose(found[0], other[0].real, rtol=1e-12, atol=1e-13)
     assert np.allclose(found[1], other[1], rtol=1e-12, atol=1e-13)
     second = engine.jvp(lambda x: engine.jvp(lambda z: loss(z, b), [x], [t])[1], [a.astype(complex)], [t])[1]
-    assert np.allclose(np.einsum("ijkl,ij,kl", engine.hessian(lambda x: loss(x, b))(a), t, t), second, rtol=1e-12)
+    assert np.allclose(
+        np.einsum("ijkl,ij,kl", engine.hessian(lambda x: loss(x, b))(a), t, t), second, rtol=1e-12
+    )
 
 
 def test_decompositions_in_a_loop(seed: int) -> None:
-    """Six steps of the QR algorithm, whose entries' moduli no phase touches: mixes of modes agree to 1e-10, checkpoints to the bit."""
+    """Six steps of the QR algorithm, whose entries' moduli no phase touches: mixes of modes agree to 1e-10,
+    checkpoints to the bit.
+    """
     rng = np.random.default_rng(seed)
     a, v = draw("m3,3", (), rng), draw("m3,3", (), rng)
 
@@ -324,7 +364,10 @@ def test_decompositions_in_a_loop(seed: int) -> None:
         assert np.array_equal(engine.grad(loss, checkpoint=checkpoint)(a), slope)
     forth = engine.jvp(loss, [a], [v])[1]
     assert abs(forth - np.sum((slope.conj() * v).real)) <= 1e-10 * abs(forth)
-    second = [along(along(loss, v, first), v, last)(a) for first, last in itertools.product(("rev", "fwd"), repeat=2)]
+    second = [
+        along(along(loss, v, first), v, last)(a)
+        for first, last in itertools.product(("rev", "fwd"), repeat=2)
+    ]
     assert np.allclose(second, second[0], rtol=1e-10)
 
 
@@ -357,4 +400,8 @@ def test_the_functions_are_the_ops(seed: int) -> None:
     right = draw("m40,2", (), rng)
     for transposed in (False, True):
         t = np.tril(large).T if transposed else np.tril(large)
-        assert np.allclose(linalg.triangular_solve(large, right, transposed=transposed), np.linalg.solve(t, right), rtol=1e-12)
+        assert np.allclose(
+            linalg.triangular_solve(large, right, transposed=transposed),
+            np.linalg.solve(t, right),
+            rtol=1e-12,
+        )

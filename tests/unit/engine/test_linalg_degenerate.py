@@ -1,4 +1,6 @@
-"""Linear algebra where it is delicate: singular determinants, repeated eigenvalues, bases that nobody determines, norms at 0."""
+"""Linear algebra where it is delicate: singular determinants, repeated eigenvalues, bases that nobody
+determines, norms at 0.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import scipy.linalg
 from gradfuzz import engine
 from gradfuzz.engine import linalg
 
-# Determinants ----------------------------------------------------------------------------------------------------------------------------
+# Determinants -----------------------------------------------------------------------------------------------
 
 SINGULAR = {
     "corank 0": [[2, 1, 0, 1], [1, 3, 1, 0], [0, 1, 2, 5], [1, 0, 1, 1]],
@@ -39,7 +41,9 @@ def exact_det(a: list[list[int]]) -> int:
 
 
 def exact_derivative(a: list[list[int]], places: tuple[tuple[int, int], ...]) -> int:
-    """A mixed derivative of det, which is linear in every entry: a difference in each, exact in integers; 0 for an entry twice."""
+    """A mixed derivative of det, which is linear in every entry: a difference in each, exact in integers; 0
+    for an entry twice.
+    """
     if len(set(places)) < len(places):
         return 0
     total = 0
@@ -87,7 +91,9 @@ def test_third_derivatives_of_det_in_every_mix_of_modes(seed: int) -> None:
 
 
 def _third(a: np.ndarray, directions: list[np.ndarray]) -> int:
-    """The part of det(a + t (sum of the directions)) of degree 3 in t, by differences in integers: exact for degree 4."""
+    """The part of det(a + t (sum of the directions)) of degree 3 in t, by differences in integers: exact for
+    degree 4.
+    """
     d = sum(directions) if directions else 0 * a
     values = [exact_det((a + t * d).tolist()) for t in (-2, -1, 0, 1, 2)]
     # (f(2) - 2 f(1) + 2 f(-1) - f(-2)) / 12 is the coefficient of t^3
@@ -109,7 +115,7 @@ def test_a_batch_mixes_ranks() -> None:
         assert np.allclose(found[k], exact, rtol=0, atol=1e-12)
 
 
-# Repeated eigenvalues and singular values ------------------------------------------------------------------------------------------------
+# Repeated eigenvalues and singular values -------------------------------------------------------------------
 
 
 def rotated(values: list[float], seed: int) -> Any:
@@ -160,9 +166,9 @@ def test_second_derivatives_at_a_repeated_eigenvalue_are_nan_or_right(seed: int)
         n = len(a)
         true = engine.hessian(lambda x: engine.sum((0.5 * (x + engine.permute_dims(x, (1, 0)))) ** 2))(a)
         for modes in itertools.product(("rev", "fwd"), repeat=2):
-            found = engine.jacobian(engine.jacobian(lambda x: engine.sum(linalg.eigvalsh(x) ** 2), mode=modes[0]), mode=modes[1])(
-                a
-            )
+            found = engine.jacobian(
+                engine.jacobian(lambda x: engine.sum(linalg.eigvalsh(x) ** 2), mode=modes[0]), mode=modes[1]
+            )(a)
             assert found.shape == (n,) * 4
             assert np.isnan(found).any()
             right = np.abs(found - true) < 1e-12
@@ -181,22 +187,31 @@ def test_functions_of_repeated_singular_values(kind: str, seed: int) -> None:
     for full in (False, True):
         found = engine.grad(lambda x, full=full: engine.sum(linalg.svd(x, full_matrices=full)[1] ** 2))(a)
         assert np.allclose(found, 2 * a, rtol=0, atol=1e-13)
-    assert np.allclose(engine.jacobian(lambda x: engine.sum(linalg.svdvals(x) ** 2), mode="fwd")(a), 2 * a, rtol=0, atol=1e-13)
+    assert np.allclose(
+        engine.jacobian(lambda x: engine.sum(linalg.svdvals(x) ** 2), mode="fwd")(a),
+        2 * a,
+        rtol=0,
+        atol=1e-13,
+    )
     if kind in ("identity", "turned"):
         polar = scipy.linalg.polar(a)[0]
         assert np.allclose(engine.grad(lambda x: engine.sum(linalg.svdvals(x)))(a), polar, rtol=0, atol=1e-13)
-        assert np.allclose(engine.grad(lambda x: linalg.matrix_norm(x, ord="nuc"))(a), polar, rtol=0, atol=1e-13)
+        assert np.allclose(
+            engine.grad(lambda x: linalg.matrix_norm(x, ord="nuc"))(a), polar, rtol=0, atol=1e-13
+        )
     weights = np.arange(1.0, 1 + a.shape[0] * min(a.shape)).reshape(a.shape[0], -1)
     found = engine.grad(lambda x: engine.sum(linalg.svd(x)[0] * weights))(a)
     assert np.isnan(found).any()
     assert not np.any(np.abs(found) > 1e6)
 
 
-# Bases of a complement -------------------------------------------------------------------------------------------------------------------
+# Bases of a complement --------------------------------------------------------------------------------------
 
 
 def test_only_a_single_further_column_has_a_derivative(seed: int) -> None:
-    """Of two, the projection on their span has one, but its rounding shows, so NaN is what may come; R and Q1 keep theirs."""
+    """Of two, the projection on their span has one, but its rounding shows, so NaN is what may come; R and Q1
+    keep theirs.
+    """
     a = np.random.default_rng(seed).normal(size=(4, 2))
     part = {
         "qr": lambda x: linalg.qr(x, mode="complete")[0],
@@ -208,15 +223,20 @@ def test_only_a_single_further_column_has_a_derivative(seed: int) -> None:
         assert np.isnan(engine.grad(lambda x, f=f: engine.sum(f(x) * weights))(a)).all()
         tangent = engine.jvp(f, [a], [np.ones((4, 2))])[1]
         assert np.isnan(tangent[:, 2:]).all()
-        assert np.allclose(tangent[:, :2], engine.jvp(reduced[name], [a], [np.ones((4, 2))])[1], rtol=0, atol=1e-13)
+        assert np.allclose(
+            tangent[:, :2], engine.jvp(reduced[name], [a], [np.ones((4, 2))])[1], rtol=0, atol=1e-13
+        )
         assert np.array_equal(engine.jvp(f, [a], [np.zeros((4, 2))])[1], np.zeros((4, 4)))
         first = engine.grad(lambda x, f=f: engine.sum(f(x)[:, :2] * weights[:, :2]))(a)
         assert np.allclose(
-            first, engine.grad(lambda x, g=reduced[name]: engine.sum(g(x) * weights[:, :2]))(a), rtol=0, atol=1e-12
+            first,
+            engine.grad(lambda x, g=reduced[name]: engine.sum(g(x) * weights[:, :2]))(a),
+            rtol=0,
+            atol=1e-12,
         )
 
 
-# Norms -----------------------------------------------------------------------------------------------------------------------------------
+# Norms ------------------------------------------------------------------------------------------------------
 
 
 def test_norms_at_zero_and_at_ties() -> None:

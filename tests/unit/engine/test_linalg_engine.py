@@ -20,8 +20,8 @@ from gradfuzz.programs import parse, to_text
 from gradfuzz.programs.language.precision import Precision
 
 BATCHES: tuple[tuple[int, ...], ...] = ((), (1,), (2,), (2, 3), (0,))
-# An op, its parameters, and its arguments: the shape of the matrix, with a letter in front. "s" square and far from singular, "p" positive
-# definite, "m" any, "v" a vector, "u" one without batch axes.
+# An op, its parameters, and its arguments: the shape of the matrix, with a letter in front. "s" square and
+# far from singular, "p" positive definite, "m" any, "v" a vector, "u" one without batch axes.
 Case = tuple[str, dict[str, Any], tuple[str, ...]]
 
 CASES: list[Case] = [
@@ -55,11 +55,19 @@ CASES: list[Case] = [
     *[("det", {}, (f"s{n},{n}",)) for n in (1, 2, 3, 4)],
     ("slogdet", {"part": 1}, ("s3,3",)),
     *[("cholesky", {"upper": u}, ("p3,3",)) for u in (False, True)],
-    *[("qr", {"part": k, "mode": "reduced"}, (x,)) for k in (0, 1) for x in ("m3,3", "m4,2", "m2,4", "m1,3", "m3,1")],
+    *[
+        ("qr", {"part": k, "mode": "reduced"}, (x,))
+        for k in (0, 1)
+        for x in ("m3,3", "m4,2", "m2,4", "m1,3", "m3,1")
+    ],
     *[("qr", {"part": k, "mode": "complete"}, (x,)) for k in (0, 1) for x in ("m3,3", "m3,2", "m2,3")],
     ("qr", {"part": 1, "mode": "complete"}, ("m4,2",)),
     *[("lu", {"part": k}, (x,)) for k in (1, 2) for x in ("m3,3", "m4,2", "m2,4")],
-    *[("svd", {"part": k, "full_matrices": False}, (x,)) for k in (0, 1, 2) for x in ("m3,3", "m4,2", "m2,4")],
+    *[
+        ("svd", {"part": k, "full_matrices": False}, (x,))
+        for k in (0, 1, 2)
+        for x in ("m3,3", "m4,2", "m2,4")
+    ],
     *[("svd", {"part": k, "full_matrices": True}, (x,)) for k in (0, 1, 2) for x in ("m3,2", "m2,3")],
     *[("svd", {"part": 1, "full_matrices": True}, ("m4,2",))],
     *[("svdvals", {}, (x,)) for x in ("m3,3", "m2,4")],
@@ -113,7 +121,9 @@ def test_every_op_is_a_case() -> None:
 
 
 ORDERS = [
-    pytest.param(c, k, order, id=f"{c[0]}-{k}-{order}", marks=[pytest.mark.slow] * (order == 2 and k % 4 != 0))
+    pytest.param(
+        c, k, order, id=f"{c[0]}-{k}-{order}", marks=[pytest.mark.slow] * (order == 2 and k % 4 != 0)
+    )
     for order in (1, 2)
     for k, c in enumerate(CASES)
 ]
@@ -122,7 +132,9 @@ ORDERS = [
 
 @pytest.mark.parametrize(("case", "number", "order"), ORDERS)
 def test_the_references_agree(case: Case, number: int, order: int, seed: int) -> None:
-    """Every mix of modes; the batch and the precision change from case to case. Where rounding is all there is to see, nobody is judged."""
+    """Every mix of modes; the batch and the precision change from case to case. Where rounding is all there
+    is to see, nobody is judged.
+    """
     op, params, kinds = case
     rng = np.random.default_rng([seed, number])
     batch = BATCHES[:3][number % 3]
@@ -141,7 +153,9 @@ def test_the_references_agree(case: Case, number: int, order: int, seed: int) ->
 
 @pytest.mark.parametrize(("case", "number"), named([*CASES, *INTERNAL]))
 def test_forward_and_reverse_are_transposes(case: Case, number: int, seed: int) -> None:
-    """<J v, u> = <v, J^T u> in every batch, to 1e-10 of the terms: condition numbers up to 1e3 times a few hundred roundings."""
+    """<J v, u> = <v, J^T u> in every batch, to 1e-10 of the terms: condition numbers up to 1e3 times a few
+    hundred roundings.
+    """
     op, params, kinds = case
     rng = np.random.default_rng([seed, number])
     for batch in BATCHES:
@@ -160,7 +174,9 @@ def test_forward_and_reverse_are_transposes(case: Case, number: int, seed: int) 
 
 @pytest.mark.parametrize(("case", "number"), named([c for c in CASES if all(k[0] != "u" for k in c[2])]))
 def test_a_batch_is_its_instances(case: Case, number: int, seed: int) -> None:
-    """Each instance's gradient, first and second, as if it were alone, to 1e-12 of the greatest entry: LAPACK sees the same matrices."""
+    """Each instance's gradient, first and second, as if it were alone, to 1e-12 of the greatest entry: LAPACK
+    sees the same matrices.
+    """
     op, params, kinds = case
     if op == "vector_norm" and params["axis"] is None:
         pytest.skip("over all axes, batch axes included")
@@ -181,7 +197,8 @@ def test_a_batch_is_its_instances(case: Case, number: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "kinds"), [("solve", ("s3,3", "m3,2")), ("triangular_solve", ("s3,3", "m3,2")), ("kron", ("m2,3", "m1,2"))]
+    ("op", "kinds"),
+    [("solve", ("s3,3", "m3,2")), ("triangular_solve", ("s3,3", "m3,2")), ("kron", ("m2,3", "m1,2"))],
 )
 def test_operands_broadcast(op: str, kinds: tuple[str, str], seed: int) -> None:
     """The gradient of an operand that was repeated is the sum of the gradients of its copies."""
@@ -194,7 +211,9 @@ def test_operands_broadcast(op: str, kinds: tuple[str, str], seed: int) -> None:
         def loss(x: Any, y: Any) -> Any:
             return engine.sum(engine.sin(apply(op, x, y)))
 
-        for x, part, many in zip((a, b), engine.grad(loss, (0, 1))(a, b), engine.grad(loss, (0, 1))(*copies), strict=True):
+        for x, part, many in zip(
+            (a, b), engine.grad(loss, (0, 1))(a, b), engine.grad(loss, (0, 1))(*copies), strict=True
+        ):
             assert part.shape == x.shape
             extra = len(batch) - (x.ndim - 2)
             grown = tuple(k for k in range(len(batch)) if k < extra or x.shape[k - extra] != batch[k])

@@ -1,4 +1,6 @@
-"""`engine.scan`: derivatives against mpmath, and the structure that keeps it linear in the number of trips."""
+"""`engine.scan`: derivatives against mpmath, and the structure that keeps it linear in the number
+of trips.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,13 @@ def running(v: Any) -> Any:
     return carry + engine.sum(ys * ys)
 
 
-@pytest.mark.parametrize("modes", [(), ("rev",), ("fwd", "rev"), ("rev", "rev"), ("fwd", "fwd", "rev")], ids="-".join)
+@pytest.mark.parametrize(
+    "modes", [(), ("rev",), ("fwd", "rev"), ("rev", "rev"), ("fwd", "fwd", "rev")], ids="-".join
+)
 def test_a_scan_copies_no_array_in_any_trip(modes: tuple[Any, ...]) -> None:
-    """Neither the xs nor the ys nor a cotangent of either, of any order: each trip reads a row and writes one."""
+    """Neither the xs nor the ys nor a cotangent of either, of any order: each trip reads a row and writes
+    one.
+    """
     graph = trace_function(running, [Type("float", (5,))], ["v"]).graph
     graph = derivative(graph, wrt=["v"], modes=modes) if modes else graph
     assert [n for n in graph.walk() if isinstance(n, Loop)]
@@ -56,12 +62,17 @@ def test_derivatives_of_a_scan(seed: int) -> None:
         v = [mpmath.mpf(float(x)) for x in points]
         unit = [tuple(int(j == k) for j in range(4)) for k in range(4)]
         slopes = [float(mpmath.diff(by_mpmath, v, u)) for u in unit]
-        curves = [[float(mpmath.diff(by_mpmath, v, tuple(a + b for a, b in zip(r, s, strict=True)))) for s in unit] for r in unit]
+        curves = [
+            [float(mpmath.diff(by_mpmath, v, tuple(a + b for a, b in zip(r, s, strict=True)))) for s in unit]
+            for r in unit
+        ]
     assert np.allclose(engine.grad(running)(points), slopes, rtol=1e-13, atol=0)
     assert np.allclose(engine.hessian(running)(points), curves, rtol=1e-12, atol=1e-13)
     assert np.allclose(engine.jvp(running, (points,), (np.eye(4)[2],))[1], slopes[2], rtol=1e-13, atol=0)
     for checkpoint in ("sqrt", 2):
-        assert np.array_equal(engine.grad(running, checkpoint=checkpoint)(points), engine.grad(running)(points))
+        assert np.array_equal(
+            engine.grad(running, checkpoint=checkpoint)(points), engine.grad(running)(points)
+        )
     rows = np.stack([points, points + 0.1])
     assert np.array_equal(engine.vmap(engine.grad(running))(rows)[1], engine.grad(running)(rows[1]))
     assert to_text(engine.trace(running, points)).count("for ") == 1, "a program can say it"
@@ -79,4 +90,9 @@ def test_a_scan_of_constants_and_of_matrices() -> None:
     expected = np.ones(2) @ (xs[2] @ xs[1] @ xs[0] + 2.0 * xs[1] @ xs[0])
     assert np.allclose(engine.grad(f)(x), expected, rtol=1e-14, atol=0)
     assert np.allclose(engine.vmap(engine.grad(f))(np.stack([x, 2 * x])), [expected] * 2, rtol=1e-14, atol=0)
-    assert engine.grad(lambda x: engine.sum(engine.scan(lambda c, n: (c * x, c * n), 1.0, np.array([3, 5]))[1]))(2.0) == 5.0
+    assert (
+        engine.grad(lambda x: engine.sum(engine.scan(lambda c, n: (c * x, c * n), 1.0, np.array([3, 5]))[1]))(
+            2.0
+        )
+        == 5.0
+    )

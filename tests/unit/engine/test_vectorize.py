@@ -22,9 +22,11 @@ from gradfuzz.programs import OPS, parse
 
 EPS = float(np.finfo(np.float64).eps)
 
-# The recorded cases ----------------------------------------------------------------------------------------------------
+# The recorded cases -----------------------------------------------------------------------------------------
 
-RECORDED = json.loads((Path(__file__).parents[2] / "data" / "nx_vectorized.json").read_text(encoding="utf-8"))["cases"]
+RECORDED = json.loads(
+    (Path(__file__).parents[2] / "data" / "nx_vectorized.json").read_text(encoding="utf-8")
+)["cases"]
 X, Y = vectorize(np.array([2.0, 5.0]), "foo"), vectorize(np.array([3.0, 4.0]), "bar")
 SAME = vectorize(np.array([3.0, 4.0]), "foo")
 ROWS = vectorize(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "foo")
@@ -55,7 +57,9 @@ def outer(f: Callable[[float, float], float]) -> np.ndarray:
 
 
 def differences(f: Callable[[Any], Any], matrices: Any = MATRICES) -> list[Any]:
-    """The gradient of a function of a 2 x 2 mpmath matrix at both of `matrices`, by central differences with 60 digits."""
+    """The gradient of a function of a 2 x 2 mpmath matrix at both of `matrices`, by central differences with
+    60 digits.
+    """
     gradients = []
     with mpmath.workdps(60):
         h = mpmath.mpf(10) ** -20
@@ -119,9 +123,14 @@ def power_loop(x: Any) -> Any:
 BATCHED_ONES = [np.ones((2, 3))]
 CASES: dict[str, Case] = {
     "het mul sum(x*y)": Case(
-        lambda x, y: engine.sum(x * y), (X, Y), lambda: [outer(lambda x, y: y), outer(lambda x, y: x)], FOO_BAR
+        lambda x, y: engine.sum(x * y),
+        (X, Y),
+        lambda: [outer(lambda x, y: y), outer(lambda x, y: x)],
+        FOO_BAR,
     ),
-    "het mul no sum": Case(lambda x, y: x * y, (X, Y), lambda: [outer(lambda x, y: y), outer(lambda x, y: x)], FOO_BAR),
+    "het mul no sum": Case(
+        lambda x, y: x * y, (X, Y), lambda: [outer(lambda x, y: y), outer(lambda x, y: x)], FOO_BAR
+    ),
     "het mul 2x3": Case(
         lambda x, y: x * y,
         (X, vectorize(np.array([3.0, 4.0, 7.0]), "bar")),
@@ -130,34 +139,62 @@ CASES: dict[str, Case] = {
     ),
     "het add": Case(lambda x, y: x + y, (X, Y), lambda: [np.ones((2, 2))] * 2, FOO_BAR),
     "het sin(add)": Case(
-        lambda x, y: engine.sin(x + y), (X, Y), lambda: [outer(lambda x, y: float(mpmath.cos(x + y)))] * 2, FOO_BAR
+        lambda x, y: engine.sin(x + y),
+        (X, Y),
+        lambda: [outer(lambda x, y: float(mpmath.cos(x + y)))] * 2,
+        FOO_BAR,
     ),
-    "het x^2*y": Case(lambda x, y: x**2 * y, (X, Y), lambda: [outer(lambda x, y: 2 * x * y), outer(lambda x, y: x * x)], FOO_BAR),
-    "same-axis mul": Case(lambda x, y: x * y, (X, SAME), lambda: [np.array([3.0, 4.0]), np.array([2.0, 5.0])], {"foo": 2}),
-    "vec * nonvec scalar": Case(lambda x, s: x * s, (X, 1.5), lambda: [np.array([1.5, 1.5]), np.array([2.0, 5.0])], {"foo": 2}),
+    "het x^2*y": Case(
+        lambda x, y: x**2 * y,
+        (X, Y),
+        lambda: [outer(lambda x, y: 2 * x * y), outer(lambda x, y: x * x)],
+        FOO_BAR,
+    ),
+    "same-axis mul": Case(
+        lambda x, y: x * y, (X, SAME), lambda: [np.array([3.0, 4.0]), np.array([2.0, 5.0])], {"foo": 2}
+    ),
+    "vec * nonvec scalar": Case(
+        lambda x, s: x * s, (X, 1.5), lambda: [np.array([1.5, 1.5]), np.array([2.0, 5.0])], {"foo": 2}
+    ),
     "vec inner dim sum(x*x)": Case(lambda x: engine.sum(x * x), (ROWS,), lambda: [2 * ROWS.data], {"foo": 2}),
     "vec inner * scalar, sum": Case(
-        lambda x, s: engine.sum(x * s), (ROWS, 1.5), lambda: [np.full((2, 3), 1.5), np.array([6.0, 15.0])], {"foo": 2}
+        lambda x, s: engine.sum(x * s),
+        (ROWS, 1.5),
+        lambda: [np.full((2, 3), 1.5), np.array([6.0, 15.0])],
+        {"foo": 2},
     ),
     "vec mean": Case(lambda x: engine.mean(x * x), (ROWS,), lambda: [2 * ROWS.data / 3], {"foo": 2}),
     "vec softmax-like logsumexp": Case(
         lambda x: engine.log(engine.sum(engine.exp(x))),
         (ROWS,),
-        lambda: [np.array([[float(mpmath.exp(a) / sum(map(mpmath.exp, r))) for a in r] for r in ROWS.data.tolist()])],
+        lambda: [
+            np.array(
+                [[float(mpmath.exp(a) / sum(map(mpmath.exp, r))) for a in r] for r in ROWS.data.tolist()]
+            )
+        ],
         {"foo": 2},
     ),
-    "vec prod": Case(engine.prod, (ROWS,), lambda: [np.array([[6.0, 3.0, 2.0], [30.0, 24.0, 20.0]])], {"foo": 2}),
-    "vec max": Case(lambda x: op("amax", x), (ROWS,), lambda: [np.array([[0.0, 0.0, 1.0]] * 2)], {"foo": 2}, ("amax",)),
+    "vec prod": Case(
+        engine.prod, (ROWS,), lambda: [np.array([[6.0, 3.0, 2.0], [30.0, 24.0, 20.0]])], {"foo": 2}
+    ),
+    "vec max": Case(
+        lambda x: op("amax", x), (ROWS,), lambda: [np.array([[0.0, 0.0, 1.0]] * 2)], {"foo": 2}, ("amax",)
+    ),
     "vec second order x^3": Case(grad(lambda x: x**3), (X,), lambda: [np.array([12.0, 30.0])], {"foo": 2}),
     "vec while x^3": Case(power_loop, (X,), lambda: [np.array([12.0, 75.0])], {"foo": 2}),
     "value_and_grad vec": Case(lambda x: x * x, (X,), lambda: [np.array([4.0, 10.0])], {"foo": 2}),
     "nonvec in, vec capture out": Case(lambda s: s * X, (3.0,), lambda: [np.array([2.0, 5.0])], {"foo": 2}),
-    "vec capture, vec target (same axis)": Case(lambda x: x * x * SAME, (X,), lambda: [np.array([12.0, 40.0])], {"foo": 2}),
+    "vec capture, vec target (same axis)": Case(
+        lambda x: x * x * SAME, (X,), lambda: [np.array([12.0, 40.0])], {"foo": 2}
+    ),
     "devectorize inside, sum": Case(
         lambda x: engine.sum(devectorize(x) * 2.0), (ROWS,), lambda: [np.full((2, 3), 2.0)], {"foo": 2}
     ),
     "devectorize then re-vectorize other name": Case(
-        lambda x: engine.sum(vectorize(devectorize(x), "other") * 3.0), (ROWS,), lambda: [np.full((2, 3), 3.0)], {"foo": 2}
+        lambda x: engine.sum(vectorize(devectorize(x), "other") * 3.0),
+        (ROWS,),
+        lambda: [np.full((2, 3), 3.0)],
+        {"foo": 2},
     ),
     "hidden vec rename a:4,b:2": Case(
         lambda x: engine.sum(vectorize(devectorize(x), "a", "b")),
@@ -206,7 +243,11 @@ CASES: dict[str, Case] = {
         True,
     ),
     "vec invert": Case(
-        lambda a: engine.sum(op("inv", a)), (SQUARES,), lambda: differences(lambda m: total(m**-1)), {"batch": 2}, ("inv",)
+        lambda a: engine.sum(op("inv", a)),
+        (SQUARES,),
+        lambda: differences(lambda m: total(m**-1)),
+        {"batch": 2},
+        ("inv",),
     ),
     "vec triangular_solve": Case(
         lambda a: engine.sum(op("triangular_solve", a, np.ones((2, 1)))),
@@ -215,7 +256,9 @@ CASES: dict[str, Case] = {
         {"batch": 2},
         ("triangular_solve",),
     ),
-    "vec determinant": Case(lambda a: op("det", a), (SQUARES,), lambda: differences(mpmath.det), {"batch": 2}, ("det",)),
+    "vec determinant": Case(
+        lambda a: op("det", a), (SQUARES,), lambda: differences(mpmath.det), {"batch": 2}, ("det",)
+    ),
     "vec gather/take": Case(
         lambda x: engine.sum(op("take", x, np.array([0, 2, 0]), axis=0)),
         (ROWS,),
@@ -223,7 +266,9 @@ CASES: dict[str, Case] = {
         {"foo": 2},
         ("take",),
     ),
-    "vec index a[1]": Case(lambda x: x[1] ** 2, (ROWS,), lambda: [np.array([[0.0, 4.0, 0.0], [0.0, 10.0, 0.0]])], {"foo": 2}),
+    "vec index a[1]": Case(
+        lambda x: x[1] ** 2, (ROWS,), lambda: [np.array([[0.0, 4.0, 0.0], [0.0, 10.0, 0.0]])], {"foo": 2}
+    ),
     "vec concatenate": Case(
         lambda x: engine.sum(engine.concat([x, x * 2.0])), (ROWS,), lambda: [np.full((2, 3), 3.0)], {"foo": 2}
     ),
@@ -235,12 +280,21 @@ CASES: dict[str, Case] = {
         ("sort",),
     ),
     "vec dot capture": Case(
-        lambda x: x @ np.array([1.0, 2.0, 3.0]), (ROWS,), lambda: [np.array([[1.0, 2.0, 3.0]] * 2)], {"foo": 2}
+        lambda x: x @ np.array([1.0, 2.0, 3.0]),
+        (ROWS,),
+        lambda: [np.array([[1.0, 2.0, 3.0]] * 2)],
+        {"foo": 2},
     ),
     "het outer via dot vec len3": Case(
         lambda x, y: engine.sum(x * y),
-        (vectorize(np.array([[1.0, 2.0], [3.0, 4.0]]), "foo"), vectorize(np.array([[5.0, 6.0], [7.0, 8.0], [9.0, 10.0]]), "bar")),
-        lambda: [np.array([[[5.0, 6.0], [7.0, 8.0], [9.0, 10.0]]] * 2), np.array([[[1.0, 2.0]] * 3, [[3.0, 4.0]] * 3])],
+        (
+            vectorize(np.array([[1.0, 2.0], [3.0, 4.0]]), "foo"),
+            vectorize(np.array([[5.0, 6.0], [7.0, 8.0], [9.0, 10.0]]), "bar"),
+        ),
+        lambda: [
+            np.array([[[5.0, 6.0], [7.0, 8.0], [9.0, 10.0]]] * 2),
+            np.array([[[1.0, 2.0]] * 3, [[3.0, 4.0]] * 3]),
+        ],
         {"foo": 2, "bar": 3},
     ),
     "het with unused second var": Case(
@@ -272,9 +326,12 @@ def test_recorded_case(name: str) -> None:
             pytest.skip(f"the language has no {needed}")
     for got, expected in zip(gradients(case), case.true(), strict=True):
         assert (got.sizes if case.axes else {}) == case.axes
-        # A few dozen roundings at most in any of them, all of numbers no larger than the gradient's largest by ten.
+        # A few dozen roundings at most in any of them, all of numbers no larger than the gradient's largest
+        # by ten.
         allowed = 1000 * EPS * np.max(np.abs(expected))
-        assert case.determined(devectorize(got)) == pytest.approx(case.determined(expected), rel=0, abs=allowed)
+        assert case.determined(devectorize(got)) == pytest.approx(
+            case.determined(expected), rel=0, abs=allowed
+        )
 
 
 WRONG = {
@@ -293,13 +350,18 @@ def test_where_the_recorded_figures_were_wrong_the_true_ones_differ() -> None:
         if recorded["case"] == "value_and_grad vec":
             parts = parts[1:]
         agree = all(
-            np.allclose(case.determined(true), case.determined(np.reshape(part["values"], np.shape(true))), rtol=1e-4, atol=1e-4)
+            np.allclose(
+                case.determined(true),
+                case.determined(np.reshape(part["values"], np.shape(true))),
+                rtol=1e-4,
+                atol=1e-4,
+            )
             for true, part in zip(case.true(), parts, strict=True)
         )
         assert agree == (recorded["case"] not in WRONG), recorded["case"]
 
 
-# What else holds -------------------------------------------------------------------------------------------------------
+# What else holds --------------------------------------------------------------------------------------------
 
 
 def test_value_and_gradient() -> None:
@@ -357,7 +419,9 @@ def test_no_nan_from_an_instance_that_is_done(seed: int) -> None:
 
     def f(x: Any, n: Any) -> Any:
         return engine.while_loop(
-            lambda c: c[1] < n, lambda c: (c[0] * x / (n - c[1]) + engine.sqrt(x * (n - c[1])), c[1] + 1), (x, 0)
+            lambda c: c[1] < n,
+            lambda c: (c[0] * x / (n - c[1]) + engine.sqrt(x * (n - c[1])), c[1] + 1),
+            (x, 0),
         )[0]
 
     xs = vectorize(np.random.default_rng(seed).uniform(0.5, 2.0, 4), "foo")
@@ -443,7 +507,9 @@ def test_float32_stays_float32() -> None:
 
 def test_no_instances_at_all() -> None:
     none = vectorize(np.zeros((0, 3)), "foo")
-    assert grad(lambda x: engine.sum(engine.while_loop(lambda a: engine.sum(a) < 9.0, lambda a: a * x, x)))(none).data.shape == (
+    assert grad(lambda x: engine.sum(engine.while_loop(lambda a: engine.sum(a) < 9.0, lambda a: a * x, x)))(
+        none
+    ).data.shape == (
         0,
         3,
     )
@@ -470,7 +536,7 @@ def test_what_is_refused() -> None:
         grad(lambda x: x)(ROWS)
 
 
-# vmap ------------------------------------------------------------------------------------------------------------------
+# vmap -------------------------------------------------------------------------------------------------------
 
 
 def test_vmap_over_any_axis() -> None:
@@ -512,7 +578,9 @@ def test_checkpoints_change_nothing(checkpoint: Any) -> None:
 
 
 def test_vmap_of_a_program_and_of_vectorized_values() -> None:
-    program = parse("def f(x: float, n: int):\n    y = 1.0\n    for i in range(n):\n        y = y * x\n    return y\n")
+    program = parse(
+        "def f(x: float, n: int):\n    y = 1.0\n    for i in range(n):\n        y = y * x\n    return y\n"
+    )
     assert np.array_equal(vmap(program)(np.array([2.0, 3.0]), np.array([3, 2])), [8.0, 9.0])
     mapped = vmap(lambda a: a * Y)(ROWS)
     assert mapped.sizes == {"foo": 2, "bar": 2}
@@ -532,7 +600,7 @@ def test_vmap_says_what_does_not_fit() -> None:
         vmap(lambda x: x, out_axes=(0, 0))(np.zeros(2))
 
 
-# check_vectorized ------------------------------------------------------------------------------------------------------
+# check_vectorized -------------------------------------------------------------------------------------------
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": lambda x, y: engine.sum(engine.exp(x) * y),
@@ -544,18 +612,27 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cumulative sum": lambda x, y: engine.sum(engine.cumulative_sum(x, axis=1) * y),
     "index by a loop counter": lambda x, y: engine.fori_loop(0, 3, lambda i, a: a * x[0, i] + y[1, i], 1.0),
     "update": lambda x, y: engine.sum(engine.index_update(x, (slice(None), 1), y[:, 0]) ** 2),
-    "while": lambda x, y: engine.while_loop(lambda a: a < 30.0, lambda a: a * (1.5 + x[0, 0] ** 2) + y[0, 1] ** 2, 1.0),
-    "nested": lambda x, y: engine.fori_loop(
-        0, 2, lambda i, a: engine.repeat_while(lambda b: b * 1.5 + x[i, 0] ** 2, lambda b: b < 5.0 + y[i, 1], a), 1.0
+    "while": lambda x, y: engine.while_loop(
+        lambda a: a < 30.0, lambda a: a * (1.5 + x[0, 0] ** 2) + y[0, 1] ** 2, 1.0
     ),
-    "branch": lambda x, y: engine.cond(x[0, 0] > y[0, 0], lambda: engine.log(x[0, 0] - y[0, 0]), lambda: engine.sum(y)),
+    "nested": lambda x, y: engine.fori_loop(
+        0,
+        2,
+        lambda i, a: engine.repeat_while(lambda b: b * 1.5 + x[i, 0] ** 2, lambda b: b < 5.0 + y[i, 1], a),
+        1.0,
+    ),
+    "branch": lambda x, y: engine.cond(
+        x[0, 0] > y[0, 0], lambda: engine.log(x[0, 0] - y[0, 0]), lambda: engine.sum(y)
+    ),
     "scan": lambda x, y: engine.sum(engine.scan(lambda c, r: (c + engine.sum(r), c * r), 1.0, x)[1] * y),
     "no float at all": lambda x, y: engine.sum(engine.where(x > y, 1.0, 0.0)),
 }
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("axes", [(("batch",), ("batch",)), (("a", "b"), ("b",)), (("a",), ("b", "c")), ((), ("a",))])
+@pytest.mark.parametrize(
+    "axes", [(("batch",), ("batch",)), (("a", "b"), ("b",)), (("a",), ("b", "c")), ((), ("a",))]
+)
 def test_vectorized_is_stacked(name: str, axes: tuple[tuple[str, ...], tuple[str, ...]], seed: int) -> None:
     rng = np.random.default_rng(seed)
     sizes = {"batch": 3, "a": 2, "b": 3, "c": 1}
@@ -573,18 +650,27 @@ def test_check_vectorized_names_the_worst_entry() -> None:
     def mixing(x: Any) -> Any:
         return engine.sum(x * x) + 0.5 * engine.sum(devectorize(x))
 
-    with pytest.raises(AssertionError, match=r"the (value|gradient with respect to argument 0) of instance foo=\d"):
+    with pytest.raises(
+        AssertionError, match=r"the (value|gradient with respect to argument 0) of instance foo=\d"
+    ):
         check_vectorized(mixing, ROWS)
 
     def wrong(x: Any) -> Any:
         weights = np.ones((2, 3))
         weights[1, 2] = 1.5
-        return engine.sum(x * vectorize(weights, "foo")) if isinstance(x, engine.Vectorized) and x.axes else engine.sum(x)
+        return (
+            engine.sum(x * vectorize(weights, "foo"))
+            if isinstance(x, engine.Vectorized) and x.axes
+            else engine.sum(x)
+        )
 
     with pytest.raises(
-        AssertionError, match=r"argument 0 of instance foo=1, entry \(2,\) is .*1\.5.* vectorized, .*1\.0.* alone"
+        AssertionError,
+        match=r"argument 0 of instance foo=1, entry \(2,\) is .*1\.5.* vectorized, .*1\.0.* alone",
     ):
-        check_vectorized(lambda x: wrong(x) - engine.sum(devectorize(x)) * 0.0, vectorize(np.zeros((2, 3)), "foo"))
+        check_vectorized(
+            lambda x: wrong(x) - engine.sum(devectorize(x)) * 0.0, vectorize(np.zeros((2, 3)), "foo")
+        )
     with pytest.raises(UsageError, match="needs an argument"):
         check_vectorized(lambda x: x, 2.0)
 

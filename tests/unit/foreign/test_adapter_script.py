@@ -1,4 +1,6 @@
-"""Scripts that are cut out of an adapter: they ask the library what the adapter asked it, without the adapter and without gradfuzz."""
+"""Scripts that are cut out of an adapter: they ask the library what the adapter asked it, without the adapter
+and without gradfuzz.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,14 @@ def run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 PROGRAMS = {
-    "loops": 'def f(x, n: "int"):\n    acc = 1\n    for i in range(n):\n        if acc * x > 0.1:\n            acc = sin(acc * x) + i\n    return acc\n',
-    "arrays": 'def f(v: "float[3]"):\n    w = sort(flip(v, axis=0), axis=0)\n    u = index_update(w, 2.0 * v[1], 0)\n    return sum(u * v), logsumexp(u)\n',
+    "loops": (
+        'def f(x, n: "int"):\n    acc = 1\n    for i in range(n):\n        if acc * x > 0.1:\n            acc'
+        " = sin(acc * x) + i\n    return acc\n"
+    ),
+    "arrays": (
+        'def f(v: "float[3]"):\n    w = sort(flip(v, axis=0), axis=0)\n    u = index_update(w, 2.0 * v[1],'
+        " 0)\n    return sum(u * v), logsumexp(u)\n"
+    ),
     "matrices": 'def f(a: "float[2, 2]"):\n    return sum(eigvalsh(a)), trace(inv(a)), slogdet(a)[1]\n',
     "names": "def f(gradient, slope):\n    tensor = gradient * slope\n    return tensor * tensor\n",
 }
@@ -56,9 +64,11 @@ def test_a_script_asks_what_was_asked(name: str, modes: tuple, tmp_path: Path) -
     pytest.importorskip("autograd")
     program = parse(PROGRAMS[name])
     inputs = {
-        p.name: np.asarray(4)
-        if p.type.dtype == "int"
-        else np.linspace(0.4, 1.7, math.prod(p.type.sizes)).reshape(p.type.sizes) ** 2
+        p.name: (
+            np.asarray(4)
+            if p.type.dtype == "int"
+            else np.linspace(0.4, 1.7, math.prod(p.type.sizes)).reshape(p.type.sizes) ** 2
+        )
         for p in program.params
     }
     wrt = tuple(p.name for p in program.params if p.type.is_float)
@@ -71,10 +81,16 @@ def test_a_script_asks_what_was_asked(name: str, modes: tuple, tmp_path: Path) -
 
 
 def test_a_wrong_op_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The adapter is another one, with a sine that is the cosine: the script is cut out of it, and takes the mistake along."""
+    """The adapter is another one, with a sine that is the cosine: the script is cut out of it, and takes the
+    mistake along.
+    """
     pytest.importorskip("autograd")
     question = plain_question(
-        parse(PROGRAMS["loops"]), [Point({"x": np.asarray(0.7), "n": np.asarray(2)})], "float64", ("x",), ("rev",)
+        parse(PROGRAMS["loops"]),
+        [Point({"x": np.asarray(0.7), "n": np.asarray(2)})],
+        "float64",
+        ("x",),
+        ("rev",),
     )
     monkeypatch.setattr(adapter_script.adapters, "path", tmp_path.joinpath)
     text = (SCRIPTS / "autograd_adapter.py").read_text(encoding="utf-8")
@@ -89,11 +105,17 @@ def test_a_wrong_dtype_is_shown(tmp_path: Path) -> None:
     """autograd's forward mode of where makes float64 of float32; the number is right."""
     pytest.importorskip("autograd")
     question = plain_question(
-        parse("def f(x):\n    return where(True, 0, x)\n"), [Point({"x": np.asarray(0.5)})], "float32", ("x",), ("fwd",)
+        parse("def f(x):\n    return where(True, 0, x)\n"),
+        [Point({"x": np.asarray(0.5)})],
+        "float32",
+        ("x",),
+        ("fwd",),
     )
     done = run(written(question, dtypes=True), tmp_path)
     lines = done.stdout.splitlines()[-2:]
-    assert (done.returncode, lines) == (1, ["x: the dtype is float64, not float32", "wrong"]), done.stdout + done.stderr
+    assert (done.returncode, lines) == (1, ["x: the dtype is float64, not float32", "wrong"]), (
+        done.stdout + done.stderr
+    )
     assert run(written(question), tmp_path).returncode == 0
 
 
@@ -102,8 +124,14 @@ def test_a_wrong_dtype_is_shown(tmp_path: Path) -> None:
 def test_dtypes_are_compared_where_asked(dtype: str, modes: tuple, kink: bool) -> None:
     """What is returned are the right numbers: |x| and its slope at 2, or a slope between both sides at 0."""
     x = np.asarray(0.0 if kink else 2.0)
-    question = plain_question(parse("def f(x):\n    return abs(x), x > 1.0\n"), [Point({"x": x})], "float32", ("x",), modes)
-    got = {"x": np.ones((), dtype)} if modes else {"output 0": np.asarray(x, dtype), "output 1": np.asarray(True)}
+    question = plain_question(
+        parse("def f(x):\n    return abs(x), x > 1.0\n"), [Point({"x": x})], "float32", ("x",), modes
+    )
+    got = (
+        {"x": np.ones((), dtype)}
+        if modes
+        else {"output 0": np.asarray(x, dtype), "output 1": np.asarray(True)}
+    )
     expected = {name: np.ones(()) for name in got}
     for dtypes in (False, True):
         across = [{"x": np.ones(())}] if kink else None
@@ -135,9 +163,13 @@ def test_drawn_programs_are_written(seed: int) -> None:
                 assert "there is no op" in str(error)  # noqa: PT017
                 continue
             tree = ast.parse(text)
-            stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            stored = {
+                n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
             stored |= {
-                n.name for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)) and n.name
+                n.name
+                for n in ast.walk(tree)
+                if isinstance(n, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)) and n.name
             }
             stored |= {
                 a.arg

@@ -1,4 +1,6 @@
-"""Ways into targets in processes of their own, as oracles; the adapters that gradfuzz ships; and the checks of an adapter."""
+"""Ways into targets in processes of their own, as oracles; the adapters that gradfuzz ships; and the checks
+of an adapter.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,15 @@ def bits(answers: list[Answer]) -> list[object]:
     return [(a.status, [of(v) for v in a.values], {n: of(g) for n, g in a.gradient.items()}) for a in answers]
 
 
-# Names -----------------------------------------------------------------------------------------------------------------
+# Names ------------------------------------------------------------------------------------------------------
 
 
 def test_a_command_is_a_target() -> None:
     (toy,) = resolve(f"cmd:{TOY}")
     assert (toy.name, toy.version) == (f"cmd:{TOY}", "1.0")
-    question = plain_question(loop_program("acc*x", loop="while"), [Point({"x": np.asarray(0.5)})], "float64", ("x",), ("fwd",))
+    question = plain_question(
+        loop_program("acc*x", loop="while"), [Point({"x": np.asarray(0.5)})], "float64", ("x",), ("fwd",)
+    )
     assert bits(toy.answer(question)) == bits(EngineOracle().answer(question))
 
 
@@ -63,12 +67,18 @@ def test_the_ways_of_a_command_have_names_of_their_own(tmp_path: Path) -> None:
     )
     name = f"cmd:{sys.executable} {script}"
     ways = resolve(name)
-    assert [(w.name, w.stride, w.together) for w in ways] == [(f"{name}#fast", 1, False), (f"{name}#slow", 8, True)]
+    assert [(w.name, w.stride, w.together) for w in ways] == [
+        (f"{name}#fast", 1, False),
+        (f"{name}#slow", 8, True),
+    ]
     assert [w.name for w in resolve(f"{name}#slow")] == [f"{name}#slow"]
 
 
 def test_a_command_that_says_nothing_is_no_target() -> None:
-    with pytest.raises(UnknownTargetError, match="does not answer: exited: the process ended with code 0, before it said hello"):
+    with pytest.raises(
+        UnknownTargetError,
+        match="does not answer: exited: the process ended with code 0, before it said hello",
+    ):
         resolve(f"cmd:{sys.executable} -c 0")
     with pytest.raises(UnknownTargetError, match="unknown target 'cmd:'"):
         resolve("cmd:")
@@ -81,7 +91,7 @@ def test_a_shipped_adapter_wants_its_library(monkeypatch: pytest.MonkeyPatch) ->
     assert "not installed" in next(row.note for row in registry.available() if row.name == "no-such-library")
 
 
-# Answers ---------------------------------------------------------------------------------------------------------------
+# Answers ----------------------------------------------------------------------------------------------------
 
 
 def of_way(**changes: object) -> ForeignOracle:
@@ -113,18 +123,28 @@ def of_way(**changes: object) -> ForeignOracle:
             "t:w has no support for branches",
         ),
         (
-            ('def f(x, n: "int"):\n    for i in range(n):\n        x = x * x\n    return x\n', "float64", ("rev",)),
+            (
+                'def f(x, n: "int"):\n    for i in range(n):\n        x = x * x\n    return x\n',
+                "float64",
+                ("rev",),
+            ),
             "t:w has no support for runtime trips",
         ),
         (
             (
-                "def f(x):\n    for i in range(3):\n        for k in range(2):\n            x = x * x\n    return x\n",
+                (
+                    "def f(x):\n    for i in range(3):\n        for k in range(2):\n            x = x * x\n  "
+                    "  return x\n"
+                ),
                 "float64",
                 ("rev",),
             ),
             "t:w has no support for nested",
         ),
-        (("def f(x):\n    for i in range(3):\n        x = x * x\n    return x * 2\n", "float64", ("rev",)), None),
+        (
+            ("def f(x):\n    for i in range(3):\n        x = x * x\n    return x * 2\n", "float64", ("rev",)),
+            None,
+        ),
         (("def f(x):\n    return x + x\n", "float64", ()), None),
     ],
 )
@@ -136,7 +156,9 @@ def test_what_a_hello_promises_is_what_is_asked(question: tuple, words: str | No
 
 
 def test_refusals_are_answers() -> None:
-    question = plain_question(parse('def f(x, v: "float[2]", n: "int"):\n    return x, v, n\n'), [], "float32", ("v",), ("rev",))
+    question = plain_question(
+        parse('def f(x, v: "float[2]", n: "int"):\n    return x, v, n\n'), [], "float32", ("v",), ("rev",)
+    )
     refused = _refusal(question, "m", Failure("non_finite", "m"))
     assert refused.status == "ok"
     assert [(np.shape(v), np.asarray(v).dtype.name) for v in refused.values] == [
@@ -150,7 +172,7 @@ def test_refusals_are_answers() -> None:
     assert _refusal(question, "m", Failure("out_of_memory", "m")).message == "out of memory: m"
 
 
-# Adapters --------------------------------------------------------------------------------------------------------------
+# Adapters ---------------------------------------------------------------------------------------------------
 
 
 def drawn_questions(family: str, count: int, seed: int, orders: tuple[int, ...]) -> list[Question]:
@@ -186,11 +208,17 @@ def test_autograd_is_a_target(autograd: Oracle) -> None:
     assert "autograd" in registry.names()
 
 
-@pytest.mark.parametrize("modes", [("rev",), ("fwd",), ("rev", "fwd"), ("fwd", "rev"), ("rev", "rev"), ("fwd", "fwd", "rev")])
+@pytest.mark.parametrize(
+    "modes", [("rev",), ("fwd",), ("rev", "fwd"), ("fwd", "rev"), ("rev", "rev"), ("fwd", "fwd", "rev")]
+)
 def test_autograd_differentiates_through_the_adapter(autograd: Oracle, modes: tuple) -> None:
     """d^k/dx^k of x^4 is a closed form: 4 x^3, 12 x^2, 24 x."""
-    program = parse("def f(x):\n    acc = 1.0\n    for i in range(4):\n        acc = acc * x\n    return acc\n")
-    question = plain_question(program, [Point({"x": np.asarray(x)}) for x in (0.5, -3.0)], "float64", ("x",), modes)
+    program = parse(
+        "def f(x):\n    acc = 1.0\n    for i in range(4):\n        acc = acc * x\n    return acc\n"
+    )
+    question = plain_question(
+        program, [Point({"x": np.asarray(x)}) for x in (0.5, -3.0)], "float64", ("x",), modes
+    )
     directions = float(np.prod(question.directions["x"])) if len(modes) > 1 else 1.0
     for x, answer in zip((0.5, -3.0), autograd.answer(question), strict=True):
         expected = {1: 4 * x**3, 2: 12 * x**2 * directions, 3: 24 * x * directions**2}[len(modes)]
@@ -201,11 +229,19 @@ def test_autograd_differentiates_through_the_adapter(autograd: Oracle, modes: tu
 
 def test_autograd_lacks_what_it_lacks(autograd: Oracle) -> None:
     question = plain_question(
-        parse('def f(A: "float[2, 2]"):\n    return qr(A)[1]\n'), [Point({"A": np.eye(2)})], "float64", ("A",), ("rev",)
+        parse('def f(A: "float[2, 2]"):\n    return qr(A)[1]\n'),
+        [Point({"A": np.eye(2)})],
+        "float64",
+        ("A",),
+        ("rev",),
     )
     assert autograd.supports(question) == "autograd:eager has no op qr"
     question = plain_question(
-        parse('def f(A: "float[2, 2]"):\n    return inv(A)\n'), [Point({"A": np.eye(2)})], "float64", ("A",), ("fwd",)
+        parse('def f(A: "float[2, 2]"):\n    return inv(A)\n'),
+        [Point({"A": np.eye(2)})],
+        "float64",
+        ("A",),
+        ("fwd",),
     )
     (answer,) = autograd.answer(question)
     assert (answer.status, answer.message) == ("unsupported", "JVP of inv wrt argnums (0,) not defined")
@@ -215,11 +251,16 @@ def test_autograd_lacks_what_it_lacks(autograd: Oracle) -> None:
 def test_autograd_says_its_limits(autograd: Oracle, mode: str) -> None:
     def asked(value: str) -> Answer:
         program = parse(f"def f(x):\n    return {value}\n")
-        (answer,) = autograd.answer(plain_question(program, [Point({"x": np.asarray(0.5)})], "float64", ("x",), (mode,)))
+        (answer,) = autograd.answer(
+            plain_question(program, [Point({"x": np.asarray(0.5)})], "float64", ("x",), (mode,))
+        )
         return answer
 
     bounds = asked("clip(1.0, 0.0, x)")
-    assert (bounds.status, bounds.message) == ("unsupported", "autograd has no derivative of clip by its bounds")
+    assert (bounds.status, bounds.message) == (
+        "unsupported",
+        "autograd has no derivative of clip by its bounds",
+    )
     clipped = asked("clip(x, 0.0, 1.0)")
     assert (clipped.status, float(clipped.gradient["x"])) == ("ok", 1.0)
     broadcast = asked("sum(broadcast_to(x, (2,)))")
@@ -243,10 +284,10 @@ def test_adapters_are_python_3_8_and_need_no_gradfuzz(name: str) -> None:
 def test_what_a_library_prints_is_not_taken_for_a_reply(tmp_path: Path) -> None:
     script = tmp_path / "loud.py"
     script.write_text(
-        f"import os, sys\nsys.path.insert(0, {str(SCRIPTS)!r})\nimport kit\nfrom toy_adapter import Toy\n"
-        "class Loud(Toy):\n    def differentiate(self, *args):\n        print('progress')\n        os.system('echo from a child')\n"
-        "        os.write(1, b'from C\\n')\n        return super().differentiate(*args)\n"
-        "kit.serve('loud', '1', [Loud()])\n",
+        f"import os, sys\nsys.path.insert(0, {str(SCRIPTS)!r})\nimport kit\nfrom toy_adapter import"
+        " Toy\nclass Loud(Toy):\n    def differentiate(self, *args):\n        print('progress')\n       "
+        " os.system('echo from a child')\n        os.write(1, b'from C\\n')\n        return"
+        " super().differentiate(*args)\nkit.serve('loud', '1', [Loud()])\n",
         encoding="utf-8",
     )
     (loud,) = resolve(f"cmd:{sys.executable} {script}")
@@ -258,7 +299,7 @@ def test_what_a_library_prints_is_not_taken_for_a_reply(tmp_path: Path) -> None:
     loud.worker.close()
 
 
-# Conformance -----------------------------------------------------------------------------------------------------------
+# Conformance ------------------------------------------------------------------------------------------------
 
 
 def failed(command: str) -> dict[str, str]:
@@ -273,8 +314,14 @@ def test_the_toy_and_an_oracle_pass() -> None:
 BROKEN = {
     "special floats": "def entries(self, value):\n        return 'float64', (), [value.value + 0.0]",
     "shapes": "def entries(self, value):\n        return 'float64', (1,), [value.value]",
-    "derivatives": "def differentiate(self, f, xs, w, d, modes):\n        y, g = Toy.differentiate(self, f, xs, w, d, modes)\n        return y, g[::-1]",
-    "same answer": "count = 0\n    def entries(self, value):\n        self.count += 1\n        return 'float64', (), [value.value + self.count * 1e-9]",
+    "derivatives": (
+        "def differentiate(self, f, xs, w, d, modes):\n        y, g = Toy.differentiate(self, f, xs, w, d,"
+        " modes)\n        return y, g[::-1]"
+    ),
+    "same answer": (
+        "count = 0\n    def entries(self, value):\n        self.count += 1\n        return 'float64', (),"
+        " [value.value + self.count * 1e-9]"
+    ),
     "handshake": "orders = (1,)",
     "ops known": "ops = dict(Toy.ops, sine=sin)",
     "loops": "def decide(self, value):\n        return not value",
@@ -284,11 +331,15 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_adapter_fails_the_check_of_that_name(name: str, tmp_path: Path) -> None:
     script = tmp_path / "broken.py"
-    head = f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\nimport kit\nfrom toy_adapter import Dual, Toy, sin\n"
+    head = (
+        f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\nimport kit\nfrom toy_adapter import Dual, Toy,"
+        " sin\n"
+    )
     body = f"class Broken(Toy):\n    {BROKEN[name]}\nkit.serve('broken', '1', [Broken()])\n"
     if name == "loops":  # the toy compares with Python's bools, which nobody asks about
         body = body.replace(
-            "class Broken(Toy):\n", "class Broken(Toy):\n    ops = dict(Toy.ops, add=lambda a, b: a + b + Dual(1.0))\n"
+            "class Broken(Toy):\n",
+            "class Broken(Toy):\n    ops = dict(Toy.ops, add=lambda a, b: a + b + Dual(1.0))\n",
         )
     script.write_text(head + body, encoding="utf-8")
     assert name in failed(f"{sys.executable} {script}")
@@ -314,6 +365,10 @@ def test_targets_new_writes_an_adapter_that_works(tmp_path: Path) -> None:
     assert sorted(p.name for p in (tmp_path / "mine").iterdir()) == ["kit.py", "toy_adapter.py"]
     hello = '{"id": 1, "do": "hello", "protocol": 1}\n'
     script = tmp_path / "mine" / "toy_adapter.py"
-    said = subprocess.run([sys.executable, script], input=hello, capture_output=True, text=True, check=True, timeout=60)
+    said = subprocess.run(
+        [sys.executable, script], input=hello, capture_output=True, text=True, check=True, timeout=60
+    )
     assert json.loads(said.stdout)["ok"]["name"] == "toy"
-    assert runner.invoke(main, ["targets", "new", str(tmp_path / "mine")]).exit_code == 2  # nothing is overwritten
+    assert (
+        runner.invoke(main, ["targets", "new", str(tmp_path / "mine")]).exit_code == 2
+    )  # nothing is overwritten

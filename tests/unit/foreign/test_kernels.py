@@ -1,4 +1,6 @@
-"""Programs that the adapters' generators write as source: here for plain Python, which has to say what the interpreter says."""
+"""Programs that the adapters' generators write as source: here for plain Python, which has to say what the
+interpreter says.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,25 @@ import fields
 import kernels
 import kit
 
-SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "remainder": "%", "less": "<", "less_equal": "<="}
-SIGNS.update({"greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=", "logical_and": "and", "logical_or": "or"})
+SIGNS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "remainder": "%",
+    "less": "<",
+    "less_equal": "<=",
+}
+SIGNS.update(
+    {
+        "greater": ">",
+        "greater_equal": ">=",
+        "equal": "==",
+        "not_equal": "!=",
+        "logical_and": "and",
+        "logical_or": "or",
+    }
+)
 
 
 def spelled(template: str) -> Any:
@@ -43,12 +62,19 @@ def index(writer: Any, sources: list[str], types: list[Any], result: Any, patter
 
 
 OPS = {op: spelled(f"({{}} {sign} {{}})") for op, sign in SIGNS.items()}
-OPS.update({op: spelled(f"np.{op}({{}})") for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "negative")})
+OPS.update(
+    {
+        op: spelled(f"np.{op}({{}})")
+        for op in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "negative")
+    }
+)
 OPS.update({op: spelled(f"np.{op}({{}}, {{}})") for op in ("maximum", "minimum")})
 OPS.update({"where": spelled("({1} if {0} else {2})"), "logical_not": spelled("(not {})"), "index": index})
 OPS.update({"stack": kernels.moved(kernels.place_in_stack), "concat": kernels.moved(kernels.place_in_concat)})
 OPS.update({"reshape": kernels.moved(kernels.reshaped), "flip": kernels.moved(kernels.flipped)})
-OPS["broadcast_to"] = kernels.moved(lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0])))
+OPS["broadcast_to"] = kernels.moved(
+    lambda place, shapes, result, shape: (0, kernels.broadcast_entry(place, shapes[0]))
+)
 OPS["astype"] = lambda writer, sources, types, result, dtype: (
     writer.converted(sources[0], types[0][0], dtype) if not result[1] else kit.Unsupported
 )
@@ -81,7 +107,10 @@ def ran(form: Any, inputs: dict[str, np.ndarray]) -> list[Any]:
     ast.parse(source, feature_version=(3, 8))
     scope: dict[str, Any] = {"np": np}
     exec(source, scope)
-    arrays = [np.array(rows, t).reshape(1, -1) for rows, t in ((xs, float), (ns, np.int64), (ys, float), (ms, np.int64))]
+    arrays = [
+        np.array(rows, t).reshape(1, -1)
+        for rows, t in ((xs, float), (ns, np.int64), (ys, float), (ms, np.int64))
+    ]
     scope["program"](0, *arrays)
     (result,) = layout.results("float64", [], arrays[2].tolist(), arrays[3].tolist(), None)
     return [np.array(entries, dtype).reshape(shape) for dtype, shape, entries in result["ok"][0]]
@@ -102,7 +131,11 @@ def test_kernels_say_what_the_interpreter_says() -> None:
                 for a, b in zip(got, expected, strict=True):
                     np.testing.assert_allclose(a, b, rtol=1e-12, err_msg=str(case.program))
                 compared += 1
-                loops |= {word for word in ("'for'", "'repeat'", "'body'", "'break'", "'continue'") if word in str(form)}
+                loops |= {
+                    word
+                    for word in ("'for'", "'repeat'", "'body'", "'break'", "'continue'")
+                    if word in str(form)
+                }
     assert compared > 150
     assert len(loops) == 5
 
@@ -110,7 +143,11 @@ def test_kernels_say_what_the_interpreter_says() -> None:
 def test_rows_and_derivatives_lie_where_the_layout_says() -> None:
     form = to_wire(parse('def f(x: "float[2]", n: "int", y):\n    return y, n, x\n'))
     layout = kernels.Layout(form)
-    inputs = {"x": ("float64", (2, 2), [1.0, 2.0, 3.0, 4.0]), "n": ("int64", (2,), [7, 8]), "y": ("float64", (2,), [5.0, 6.0])}
+    inputs = {
+        "x": ("float64", (2, 2), [1.0, 2.0, 3.0, 4.0]),
+        "n": ("int64", (2,), [7, 8]),
+        "y": ("float64", (2,), [5.0, 6.0]),
+    }
     assert layout.rows(inputs, 2) == ([[1.0, 2.0, 5.0], [3.0, 4.0, 6.0]], [[7], [8]])
     weight = {"dtype": "float64", "shape": [2], "data": [0.5, 0.25]}
     assert layout.weights({"weights": [None, None, weight]}) == [0.0, 0.5, 0.25]

@@ -1,4 +1,6 @@
-"""Adapters in other languages than Python: what `gradfuzz targets new` writes works as it is, and the parts that need no library."""
+"""Adapters in other languages than Python: what `gradfuzz targets new` writes works as it is, and the parts
+that need no library.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,21 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import FLOAT, loop_program, parse
 from gradfuzz.strategies import FAMILIES, draw_many
 
-NEEDS = {"python": "python", "elixir": "elixir", "js": "node", "cpp": "g++", "julia": "julia", "swift": "swiftc"}
+NEEDS = {
+    "python": "python",
+    "elixir": "elixir",
+    "js": "node",
+    "cpp": "g++",
+    "julia": "julia",
+    "swift": "swiftc",
+}
 elixir = pytest.mark.skipif(shutil.which("elixir") is None, reason="elixir is not installed")
 
 
 def begun(lang: str, folder: Path) -> str:
-    """The command of the adapter that `targets new` writes, built where it has to be; skips where the language is not installed."""
+    """The command of the adapter that `targets new` writes, built where it has to be; skips where the
+    language is not installed.
+    """
     if shutil.which(NEEDS[lang]) is None:
         pytest.skip(f"{NEEDS[lang]} is not installed")
     done = CliRunner().invoke(main, ["targets", "new", str(folder), "--lang", lang])
@@ -83,18 +94,24 @@ def says_what_the_engine_says(command: str) -> None:
     """Breaks and continues, nested loops, and ints of either sign."""
     (way,) = resolve(f"cmd:{command}")
     points = [
-        {"x": np.asarray(x), "n": np.asarray(n), "b": np.asarray(b)} for x in (0.5, -1.5) for n in range(7) for b in (True, False)
+        {"x": np.asarray(x), "n": np.asarray(n), "b": np.asarray(b)}
+        for x in (0.5, -1.5)
+        for n in range(7)
+        for b in (True, False)
     ]
     question = plain_question(parse(INTS), [Point(p) for p in points], "float64", ("x",), ("fwd",))
     for mine, engine in zip(way.answer(question), EngineOracle().answer(question), strict=True):
         assert mine.status == engine.status == "ok", mine.message
-        assert [np.asarray(v).item() for v in mine.values[1:]] == [np.asarray(v).item() for v in engine.values[1:]]
+        assert [np.asarray(v).item() for v in mine.values[1:]] == [
+            np.asarray(v).item() for v in engine.values[1:]
+        ]
         np.testing.assert_allclose(float(mine.values[0]), float(engine.values[0]), rtol=1e-13)
         np.testing.assert_allclose(float(mine.gradient["x"]), float(engine.gradient["x"]), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
-    "lang", [pytest.param(lang, marks=[pytest.mark.slow] if LANGUAGES[lang].build else []) for lang in LANGUAGES]
+    "lang",
+    [pytest.param(lang, marks=[pytest.mark.slow] if LANGUAGES[lang].build else []) for lang in LANGUAGES],
 )
 def test_what_is_written_works_as_it_is(lang: str, tmp_path: Path) -> None:
     command = begun(lang, tmp_path / "mine")
@@ -117,14 +134,27 @@ def test_kits_have_every_request_and_every_field_of_it(name: str) -> None:
     """For the languages that nobody has here, too."""
     text = path(name).read_text(encoding="utf-8")
     definitions: dict[str, Any] = document()["$defs"]
-    for word in ("hello", "define", "eval", "bye", "unsupported", "bad_request", "exception", "results", "values", "gradient"):
+    for word in (
+        "hello",
+        "define",
+        "eval",
+        "bye",
+        "unsupported",
+        "bad_request",
+        "exception",
+        "results",
+        "values",
+        "gradient",
+    ):
         assert word in text
     fields = {field for message in ("Define", "Eval") for field in definitions[message]["required"]}
     # Swift has first derivatives only, and ends by the clock what does not end
-    assert {field for field in fields if field not in text} == ({"directions", "trip_limit"} if "swift" in name else set())
+    assert {field for field in fields if field not in text} == (
+        {"directions", "trip_limit"} if "swift" in name else set()
+    )
 
 
-# Elixir ----------------------------------------------------------------------------------------------------------------
+# Elixir -----------------------------------------------------------------------------------------------------
 
 
 def in_elixir(code: str, text: str, **environment: str) -> str:
@@ -144,7 +174,15 @@ def in_elixir(code: str, text: str, **environment: str) -> str:
 @elixir
 def test_json_in_elixir_is_read_and_written_as_in_python(seed: int) -> None:
     bits = np.random.default_rng(seed).integers(0, 2**64, 500, dtype=np.uint64).view(np.float64)
-    floats = [float(v) for v in bits if np.isfinite(v)] + [5e-324, 1.7976931348623157e308, 1e22, 1e-5, 100.0, 0.1, -0.0]
+    floats = [float(v) for v in bits if np.isfinite(v)] + [
+        5e-324,
+        1.7976931348623157e308,
+        1e22,
+        1e-5,
+        100.0,
+        0.1,
+        -0.0,
+    ]
     values = [
         floats,
         np.random.default_rng(seed).standard_normal(100).astype(np.float32).tolist(),
@@ -164,7 +202,13 @@ def test_json_in_elixir_is_read_and_written_as_in_python(seed: int) -> None:
 @elixir
 def test_a_protocol_error_in_elixir_is_a_reply() -> None:
     code = 'Kit.serve("t", "1", [Kit.way(%{ops: %{}, array: nil, entries: nil, differentiate: nil})])'
-    lines = ["no json", '{"id": 4}', '{"id": 5, "do": "dance"}', '{"id": 6, "do": "eval", "way": "no"}', '{"id": 7, "do": "bye"}']
+    lines = [
+        "no json",
+        '{"id": 4}',
+        '{"id": 5, "do": "dance"}',
+        '{"id": 6, "do": "eval", "way": "no"}',
+        '{"id": 7, "do": "bye"}',
+    ]
     replies = [json.loads(line) for line in in_elixir(code, "\n".join(lines) + "\n").splitlines()]
     assert [reply["id"] for reply in replies] == [0, 4, 5, 6, 7]
     assert [next(key for key in reply if key != "id") for reply in replies] == [
@@ -176,7 +220,7 @@ def test_a_protocol_error_in_elixir_is_a_reply() -> None:
     ]
 
 
-# Nx --------------------------------------------------------------------------------------------------------------------
+# Nx ---------------------------------------------------------------------------------------------------------
 
 
 @elixir
@@ -194,7 +238,9 @@ def test_programs_for_nx_are_elixir() -> None:
         "  end\n"
         "end"
     )
-    said = in_elixir(code, "".join(json.dumps(form) + "\n" for form in forms), NX_ADAPTER_SOURCE_ONLY="1").splitlines()
+    said = in_elixir(
+        code, "".join(json.dumps(form) + "\n" for form in forms), NX_ADAPTER_SOURCE_ONLY="1"
+    ).splitlines()
     assert len(said) == len(forms)
     assert {line for line in said if line != "parsed"} <= {"unsupported Nx has no arrays without entries"} | {
         line for line in said if line.startswith("unsupported there is no such form of ")
@@ -202,11 +248,14 @@ def test_programs_for_nx_are_elixir() -> None:
     assert said.count("parsed") > 130
 
 
-GOLDEN = json.loads((Path(__file__).parents[2] / "data" / "nx_while.json").read_text(encoding="utf-8"))["rows"]
+GOLDEN = json.loads((Path(__file__).parents[2] / "data" / "nx_while.json").read_text(encoding="utf-8"))[
+    "rows"
+]
 
 
 @pytest.mark.skipif(
-    "GRADFUZZ_NX" not in os.environ, reason="GRADFUZZ_NX is not set: the command of the adapter, where there is Nx"
+    "GRADFUZZ_NX" not in os.environ,
+    reason="GRADFUZZ_NX is not set: the command of the adapter, where there is Nx",
 )
 @pytest.mark.parametrize("loop", ["for", "while"])
 def test_nx_says_what_was_recorded_of_it(loop: Any) -> None:
@@ -215,9 +264,15 @@ def test_nx_says_what_was_recorded_of_it(loop: Any) -> None:
     for row in GOLDEN:
         start, _, body = row["body"].rpartition(": ")
         program = loop_program(
-            body.replace("^", "**"), trips=row["n"], loop=loop, init={"acc": "x"} if start else None, params={"x": FLOAT}
+            body.replace("^", "**"),
+            trips=row["n"],
+            loop=loop,
+            init={"acc": "x"} if start else None,
+            params={"x": FLOAT},
         )
-        question = plain_question(program, [Point({"x": np.asarray(row["x"], "float32")})], "float32", ("x",), ("rev",))
+        question = plain_question(
+            program, [Point({"x": np.asarray(row["x"], "float32")})], "float32", ("x",), ("rev",)
+        )
         (answer,) = way.answer(question)
         assert answer.status == "ok", answer.message
         recorded = row["nx_fixed_gradient"] * float(question.weights[0])

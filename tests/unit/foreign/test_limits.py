@@ -54,12 +54,23 @@ def test_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADFUZZ_TARGET_MEMORY", "1.5")
     monkeypatch.setenv("GRADFUZZ_TARGET_RESTARTS", "0")
     found = limits(Limits(request=300.0))
-    assert found == Limits(request=300.0, memory=3 << 29, renewed=9 << 26, restarts=0)  # three eighths of the memory
+    assert found == Limits(
+        request=300.0, memory=3 << 29, renewed=9 << 26, restarts=0
+    )  # three eighths of the memory
     monkeypatch.setenv("GRADFUZZ_TARGET_MEMORY", "64")
     monkeypatch.setenv("GRADFUZZ_TARGET_SECONDS", "0.5")
     monkeypatch.setenv("GRADFUZZ_TARGET_START", "7")
     assert limits(Limits(request=300.0)) == Limits(start=7.0, request=0.5, memory=64 << 30, restarts=0)
-    assert flags() == ["--target-memory", "64", "--target-seconds", "0.5", "--target-start", "7", "--target-restarts", "0"]
+    assert flags() == [
+        "--target-memory",
+        "64",
+        "--target-seconds",
+        "0.5",
+        "--target-start",
+        "7",
+        "--target-restarts",
+        "0",
+    ]
     assert rerun_command(SweepConfig(("engine",))).endswith(
         "--target-memory 64 --target-seconds 0.5 --target-start 7 --target-restarts 0"
     )
@@ -68,7 +79,11 @@ def test_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("variable", "text", "words"),
     [
-        ("GRADFUZZ_TARGET_MEMORY", "much", "GRADFUZZ_TARGET_MEMORY is 'much'; it takes a number above 0 of GiB"),
+        (
+            "GRADFUZZ_TARGET_MEMORY",
+            "much",
+            "GRADFUZZ_TARGET_MEMORY is 'much'; it takes a number above 0 of GiB",
+        ),
         ("GRADFUZZ_TARGET_SECONDS", "0", "a number above 0 of seconds"),
         ("GRADFUZZ_TARGET_START", "inf", "a number above 0 of seconds"),
         ("GRADFUZZ_TARGET_RESTARTS", "1.5", "a whole number of processes"),
@@ -81,11 +96,15 @@ def test_what_is_no_limit(variable: str, text: str, words: str, monkeypatch: pyt
 
 
 def test_the_flags_are_the_variables() -> None:
-    assert [f"GRADFUZZ_{name.removeprefix('--').replace('-', '_').upper()}" for name, *_ in _OPTIONS] == list(VARIABLES)
+    assert [f"GRADFUZZ_{name.removeprefix('--').replace('-', '_').upper()}" for name, *_ in _OPTIONS] == list(
+        VARIABLES
+    )
 
 
 @pytest.mark.parametrize("how", ["flag", "setting", "variable"])
-def test_a_target_has_the_time_that_it_is_given(how: str, slow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_has_the_time_that_it_is_given(
+    how: str, slow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     if how == "setting":
         (tmp_path / "pyproject.toml").write_text("[tool.gradfuzz]\ntarget-seconds = 0.3\n", encoding="utf-8")
@@ -93,7 +112,21 @@ def test_a_target_has_the_time_that_it_is_given(how: str, slow: str, tmp_path: P
         monkeypatch.setenv("GRADFUZZ_TARGET_SECONDS", "0.3")
     before = dict(os.environ)
     given = ["--target-seconds", "0.3"] if how == "flag" else []
-    done = run("check", "sin(acc)", "--loop", "for", "--mode", "fwd", "--trips", "1", "--only", slow, "--format", "json", *given)
+    done = run(
+        "check",
+        "sin(acc)",
+        "--loop",
+        "for",
+        "--mode",
+        "fwd",
+        "--trips",
+        "1",
+        "--only",
+        slow,
+        "--format",
+        "json",
+        *given,
+    )
     assert "timed out: no answer within 0.3 seconds" in done.output
     assert dict(os.environ) == before
 
@@ -106,6 +139,8 @@ def test_conformance_has_them(tmp_path: Path) -> None:
     assert "no answer within 0.2 seconds" in " ".join(done.output.split())
 
 
-@pytest.mark.parametrize("given", [("--target-memory", "0"), ("--target-restarts", "-1"), ("--target-seconds", "soon")])
+@pytest.mark.parametrize(
+    "given", [("--target-memory", "0"), ("--target-restarts", "-1"), ("--target-seconds", "soon")]
+)
 def test_a_flag_that_says_nothing(given: tuple[str, str]) -> None:
     assert run("sweep", "engine", *given).exit_code == USAGE

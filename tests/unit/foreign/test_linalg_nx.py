@@ -1,4 +1,6 @@
-"""The batched linear-algebra cases recorded from Nx: the engine is right at each of them. Of the recording, inputs alone are read."""
+"""The batched linear-algebra cases recorded from Nx: the engine is right at each of them. Of the recording,
+inputs alone are read.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from gradfuzz.programs.language.precision import Precision
 
 CASES = json.loads((Path(__file__).parents[2] / "data" / "nx_linalg.json").read_text())["cases"]
 
-# By the beginning of a case's name, the longest that fits: what is computed, and the outputs whose sum is the loss.
+# By the beginning of a case's name, the longest that fits: what is computed, and the outputs whose sum is the
+# loss.
 BODIES: Mapping[str, tuple[str, str]] = {
     "A qr": ("q, r = qr(a)", "q, r"),
     "B cholesky": ("l = cholesky(a)", "l"),
@@ -48,7 +51,9 @@ BODIES: Mapping[str, tuple[str, str]] = {
 
 
 UNSEEN = (Reason.NOISE, Reason.RANGE)
-"""A second derivative of 0 is all rounding; so is, in float32, what the pseudo-inverse of a regular matrix leaves of the identity."""
+"""A second derivative of 0 is all rounding; so is, in float32, what the pseudo-inverse of a regular matrix
+leaves of the identity.
+"""
 
 
 def program_of(case: Mapping[str, Any]) -> Program:
@@ -64,7 +69,9 @@ def test_the_engine_is_right(case: Mapping[str, Any], precision: Precision) -> N
     program = program_of(case)
     point = Point({"a": np.array(case["input"], precision).reshape(case["in_shape"])})
     jury, oracle = Jury(), EngineOracle()
-    asked: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",)) if precision == "float32" else (("rev",), ("rev", "fwd"))
+    asked: tuple[tuple[Mode, ...], ...] = (
+        (("rev",), ("fwd",)) if precision == "float32" else (("rev",), ("rev", "fwd"))
+    )
     for modes in asked:
         question = plain_question(program, [point], precision, None, modes)
         (found,) = jury.cases("engine", question, oracle.answer(question))

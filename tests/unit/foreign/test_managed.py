@@ -1,4 +1,6 @@
-"""Targets by release: their names, the environments that are made for them, and in which release a finding came or went. No network."""
+"""Targets by release: their names, the environments that are made for them, and in which release a finding
+came or went. No network.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def installer(here: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
     fake = Installer(wheels)
-    language = dataclasses.replace(installers.LANGUAGES["python"], install=fake, releases=lambda name: list(RELEASES))
+    language = dataclasses.replace(
+        installers.LANGUAGES["python"], install=fake, releases=lambda name: list(RELEASES)
+    )
     monkeypatch.setitem(installers.LANGUAGES, "python", language)
     return fake
 
@@ -102,12 +106,14 @@ def slope(target: str) -> float:
     """The derivative of x^3 at 0.5 by a loop of products, as the target says it: 0.75 where it is right."""
     (way,) = resolve(target)
     program = loop_program("acc*x", loop="for", trips=3)
-    (answer,) = way.answer(plain_question(program, [Point({"x": np.asarray(0.5)})], "float64", ("x",), ("fwd",)))
+    (answer,) = way.answer(
+        plain_question(program, [Point({"x": np.asarray(0.5)})], "float64", ("x",), ("fwd",))
+    )
     assert answer.status == "ok", answer.message
     return float(answer.gradient["x"])
 
 
-# Names -----------------------------------------------------------------------------------------------------------------
+# Names ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -133,7 +139,9 @@ def test_the_parts_of_a_name(text: str, parts: tuple[str, str, str]) -> None:
 
 
 def test_one_release_or_several() -> None:
-    versions = {text: TargetName.of(text).version for text in ("a==1.0", "a==1.*", "a===1.0", "a>=1", "a==1,<2", "a")}
+    versions = {
+        text: TargetName.of(text).version for text in ("a==1.0", "a==1.*", "a===1.0", "a>=1", "a==1,<2", "a")
+    }
     assert versions == {"a==1.0": "1.0"} | dict.fromkeys(("a==1.*", "a===1.0", "a>=1", "a==1,<2", "a"), "")
     assert TargetName.of("a>=1:w").at("2.0").whole == "a==2.0:w"
     assert TargetName.of("a==1:w").bare == "a:w"
@@ -155,7 +163,7 @@ def test_releases_are_shrunk_in_queues_of_their_own() -> None:
     assert docket.queue("toygrad==1.3:dual") == ("toygrad==1.3", False)
 
 
-# Environments ----------------------------------------------------------------------------------------------------------
+# Environments -----------------------------------------------------------------------------------------------
 
 
 def test_releases_are_asked_side_by_side(installer: Installer) -> None:
@@ -181,14 +189,18 @@ def test_what_is_there_is_not_made_again(installer: Installer) -> None:
     changed, new = managed.install("toygrad==1.0", extra=("wheel<1",))
     assert new, "it was made for other requirements"
     assert changed.requirements == ("toygrad==1.0", "wheel<1")
-    assert managed.missing(["toygrad==1.0:dual", "toygrad", "engine", "toygrad==1.1", "toygrad==1.1:dual"]) == ["toygrad==1.1"]
+    assert managed.missing(
+        ["toygrad==1.0:dual", "toygrad", "engine", "toygrad==1.1", "toygrad==1.1:dual"]
+    ) == ["toygrad==1.1"]
     assert managed.remove("toygrad==1.0") == changed
     assert managed.remove("toygrad==1.0") is None
     assert managed.everything() == []
 
 
 def test_a_name_without_a_release_is_what_is_installed(installer: Installer) -> None:
-    with pytest.raises(MissingExtraError, match="gradfuzz targets install toygrad, or beside gradfuzz: pip install toygrad"):
+    with pytest.raises(
+        MissingExtraError, match="gradfuzz targets install toygrad, or beside gradfuzz: pip install toygrad"
+    ):
         resolve("toygrad")
     with pytest.raises(MissingExtraError, match=r"gradfuzz targets install 'toygrad==1\.0'"):
         resolve("toygrad==1.0:dual")
@@ -199,7 +211,9 @@ def test_a_name_without_a_release_is_what_is_installed(installer: Installer) -> 
     assert (row.version, row.note, row.environments) == ("1.5", "", ["toygrad"])
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), InstallError("no such release")])
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), KeyboardInterrupt(), InstallError("no such release")]
+)
 def test_what_is_half_made_is_never_used(installer: Installer, error: BaseException) -> None:
     def interrupted(folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -224,7 +238,10 @@ def test_of_two_that_want_one_environment_one_makes_it(installer: Installer) -> 
     installer.before = lambda folder: time.sleep(0.5)
     told: list[str] = []
     made: list[tuple[managed.Environment, bool]] = []
-    threads = [threading.Thread(target=lambda: made.append(managed.install("toygrad==1.0", told.append))) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: made.append(managed.install("toygrad==1.0", told.append)))
+        for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -254,7 +271,14 @@ def test_names_that_cannot_be_installed(here: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_names_of_folders(here: Path) -> None:
-    names = ("toygrad", "toygrad==1.0", "toygrad>=1.0,<2", "toygrad~=1.1", "toygrad!=1.2", "toygrad==1!2.0+cpu")
+    names = (
+        "toygrad",
+        "toygrad==1.0",
+        "toygrad>=1.0,<2",
+        "toygrad~=1.1",
+        "toygrad!=1.2",
+        "toygrad==1!2.0+cpu",
+    )
     folders = [managed.plan(name).folder.name for name in names]
     assert folders == [
         "toygrad",
@@ -296,14 +320,20 @@ def test_a_guest_brings_gradfuzz_and_nothing_beside_it(tmp_path: Path) -> None:
     (place / "gradfuzz").symlink_to(package)
     (place / "neighbour.py").write_text("")
     code = (
-        "import sys, runpy\nsys.argv[1:] = ['gradfuzz.oracles.server', 'engine']\n"
-        f"runpy.run_path({str(place / 'gradfuzz' / 'oracles' / 'foreign' / 'launcher.py')!r}, run_name='__main__')\n"
-        "import gradfuzz, importlib.util\n"
-        "print(gradfuzz.__file__, importlib.util.find_spec('neighbour'), importlib.util.find_spec('kit'), file=sys.stderr)\n"
+        "import sys, runpy\nsys.argv[1:] = ['gradfuzz.oracles.server',"
+        f" 'engine']\nrunpy.run_path({str(place / 'gradfuzz' / 'oracles' / 'foreign' / 'launcher.py')!r},"
+        " run_name='__main__')\nimport gradfuzz, importlib.util\nprint(gradfuzz.__file__,"
+        " importlib.util.find_spec('neighbour'), importlib.util.find_spec('kit'), file=sys.stderr)\n"
     )
     lines = '{"id": 1, "do": "hello", "protocol": 1}\n{"id": 2, "do": "bye"}\n'
     done = subprocess.run(
-        [sys.executable, "-E", "-c", code], input=lines, capture_output=True, text=True, cwd=tmp_path, check=True, timeout=60
+        [sys.executable, "-E", "-c", code],
+        input=lines,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+        timeout=60,
     )
     hello, bye = map(json.loads, done.stdout.splitlines())
     assert hello["ok"]["name"] == "engine"
@@ -311,7 +341,7 @@ def test_a_guest_brings_gradfuzz_and_nothing_beside_it(tmp_path: Path) -> None:
     assert done.stderr.split() == [str(package / "__init__.py"), "None", "None"]
 
 
-# Installers ------------------------------------------------------------------------------------------------------------
+# Installers -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -337,7 +367,8 @@ def test_pip_installs_what_uv_cannot(offline: Path) -> None:
     assert "no index is configured" in log
     assert "toygrad-1.0" in log
     with pytest.raises(
-        InstallError, match=r"toygrad==9 cannot be installed: .*No matching distribution.* All that was said is in"
+        InstallError,
+        match=r"toygrad==9 cannot be installed: .*No matching distribution.* All that was said is in",
     ):
         managed.install("toygrad==9")
     assert not (managed.root() / "toygrad-9").exists()
@@ -362,22 +393,25 @@ def test_packages_of_node(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = here / "tools"
     tools.mkdir()
     (tools / "npm").write_text(
-        "#!/bin/sh\n"
-        'if [ "$1" = view ]; then echo \'["1.2.3", "1.10.0", "1.9.0", "2.0.0-alpha.1", "latest"]\'; exit; fi\n'
-        'mkdir -p "$3/node_modules/@toys/node"\n'
-        'echo \'{"version": "1.2.3"}\' > "$3/node_modules/@toys/node/package.json"\n'
+        '#!/bin/sh\nif [ "$1" = view ]; then echo \'["1.2.3", "1.10.0", "1.9.0", "2.0.0-alpha.1",'
+        ' "latest"]\'; exit; fi\nmkdir -p "$3/node_modules/@toys/node"\necho \'{"version": "1.2.3"}\' >'
+        ' "$3/node_modules/@toys/node/package.json"\n'
     )
     (tools / "npm").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
     made, _ = managed.install("toynode==1.2.3")
     assert (made.version, made.installer) == ("1.2.3", "npm")
-    assert managed.plan("toynode==1.2.3").command().startswith(f"env NODE_PATH={made.folder}/node_modules node ")
+    assert (
+        managed.plan("toynode==1.2.3").command().startswith(f"env NODE_PATH={made.folder}/node_modules node ")
+    )
     assert releases("toynode", "..") == ["1.2.3", "1.9.0", "1.10.0"]
 
 
 @pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
 def test_packages_of_elixir(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """elixir and mix are scripts here: one locks what Mix.install is asked for where Mix does, and runs Python's toy in place of an adapter."""
+    """elixir and mix are scripts here: one locks what Mix.install is asked for where Mix does, and runs
+    Python's toy in place of an adapter.
+    """
     toy = Path(managed.__file__).parents[2] / "adapters" / "toy_adapter.py"
     monkeypatch.setitem(ADAPTERS, "toyelixir", Adapter("toy_adapter.exs", "toyelixir", language="elixir"))
     tools = here / "tools"
@@ -386,13 +420,16 @@ def test_packages_of_elixir(here: Path, monkeypatch: pytest.MonkeyPatch) -> None
         "#!/bin/sh\n"
         f'if [ "$1" != -e ]; then [ "$TOYELIXIR_VERSION" = "== 1.2.0" ] && exec {sys.executable} {toy}; fi\n'
         'echo "$2 for $TOYELIXIR_VERSION"\n'
-        'if [ "$TOYELIXIR_VERSION" = "== 9.0.0" ]; then echo "** (Mix) toyelixir == 9.0.0 doesn\'t match any versions"; exit 1; fi\n'
+        'if [ "$TOYELIXIR_VERSION" = "== 9.0.0" ]; then echo "** (Mix) toyelixir == 9.0.0 doesn\'t match any'
+        ' versions"; exit 1; fi\n'
         'mkdir -p "$MIX_INSTALL_DIR/elixir-1.14.0-erts-13.1/5eed"\n'
-        'echo \'%{"toyelixir": {:hex, :toyelixir, "1.2.0", "abc", [:mix], [], "hexpm", "def"},\n  "complex": {:hex, :complex, "0.6.0", "abc"}}\' '
+        'echo \'%{"toyelixir": {:hex, :toyelixir, "1.2.0", "abc", [:mix], [], "hexpm", "def"},\n  "complex":'
+        ' {:hex, :complex, "0.6.0", "abc"}}\' '
         '> "$MIX_INSTALL_DIR/elixir-1.14.0-erts-13.1/5eed/mix.lock"\n'
     )
     (tools / "mix").write_text(
-        '#!/bin/sh\nif [ "$1" = hex.info ]; then printf "A toy.\\n\\nReleases: 1.10.0, 1.9.0, 1.2.0, ...\\n"; fi\necho "$MIX_HOME: $*"\n'
+        '#!/bin/sh\nif [ "$1" = hex.info ]; then printf "A toy.\\n\\nReleases: 1.10.0, 1.9.0, 1.2.0, ...\\n";'
+        ' fi\necho "$MIX_HOME: $*"\n'
     )
     for tool in tools.iterdir():
         tool.chmod(0o755)
@@ -407,10 +444,13 @@ def test_packages_of_elixir(here: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert slope("toyelixir==1.2") == 0.75
     assert releases("toyelixir", "..") == ["1.2.0", "1.9.0", "1.10.0"]
     with pytest.raises(
-        InstallError, match=r"toyelixir == 9\.0\.0 cannot be installed: .*match any versions\. There is no such release"
+        InstallError,
+        match=r"toyelixir == 9\.0\.0 cannot be installed: .*match any versions\. There is no such release",
     ):
         managed.install("toyelixir==9")
-    with pytest.raises(InstallError, match="exla cannot be installed: an adapter in Elixir asks Mix for its library alone"):
+    with pytest.raises(
+        InstallError, match="exla cannot be installed: an adapter in Elixir asks Mix for its library alone"
+    ):
         managed.install("toyelixir", extra=("exla",))
     requirements = [managed.plan(f"toyelixir{which}").requirements[0] for which in ("", ">=0.9,<1", "~=0.9")]
     assert requirements == [f"toyelixir {which}" for which in (">= 0.0.0", ">= 0.9.0 and < 1.0.0", "~> 0.9")]
@@ -422,7 +462,7 @@ def test_packages_of_elixir(here: Path, monkeypatch: pytest.MonkeyPatch) -> None
         managed.install("toyelixir")
 
 
-# Releases --------------------------------------------------------------------------------------------------------------
+# Releases ---------------------------------------------------------------------------------------------------
 
 
 def test_which_releases_are_meant(installer: Installer) -> None:
@@ -442,7 +482,7 @@ def test_which_releases_are_meant(installer: Installer) -> None:
             releases("toygrad", text)
 
 
-# Bisection -------------------------------------------------------------------------------------------------------------
+# Bisection --------------------------------------------------------------------------------------------------
 
 
 def searched(story: str) -> tuple[Bisection, list[str]]:
@@ -495,7 +535,7 @@ def test_what_else_differs_is_told() -> None:
     assert "other packages" not in searched("rrrrw")[0].words
 
 
-# Commands --------------------------------------------------------------------------------------------------------------
+# Commands ---------------------------------------------------------------------------------------------------
 
 
 def test_environments_by_command(installer: Installer) -> None:
@@ -504,7 +544,9 @@ def test_environments_by_command(installer: Installer) -> None:
     assert "Installing toygrad==1.0 into .gradfuzz/envs/toygrad-1.0" in done.stderr
     assert done.stdout.startswith("toygrad==1.0: toygrad 1.0 by unzip in ")
     assert "was there already" in run("targets", "install", "toygrad==1.0").stdout
-    assert "in environments of their own: toygrad==1.0, toygrad==1.3" in " ".join(run("targets").stdout.split())
+    assert "in environments of their own: toygrad==1.0, toygrad==1.3" in " ".join(
+        run("targets").stdout.split()
+    )
     rows = json.loads(run("targets", "--format", "json").stdout)["targets"]
     assert next(r for r in rows if r["name"] == "toygrad")["environments"] == ["toygrad==1.0", "toygrad==1.3"]
     bad = run("targets", "install", "toygrad==9", "toygrad==1.5", "--format", "json")
@@ -517,7 +559,9 @@ def test_environments_by_command(installer: Installer) -> None:
     assert run("targets", "list", "toygrad").exit_code == USAGE
     assert run("targets", "remove", "toygrad==1.5").stdout.endswith("removed\n")
     assert run("targets", "remove", "toygrad==1.5").exit_code == USAGE
-    more = run("targets", "install", "toygrad==1.2", "--with", "mpmath", "--with", "wheel<1", "--format", "json")
+    more = run(
+        "targets", "install", "toygrad==1.2", "--with", "mpmath", "--with", "wheel<1", "--format", "json"
+    )
     assert json.loads(more.stdout)["environments"][0]["requirements"] == ["toygrad==1.2", "mpmath", "wheel<1"]
     assert managed.missing(["toygrad==1.2:dual"]) == [], "a sweep takes what has more than it needs"
     kept = run("targets", "install", "toygrad==1.0", "--store", "kept/store.sqlite")
@@ -538,7 +582,9 @@ def test_a_bisection_by_command(installer: Installer) -> None:
     wrong = run("bisect", "finding.json", "--versions", "1.0,1.3", "--format", "json")
     assert wrong.exit_code == FINDINGS
     document = json.loads(wrong.stdout)
-    assert document["changes"] == [{"what": "came", "release": "1.3", "before": "1.0", "untold": [], "others": []}]
+    assert document["changes"] == [
+        {"what": "came", "release": "1.3", "before": "1.0", "untold": [], "others": []}
+    ]
     assert [(s["version"], s["status"]) for s in document["asked"]] == [("1.0", "FIXED"), ("1.3", "FAILED")]
     none = run("bisect", "finding.json", "--versions", "8,9", "--format", "json")
     assert none.exit_code == INCOMPLETE
@@ -552,7 +598,9 @@ def test_a_recorded_finding_of_a_release_is_asked_again(installer: Installer) ->
     """In its environment, which says so where there is none, or where nothing answers in it."""
 
     def replayed(version: str) -> tuple[Status, str]:
-        outcome = replay(dataclasses.replace(MUTANT, target=f"toygrad=={version}:dual", modes=("fwd",), check="jvp"))
+        outcome = replay(
+            dataclasses.replace(MUTANT, target=f"toygrad=={version}:dual", modes=("fwd",), check="jvp")
+        )
         return outcome.status, outcome.message
 
     status, message = replayed("1.2")
@@ -563,7 +611,9 @@ def test_a_recorded_finding_of_a_release_is_asked_again(installer: Installer) ->
     assert replayed("1.3")[0] is Status.FAILED
     status, message = replayed("1.2")
     assert (status, "built for another planet" in message) == (Status.ERROR, True)
-    assert "built for another planet" in (managed.root() / "toygrad-1.2.log").read_text(), "it was started once when it was made"
+    assert "built for another planet" in (managed.root() / "toygrad-1.2.log").read_text(), (
+        "it was started once when it was made"
+    )
 
 
 def test_what_cannot_be_bisected(installer: Installer) -> None:

@@ -1,4 +1,6 @@
-"""Messages: both directions checked, tensors bit for bit, the published schema, programs with nothing left to find out."""
+"""Messages: both directions checked, tensors bit for bit, the published schema, programs with nothing left to
+find out.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ jsonschema = pytest.importorskip("jsonschema")
 
 ROOT = Path(__file__).parents[3]
 
-# Tensors ---------------------------------------------------------------------------------------------------------------
+# Tensors ----------------------------------------------------------------------------------------------------
 
 
 def bits(a: Any) -> tuple[str, tuple[int, ...], bytes]:
@@ -99,7 +101,7 @@ def test_a_tensor_that_is_none(tensor: dict[str, Any], words: str) -> None:
         from_tensor(msgspec.convert(tensor, Tensor))
 
 
-# Replies ---------------------------------------------------------------------------------------------------------------
+# Replies ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -131,8 +133,22 @@ def test_a_long_line_is_quoted_in_part() -> None:
         ({}, "exactly one of results and stacked"),
         ({"results": [{}]}, "exactly one of ok, unsupported and error"),
         ({"results": [{"ok": {"values": []}}]}, "gradient"),
-        ({"results": [{"ok": {"values": [{"dtype": "float65", "shape": [], "data": [1]}], "gradient": {}}}]}, "float65"),
-        ({"results": [{"ok": {"values": [{"dtype": "float64", "shape": [-1], "data": []}], "gradient": {}}}]}, ">= 0"),
+        (
+            {
+                "results": [
+                    {"ok": {"values": [{"dtype": "float65", "shape": [], "data": [1]}], "gradient": {}}}
+                ]
+            },
+            "float65",
+        ),
+        (
+            {
+                "results": [
+                    {"ok": {"values": [{"dtype": "float64", "shape": [-1], "data": []}], "gradient": {}}}
+                ]
+            },
+            ">= 0",
+        ),
     ],
 )
 def test_what_an_eval_may_not_reply(ok: dict[str, Any], words: str) -> None:
@@ -147,7 +163,7 @@ def test_a_request_is_checked_before_it_is_sent() -> None:
         protocol.encode_request(Hello(-1, 1))
 
 
-# Schema ----------------------------------------------------------------------------------------------------------------
+# Schema -----------------------------------------------------------------------------------------------------
 
 
 def test_the_published_schema_is_that_of_the_types() -> None:
@@ -197,7 +213,9 @@ def test_the_conversation_in_the_docs_is_what_the_toy_says() -> None:
     said = conversation()
     lines = "".join(json.dumps(request) + "\n" for request, _ in said)
     script = ROOT / "gradfuzz" / "adapters" / "toy_adapter.py"
-    done = subprocess.run([sys.executable, script], input=lines, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, script], input=lines, capture_output=True, text=True, check=True, timeout=60
+    )
     replies = [json.loads(line) for line in done.stdout.splitlines()]
     replies[0]["ok"]["language"] = said[0][1]["ok"]["language"]
     assert len(replies) == len(said)
@@ -206,7 +224,10 @@ def test_the_conversation_in_the_docs_is_what_the_toy_says() -> None:
 
 
 def test_hello_has_defaults() -> None:
-    line = b'{"id": 1, "ok": {"protocol": 1, "name": "n", "version": "v", "language": "l", "ways": [{"name": "", "ops": [], "dtypes": [], "modes": [], "orders": [], "loops": [], "features": []}]}}'
+    line = (
+        b'{"id": 1, "ok": {"protocol": 1, "name": "n", "version": "v", "language": "l", "ways": [{"name": "",'
+        b' "ops": [], "dtypes": [], "modes": [], "orders": [], "loops": [], "features": []}]}}'
+    )
     hello = protocol.payload(protocol.decode_reply(line), HelloOk)
     assert hello.features == []
     assert hello.ways[0].stride == 1
@@ -219,7 +240,7 @@ def test_a_failure_is_no_ok() -> None:
     assert reply.error == Failure("non_finite", "m")
 
 
-# Programs --------------------------------------------------------------------------------------------------------------
+# Programs ---------------------------------------------------------------------------------------------------
 
 LOOPS = parse("""
 def f(x, n: "int", b: "bool"):
@@ -301,7 +322,12 @@ def test_a_drawn_program_means_the_same_in_both_forms(family: str, seed: int) ->
             results = []
             for program in (drawn.program, back):
                 try:
-                    results.append([np.asarray(y).tobytes() for y in interpret(program, inputs, NumpyNamespace("float64"))])
+                    results.append(
+                        [
+                            np.asarray(y).tobytes()
+                            for y in interpret(program, inputs, NumpyNamespace("float64"))
+                        ]
+                    )
                 except GradfuzzError as error:
                     results.append([type(error).__name__.encode()])
             assert results[0] == results[1]

@@ -1,4 +1,6 @@
-"""JAX and Torch in processes of their own: the same ways, which can answer the same questions and say the same."""
+"""JAX and Torch in processes of their own: the same ways, which can answer the same questions and say the
+same.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def written(answers: list[Answer]) -> list[object]:
             a[np.isnan(a)] = np.nan  # NaN has one name in a message
         return a.dtype.name, a.shape, a.tobytes()
 
-    return [(a.status, [of(v) for v in a.values], {n: of(g) for n, g in a.gradient.items()}, a.message) for a in answers]
+    return [
+        (a.status, [of(v) for v in a.values], {n: of(g) for n, g in a.gradient.items()}, a.message)
+        for a in answers
+    ]
 
 
 @pytest.mark.parametrize("library", ["jax", "torch"])
@@ -53,7 +58,9 @@ def test_many_questions_have_the_answers_that_they_have_in_process(name: str, se
     ((here, there),) = [(a, b) for a, b in both(library) if a.name == name]
     about = [q for q in asked("loops", 5, seed) if here.supports(q) is None][:12]
     assert about
-    for given, expected in zip(there.answer_all([*about, about[0]]), here.answer_all([*about, about[0]]), strict=True):
+    for given, expected in zip(
+        there.answer_all([*about, about[0]]), here.answer_all([*about, about[0]]), strict=True
+    ):
         assert written(given) == written(expected)
 
 
@@ -69,7 +76,9 @@ def test_a_fault_among_several_concerns_one_of_them(monkeypatch: pytest.MonkeyPa
         raise TargetProcessError("signal", "SIGSEGV: ...")
 
     monkeypatch.setattr(there.worker, "several", fails)
-    assert [written(answers) for answers in map(there.answer, about)] == [written(a) for a in there.answer_all(about)]
+    assert [written(answers) for answers in map(there.answer, about)] == [
+        written(a) for a in there.answer_all(about)
+    ]
     assert attempts == [1]
     assert [[a[0] for a in answers] for answers in expected] == [["ok"] * len(q.points) for q in about]  # type: ignore[index]
 

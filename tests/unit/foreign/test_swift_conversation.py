@@ -1,6 +1,8 @@
-"""The Swift adapter, which nobody has run: a conversation as its source spells it. gradfuzz asks just this, and takes the replies for what they say.
+"""The Swift adapter, which nobody has run: a conversation as its source spells it. gradfuzz asks just this,
+and takes the replies for what they say.
 
-The derivatives in the replies are not Swift's: no Swift was asked. They are right, as the references find, so that what is tested is the protocol.
+The derivatives in the replies are not Swift's: no Swift was asked. They are right, as the references find, so
+that what is tested is the protocol.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ ROOT = Path(__file__).parents[3]
 SWIFT = path("swift_adapter.swift").read_text(encoding="utf-8")
 FILE = ROOT / "tests" / "data" / "swift_conversation.txt"
 RECITING = (
-    f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tests' / 'targets' / 'reciting.py'))} {shlex.quote(str(FILE))}"
+    f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tests' / 'targets' / 'reciting.py'))}"
+    f" {shlex.quote(str(FILE))}"
 )
 
 LOOPS = """
@@ -70,7 +73,10 @@ def asked() -> list[str]:
     ]
     question = plain_question(parse(LOOPS), [Point(p) for p in points], "float64", ("x", "y"), ("rev",))
     said += [case.verdict.value for case in check_question(question, [way]).cases]
-    special = [{"x": np.asarray(x), "n": np.asarray(-(2**53) - 1)} for x in (np.nan, np.inf, -np.inf, -0.0, 5e-324, 0.1)]
+    special = [
+        {"x": np.asarray(x), "n": np.asarray(-(2**53) - 1)}
+        for x in (np.nan, np.inf, -np.inf, -0.0, 5e-324, 0.1)
+    ]
     question = plain_question(parse(SAME), [Point(p) for p in special], "float64", ("x",), ())
     for answer, point in zip(way.answer(question), special, strict=True):
         assert np.array_equal(answer.values[0], point["x"], equal_nan=True)
@@ -113,10 +119,13 @@ def test_the_conversation_is_valid_in_both_directions() -> None:
         for message in messages:
             check.validate(message)
     for request, reply in zip(requests, replies, strict=True):
-        assert protocol.decode_reply(reply.encode()).id == protocol.decode_request(json.dumps(request).encode()).id
+        assert (
+            protocol.decode_reply(reply.encode()).id
+            == protocol.decode_request(json.dumps(request).encode()).id
+        )
 
 
-# The source ------------------------------------------------------------------------------------------------------------
+# The source -------------------------------------------------------------------------------------------------
 
 
 def literal(anchor: str) -> str:
@@ -168,7 +177,11 @@ def point(arm: dict[str, Any]) -> str:
 def names() -> list[str]:
     """The ops that the source has."""
     tables = {
-        name: SWIFT[SWIFT.index(f"let {name}") :].partition("= [")[2].partition("\n]" if name == "ops" else "]\n")[0]
+        name: (
+            SWIFT[SWIFT.index(f"let {name}") :]
+            .partition("= [")[2]
+            .partition("\n]" if name == "ops" else "]\n")[0]
+        )
         for name in ("ops", "intOps", "formed")
     }
     keyed = {op for name in ("ops", "intOps") for op in re.findall(r'"(\w+)":', tables[name])}
@@ -190,9 +203,13 @@ def test_the_replies_are_spelled_as_the_source_spells_them() -> None:
         if "ok" in reply:
             arm = filled(literal('    arm = "')) + ok(request, reply["ok"])
         elif "error" in reply:
-            arm = filled(literal('catch let error as BadRequest {\n    arm = "'), json.dumps(reply["error"]["message"]))
+            arm = filled(
+                literal('catch let error as BadRequest {\n    arm = "'), json.dumps(reply["error"]["message"])
+            )
         else:
-            arm = filled(literal('catch let error as Unsupported {\n    arm = "'), json.dumps(reply["unsupported"]))
+            arm = filled(
+                literal('catch let error as Unsupported {\n    arm = "'), json.dumps(reply["unsupported"])
+            )
         assert filled(literal('  print("'), reply["id"], arm) == line
 
 
@@ -200,7 +217,21 @@ def test_what_the_adapter_reads_is_there() -> None:
     """Every field by name, and every kind of statement and expression."""
     requests, _ = conversation(FILE)
     read = set(re.findall(r'\b(?:request|form|s|e|w|tensor)\["(\w+)"\]', SWIFT))
-    assert read > {"assign", "value", "if", "then", "else", "for", "count", "while", "repeat", "body", "op", "args", "params"}
+    assert read > {
+        "assign",
+        "value",
+        "if",
+        "then",
+        "else",
+        "for",
+        "count",
+        "while",
+        "repeat",
+        "body",
+        "op",
+        "args",
+        "params",
+    }
     there = set(re.findall(r'"(\w+)":', json.dumps(requests)))
     assert read <= there, read - there
     assert {"break", "continue"} <= set(re.findall(r'"(\w+)"', json.dumps(requests)))

@@ -70,7 +70,9 @@ def asked(worker: Worker, *points: float) -> list[Answer]:
 
 
 def good(answers: list[Answer], *points: float) -> bool:
-    return [(a.status, float(a.values[0]), float(a.gradient["x"])) for a in answers] == [("ok", x * x, 2 * x) for x in points]
+    return [(a.status, float(a.values[0]), float(a.gradient["x"])) for a in answers] == [
+        ("ok", x * x, 2 * x) for x in points
+    ]
 
 
 def test_questions_are_answered(adapter) -> None:
@@ -92,19 +94,38 @@ def test_banners_before_hello_are_kept(adapter) -> None:
     [
         ("serve(lambda r: r['do'] == 'eval' and say('progress: 3 %'))", "protocol", "progress: 3 %"),
         ("serve(after=lambda r: r['do'] == 'define' and say('done'))", "protocol", "done"),
-        ("serve(lambda r: r['do'] == 'eval' and os._exit(7))", "exit", "exited: the process ended with code 7"),
+        (
+            "serve(lambda r: r['do'] == 'eval' and os._exit(7))",
+            "exit",
+            "exited: the process ended with code 7",
+        ),
         (
             "serve(lambda r: r['do'] == 'eval' and os.kill(os.getpid(), signal.SIGSEGV))",
             "signal",
             "SIGSEGV: the process was killed by signal 11",
         ),
-        ("serve(lambda r: r['do'] == 'eval' and (say('{\"id\": 3, ', ''), os._exit(0)))", "exit", "in the middle of the line"),
-        ("serve(lambda r: r['do'] == 'eval' and say(json.dumps({'id': 99, 'ok': {}})) is None)", "wrong_id", "has the id 99"),
+        (
+            "serve(lambda r: r['do'] == 'eval' and (say('{\"id\": 3, ', ''), os._exit(0)))",
+            "exit",
+            "in the middle of the line",
+        ),
+        (
+            "serve(lambda r: r['do'] == 'eval' and say(json.dumps({'id': 99, 'ok': {}})) is None)",
+            "wrong_id",
+            "has the id 99",
+        ),
         ("serve(lambda r: r['do'] == 'eval' and say('x' * (2 << 20), ''))", "flood", "flood: "),
         ("serve(lambda r: r['do'] == 'eval' and [say('x' * 1000) for _ in range(3000)])", "flood", "flood: "),
-        ("serve(lambda r: r['do'] == 'eval' and os.close(1) is None and time.sleep(9))", "exit", "closed its stdout"),
         (
-            "serve(lambda r: r['do'] == 'eval' and say(json.dumps({'id': r['id'], 'ok': {'results': []}, 'note': 1})) is None)",
+            "serve(lambda r: r['do'] == 'eval' and os.close(1) is None and time.sleep(9))",
+            "exit",
+            "closed its stdout",
+        ),
+        (
+            (
+                "serve(lambda r: r['do'] == 'eval' and say(json.dumps({'id': r['id'], 'ok': {'results': []},"
+                " 'note': 1})) is None)"
+            ),
             "protocol",
             "note",
         ),
@@ -119,23 +140,34 @@ def test_a_fault_is_told_as_what_it_was(adapter, code: str, kind: str, words: st
 
 
 def test_a_hang_ends_at_its_deadline(adapter) -> None:
-    worker = adapter("serve(lambda r: r['do'] == 'eval' and time.sleep(100))", Limits(start=60.0, request=0.3))
+    worker = adapter(
+        "serve(lambda r: r['do'] == 'eval' and time.sleep(100))", Limits(start=60.0, request=0.3)
+    )
     (answer,) = asked(worker)
     assert answer.message == "timed out: no answer within 0.3 seconds"
-    worker = adapter("serve(lambda r: r['do'] == 'eval' and (say('{', ''), time.sleep(100)))", Limits(start=60.0, request=0.3))
+    worker = adapter(
+        "serve(lambda r: r['do'] == 'eval' and (say('{', ''), time.sleep(100)))",
+        Limits(start=60.0, request=0.3),
+    )
     assert asked(worker)[0].message.startswith("half a line: '{', and no end of it")
 
 
 @pytest.mark.parametrize(("fd", "words"), [(2, "timed out: "), (1, "half a line: ")])
 def test_who_writes_without_end_is_late_all_the_same(adapter, fd: int, words: str) -> None:
-    code = f"def write(r):\n    while r['do'] == 'eval':\n        os.write({fd}, b'x' * 100)\n        time.sleep(0.001)\nserve(write)"
+    code = (
+        f"def write(r):\n    while r['do'] == 'eval':\n        os.write({fd}, b'x' * 100)\n       "
+        " time.sleep(0.001)\nserve(write)"
+    )
     worker = adapter(code, Limits(start=60.0, request=0.5))
     (answer,) = asked(worker)
     assert answer.message.startswith(words), answer.message
 
 
 def test_stderr_is_kept_bounded_and_its_end_shown(adapter) -> None:
-    code = "def die(r):\n    if r['do'] == 'eval':\n        sys.stderr.write('x' * 200000 + '\\nfatal: no device\\n')\n        sys.stderr.flush()\n        os._exit(1)\nserve(die)"
+    code = (
+        "def die(r):\n    if r['do'] == 'eval':\n        sys.stderr.write('x' * 200000 + '\\nfatal: no"
+        " device\\n')\n        sys.stderr.flush()\n        os._exit(1)\nserve(die)"
+    )
     worker = adapter(code)
     defined = Defined.of(PROGRAM)
     with pytest.raises(TargetProcessError, match="code 1") as caught:
@@ -148,7 +180,10 @@ def test_stderr_is_kept_bounded_and_its_end_shown(adapter) -> None:
 
 def test_an_ended_process_is_started_again_and_told_the_program(adapter, tmp_path: Path) -> None:
     flag = tmp_path / "flag"
-    code = f"serve(lambda r: r['do'] == 'eval' and not os.path.exists({str(flag)!r}) and (open({str(flag)!r}, 'w'), os._exit(1)))"
+    code = (
+        f"serve(lambda r: r['do'] == 'eval' and not os.path.exists({str(flag)!r}) and (open({str(flag)!r},"
+        " 'w'), os._exit(1)))"
+    )
     worker = adapter(code)
     assert asked(worker)[0].status == "error"
     assert good(asked(worker), 3.0)
@@ -174,7 +209,9 @@ def test_after_two_faults_in_a_row_the_others_are_not_asked(adapter) -> None:
 
 
 def test_a_budget_of_starts(adapter) -> None:
-    worker = adapter("serve(lambda r: r['do'] == 'eval' and os._exit(1))", Limits(start=60.0, request=20.0, restarts=2))
+    worker = adapter(
+        "serve(lambda r: r['do'] == 'eval' and os._exit(1))", Limits(start=60.0, request=20.0, restarts=2)
+    )
     messages = [asked(worker)[0].message for _ in range(4)]
     assert [m.partition(":")[0] for m in messages] == ["exited", "exited", "exited", "gone"]
     assert "was started 3 times" in messages[-1]
@@ -183,9 +220,13 @@ def test_a_budget_of_starts(adapter) -> None:
 def test_a_target_that_never_says_hello(adapter) -> None:
     worker = adapter("sys.exit('no library here')")
     for _ in range(3):
-        with pytest.raises(TargetProcessError, match="before it said hello; its stderr ends with: no library here"):
+        with pytest.raises(
+            TargetProcessError, match="before it said hello; its stderr ends with: no library here"
+        ):
             worker.hello  # noqa: B018 - it starts the process
-    with pytest.raises(TargetProcessError, match="ended before its hello 3 times in a row, and is not started again"):
+    with pytest.raises(
+        TargetProcessError, match="ended before its hello 3 times in a row, and is not started again"
+    ):
         worker.hello  # noqa: B018
 
 
@@ -195,7 +236,10 @@ def test_a_target_that_never_says_hello(adapter) -> None:
         ('say(\'{"id": 1, "ok": {}}\')\ntime.sleep(9)', "the reply is no HelloOk"),
         ('say(\'{"id": 7, "ok": {}}\')\ntime.sleep(9)', "has the id 7, not 1"),
         ("server._answers['hello'] = lambda r: 0\nserve()", "the reply is no HelloOk"),
-        ('say(\'{"id": 1, "error": {"kind": "exception", "message": "no GPU"}}\')\ntime.sleep(9)', "start: exception: no GPU"),
+        (
+            'say(\'{"id": 1, "error": {"kind": "exception", "message": "no GPU"}}\')\ntime.sleep(9)',
+            "start: exception: no GPU",
+        ),
         ("kit.VERSION = 2\nserve()", "it speaks version 2"),
     ],
 )
@@ -235,7 +279,8 @@ def test_a_script_comes_from_those_that_emit_one(adapter) -> None:
     plain = oracle(adapter("serve()"))
     assert plain.script(question(3.0)) == ""
     code = (
-        "server._answers['emit'] = lambda r: {'language': 'toy', 'source': f\"f({r['inputs']['x']['data'][0]})\"}\n"
-        "hello = server._answers['hello']\nserver._answers['hello'] = lambda r: dict(hello(r), features=['emit'])\nserve()"
+        "server._answers['emit'] = lambda r: {'language': 'toy', 'source':"
+        " f\"f({r['inputs']['x']['data'][0]})\"}\nhello = server._answers['hello']\nserver._answers['hello']"
+        " = lambda r: dict(hello(r), features=['emit'])\nserve()"
     )
     assert oracle(adapter(code)).script(question(3.0)) == "f(3.0)"

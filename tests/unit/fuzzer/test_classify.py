@@ -68,7 +68,9 @@ def test_the_most_serious_clear_entry_decides() -> None:
 
 def test_a_clear_entry_goes_before_a_more_serious_one_that_is_not_clear() -> None:
     near = 2.0 * CLEAR / 3
-    comparison = compare(arrays(x=[0.5, 8.0]), arrays(x=[-near, 8.0 + 10 * CLEAR]), arrays(x=[near / 6, 0.125]))
+    comparison = compare(
+        arrays(x=[0.5, 8.0]), arrays(x=[-near, 8.0 + 10 * CLEAR]), arrays(x=[near / 6, 0.125])
+    )
     assert comparison is not None
     assert comparison.clear
     assert comparison.entry == ("x", (1,))

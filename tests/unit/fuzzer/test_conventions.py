@@ -1,4 +1,6 @@
-"""The ledger of conventions against the libraries that are installed: what it says they answer, they answer."""
+"""The ledger of conventions against the libraries that are installed: what it says they answer,
+they answer.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def oracles() -> dict[str, Oracle]:
 
 
 def asking() -> Iterator[Any]:
-    """Every example to every system in both modes. JAX compiles each op: but for the first example of a row, in reverse mode, that is slow."""
+    """Every example to every system in both modes. JAX compiles each op: but for the first example of a row,
+    in reverse mode, that is slow.
+    """
     for name in INSTALLED:
         for modes in MODES:
             for row, k in EXAMPLES:
@@ -54,7 +58,9 @@ def same(answer: Answer, expected: Any) -> bool:
     if expected == RAISES:
         return answer.status == "error"
     (got,) = answer.gradient.values()
-    return got.shape == np.shape(expected) and np.allclose(got, np.array(expected), rtol=0, atol=4e-16, equal_nan=True)
+    return got.shape == np.shape(expected) and np.allclose(
+        got, np.array(expected), rtol=0, atol=4e-16, equal_nan=True
+    )
 
 
 @pytest.mark.parametrize(("name", "row", "k", "modes"), list(asking()))
@@ -65,7 +71,9 @@ def test_what_the_ledger_says_is_answered(
     example, oracle = row.examples[k], oracles[name]
     question = asked(example, modes)
     (answer,) = oracle.answer(question)
-    expected = example.forward.get(name, example.answers[name]) if modes == ("fwd",) else example.answers[name]
+    expected = (
+        example.forward.get(name, example.answers[name]) if modes == ("fwd",) else example.answers[name]
+    )
     assert same(answer, expected), answer
     (case,) = jury.cases(oracle.name, question, [answer])
     assert case.verdict in (Verdict.CONVENTION, Verdict.INCONCLUSIVE, Verdict.AGREE), case.message
@@ -102,7 +110,9 @@ def test_rows_have_names_ops_and_reasons() -> None:
 
 
 def test_every_situation_that_a_program_can_meet_is_a_row() -> None:
-    """Each row but those on how a library is asked is met at its own examples, and nothing is met that is no row."""
+    """Each row but those on how a library is asked is met at its own examples, and nothing is met that is no
+    row.
+    """
     names = {row.name for row in CONVENTIONS}
     for row in CONVENTIONS:
         for example in row.examples:
@@ -124,7 +134,9 @@ def test_which_triangle_the_libraries_read() -> None:
     if "jax" in INSTALLED:
         import jax.numpy as jnp
 
-        assert np.array_equal(float(jnp.linalg.cholesky(jnp.asarray(a))[1, 0]), example.answers["jax"], equal_nan=True)
+        assert np.array_equal(
+            float(jnp.linalg.cholesky(jnp.asarray(a))[1, 0]), example.answers["jax"], equal_nan=True
+        )
     if "torch" in INSTALLED:
         import torch
 

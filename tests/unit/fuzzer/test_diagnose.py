@@ -1,4 +1,6 @@
-"""Diagnosis, clusters and ranking: a mutant is recognised by its answers, and nothing is called certain that others explain as well."""
+"""Diagnosis, clusters and ranking: a mutant is recognised by its answers, and nothing is called certain that
+others explain as well.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,25 @@ from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.programs.text.parse import parse
 
 POWER = loop_program("acc*x", trips=3)
-"""Returns x**3; the adjoints swept in forward order give 1 + x + x*x... for 3 x**2, which differs at every x but 1."""
+"""Returns x**3; the adjoints swept in forward order give 1 + x + x*x... for 3 x**2, which differs at every x
+but 1.
+"""
 
 
-def witness(program: Program, x: float, target: Oracle, *, modes: tuple[Mode, ...] = ("rev",), drawn: bool = False) -> Witness:
+def witness(
+    program: Program, x: float, target: Oracle, *, modes: tuple[Mode, ...] = ("rev",), drawn: bool = False
+) -> Witness:
     one = np.ones(())
     specimen = Specimen(program, {"x": np.asarray(x)}, "float64", ("x",), modes, (one,), {"x": one})
     return Witness(specimen, asked(specimen, target, jury()), drawn)
 
 
 def told(
-    target: str, program: Program = POWER, *, drawn: Program = POWER, points: tuple[float, ...] = (0.5, 2.0, -0.5, 1.7)
+    target: str,
+    program: Program = POWER,
+    *,
+    drawn: Program = POWER,
+    points: tuple[float, ...] = (0.5, 2.0, -0.5, 1.7),
 ) -> Any:
     asked_of = oracle(target)
     witnesses = [witness(program, x, asked_of) for x in points]
@@ -97,12 +107,16 @@ def test_a_finding_names_the_bug_that_was_planted(alias: str, family: str) -> No
     assert finding.cause.mutant == alias
 
 
-# Clusters and ranking ---------------------------------------------------------------------------------------------------
+# Clusters and ranking ---------------------------------------------------------------------------------------
 
 
-def a_finding(name: str, program: str = "def f(x):\n    return sin(x)\n", *, at: float = 0.5, **changes: Any) -> Finding:
+def a_finding(
+    name: str, program: str = "def f(x):\n    return sin(x)\n", *, at: float = 0.5, **changes: Any
+) -> Finding:
     x, none = np.asarray(at), {"x": np.zeros(())}
-    point = FindingPoint({"x": x}, {"x": np.ones(())}, {"x": np.zeros(())}, none, ("x", ()), 1.0, 0.0, 0.0, 1e9)
+    point = FindingPoint(
+        {"x": x}, {"x": np.ones(())}, {"x": np.zeros(())}, none, ("x", ()), 1.0, 0.0, 0.0, 1e9
+    )
     made = parse(program)
     finding = Finding(
         id=name,

@@ -1,4 +1,6 @@
-"""The evidence beside a finding: the figures are those of the seed report on loops (Nx #1747), or closed forms; nothing is gradfuzz's own word."""
+"""The evidence beside a finding: the figures are those of the seed report on loops (Nx #1747), or closed
+forms; nothing is gradfuzz's own word.
+"""
 
 from __future__ import annotations
 
@@ -96,10 +98,12 @@ class Engine(Oracle):
 
     def answer(self, question: Question) -> list[Answer]:
         given = EngineOracle().answer(question)
-        return [self._change(point.inputs, answer) for point, answer in zip(question.points, given, strict=True)]
+        return [
+            self._change(point.inputs, answer) for point, answer in zip(question.points, given, strict=True)
+        ]
 
 
-# Curve -----------------------------------------------------------------------------------------------------------------
+# Curve ------------------------------------------------------------------------------------------------------
 
 
 def test_the_curve_of_the_seed_report() -> None:
@@ -152,7 +156,10 @@ def test_what_cannot_be_judged_or_never_ends_is_inconclusive_and_not_asked() -> 
         at.append(float(inputs["x"]))
         return answer
 
-    of = specimen(parse("def f(x):\n    acc = log(x)\n    while acc < 3.0:\n        acc = acc + x\n    return acc\n"), x=0.5)
+    of = specimen(
+        parse("def f(x):\n    acc = log(x)\n    while acc < 3.0:\n        acc = acc + x\n    return acc\n"),
+        x=0.5,
+    )
     found = curve_of(of, Engine(heard))
     unasked = {s.x: s for s in found.samples if s.x not in at}
     assert {-2.0, 0.0, 0.001} <= set(unasked)  # no logarithm, twice; 10,000 trips
@@ -170,7 +177,7 @@ def test_an_exception_of_the_target_is_a_crash() -> None:
     assert all(s.expected == 2 * s.x and math.isnan(s.got) for s in found.samples if s.x < 0)
 
 
-# Variants --------------------------------------------------------------------------------------------------------------
+# Variants ---------------------------------------------------------------------------------------------------
 
 
 def test_the_table_of_bodies_of_the_seed_report() -> None:
@@ -203,7 +210,9 @@ def test_the_row_of_the_seed_report_that_has_two_trips() -> None:
 @pytest.mark.parametrize("form", ["for", "while", "repeat"])
 @pytest.mark.parametrize("n", [2, 4])
 def test_sign_flips(form: Any, n: int) -> None:
-    """A sum of even powers is positive, times the slope -1 of -x negative; the true slopes are n (x-2)^(n-1) and -n (-x)^(n-1)."""
+    """A sum of even powers is positive, times the slope -1 of -x negative; the true slopes are n (x-2)^(n-1)
+    and -n (-x)^(n-1).
+    """
     found = bodies_of(specimen(loop_program("acc*x", trips=n, loop=form), x=0.25), NX, Aspect.SIGN)
     for x in (0.5, 1.5):
         row = found[f"acc * (x-2) at x = {x:g}, {n} trips"]
@@ -221,7 +230,9 @@ def test_sign_flips(form: Any, n: int) -> None:
 def test_bodies_are_asked_as_the_finding_was() -> None:
     of = specimen(loop_program("acc*x", trips=3), precision="float32", modes=("rev", "rev"), x=0.5)
     row = bodies_of(of, NX, Aspect.BODY)["acc * x at x = 0.5, 3 trips"]
-    assert (row.expected, row.got) == pytest.approx((3.0, 1.5), rel=1e-6)  # the seed report: 1.5 at x = 0.5, correct: 3.0
+    assert (row.expected, row.got) == pytest.approx(
+        (3.0, 1.5), rel=1e-6
+    )  # the seed report: 1.5 at x = 0.5, correct: 3.0
 
 
 def test_modes_dtypes_loop_forms_and_orders_of_the_seed_report() -> None:
@@ -229,9 +240,13 @@ def test_modes_dtypes_loop_forms_and_orders_of_the_seed_report() -> None:
     modes, dtypes = named(found, Aspect.MODE), named(found, Aspect.DTYPE)
     assert {name: v.label for name, v in modes.items()} == {"vjp": Label.DIFFERS, "jvp": Label.AGREES}
     assert (modes["jvp"].expected, modes["jvp"].got, modes["jvp"].ratio) == (0.75, 0.75, 1.0)
-    assert {name: (v.expected, v.got) for name, v in dtypes.items()} == dict.fromkeys(("float64", "float32"), (0.75, 1.3125))
+    assert {name: (v.expected, v.got) for name, v in dtypes.items()} == dict.fromkeys(
+        ("float64", "float32"), (0.75, 1.3125)
+    )
     forms = named(found, Aspect.LOOP)
-    assert {name: v.got for name, v in forms.items()} == dict.fromkeys(("for loop", "while loop", "repeat loop"), 1.3125)
+    assert {name: v.got for name, v in forms.items()} == dict.fromkeys(
+        ("for loop", "while loop", "repeat loop"), 1.3125
+    )
     orders = named(found, Aspect.ORDER)
     assert list(orders) == ["vjp", "second order (rev, rev)", "third order (rev, rev, rev)"]
     assert (orders["second order (rev, rev)"].expected, orders["second order (rev, rev)"].got) == (3.0, 1.5)
@@ -251,19 +266,40 @@ def test_the_ways_into_a_library() -> None:
 
 
 def test_a_batch_of_points() -> None:
-    """By y, which is shared, the sum of x y has the slope x at each point; summed over the batch where instances are mixed up."""
+    """By y, which is shared, the sum of x y has the slope x at each point; summed over the batch where
+    instances are mixed up.
+    """
     one = np.ones(())
     at = {"x": np.asarray(0.5), "y": np.asarray(0.25)}
     other = {"x": np.asarray(2.0), "y": np.asarray(0.25)}
-    of = Specimen(parse("def f(x, y):\n    return x * y\n"), at, "float64", ("y",), ("rev",), (one,), {"y": one}, (other,))
+    of = Specimen(
+        parse("def f(x, y):\n    return x * y\n"),
+        at,
+        "float64",
+        ("y",),
+        ("rev",),
+        (one,),
+        {"y": one},
+        (other,),
+    )
     found = evidence(of, "mutant:foreign-axis")
     rows = named(found.variants, Aspect.BATCH)
     assert list(rows) == ["batch of 1", "batch of 2", "batch of 3"]
-    assert (rows["batch of 1"].expected, rows["batch of 1"].got, rows["batch of 1"].label) == (0.5, 0.5, Label.AGREES)
-    assert (rows["batch of 2"].expected, rows["batch of 2"].got, rows["batch of 2"].label) == (0.5, 2.5, Label.DIFFERS)
+    assert (rows["batch of 1"].expected, rows["batch of 1"].got, rows["batch of 1"].label) == (
+        0.5,
+        0.5,
+        Label.AGREES,
+    )
+    assert (rows["batch of 2"].expected, rows["batch of 2"].got, rows["batch of 2"].label) == (
+        0.5,
+        2.5,
+        Label.DIFFERS,
+    )
     assert rows["batch of 3"].label is Label.DIFFERS
     assert found.curve is not None
-    assert {(s.expected, s.got) for s in found.curve.samples} == {(0.5, 2.5)}  # it varies y in the whole batch
+    assert {(s.expected, s.got) for s in found.curve.samples} == {
+        (0.5, 2.5)
+    }  # it varies y in the whole batch
 
 
 def test_a_batch_of_matrices() -> None:
@@ -281,7 +317,7 @@ def test_a_batch_of_matrices() -> None:
     assert all(abs(v.expected or 0.0) == 1.0 for v in rows.values())
 
 
-# Step sizes ------------------------------------------------------------------------------------------------------------
+# Step sizes -------------------------------------------------------------------------------------------------
 
 
 def test_the_v_curve() -> None:
@@ -308,28 +344,35 @@ def test_the_target_is_far_from_what_differences_say() -> None:
 
 @pytest.mark.parametrize("modes", [("rev", "rev"), ("rev", "fwd", "rev")])
 def test_differences_of_higher_order_are_those_of_the_derivative_below(modes: tuple[Mode, ...]) -> None:
-    """sin(2 x): its derivatives along d, as often as there are steps, are 2^k times a sine or cosine times d^(k-1)."""
+    """sin(2 x): its derivatives along d, as often as there are steps, are 2^k times a sine or cosine times
+    d^(k-1).
+    """
     of = dataclasses.replace(
-        specimen(parse("def f(x):\n    return sin(2.0 * x)\n"), modes=modes, x=0.3), directions={"x": np.asarray(0.5)}
+        specimen(parse("def f(x):\n    return sin(2.0 * x)\n"), modes=modes, x=0.3),
+        directions={"x": np.asarray(0.5)},
     )
     found = differences_of(of, "engine")
     true = {2: -4 * math.sin(0.6) * 0.5, 3: -8 * math.cos(0.6) * 0.25}[len(modes)]
     assert found is not None
     assert found.expected == pytest.approx(true, rel=1e-14)
     assert min(step.error for step in found.steps) < 1e-9
-    assert next(step.error for step in found.steps if step.h == 0.1) == pytest.approx(abs(true) * 4 * 0.1**2 / 6, rel=0.05)
+    assert next(step.error for step in found.steps if step.h == 0.1) == pytest.approx(
+        abs(true) * 4 * 0.1**2 / 6, rel=0.05
+    )
 
 
 def test_differences_know_the_constants_of_the_precision() -> None:
     """0.1 as float32 is another number: its distance from 0.1, 1.5e-9, would hide the bottom of the curve."""
-    of = specimen(parse("def f(x):\n    return sum(array([0.1, 0.2]) * x) + 0.1 * x\n"), precision="float32", x=0.5)
+    of = specimen(
+        parse("def f(x):\n    return sum(array([0.1, 0.2]) * x) + 0.1 * x\n"), precision="float32", x=0.5
+    )
     found = differences_of(of, "engine")
     assert found is not None
     assert found.expected == float(np.float32(0.1)) * 2 + float(np.float32(0.2))
     assert min(step.error for step in found.steps) < 1e-14
 
 
-# Adjoints --------------------------------------------------------------------------------------------------------------
+# Adjoints ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["for", "while", "repeat"])
@@ -348,7 +391,10 @@ def test_the_adjoint_of_each_trip(form: Any) -> None:
 
 
 def test_the_adjoint_of_a_loop_that_stops_by_value() -> None:
-    of = specimen(parse("def f(x):\n    acc = x\n    while acc < 20.0:\n        acc = acc * 3.0\n    return acc * x\n"), x=1.0)
+    of = specimen(
+        parse("def f(x):\n    acc = x\n    while acc < 20.0:\n        acc = acc * 3.0\n    return acc * x\n"),
+        x=1.0,
+    )
     found = adjoints_of(of, "engine")  # 1, 3, 9, 27
     assert found is not None
     assert found.expected == found.got == (27.0, 9.0, 3.0)
@@ -356,7 +402,10 @@ def test_the_adjoint_of_a_loop_that_stops_by_value() -> None:
 
 def test_the_adjoint_of_an_array_is_summed() -> None:
     of = specimen(
-        parse('def f(x: "float[2]"):\n    acc = x\n    for i in range(3):\n        acc = acc * x\n    return sum(acc)\n'),
+        parse(
+            'def f(x: "float[2]"):\n    acc = x\n    for i in range(3):\n        acc = acc * x\n    return'
+            " sum(acc)\n"
+        ),
         x=[0.5, 2.0],
     )
     found = adjoints_of(of, "engine")
@@ -370,7 +419,10 @@ def test_the_adjoint_of_an_array_is_summed() -> None:
         "def f(x):\n    return x * x\n",
         "def f(x):\n    acc = x\n    for i in range(0):\n        acc = acc * x\n    return acc\n",
         "def f(x):\n    acc = x\n    for i in range(100):\n        acc = acc * x\n    return acc\n",
-        "def f(x):\n    acc = x\n    for i in range(2):\n        for j in range(2):\n            acc = acc * x\n    return acc\n",
+        (
+            "def f(x):\n    acc = x\n    for i in range(2):\n        for j in range(2):\n            acc ="
+            " acc * x\n    return acc\n"
+        ),
         "def f(x):\n    n = 1\n    for i in range(2):\n        n = n + 1\n    return x * n\n",
     ],
 )
@@ -378,7 +430,7 @@ def test_without_one_short_loop_with_a_float_carry_there_are_no_adjoints(program
     assert adjoints_of(specimen(parse(program), x=1.0), "engine") is None
 
 
-# What cannot be asked, and what must not be swallowed -------------------------------------------------------------------
+# What cannot be asked, and what must not be swallowed -------------------------------------------------------
 
 
 class _NoIndexing(Engine):
@@ -424,14 +476,16 @@ def test_a_wrong_value_is_shown_as_a_value() -> None:
     assert case.kind is Class.WRONG_PRIMAL
     assert found.curve is not None
     assert (found.curve.varied, found.curve.entry) == (("x", ()), ("output 0", ()))
-    assert all((s.expected, s.got) == pytest.approx((s.x**2, 2 * s.x**2), rel=8 * U) for s in found.curve.samples)
+    assert all(
+        (s.expected, s.got) == pytest.approx((s.x**2, 2 * s.x**2), rel=8 * U) for s in found.curve.samples
+    )
     assert {s.label for s in found.curve.samples if s.x} == {Label.DIFFERS}
     row = named(found.variants, Aspect.BODY)["acc * 2 at x = 0.5, 2 trips"]
     assert (row.expected, row.got, row.label) == (4.0, 8.0, Label.DIFFERS)
     assert found.differences is None
 
 
-# In a sweep ------------------------------------------------------------------------------------------------------------
+# In a sweep -------------------------------------------------------------------------------------------------
 
 
 def met(modes: tuple[Mode, ...] = ("rev",), index: int = 3) -> Raw:
@@ -481,7 +535,16 @@ def test_the_json_document_has_it() -> None:
     assert shown["curve"]["varied"] == shown["curve"]["entry"] == {"input": "x", "index": []}
     (at_one,) = (s for s in shown["curve"]["samples"] if s["x"] == 1.0)
     assert at_one["label"] == "agrees by coincidence"
-    assert {v["aspect"] for v in shown["variants"]} == {"mode", "dtype", "loop form", "order", "loop body", "sign"}
-    assert shown["differences"]["target_error"] == abs(shown["differences"]["got"] - shown["differences"]["expected"])
+    assert {v["aspect"] for v in shown["variants"]} == {
+        "mode",
+        "dtype",
+        "loop form",
+        "order",
+        "loop body",
+        "sign",
+    }
+    assert shown["differences"]["target_error"] == abs(
+        shown["differences"]["got"] - shown["differences"]["expected"]
+    )
     assert shown["adjoints"]["carry"] == "acc"
     assert len(shown["adjoints"]["got"]) == len(shown["adjoints"]["expected"]) == 2

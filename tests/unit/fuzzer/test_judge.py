@@ -28,7 +28,9 @@ NOISE = 2 * U
 ALLOWED = SAFETY * (NOISE + U)
 
 
-def question(program: Any = SQUARE, x: Any = 0.5, modes: tuple[str, ...] = ("rev",), precision: str = "float64") -> Question:
+def question(
+    program: Any = SQUARE, x: Any = 0.5, modes: tuple[str, ...] = ("rev",), precision: str = "float64"
+) -> Question:
     point = Point({"x": np.array(x, precision)})
     return Question(program, (point,), precision, ("x",), modes, (np.ones(()),), {"x": np.ones(())})  # type: ignore[arg-type]
 
@@ -65,7 +67,9 @@ def answer(value: float = 0.25, slope: Any = 1.0, dtype: str = "float64") -> Ans
     return Answer("ok", (np.array(value, dtype),), {"x": np.array(slope, dtype)})
 
 
-def verdict(given: Answer, true: Truth | None = None, granted: Tolerance | None = None, asked: Question | None = None) -> Case:
+def verdict(
+    given: Answer, true: Truth | None = None, granted: Tolerance | None = None, asked: Question | None = None
+) -> Case:
     return judge("target", asked or question(), 0, given, true or truth(), granted or tolerance())
 
 
@@ -166,7 +170,9 @@ def test_unsupported_and_crashed() -> None:
 
 
 def test_a_crash_where_nothing_is_defined_is_nobodys_fault() -> None:
-    case = verdict(Answer("error", message="ValueError: no"), Truth("inconclusive", message="domain: log of -1"))
+    case = verdict(
+        Answer("error", message="ValueError: no"), Truth("inconclusive", message="domain: log of -1")
+    )
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.DOMAIN)
 
 
@@ -180,8 +186,13 @@ def test_shape_and_dtype() -> None:
 def test_float32_is_judged_by_its_own_roundoff() -> None:
     asked = question(precision="float32")
     granted = tolerance(noise=2.0**-23, value_noise=2.0**-23, precision="float32")
-    assert verdict(answer(slope=1.0 + 2.0**-22, dtype="float32"), granted=granted, asked=asked).verdict is Verdict.AGREE
-    assert verdict(answer(slope=1.001, dtype="float32"), granted=granted, asked=asked).kind is Class.WRONG_VALUE
+    assert (
+        verdict(answer(slope=1.0 + 2.0**-22, dtype="float32"), granted=granted, asked=asked).verdict
+        is Verdict.AGREE
+    )
+    assert (
+        verdict(answer(slope=1.001, dtype="float32"), granted=granted, asked=asked).kind is Class.WRONG_VALUE
+    )
 
 
 def test_a_wrong_value_comes_before_a_wrong_derivative() -> None:
@@ -198,7 +209,9 @@ def test_a_value_alone() -> None:
 
 
 def test_nan_is_wrong_unless_rounding_may_be_larger_than_the_derivative() -> None:
-    """As where two eigenvalues lie closer than the working precision tells: a division by their gap may end anywhere."""
+    """As where two eigenvalues lie closer than the working precision tells: a division by their gap may end
+    anywhere.
+    """
     sharp = verdict(answer(slope=np.nan))
     assert (sharp.verdict, sharp.kind) == (Verdict.DISAGREE, Class.NON_FINITE)
     drowned = verdict(answer(slope=np.nan), granted=tolerance(noise=0.25))
@@ -219,11 +232,18 @@ class TestKinks:
         assert case.verdict is Verdict.DISAGREE
 
     @pytest.mark.parametrize(("slope", "expected"), [(0.0, Verdict.CONVENTION), (1e-40, Verdict.DISAGREE)])
-    def test_slopes_that_are_zero_within_their_bound_allow_zero(self, slope: float, expected: Verdict) -> None:
-        """As those of x * abs(x): a one-sided difference has a truncation error, and the slope 0 has no size of its own to hide it."""
+    def test_slopes_that_are_zero_within_their_bound_allow_zero(
+        self, slope: float, expected: Verdict
+    ) -> None:
+        """As those of x * abs(x): a one-sided difference has a truncation error, and the slope 0 has no size
+        of its own to hide it.
+        """
         true = kink(1e-52, 1e-52, bound=1e-49)
         asked = question(MAXIMUM, 0.0)
-        assert verdict(answer(value=0.0, slope=slope), true, tolerance(noise=0.0), asked=asked).verdict is expected
+        assert (
+            verdict(answer(value=0.0, slope=slope), true, tolerance(noise=0.0), asked=asked).verdict
+            is expected
+        )
 
     def test_two_choices_at_once_are_not_judged(self) -> None:
         case = self.at(TWO_KINKS, 0.0, kink(0.5, 0.5))
@@ -260,7 +280,9 @@ def test_names_of_checks(modes: tuple[str, ...], name: str) -> None:
 def test_every_entry_has_its_own_tolerance() -> None:
     program = parse('def f(x: "float[2]"):\n    return sum(x * x * x)\n')
     x = np.array([1e-6, 1.0])
-    asked = Question(program, (Point({"x": x}),), "float64", ("x",), ("rev",), (np.ones(()),), {"x": np.ones(2)})
+    asked = Question(
+        program, (Point({"x": x}),), "float64", ("x",), ("rev",), (np.ones(()),), {"x": np.ones(2)}
+    )
     slopes = 3 * x * x
     true = Truth("ok", (np.array(1.0),), (np.array(0.0),), {"x": slopes}, {"x": np.zeros(2)})
     noise: Mapping[str, Any] = {"x": slopes * NOISE}
@@ -271,7 +293,9 @@ def test_every_entry_has_its_own_tolerance() -> None:
 
 
 def test_singular_values_that_the_precision_cannot_tell_apart_are_no_question_about_their_gap() -> None:
-    """Near a matrix of rank 1 the smaller two are rounding in float32, where the engine's gap is closed, and 1e-3 apart in float64."""
+    """Near a matrix of rank 1 the smaller two are rounding in float32, where the engine's gap is closed, and
+    1e-3 apart in float64.
+    """
     program = parse('def f(a: "float[3, 3]"):\n    s = svdvals(a)\n    return s * s\n')
     rank_one = np.outer([1.0, 0.5, -0.75], [0.25, -1.0, 0.5])
     near = (rank_one + np.diag([3e-8, 2e-8, 5e-8])).astype(np.float32)

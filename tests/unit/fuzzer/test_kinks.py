@@ -1,4 +1,6 @@
-"""Kinks by the references themselves: slopes on both sides, along lines too, and what is said about hand-made answers."""
+"""Kinks by the references themselves: slopes on both sides, along lines too, and what is said about hand-made
+answers.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def jury() -> Jury:
     return Jury()
 
 
-def asked(text: str, modes: tuple[Mode, ...] = ("rev",), precision: Precision = "float64", **inputs: Any) -> Question:
+def asked(
+    text: str, modes: tuple[Mode, ...] = ("rev",), precision: Precision = "float64", **inputs: Any
+) -> Question:
     program = parse(text)
     point = Point({p.name: np.array(inputs[p.name]).astype(precision) for p in program.params})
     return plain_question(program, [point], precision, None, modes)
@@ -34,7 +38,9 @@ def asked(text: str, modes: tuple[Mode, ...] = ("rev",), precision: Precision = 
 def told(jury: Jury, question: Question, **gradient: Any) -> Case:
     """The verdict on a made-up gradient beside the engine's own value."""
     (own,) = EngineOracle().answer(question)
-    answer = Answer("ok", own.values, {n: np.array(g, question.precision) for n, g in gradient.items()} or own.gradient)
+    answer = Answer(
+        "ok", own.values, {n: np.array(g, question.precision) for n, g in gradient.items()} or own.gradient
+    )
     (case,) = jury.cases("target", question, [answer], confirm=True)
     return case
 
@@ -43,7 +49,7 @@ def amax(n: int) -> str:
     return f'def f(x: "float[{n}]"):\n    return amax(x)\n'
 
 
-# Ties ------------------------------------------------------------------------------------------------------------------
+# Ties -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("modes", [("rev",), ("fwd",)])
@@ -53,7 +59,12 @@ def test_shares_of_a_tie_are_conventions(op: str, n: int, modes: tuple[Mode, ...
     other = -1.0 if op == "amax" else 1.0
     question = asked(amax(n + 1).replace("amax", op), modes, x=[0.5] * n + [0.5 + other])
     assert ties(question.program, question.points[0], "float64").count == 1
-    for shares in ([1 / n] * n, [1.0] + [0.0] * (n - 1), [0.0] * (n - 1) + [1.0], [0.25, 0.75] + [0.0] * (n - 2)):
+    for shares in (
+        [1 / n] * n,
+        [1.0] + [0.0] * (n - 1),
+        [0.0] * (n - 1) + [1.0],
+        [0.25, 0.75] + [0.0] * (n - 2),
+    ):
         case = told(jury, question, x=[*shares, 0.0])
         assert case.verdict is Verdict.CONVENTION, case.message
         assert case.conventions == ("extreme-tie",)
@@ -73,7 +84,9 @@ def test_shares_of_a_tie_are_conventions(op: str, n: int, modes: tuple[Mode, ...
         (0.5, 0.5, 0.5, 0.5),
     ],
 )
-def test_shares_that_do_not_add_up_to_one_are_wrong(shares: tuple[float, ...], modes: tuple[Mode, ...], jury: Jury) -> None:
+def test_shares_that_do_not_add_up_to_one_are_wrong(
+    shares: tuple[float, ...], modes: tuple[Mode, ...], jury: Jury
+) -> None:
     """Each lies between its own slopes 0 and 1. Along (1, ..., 1) both slopes are 1."""
     question = asked(amax(len(shares)), modes, x=[0.5] * len(shares))
     case = told(jury, question, x=shares)
@@ -105,7 +118,9 @@ def test_a_tie_inside_a_longer_program(jury: Jury) -> None:
 
 
 def test_two_ties_are_not_called(jury: Jury) -> None:
-    """Each row of a matrix has one: what is outside may be a sum of conventions, what is between is one all the same."""
+    """Each row of a matrix has one: what is outside may be a sum of conventions, what is between is one all
+    the same.
+    """
     text = 'def f(x: "float[2, 2]"):\n    return sum(amax(x, axis=1))\n'
     question = asked(text, x=[[1.0, 1.0], [2.0, 2.0]])
     assert ties(question.program, question.points[0], "float64").count == 2
@@ -116,14 +131,20 @@ def test_two_ties_are_not_called(jury: Jury) -> None:
 
 def test_second_order_at_a_tie_is_not_called(jury: Jury) -> None:
     case = told(jury, asked('def f(x: "float[2]"):\n    return amax(x * x)\n', ("rev", "fwd"), x=[0.5, 0.5]))
-    assert (case.verdict, case.reason, case.conventions) == (Verdict.INCONCLUSIVE, Reason.KINK, ("extreme-tie",))
+    assert (case.verdict, case.reason, case.conventions) == (
+        Verdict.INCONCLUSIVE,
+        Reason.KINK,
+        ("extreme-tie",),
+    )
 
 
-# Norms -----------------------------------------------------------------------------------------------------------------
+# Norms ------------------------------------------------------------------------------------------------------
 
 
 def test_the_gradient_of_a_norm_at_0_has_at_most_length_1(jury: Jury) -> None:
-    """The subgradients are the unit ball: (1, 1) lies between the slopes -1 and 1 of both entries and outside the ball."""
+    """The subgradients are the unit ball: (1, 1) lies between the slopes -1 and 1 of both entries and outside
+    the ball.
+    """
     question = asked('def f(x: "float[2]"):\n    return vector_norm(x)\n', x=[0.0, 0.0])
     for inside in ([0.0, 0.0], [1.0, 0.0], [0.6, 0.8], [-0.5, 0.5]):
         assert told(jury, question, x=inside).verdict is Verdict.CONVENTION
@@ -154,7 +175,7 @@ def test_nan_of_a_norm_that_is_always_0(jury: Jury) -> None:
     assert told(jury, question, x=[2.0, np.nan]).verdict is Verdict.DISAGREE
 
 
-# Trips, branches, domains ------------------------------------------------------------------------------------------------
+# Trips, branches, domains -----------------------------------------------------------------------------------
 
 REFLECTED = "def f(x):\n    y = x\n    while y > 1.0:\n        y = 2.0 - y\n    return y\n"
 """Continuous, with a trip more beyond 1."""
@@ -180,7 +201,9 @@ def test_a_jump_is_never_called(jury: Jury) -> None:
 
 @pytest.mark.parametrize("text", [REFLECTED, DOUBLED])
 @pytest.mark.parametrize("side", [-1, 1])
-def test_beside_the_change_the_point_is_smooth_or_the_precision_cannot_tell(text: str, side: int, jury: Jury) -> None:
+def test_beside_the_change_the_point_is_smooth_or_the_precision_cannot_tell(
+    text: str, side: int, jury: Jury
+) -> None:
     """The stencils of the references are far narrower than the spacing of floats."""
     true = {REFLECTED: {-1: 1.0, 1: -1.0}, DOUBLED: {-1: 2.0, 1: 1.0}}[text][side]
     far = asked(text, x=1.0 + side * 1e-6)
@@ -193,7 +216,14 @@ def test_beside_the_change_the_point_is_smooth_or_the_precision_cannot_tell(text
 
 @pytest.mark.parametrize(
     ("text", "edge"),
-    [("sqrt(x)", 0.0), ("log(x)", 0.0), ("log1p(x)", -1.0), ("x ** 0.5", 0.0), ("1.0 / x", 0.0), ("sqrt(1.0 - x * x)", 1.0)],
+    [
+        ("sqrt(x)", 0.0),
+        ("log(x)", 0.0),
+        ("log1p(x)", -1.0),
+        ("x ** 0.5", 0.0),
+        ("1.0 / x", 0.0),
+        ("sqrt(1.0 - x * x)", 1.0),
+    ],
 )
 def test_at_and_beside_the_edge_of_a_domain(text: str, edge: float, jury: Jury) -> None:
     inside = -1.0 if text == "sqrt(1.0 - x * x)" else 1.0
@@ -211,7 +241,10 @@ def test_at_and_beside_the_edge_of_a_domain(text: str, edge: float, jury: Jury) 
 
 def test_comparisons_of_counters_are_no_ties(jury: Jury) -> None:
     """Two equal ints do not keep a kink beside them from being judged."""
-    text = "def f(x):\n    y = abs(x)\n    for i in range(3):\n        if i == 1:\n            y = y + x\n    return y\n"
+    text = (
+        "def f(x):\n    y = abs(x)\n    for i in range(3):\n        if i == 1:\n            y = y + x\n   "
+        " return y\n"
+    )
     question = asked(text, x=0.0)
     found = ties(question.program, question.points[0], "float64")
     assert (found.count, found.conventions) == (1, frozenset({"abs-at-0"}))
@@ -219,7 +252,7 @@ def test_comparisons_of_counters_are_no_ties(jury: Jury) -> None:
     assert told(jury, question, x=3.0).verdict is Verdict.DISAGREE
 
 
-# Lines -----------------------------------------------------------------------------------------------------------------
+# Lines ------------------------------------------------------------------------------------------------------
 
 
 def test_a_program_on_a_line(seed: int) -> None:

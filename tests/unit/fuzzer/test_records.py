@@ -1,4 +1,6 @@
-"""Records: every value survives being written and read, older schemas are brought up to date, and what is no record says why."""
+"""Records: every value survives being written and read, older schemas are brought up to date, and what is no
+record says why.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,26 @@ from hypothesis.extra import numpy as arrays
 from gradfuzz.errors import RecordError
 from gradfuzz.fuzzer.results import codec, records
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
-from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Sample, Step, Variant
-from gradfuzz.fuzzer.results.finding import Cause, Class, Cluster, Finding, FindingPoint, Likelihood, Reason, Verdict
+from gradfuzz.fuzzer.results.evidence import (
+    Adjoints,
+    Aspect,
+    Curve,
+    Differences,
+    Evidence,
+    Sample,
+    Step,
+    Variant,
+)
+from gradfuzz.fuzzer.results.finding import (
+    Cause,
+    Class,
+    Cluster,
+    Finding,
+    FindingPoint,
+    Likelihood,
+    Reason,
+    Verdict,
+)
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 from gradfuzz.programs import Program, parse
@@ -56,7 +76,9 @@ def array(*values: float, dtype: str = "float64") -> np.ndarray:
 
 def finding(**changes: Any) -> Finding:
     """One with something in every field."""
-    program = parse('def f(x: "float[2]", n: "int"):\n    for i in range(n):\n        x = x * -0.0\n    return sum(x)\n')
+    program = parse(
+        'def f(x: "float[2]", n: "int"):\n    for i in range(n):\n        x = x * -0.0\n    return sum(x)\n'
+    )
     point = FindingPoint(
         inputs={"x": array(0.5, -0.0, dtype="float32"), "n": np.array(3)},
         expected={"x": array(math.inf, 1.0)},
@@ -107,8 +129,12 @@ def finding(**changes: Any) -> Finding:
     return dataclasses.replace(value, **changes)
 
 
-SUMMARY = TargetSummary("engine", "0.1.0", "loops", 10, 9, inconclusive={Reason.KINK: 1}, worst_agreeing=math.inf)
-ENTRY = BaselineEntry("GF-7c1e", "7c1e" * 16, "mutant:nx-1747", "known", "https://example.org/1", datetime.date(2027, 3, 1))
+SUMMARY = TargetSummary(
+    "engine", "0.1.0", "loops", 10, 9, inconclusive={Reason.KINK: 1}, worst_agreeing=math.inf
+)
+ENTRY = BaselineEntry(
+    "GF-7c1e", "7c1e" * 16, "mutant:nx-1747", "known", "https://example.org/1", datetime.date(2027, 3, 1)
+)
 DOCUMENTS = [
     finding(),
     finding(evidence=None, cause=None, ports={}, others=()),
@@ -123,7 +149,9 @@ DOCUMENTS = [
         conventions={"abs-at-0": 2},
         environment={"python": "3.11"},
     ),
-    Review((ENTRY,), (), (dataclasses.replace(ENTRY, expires=None),), (finding(),), (("GF-7c1e", "2026-03-01"),)),
+    Review(
+        (ENTRY,), (), (dataclasses.replace(ENTRY, expires=None),), (finding(),), (("GF-7c1e", "2026-03-01"),)
+    ),
 ]
 
 
@@ -140,7 +168,7 @@ def test_a_finding_has_its_text_beside_for_the_reader() -> None:
     assert document["smallest"]["inputs"]["x"] == {"dtype": "float32", "shape": [2], "values": [0.5, "-0.0"]}
 
 
-# Any value -------------------------------------------------------------------------------------------------------------
+# Any value --------------------------------------------------------------------------------------------------
 
 DTYPES = ["bool", "int8", "int64", "uint8", "float16", "float32", "float64", "complex64", "complex128"]
 
@@ -149,8 +177,14 @@ DTYPES = ["bool", "int8", "int64", "uint8", "float16", "float32", "float64", "co
 @settings(max_examples=100)
 def test_arrays_of_every_dtype_and_shape(data: st.DataObject) -> None:
     dtype = np.dtype(data.draw(st.sampled_from(DTYPES)))
-    value = data.draw(arrays.arrays(dtype, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)))
-    value = np.where(np.isnan(value), np.array(math.nan, dtype), value).astype(dtype) if dtype.kind in "fc" else value
+    value = data.draw(
+        arrays.arrays(dtype, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3))
+    )
+    value = (
+        np.where(np.isnan(value), np.array(math.nan, dtype), value).astype(dtype)
+        if dtype.kind in "fc"
+        else value
+    )
     if dtype.kind == "c":  # one NaN: which bits a NaN has is not kept
         value = np.where(np.isnan(value), np.array(1.0, dtype), value).astype(dtype)
     assert bits(there_and_back(np.ndarray, value)) == bits(value)
@@ -167,7 +201,13 @@ def test_findings_of_drawn_programs_and_points(data: st.DataObject) -> None:
     family = data.draw(st.sampled_from(list(FAMILIES)))
     case = data.draw(FAMILIES[family].cases(("float64", "float32")))
     point = dataclasses.replace(finding().smallest, inputs=case.points[0])
-    value = finding(program=case.program, original=case.program, family=family, smallest=point, others=tuple(case.points[1:]))
+    value = finding(
+        program=case.program,
+        original=case.program,
+        family=family,
+        smallest=point,
+        others=tuple(case.points[1:]),
+    )
     back = records.from_document(records.loads(json.dumps(records.to_document(value)), "it"), Finding, "it")
     assert back.program == case.program
     assert bits(back) == bits(value)
@@ -195,12 +235,14 @@ def test_the_other_types() -> None:
     assert isinstance(back.counts, Counter)
 
 
-# Schemas ---------------------------------------------------------------------------------------------------------------
+# Schemas ----------------------------------------------------------------------------------------------------
 
 
 def test_a_finding_of_schema_1_written_by_hand() -> None:
     """It has what schema 1 had, and gets what came later empty."""
-    value = records.from_document(records.load(DATA / "finding_schema_1.json"), Finding, "finding_schema_1.json")
+    value = records.from_document(
+        records.load(DATA / "finding_schema_1.json"), Finding, "finding_schema_1.json"
+    )
     assert (value.id, value.target, value.kind) == ("GF-7c1e", "mutant:nx-1747", Class.SIGN_FLIP)
     assert (value.evidence, dict(value.ports), value.signature, value.others) == (None, {}, "", ())
     assert value.smallest.got["x"] == 3.25
@@ -222,10 +264,17 @@ def test_schema_1_holds_in_every_document(value: Any) -> None:
 
 
 FIELDS = {
-    "Finding": "id target version check kind family precision modes wrt program original weights directions smallest clearest worst seen "
-    "references reproduced note cause script ports evidence signature others place",
-    "FindingPoint": "inputs expected got bound entry entry_expected entry_got ratio error_over_allowed allowed",
-    "SweepFinished": "seed seconds programs checks summaries findings complete interrupted rerun coverage clusters tested conventions environment",
+    "Finding": (
+        "id target version check kind family precision modes wrt program original weights directions smallest"
+        " clearest worst seen references reproduced note cause script ports evidence signature others place"
+    ),
+    "FindingPoint": (
+        "inputs expected got bound entry entry_expected entry_got ratio error_over_allowed allowed"
+    ),
+    "SweepFinished": (
+        "seed seconds programs checks summaries findings complete interrupted rerun coverage clusters tested"
+        " conventions environment"
+    ),
     "Review": "known expired stale fixed first_seen",
     "Evidence": "curve variants differences adjoints",
 }

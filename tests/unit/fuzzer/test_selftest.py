@@ -19,7 +19,15 @@ from gradfuzz.errors import UnknownTargetError, UsageError
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
 from gradfuzz.fuzzer.results.finding import Class
-from gradfuzz.fuzzer.results.score import JVP_RULES, VJP_RULES, Group, MutantScore, OracleScore, Score, SelftestProgress
+from gradfuzz.fuzzer.results.score import (
+    JVP_RULES,
+    VJP_RULES,
+    Group,
+    MutantScore,
+    OracleScore,
+    Score,
+    SelftestProgress,
+)
 from gradfuzz.fuzzer.sweep import selftest as module
 from gradfuzz.fuzzer.sweep.batch import Order, drawn
 from gradfuzz.fuzzer.sweep.kills import ORDERS, Ordeal, kills
@@ -41,7 +49,7 @@ def question(text: str, *modes: Any) -> Question:
     return weighted_question(program, [Point(inputs)], "float64", modes)
 
 
-# Which mutants are asked -------------------------------------------------------------------------------------------------------------
+# Which mutants are asked ------------------------------------------------------------------------------------
 
 
 def test_the_rules_that_a_question_applies() -> None:
@@ -53,7 +61,9 @@ def test_the_rules_that_a_question_applies() -> None:
     looped = "def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n"
     assert ("rev", "loop", "") in applied_rules(question(looped, "rev"))
     stacked = 'def f(x: "float[2, 3, 3]", y: "float[3, 3]"):\n    return matmul(x, y)\n'
-    assert applied_rules(question(stacked, "rev")) == {("rev", "matmul", n) for n in ("", "broadcast", "square", "batch")}
+    assert applied_rules(question(stacked, "rev")) == {
+        ("rev", "matmul", n) for n in ("", "broadcast", "square", "batch")
+    }
 
 
 @pytest.mark.parametrize(
@@ -91,7 +101,7 @@ def test_who_is_not_asked_says_what_the_engine_says(family: str, seed: int) -> N
                 assert np.array_equal(ours.gradient[name], g, equal_nan=True), f"{mutant.alias} by {name}"
 
 
-# What kills them ---------------------------------------------------------------------------------------------------------------------
+# What kills them --------------------------------------------------------------------------------------------
 
 
 def order(family: str = "loops", *, number: int = 0, first: int = 0, count: int = 4) -> Order:
@@ -111,19 +121,27 @@ def test_mutants_of_batching_are_asked_in_the_family_that_is_about_it() -> None:
 
 
 def test_what_is_right_is_never_killed() -> None:
-    """A mutant whose mistake changes nothing: the conjugate of a real slope, asked although it does not concern the programs."""
+    """A mutant whose mistake changes nothing: the conjugate of a real slope, asked although it does not
+    concern the programs.
+    """
     row = named("vjp.multiply.0.conjugated")
     assert row is not None
     asked = [q for k, d in enumerate(drawn(order())) for q in questions(d, k, 0, orders=(1,))]
     for q in asked:
         for ours, theirs in zip(row.oracle().answer(q), EngineOracle().answer(q), strict=True):
-            assert all(np.array_equal(ours.gradient[n], g, equal_nan=True) for n, g in theirs.gradient.items())
+            assert all(
+                np.array_equal(ours.gradient[n], g, equal_nan=True) for n, g in theirs.gradient.items()
+            )
 
 
 def test_programs_are_counted_in_the_family_where_they_are_fewest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FAMILIES", {"loops": None, "complex": None})
-    score = last(SelftestConfig(mutants=("vjp.multiply.0.sign", "nx-1747"), seeds=(0, 1), max_examples=16, jobs=1))
-    by_family = [kills(Ordeal(order(family), ("vjp.multiply.0.sign",))).killed for family in ("loops", "complex")]
+    score = last(
+        SelftestConfig(mutants=("vjp.multiply.0.sign", "nx-1747"), seeds=(0, 1), max_examples=16, jobs=1)
+    )
+    by_family = [
+        kills(Ordeal(order(family), ("vjp.multiply.0.sign",))).killed for family in ("loops", "complex")
+    ]
     product, loop = score.mutants
     assert product.programs[0] == min(found["vjp.multiply.0.sign"] for found in by_family)
     assert set(loop.programs) == {0, 1}
@@ -203,7 +221,7 @@ def test_what_cannot_be_tested_says_so(config: SelftestConfig, error: type[Excep
         next(iter(selftest(config)))
 
 
-# False alarms ------------------------------------------------------------------------------------------------------------------------
+# False alarms -----------------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,7 +244,10 @@ class Told:
         (Told(("arb", "mpmath"), "print('right')"), "its script exits with 0"),
         (Told(("arb", "mpmath"), "raise SystemExit(2)"), "its script exits with 2"),
         (Told(("arb",), "1 / 0", Class.ERROR, "ZeroDivisionError: so. Wrong in all ways."), ""),
-        (Told(("arb",), "1 / 0", Class.ERROR, "IndexError: so."), "its script fails: ZeroDivisionError: division by zero"),
+        (
+            Told(("arb",), "1 / 0", Class.ERROR, "IndexError: so."),
+            "its script fails: ZeroDivisionError: division by zero",
+        ),
         (Told(("arb", "mpmath"), "1 / 0"), "its script fails: ZeroDivisionError: division by zero"),
     ],
 )
@@ -234,7 +255,7 @@ def test_a_finding_has_to_be_borne_out(told: Any, doubt: str) -> None:
     assert module._doubt(told) == doubt
 
 
-# What people see ---------------------------------------------------------------------------------------------------------------------
+# What people see --------------------------------------------------------------------------------------------
 
 SCORE = Score(
     profile="full",
@@ -244,14 +265,28 @@ SCORE = Score(
     mutants=(
         MutantScore("mutant:nx-1747", "loops", "adjoints swept in forward order", {0: 2, 1: 3}),
         MutantScore("mutant:swift-78264", "loops", "adjoint not reset per trip", {0: 5, 1: 21}),
-        MutantScore("mutant:vjp.sin.0.sign", VJP_RULES, "vjp of sin, operand 0: the sign is flipped", {0: 1, 1: 1}),
         MutantScore(
-            "mutant:jvp.conv.1.half", JVP_RULES, "jvp of conv, operand 1: a factor of 2 is missing", {0: 40, 1: None}, "why"
+            "mutant:vjp.sin.0.sign", VJP_RULES, "vjp of sin, operand 0: the sign is flipped", {0: 1, 1: 1}
+        ),
+        MutantScore(
+            "mutant:jvp.conv.1.half",
+            JVP_RULES,
+            "jvp of conv, operand 1: a factor of 2 is missing",
+            {0: 40, 1: None},
+            "why",
         ),
     ),
     correct=(
         OracleScore("engine", "0.1.0", checks=900, inconclusive=9, findings=0, false_alarms=0),
-        OracleScore("jax", "0.10.2", checks=400, inconclusive=4, findings=1, false_alarms=1, alarms=("GF-1, sign_flip: no",)),
+        OracleScore(
+            "jax",
+            "0.10.2",
+            checks=400,
+            inconclusive=4,
+            findings=1,
+            false_alarms=1,
+            alarms=("GF-1, sign_flip: no",),
+        ),
     ),
     complete=True,
     interrupted=False,
@@ -277,7 +312,9 @@ def test_two_in_a_hundred_systematic_ones_may_survive(killed: int, total: int, p
     rows = [MutantScore(f"mutant:{k}", VJP_RULES, "", {0: 1 if k < killed else None}) for k in range(total)]
     assert dataclasses.replace(SCORE, mutants=tuple(rows), correct=()).passed is passed
     one = MutantScore("mutant:m", "loops", "", {0: None})
-    assert not dataclasses.replace(SCORE, mutants=(*rows, one), correct=()).passed, "none after a real report may"
+    assert not dataclasses.replace(SCORE, mutants=(*rows, one), correct=()).passed, (
+        "none after a real report may"
+    )
 
 
 @pytest.mark.parametrize("width", [110, 60])
@@ -302,9 +339,21 @@ def test_the_document() -> None:
     assert result.exit_code == CLEAN
     document = json.loads(result.stdout)
     (row,) = document["mutants"]
-    assert {"name": "mutant:nx-1747", "killed": True, "programs_to_kill": row["by_seed"]["0"]}.items() <= row.items()
-    assert (document["killed"], document["total"], document["correct"], document["passed"]) == (1, 1, [], True)
-    assert document["rerun"] == "gradfuzz selftest --profile quick --seed 0 --max-examples 4 --mutant nx-1747 --jobs 1"
+    assert {
+        "name": "mutant:nx-1747",
+        "killed": True,
+        "programs_to_kill": row["by_seed"]["0"],
+    }.items() <= row.items()
+    assert (document["killed"], document["total"], document["correct"], document["passed"]) == (
+        1,
+        1,
+        [],
+        True,
+    )
+    assert (
+        document["rerun"]
+        == "gradfuzz selftest --profile quick --seed 0 --max-examples 4 --mutant nx-1747 --jobs 1"
+    )
     assert report.selftest_document(SCORE)["correct"][1]["false_alarms"] == 1
     json.dumps(report.selftest_document(SCORE), allow_nan=False)
 

@@ -45,7 +45,15 @@ def specimen(text: str, **inputs: object) -> Specimen:
     arrays = {name: np.asarray(value) for name, value in inputs.items()}
     floats = tuple(p.name for p in program.params if p.type.is_float)
     weights = tuple(np.asarray(-1.5 + k) for k in range(len(program.result.values)))
-    return Specimen(program, arrays, "float64", floats, ("rev",), weights, {name: np.ones(arrays[name].shape) for name in floats})
+    return Specimen(
+        program,
+        arrays,
+        "float64",
+        floats,
+        ("rev",),
+        weights,
+        {name: np.ones(arrays[name].shape) for name in floats},
+    )
 
 
 def long() -> Specimen:
@@ -53,7 +61,9 @@ def long() -> Specimen:
 
 
 def runs(s: Specimen) -> bool:
-    inputs = {name: v if v.shape else v[()] if v.dtype.kind == "f" else v.item() for name, v in s.inputs.items()}
+    inputs = {
+        name: v if v.shape else v[()] if v.dtype.kind == "f" else v.item() for name, v in s.inputs.items()
+    }
     try:
         interpret(s.program, inputs, NumpyNamespace(), trip_limit=100)
     except GradfuzzError:
@@ -125,7 +135,9 @@ def test_the_budget_holds() -> None:
 
 
 def test_nothing_smaller_means_unchanged() -> None:
-    start = specimen("def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n", x=0.5)
+    start = specimen(
+        "def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n", x=0.5
+    )
     text = to_text(start.program)
     shrunk = shrink(start, interesting(lambda program: to_text(program) == text))
     assert to_text(shrunk.specimen.program) == text
@@ -193,7 +205,9 @@ def test_names_become_canonical() -> None:
 def test_a_skeleton_has_neither_names_nor_constants() -> None:
     one = parse("def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n")
     two = parse("def g(y):\n    b = 0.25\n    for j in range(17):\n        b = b * y\n    return b\n")
-    other = parse("def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * acc\n    return acc\n")
+    other = parse(
+        "def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * acc\n    return acc\n"
+    )
     assert skeleton(one) == skeleton(two)
     assert skeleton(one) != skeleton(other)
 
@@ -235,7 +249,7 @@ def test_programs_that_differ_in_sizes_only_are_built_alike() -> None:
     assert skeleton(three) != skeleton(none)
 
 
-# Axes of tensor programs -----------------------------------------------------------------------------------------------
+# Axes of tensor programs ------------------------------------------------------------------------------------
 
 
 def shrunk(text: str, op: str, shapes: dict[str, tuple[int, ...]]) -> Program:
@@ -243,16 +257,27 @@ def shrunk(text: str, op: str, shapes: dict[str, tuple[int, ...]]) -> Program:
     program = parse(text)
     rng = np.random.default_rng(0)
     arrays = {
-        p.name: rng.uniform(-1.0, 1.0, shapes[p.name]) if p.type.is_float else rng.integers(0, 2, shapes[p.name])
+        p.name: (
+            rng.uniform(-1.0, 1.0, shapes[p.name]) if p.type.is_float else rng.integers(0, 2, shapes[p.name])
+        )
         for p in program.params
     }
     floats = tuple(p.name for p in program.params if p.type.is_float)
     weights = tuple(np.ones(t.sizes) for t in typecheck(program).outputs)
-    first = Specimen(program, arrays, "float64", floats, ("rev",), weights, {name: np.ones(shapes[name]) for name in floats})
+    first = Specimen(
+        program,
+        arrays,
+        "float64",
+        floats,
+        ("rev",),
+        weights,
+        {name: np.ones(shapes[name]) for name in floats},
+    )
 
     def interesting(candidates: Sequence[Specimen]) -> list[bool]:
         return [
-            any(isinstance(n, Call) and n.op == op and isinstance(n.args[0], Name) for n in walk(c.program)) and runs(c)
+            any(isinstance(n, Call) and n.op == op and isinstance(n.args[0], Name) for n in walk(c.program))
+            and runs(c)
             for c in candidates
         ]
 
@@ -270,7 +295,10 @@ def shrunk(text: str, op: str, shapes: dict[str, tuple[int, ...]]) -> Program:
             {"axis": 0},
         ),
         (
-            'def f(a: "float[2, 1, 5]"):\n    return window_sum(a, (1, 1, 3), strides=(1, 1, 2), padding=((0, 0), (0, 0), (1, 0)))\n',
+            (
+                'def f(a: "float[2, 1, 5]"):\n    return window_sum(a, (1, 1, 3), strides=(1, 1, 2),'
+                " padding=((0, 0), (0, 0), (1, 0)))\n"
+            ),
             "window_sum",
             {"a": (2, 1, 5)},
             (1,),
@@ -283,12 +311,22 @@ def shrunk(text: str, op: str, shapes: dict[str, tuple[int, ...]]) -> Program:
             (),
             {"axis": None, "keepdims": False},
         ),
-        ('def f(a: "float[0, 3, 2]"):\n    return sort(a, axis=1)\n', "sort", {"a": (0, 3, 2)}, (1,), {"axis": -1}),
+        (
+            'def f(a: "float[0, 3, 2]"):\n    return sort(a, axis=1)\n',
+            "sort",
+            {"a": (0, 3, 2)},
+            (1,),
+            {"axis": -1},
+        ),
     ],
     ids=["take", "window_sum", "amax", "sort"],
 )
 def test_axes_go_and_windows_become_plain(
-    text: str, op: str, shapes: dict[str, tuple[int, ...]], shape: tuple[int, ...], parameters: dict[str, object]
+    text: str,
+    op: str,
+    shapes: dict[str, tuple[int, ...]],
+    shape: tuple[int, ...],
+    parameters: dict[str, object],
 ) -> None:
     program = shrunk(text, op, shapes)
     (call,) = [n for n in walk(program) if isinstance(n, Call)]
@@ -300,12 +338,17 @@ def test_smaller_matrices_are_tried_at_ordinary_ones() -> None:
     """What is left of the first matrices has equal entries; the batch is as long as they are."""
     program = parse('def f(x: "float[2, 2, 2]"):\n    return inv(x)\n')
     x = np.array([[[1.0, 2.0], [3.0, 4.0]], [[1.0, 5.0], [6.0, 7.0]]])
-    first = Specimen(program, {"x": x}, "float64", ("x",), ("rev",), (np.ones((2, 2, 2)),), {"x": np.ones((2, 2, 2))})
+    first = Specimen(
+        program, {"x": x}, "float64", ("x",), ("rev",), (np.ones((2, 2, 2)),), {"x": np.ones((2, 2, 2))}
+    )
 
     def differ(candidates: Sequence[Specimen]) -> list[bool]:
         """Two instances whose first entries differ, or the whole first matrices."""
         arrays = [c.inputs["x"] for c in candidates]
-        return [a.shape[:1] == (2,) and a.ndim == 3 and (a[0, 0, 0] != a[1, 0, 0] or np.array_equal(a, x)) for a in arrays]
+        return [
+            a.shape[:1] == (2,) and a.ndim == 3 and (a[0, 0, 0] != a[1, 0, 0] or np.array_equal(a, x))
+            for a in arrays
+        ]
 
     smallest = shrink(first, differ).specimen
     assert smallest.inputs["x"].shape == (2, 1, 1)
@@ -315,12 +358,14 @@ def test_arrays_without_entries_get_smaller_too() -> None:
     program = parse('def f(x: "float[0, 3, 3]"):\n    return inv(x)\n')
     x, w = np.zeros((0, 3, 3)), np.ones((0, 3, 3))
     first = Specimen(program, {"x": x}, "float64", ("x",), ("rev",), (w,), {"x": w})
-    smallest = shrink(first, lambda candidates: [c.inputs["x"].shape[:1] == (0,) for c in candidates]).specimen
+    smallest = shrink(
+        first, lambda candidates: [c.inputs["x"].shape[:1] == (0,) for c in candidates]
+    ).specimen
     assert smallest.inputs["x"].size == 0
     assert sum(smallest.inputs["x"].shape) <= 2
 
 
-# Other numbers ---------------------------------------------------------------------------------------------------------
+# Other numbers ----------------------------------------------------------------------------------------------
 
 
 def stack() -> Specimen:
@@ -364,8 +409,16 @@ def test_variations_differ_in_numbers_only(start: Specimen) -> None:
     found = list(variations(start))
     assert len({v.key for v in found}) > 8
     for v in found:
-        assert (v.program, v.wrt, v.modes, v.precision, v.others) == (start.program, start.wrt, start.modes, start.precision, ())
-        assert {n: (x.shape, x.dtype) for n, x in v.inputs.items()} == {n: (x.shape, x.dtype) for n, x in start.inputs.items()}
+        assert (v.program, v.wrt, v.modes, v.precision, v.others) == (
+            start.program,
+            start.wrt,
+            start.modes,
+            start.precision,
+            (),
+        )
+        assert {n: (x.shape, x.dtype) for n, x in v.inputs.items()} == {
+            n: (x.shape, x.dtype) for n, x in start.inputs.items()
+        }
         assert [np.shape(w) for w in v.weights] == [np.shape(w) for w in start.weights]
 
 
@@ -376,7 +429,9 @@ def test_directions_vary_where_they_count() -> None:
 
 
 def test_nothing_complex_is_a_candidate() -> None:
-    start = specimen("def f(x, y):\n    z = complex(x, y) * complex(y, x)\n    return real(z), imag(z * z)\n", x=0.7, y=1.3)
+    start = specimen(
+        "def f(x, y):\n    z = complex(x, y) * complex(y, x)\n    return real(z), imag(z * z)\n", x=0.7, y=1.3
+    )
     seen: list[Program] = []
 
     def note(candidates: Sequence[Specimen]) -> list[bool]:

@@ -1,4 +1,6 @@
-"""The store: what is written is there for others and after a kill; one writes; what cannot be opened says why."""
+"""The store: what is written is there for others and after a kill; one writes; what cannot be opened says
+why.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ def record(path: Path, *findings: Finding, complete: bool = True, fixed: tuple[F
     return run
 
 
-# Runs and findings -----------------------------------------------------------------------------------------------------
+# Runs and findings ------------------------------------------------------------------------------------------
 
 
 def test_a_run_is_read_as_it_was_written(path: Path) -> None:
@@ -74,14 +76,23 @@ def test_a_finding_is_there_before_its_run_ends(path: Path) -> None:
         with Store(path) as reader:
             end, _ = reader.finished(run)
         assert [(f.id, f.seen) for f in end.findings] == [("GF-aaaa", 4)]
-        assert (end.complete, end.interrupted, end.programs, end.checks, end.seconds) == (False, True, 4, 32, 2.5)
+        assert (end.complete, end.interrupted, end.programs, end.checks, end.seconds) == (
+            False,
+            True,
+            4,
+            32,
+            2.5,
+        )
 
 
 def test_the_newest_record_of_a_finding_counts(path: Path) -> None:
     record(path, finding("a", seen=1), finding("b"))
     record(path, finding("a", seen=2))
     with Store(path) as store:
-        assert [(r.run, r.finding.id, r.finding.seen) for r in store.recorded()] == [(2, "GF-aaaa", 2), (1, "GF-bbbb", 3)]
+        assert [(r.run, r.finding.id, r.finding.seen) for r in store.recorded()] == [
+            (2, "GF-aaaa", 2),
+            (1, "GF-bbbb", 3),
+        ]
         assert store.recorded()[0].first == store.runs()[0].began
         latest = store.latest("GF-aaaa")
         assert latest is not None
@@ -121,7 +132,7 @@ def test_git_overlooks_the_usual_folder(path: Path) -> None:
     assert (path.parent / ".gitignore").read_text() == "*\n"
 
 
-# Work ------------------------------------------------------------------------------------------------------------------
+# Work -------------------------------------------------------------------------------------------------------
 
 
 def test_work_is_kept_until_the_run_is_complete(path: Path) -> None:
@@ -147,7 +158,7 @@ def test_work_of_runs_that_nobody_resumed_is_forgotten(path: Path) -> None:
         assert [store.work(run, "batch:1") is not None for run in range(1, 21)] == [False] * 12 + [True] * 8
 
 
-# Resuming --------------------------------------------------------------------------------------------------------------
+# Resuming ---------------------------------------------------------------------------------------------------
 
 
 def started(path: Path, config: SweepConfig, event: SweepStarted = STARTED, *, resume: bool = False) -> int:
@@ -161,7 +172,9 @@ def started(path: Path, config: SweepConfig, event: SweepStarted = STARTED, *, r
 def test_the_last_unfinished_run_of_the_same_settings_is_resumed(path: Path) -> None:
     assert started(path, CONFIG) == 1
     assert started(path, dataclasses.replace(CONFIG, seed=1)) == 2
-    assert started(path, dataclasses.replace(CONFIG, jobs=2, max_time=60.0), resume=True) == 1, "which is no matter of the result"
+    assert started(path, dataclasses.replace(CONFIG, jobs=2, max_time=60.0), resume=True) == 1, (
+        "which is no matter of the result"
+    )
     with Store(path) as store:
         assert [f.id for f in store.findings(1)] == ["GF-aaaa"], "nothing is there twice"
 
@@ -171,10 +184,16 @@ def test_the_last_unfinished_run_of_the_same_settings_is_resumed(path: Path) -> 
     [
         (dataclasses.replace(CONFIG, seed=3), STARTED, "seed was 0 and is 3"),
         (dataclasses.replace(CONFIG, orders=(1,)), STARTED, "orders was 1,2,3 and is 1"),
-        (CONFIG, dataclasses.replace(STARTED, targets=(("mutant:nx-1747", "0.2"),)), "mutant:nx-1747 was 0.1.0 and is 0.2"),
+        (
+            CONFIG,
+            dataclasses.replace(STARTED, targets=(("mutant:nx-1747", "0.2"),)),
+            "mutant:nx-1747 was 0.1.0 and is 0.2",
+        ),
     ],
 )
-def test_what_differs_from_the_unfinished_run_is_told(path: Path, config: SweepConfig, event: SweepStarted, words: str) -> None:
+def test_what_differs_from_the_unfinished_run_is_told(
+    path: Path, config: SweepConfig, event: SweepStarted, words: str
+) -> None:
     started(path, CONFIG)
     with pytest.raises(UsageError, match=words) as caught:
         started(path, config, event, resume=True)
@@ -194,7 +213,7 @@ def test_there_may_be_nothing_to_resume(path: Path) -> None:
         started(path, CONFIG, resume=True)
 
 
-# One writer ------------------------------------------------------------------------------------------------------------
+# One writer -------------------------------------------------------------------------------------------------
 
 
 def test_a_second_writer_is_refused_and_readers_are_not(path: Path) -> None:
@@ -235,7 +254,7 @@ def test_a_writer_that_was_killed_leaves_all_that_it_said_and_no_lock(path: Path
         assert [f.id for f in store.findings(1)] == ["GF-aaaa"]
 
 
-# What is no store ------------------------------------------------------------------------------------------------------
+# What is no store -------------------------------------------------------------------------------------------
 
 
 def test_there_is_no_store(path: Path) -> None:
@@ -286,11 +305,13 @@ def test_a_damaged_store(path: Path) -> None:
         store.recorded()
 
 
-# Versions --------------------------------------------------------------------------------------------------------------
+# Versions ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("write", [False, True])
-def test_an_older_database_is_brought_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch, write: bool) -> None:
+def test_an_older_database_is_brought_up_to_date(
+    path: Path, monkeypatch: pytest.MonkeyPatch, write: bool
+) -> None:
     monkeypatch.setattr(database, "_STEPS", database._STEPS[:1])
     run = record_of_version_1(path)
     monkeypatch.undo()
@@ -321,7 +342,7 @@ def test_a_newer_database_is_refused(path: Path) -> None:
         Store(path)
 
 
-# Disk and permissions --------------------------------------------------------------------------------------------------
+# Disk and permissions ---------------------------------------------------------------------------------------
 
 
 def test_no_space_left(path: Path) -> None:
@@ -338,7 +359,9 @@ def test_no_space_left(path: Path) -> None:
         assert [f.id for f in store.findings(run)] == ["GF-aaaa", "GF-bbbb"]
 
 
-needs_root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can make another user try")
+needs_root = pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="only root can make another user try"
+)
 
 TRY = """
 import os, pathlib, sys

@@ -24,13 +24,18 @@ from gradfuzz.programs.language.syntax import Call, walk
 from gradfuzz.programs.text.parse import parse
 
 
-def about(text: str, points: Sequence[dict[str, Any]], *, modes: Sequence[tuple[Mode, ...]] = (("rev",),)) -> list[Question]:
+def about(
+    text: str, points: Sequence[dict[str, Any]], *, modes: Sequence[tuple[Mode, ...]] = (("rev",),)
+) -> list[Question]:
     program = parse(text)
     at = [Point({name: np.asarray(value) for name, value in inputs.items()}) for inputs in points]
     return [plain_question(program, at, "float64", None, each) for each in modes]
 
 
-COUNTED = 'def f(x, n: "int"):\n    acc = 1.0\n    for i in range(n):\n        acc = sin(acc) * x * x\n    return acc\n'
+COUNTED = (
+    'def f(x, n: "int"):\n    acc = 1.0\n    for i in range(n):\n        acc = sin(acc) * x * x\n    return'
+    " acc\n"
+)
 
 
 def test_a_program_counts_once_and_its_points_one_by_one() -> None:
@@ -49,8 +54,9 @@ def test_a_program_counts_once_and_its_points_one_by_one() -> None:
 def test_trips_are_told_from_decisions() -> None:
     """Three trips, each with a decision, and an inner loop that takes none, one and two."""
     text = (
-        "def f(x):\n    acc = x\n    for i in range(3):\n        if acc > 0.0:\n            acc = acc * x\n        k = 0\n"
-        "        while k < i:\n            acc = acc + x\n            k = k + 1\n    return acc\n"
+        "def f(x):\n    acc = x\n    for i in range(3):\n        if acc > 0.0:\n            acc = acc * x\n  "
+        "      k = 0\n        while k < i:\n            acc = acc + x\n            k = k + 1\n    return"
+        " acc\n"
     )
     found = counted(about(text, [{"x": 0.5}]))
     assert found["trips"] == {"0": 1, "1": 1, "2-4": 1}
@@ -64,19 +70,28 @@ def test_trips_are_told_from_decisions() -> None:
 def test_sizes_by_decade() -> None:
     entries = [0.001, 0.00999, 9.99, 1000.0, 1e-300, 1e300, np.inf, 0.0]
     found = counted(about('def f(x: "float[8]"):\n    return sum(x)\n', [{"x": entries}]))
-    assert found["size of inputs"] == dict.fromkeys(("1e-3", "1e0", "1e3", "<1e-9", ">=1e10", "not finite", "0"), 1)
+    assert found["size of inputs"] == dict.fromkeys(
+        ("1e-3", "1e0", "1e3", "<1e-9", ">=1e10", "not finite", "0"), 1
+    )
     assert found["loop form"] == {"none": 1}
     assert "trips" not in found
 
 
 def test_a_size_of_float32_is_the_one_that_was_written() -> None:
     point = Point({"x": np.asarray([0.01, 0.1, 0.7], np.float32)})
-    question = plain_question(parse('def f(x: "float[3]"):\n    return sum(x)\n'), [point], "float32", None, ("rev",))
+    question = plain_question(
+        parse('def f(x: "float[3]"):\n    return sum(x)\n'), [point], "float32", None, ("rev",)
+    )
     assert counted([question])["size of inputs"] == {"1e-2": 1, "1e-1": 1}
 
 
 def test_what_cannot_be_run_has_no_trips() -> None:
-    found = counted(about("def f(x):\n    acc = x\n    while acc < 3.0:\n        acc = acc * x\n    return acc\n", [{"x": 0.5}]))
+    found = counted(
+        about(
+            "def f(x):\n    acc = x\n    while acc < 3.0:\n        acc = acc * x\n    return acc\n",
+            [{"x": 0.5}],
+        )
+    )
     assert "trips" not in found  # it never ends
     assert found["loop form"] == {"while": 1}
 

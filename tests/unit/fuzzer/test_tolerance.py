@@ -18,7 +18,9 @@ from gradfuzz.programs import parse
 U = {"float32": 2.0**-24, "float64": 2.0**-53}
 
 
-def ask(text: str, precision: str = "float64", modes: tuple[str, ...] = ("rev",), **inputs: Any) -> list[Tolerance]:
+def ask(
+    text: str, precision: str = "float64", modes: tuple[str, ...] = ("rev",), **inputs: Any
+) -> list[Tolerance]:
     program = parse(text)
     values = {p.name: np.asarray(inputs[p.name]) for p in program.params}
     point = Point({k: v.astype(precision) if v.dtype.kind == "f" else v for k, v in values.items()})
@@ -48,8 +50,14 @@ def test_a_product_is_granted_a_few_roundings(precision: str) -> None:
 
 
 def test_a_sum_of_many_is_granted_as_many() -> None:
-    few = only("def f(x):\n    acc = x\n    for i in range(4):\n        acc = acc + x * x\n    return acc * acc\n", x=0.3)
-    many = only("def f(x):\n    acc = x\n    for i in range(400):\n        acc = acc + x * x\n    return acc * acc\n", x=0.3)
+    few = only(
+        "def f(x):\n    acc = x\n    for i in range(4):\n        acc = acc + x * x\n    return acc * acc\n",
+        x=0.3,
+    )
+    many = only(
+        "def f(x):\n    acc = x\n    for i in range(400):\n        acc = acc + x * x\n    return acc * acc\n",
+        x=0.3,
+    )
     relative = [float(t.noise["x"] / np.abs(t.gradient["x"])) / U["float64"] for t in (few, many)]
     assert relative[0] < 16
     assert relative[1] > 10 * relative[0]  # all additions may err the same way
@@ -62,7 +70,11 @@ def test_cancellation_is_granted_what_it_costs() -> None:
 
 
 def test_a_structural_zero_is_granted_nothing() -> None:
-    for text in ("def f(x):\n    return x - x\n", "def f(x):\n    return x * 0.0\n", "def f(x):\n    return 1.0\n"):
+    for text in (
+        "def f(x):\n    return x - x\n",
+        "def f(x):\n    return x * 0.0\n",
+        "def f(x):\n    return 1.0\n",
+    ):
         t = only(text, x=0.7)
         assert t.reason is None
         assert float(t.noise["x"]) == 0.0
@@ -114,7 +126,10 @@ def test_in_range() -> None:
 
 def test_a_chaotic_computation_is_not_measured() -> None:
     assert only("def f(x):\n    return sin(x * 3.0)\n", x=2.0**60).reason is Reason.NOISE
-    logistic = "def f(x):\n    acc = x\n    for i in range(100):\n        acc = 3.9 * acc * (1.0 - acc)\n    return acc\n"
+    logistic = (
+        "def f(x):\n    acc = x\n    for i in range(100):\n        acc = 3.9 * acc * (1.0 - acc)\n    return"
+        " acc\n"
+    )
     assert only(logistic, x=0.3).reason is Reason.NOISE
     assert only(logistic.replace("100", "10"), x=0.3).reason is None
 
@@ -126,8 +141,14 @@ def test_domain_and_trip_limit() -> None:
 
 
 def test_points_together_are_as_points_alone() -> None:
-    program = parse('def f(x, n: "int"):\n    acc = 1.0\n    for i in range(n):\n        acc = sin(acc * x)\n    return acc\n')
-    points = [Point({"x": np.array(x), "n": np.array(n)}) for x, n in ((0.5, 3), (2.0, 3), (-0.5, 3), (0.5, 2), (1e300, 3))]
+    program = parse(
+        'def f(x, n: "int"):\n    acc = 1.0\n    for i in range(n):\n        acc = sin(acc * x)\n    return'
+        " acc\n"
+    )
+    points = [
+        Point({"x": np.array(x), "n": np.array(n)})
+        for x, n in ((0.5, 3), (2.0, 3), (-0.5, 3), (0.5, 2), (1e300, 3))
+    ]
 
     def question(at: tuple[Point, ...]) -> Question:
         return Question(program, at, "float64", ("x",), ("rev",), (np.ones(()),), {"x": np.ones(())})
@@ -136,11 +157,15 @@ def test_points_together_are_as_points_alone() -> None:
     for point, one in zip(points, together, strict=True):
         (alone,) = tolerances(question((point,)))
         assert alone.reason is one.reason
-        assert {k: v.tolist() for k, v in alone.noise.items()} == {k: v.tolist() for k, v in one.noise.items()}
+        assert {k: v.tolist() for k, v in alone.noise.items()} == {
+            k: v.tolist() for k, v in one.noise.items()
+        }
 
 
 def test_another_way_to_write_the_derivative_may_lose_more() -> None:
-    """The slope of tanh as 1 - y*y and as (1 - y)(1 + y): the second derivative of the latter cancels near zero."""
+    """The slope of tanh as 1 - y*y and as (1 - y)(1 + y): the second derivative of the latter cancels near
+    zero.
+    """
     program = parse("def f(x):\n    return tanh(x)\n")
     x = Point({"x": np.array(1e-9, np.float32)})
     question = Question(program, (x,), "float32", ("x",), ("fwd", "fwd"), (np.ones(()),), {"x": np.ones(())})
@@ -154,12 +179,16 @@ def wide(values: list[float]) -> Tolerance:
     program = parse(f'def f(x: "float[{len(values)}]"):\n    return prod(x)\n')
     point = Point({"x": np.array(values)})
     along = {"x": np.array([-0.875, *[1.75] * (len(values) - 1)])}
-    (result,) = wide_tolerances(Question(program, (point,), "float64", ("x",), ("fwd", "fwd", "rev"), (np.ones(()),), along))
+    (result,) = wide_tolerances(
+        Question(program, (point,), "float64", ("x",), ("fwd", "fwd", "rev"), (np.ones(()),), along)
+    )
     return result
 
 
 def test_products_by_division_are_granted_their_rounding() -> None:
-    """The third derivative of x_1 x_2 is a structural zero by the products of the others, and rounding of size x_1 x_2 / x_k^3 by division."""
+    """The third derivative of x_1 x_2 is a structural zero by the products of the others, and rounding of
+    size x_1 x_2 / x_k^3 by division.
+    """
     noise = wide([1.5, 0.5]).noise["x"]
     assert np.all(noise > 2.0**-54)
     assert np.all(noise < 2.0**-45)
@@ -206,7 +235,9 @@ class TestPerturbedNamespace:
             for keepdims in (False, True):
                 for op in ("sum", "mean", "prod"):
                     result = getattr(ns, op)(laned, axis=axis, keepdims=keepdims)
-                    np.testing.assert_allclose(result[..., 0], getattr(np, op)(x, axis=axis, keepdims=keepdims), rtol=1e-13)
+                    np.testing.assert_allclose(
+                        result[..., 0], getattr(np, op)(x, axis=axis, keepdims=keepdims), rtol=1e-13
+                    )
         np.testing.assert_allclose(ns.cumulative_sum(laned, axis=-1)[..., 0], np.cumsum(x, -1), rtol=1e-13)
         for a, b in ((x, y), (y[0], rng.normal(size=5)), (x[0], y), (x[0, 0], y), (x, y[:, 0])):
             product = ns.matmul(self.lanes(a), self.lanes(b))
@@ -252,7 +283,9 @@ class TestPerturbedNamespace:
 
 
 def test_determinants_by_the_inverse_are_granted_their_rounding() -> None:
-    """Second derivatives of det(a) a^-H cancel where those of the minors do not: det of a 2 x 2 matrix is a sum of products of two entries."""
+    """Second derivatives of det(a) a^-H cancel where those of the minors do not: det of a 2 x 2 matrix is a
+    sum of products of two entries.
+    """
     program = parse('def f(a: "float[2, 2]"):\n    return det(a)\n')
     point = Point({"a": np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-6]])})  # a^-1 has entries of 64
     question = weighted_question(program, [point], "float64", ("rev", "rev"))
@@ -263,7 +296,9 @@ def test_determinants_by_the_inverse_are_granted_their_rounding() -> None:
 
 
 def test_eigenvectors_by_a_masked_diagonal_are_granted_their_rounding() -> None:
-    """The eigenvalue of x x^T is quadratic in x, its third derivative 0; by 1 / (gap + I) - I it is a rounding of 1 / |x|, by 1 / gap nothing."""
+    """The eigenvalue of x x^T is quadratic in x, its third derivative 0; by 1 / (gap + I) - I it is a
+    rounding of 1 / |x|, by 1 / gap nothing.
+    """
     program = parse('def f(x: "float[1, 2]"):\n    return eigvalsh(x @ permute_dims(x, (1, 0)))\n')
     x = np.array([[0.25, -0.75]])
     noises = []
@@ -277,8 +312,7 @@ def test_eigenvectors_by_a_masked_diagonal_are_granted_their_rounding() -> None:
     assert noises[1] == pytest.approx(noises[0] / 1024.0, rel=1e-3)
 
 
-REGROUPED = parse(
-    """
+REGROUPED = parse("""
 def f(x):
     h = stack([x, x, x])
     i = 0
@@ -289,13 +323,12 @@ def f(x):
         if not i < 17:
             break
     return h[0]
-"""
-)
+""")
 
 
 def test_contributions_may_be_added_in_any_order() -> None:
-    """Reverse mode by hand, as a tape does it that adds what comes from `x - x` first and last: 0.25 and its negative do not meet at once,
-    and what is between loses digits. That is rounding, and nobody's mistake.
+    """Reverse mode by hand, as a tape does it that adds what comes from `x - x` first and last: 0.25 and its
+    negative do not meet at once, and what is between loses digits. That is rounding, and nobody's mistake.
     """
     x = 1e-8
     states = [(x, x, x)]
@@ -309,10 +342,16 @@ def test_contributions_may_be_added_in_any_order() -> None:
         whole = p + r * (x - x)
         for part in (r * t, whole * -2.0 * x * math.exp(-x * x), q, -(r * t)):
             slope += part
-        p, q, r = q * math.cos(a), 0.0, whole * (2.0 + math.sin(c) - c * math.cos(c)) / (2.0 + math.sin(c)) ** 2
+        p, q, r = (
+            q * math.cos(a),
+            0.0,
+            whole * (2.0 + math.sin(c) - c * math.cos(c)) / (2.0 + math.sin(c)) ** 2,
+        )
     slope += p + q + r
     one = np.ones(())
-    asked = Question(REGROUPED, (Point({"x": np.asarray(x)}),), "float64", ("x",), ("rev",), (one,), {"x": one})
+    asked = Question(
+        REGROUPED, (Point({"x": np.asarray(x)}),), "float64", ("x",), ("rev",), (one,), {"x": one}
+    )
     (narrow,), (wide,) = tolerances(asked), wide_tolerances(asked)
     error = abs(slope - float(narrow.gradient["x"]))
     assert allowed(narrow) < error < allowed(wide) < 1e3 * error

@@ -23,7 +23,9 @@ def question(expression: str, order: int = 1, **at: Any) -> Question:
     inputs = {name: np.asarray(value, np.float64) for name, value in at.items()}
     directions = {name: np.ones(value.shape) for name, value in inputs.items()}
     program = parse(f"def f({types}):\n    return {expression}\n")
-    return Question(program, (Point(inputs),), "float64", tuple(at), ("rev",) * order, (np.ones(()),), directions)
+    return Question(
+        program, (Point(inputs),), "float64", tuple(at), ("rev",) * order, (np.ones(()),), directions
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,9 @@ def test_beside_a_smooth_point_both_sides_are_the_derivative() -> None:
 
 
 def test_a_slope_without_bound_has_no_side() -> None:
-    """sqrt(|x|) rises without bound at 0: beside it its slope is a number, but none that a difference would see."""
+    """sqrt(|x|) rises without bound at 0: beside it its slope is a number, but none that a difference would
+    see.
+    """
     (ruling,) = Truths().confirmed(question("sqrt(abs(x))", x=0.0))
     assert ruling.truth.status == "inconclusive"
     assert ruling.truth.left is None

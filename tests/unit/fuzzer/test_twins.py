@@ -1,4 +1,6 @@
-"""Twins: their answers follow from the first one by the references too, and what contradicts them is found without asking about the rest."""
+"""Twins: their answers follow from the first one by the references too, and what contradicts them is found
+without asking about the rest.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ PROGRAMS = {
     "sum": 'def f(x: "float[3]"):\n    return sum(sin(x))\n',
     "cumulative": 'def f(x: "float[3]"):\n    return cumulative_sum(x, axis=0)\n',
     "scalar": "def f(x, y):\n    return sin(x) * y\n",
-    "loop": 'def f(a: "float[2, 2, 2]"):\n    y = a\n    for i in range(2):\n        y = matmul(y, a)\n    return y\n',
+    "loop": (
+        'def f(a: "float[2, 2, 2]"):\n    y = a\n    for i in range(2):\n        y = matmul(y, a)\n   '
+        " return y\n"
+    ),
 }
 THERE_ARE = {
     "inv": {"permuted", "stacked", "transposed"},
@@ -51,9 +56,11 @@ def question_about(name: str, modes: Sequence[Mode] = ("rev",), points: int = 2)
     drawn = [
         Point(
             {
-                p.name: rng.integers(-8, 9, p.type.sizes) / 8 + np.eye(*p.type.sizes[-2:]) * 2
-                if p.type.rank > 1
-                else rng.uniform(0.5, 1.5, p.type.sizes)
+                p.name: (
+                    rng.integers(-8, 9, p.type.sizes) / 8 + np.eye(*p.type.sizes[-2:]) * 2
+                    if p.type.rank > 1
+                    else rng.uniform(0.5, 1.5, p.type.sizes)
+                )
                 for p in program.params
             }
         )
@@ -63,7 +70,11 @@ def question_about(name: str, modes: Sequence[Mode] = ("rev",), points: int = 2)
 
 
 def twins_of(question: Question, *, together: bool = False) -> dict[str, list[Twin]]:
-    return {name: found for name, relation in relations(together=together).items() if (found := list(relation(question)))}
+    return {
+        name: found
+        for name, relation in relations(together=together).items()
+        if (found := list(relation(question)))
+    }
 
 
 def as_answer(truth: Truth) -> Answer:
@@ -96,9 +107,15 @@ def test_twins_differ_from_what_they_are_twins_of() -> None:
         question = question_about(name)
         for twin in (t for ts in twins_of(question).values() for t in ts):
             for q in twin.questions:
-                points = [(a.inputs[x], b.inputs[x]) for a, b in zip(q.points, question.points, strict=True) for x in a.inputs]
+                points = [
+                    (a.inputs[x], b.inputs[x])
+                    for a, b in zip(q.points, question.points, strict=True)
+                    for x in a.inputs
+                ]
                 weights = zip(q.weights, question.weights, strict=True)
-                same = all(np.array_equal(x, y) for x, y in points) and all(np.array_equal(v, w) for v, w in weights)  # type: ignore[arg-type]
+                same = all(np.array_equal(x, y) for x, y in points) and all(
+                    np.array_equal(v, w) for v, w in weights
+                )  # type: ignore[arg-type]
                 assert not same or q.modes != question.modes, twin.relation
 
 
@@ -118,7 +135,7 @@ class Bent(EngineOracle):
         assert callable(self._bent)
         if not self._bent(question, point):
             return answer
-        (name, *_) = question.wrt
+        name, *_ = question.wrt
         wrong = answer.gradient[name].copy()
         wrong.flat[0] += 1.0
         return Answer("ok", answer.values, {**answer.gradient, name: wrong})
@@ -130,7 +147,10 @@ BENT = {
     "permuted": ("inv", lambda q, p: p.inputs["a"][0, 0, 0] > p.inputs["a"][-1, 0, 0]),
     "stacked": ("inv", lambda q, p: p.inputs["a"].ndim == 3),
     "transposed": ("det", lambda q, p: p.inputs["a"][0, 1] > p.inputs["a"][1, 0]),
-    "unread": ("triangular", lambda q, p: p.inputs["a"][0, 1] != p.inputs["a"][1, 0] and p.inputs["a"][0, 1] < 0),
+    "unread": (
+        "triangular",
+        lambda q, p: p.inputs["a"][0, 1] != p.inputs["a"][1, 0] and p.inputs["a"][0, 1] < 0,
+    ),
 }
 
 
@@ -142,13 +162,19 @@ def test_what_contradicts_its_twin_is_judged(relation: str) -> None:
     for seed_points in range(2, 6):
         question = question_about(name, points=seed_points)
         answers = oracle.answer(question)
-        cases = [Case("engine", question, p, None, a, Verdict.AGREE) for p, a in zip(question.points, answers, strict=True)]
+        cases = [
+            Case("engine", question, p, None, a, Verdict.AGREE)
+            for p, a in zip(question.points, answers, strict=True)
+        ]
         skipped = frozenset(relations()) - {relation}
         found += twin_cases(jury, oracle, question, answers, cases, 0, skipped)
     assert Verdict.DISAGREE in {case.verdict for case in found}
     right = EngineOracle()
     answers = right.answer(question)
-    cases = [Case("engine", question, p, None, a, Verdict.AGREE) for p, a in zip(question.points, answers, strict=True)]
+    cases = [
+        Case("engine", question, p, None, a, Verdict.AGREE)
+        for p, a in zip(question.points, answers, strict=True)
+    ]
     verdicts = {case.verdict for case in twin_cases(jury, right, question, answers, cases, 0, skipped)}
     assert verdicts == {Verdict.AGREE}
 
@@ -177,7 +203,7 @@ def test_a_planted_bug_is_met_by_twins_alone(name: str) -> None:
 
 
 def test_which_checks_ask_the_references() -> None:
-    (rev, fwd) = (question_about("det", modes) for modes in (("rev",), ("fwd",)))
+    rev, fwd = (question_about("det", modes) for modes in (("rev",), ("fwd",)))
     assert mode_lists(0, (1,), ("twins",)) == [("rev",), ("fwd",)]
     assert mode_lists(0, (1,), ("value", "twins")) == [(), ("rev",), ("fwd",)]
     assert mode_lists(0, (1,), ("vjp", "twins")) == [("rev",)]

@@ -1,4 +1,6 @@
-"""The comparison with other checks of gradients counts rightly: misses and false alarms that can be worked out by hand."""
+"""The comparison with other checks of gradients counts rightly: misses and false alarms that can be worked
+out by hand.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def test_a_right_gradient_passes_everywhere_in_float64(name: str, scale: float) 
         ("rtol 1e-3", (False, False, False, False)),  # half of the gradient at every scale
     ],
 )
-def test_an_error_of_half_the_gradient_passes_below_the_absolute_tolerance(name: str, missed: tuple[bool, ...]) -> None:
+def test_an_error_of_half_the_gradient_passes_below_the_absolute_tolerance(
+    name: str, missed: tuple[bool, ...]
+) -> None:
     assert tuple(lets_pass(name, square(scale, error=0.5)) for scale in SCALES) == missed
 
 
@@ -65,7 +69,9 @@ def test_a_step_of_1e_6_is_no_step_for_float32() -> None:
 def test_an_alarm_beside_a_kink_is_none_for_nablafuzz() -> None:
     def bend(at: float) -> Subject:
         """10 |x - at|, said to have the slope 0 at 0.5."""
-        return Subject((np.array(0.5),), lambda x: 10.0 * abs(x[()] - at), lambda seed, x: (np.zeros_like(x),))
+        return Subject(
+            (np.array(0.5),), lambda x: 10.0 * abs(x[()] - at), lambda seed, x: (np.zeros_like(x),)
+        )
 
     assert lets_pass("NablaFuzz's", bend(0.5 + 2e-5))
     assert not lets_pass("NablaFuzz's", bend(0.6))
@@ -75,7 +81,9 @@ def test_differences_are_central() -> None:
     x = np.array([0.5, -2.0])
     cubes = Subject((x,), lambda x: np.sum(x**3), lambda seed, x: (seed * 3 * x**2,))
     (slope,) = differences(cubes, [x], lambda _: 0.25)
-    np.testing.assert_allclose(slope, 3 * x**2 + 0.25**2, rtol=1e-14)  # ((x + h)^3 - (x - h)^3) / 2h = 3 x^2 + h^2
+    np.testing.assert_allclose(
+        slope, 3 * x**2 + 0.25**2, rtol=1e-14
+    )  # ((x + h)^3 - (x - h)^3) / 2h = 3 x^2 + h^2
 
 
 @pytest.fixture
@@ -84,7 +92,9 @@ def cube() -> Question:
     return weighted_question(program, [Point({"x": np.array(0.5)})], "float64", ("rev",))
 
 
-def test_the_judge_sees_the_reported_bug_of_nx_at_every_scale(cube: Question, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_judge_sees_the_reported_bug_of_nx_at_every_scale(
+    cube: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(comparators, "CHECKS", {})
     (mutant,) = (m for m in MUTANTS if m.id == "M1")
     tallies: dict[comparators.Key, Tally] = {}
@@ -110,7 +120,11 @@ def test_a_subject_is_the_weighted_sum(cube: Question) -> None:
         ([4.0, 0.0, 1e-6], True, 0.0),
         ([4.0, 1e-12, 1e-6], False, 2.5e-13),  # not 0 where it has to be, and still nothing to speak of
         ([4.2, 0.0, 1e-6], False, 0.05),
-        ([4.0, 0.0, 3e-6], False, 5e-7),  # wrong by a factor of three, but not plainly: small beside the others
+        (
+            [4.0, 0.0, 3e-6],
+            False,
+            5e-7,
+        ),  # wrong by a factor of three, but not plainly: small beside the others
         ([4.0, np.nan, 1e-6], False, np.inf),
     ],
 )
@@ -127,7 +141,9 @@ def test_what_is_not_judged_is_a_miss_and_no_alarm() -> None:
         t.add_wrong(verdict, 0.5)
     assert (t.right, t.alarms, t.wrong, t.passed) == (3, 1, 3, 2)
     assert t.unjudged == {"right": 1, "wrong": 1}
-    both = merged({("a", "float64", "loops", 1.0): t, ("a", "float64", "linalg", 1.0): t}, "a", "float64", 1.0)
+    both = merged(
+        {("a", "float64", "loops", 1.0): t, ("a", "float64", "linalg", 1.0): t}, "a", "float64", 1.0
+    )
     assert both is not None
     assert (both.right, both.passed, both.bands[1, True]) == (6, 4, 4)
     assert merged({}, "a", "float64", 1.0) is None

@@ -16,13 +16,17 @@ import pytest
 from tests.docs_code import NOT_RUN, ROOT, blocks, page_in, pages
 
 PAGES = [page for page in pages() if blocks(page)]
-SLOW = tuple(ROOT / "docs" / page for page in ("campaign.md", "tutorial.md", "howto/pytest.md", "howto/strategies.md"))
+SLOW = tuple(
+    ROOT / "docs" / page for page in ("campaign.md", "tutorial.md", "howto/pytest.md", "howto/strategies.md")
+)
 """Pages with sweeps, or with several sessions of pytest."""
 
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """This gradfuzz and this Python for every command; no width of a terminal, and no settings of the person who runs the tests."""
+    """This gradfuzz and this Python for every command; no width of a terminal, and no settings of the person
+    who runs the tests.
+    """
     for name in list(os.environ):
         if name in ("COLUMNS", "PYTEST_ADDOPTS", "PYTEST_PLUGINS") or name.startswith(("GRADFUZZ_", "PIP_")):
             monkeypatch.delenv(name)
@@ -40,7 +44,9 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
 
 
 def one(path: Path) -> Any:
-    return pytest.param(path, id=str(path.relative_to(ROOT)), marks=[pytest.mark.slow] if path in SLOW else [])
+    return pytest.param(
+        path, id=str(path.relative_to(ROOT)), marks=[pytest.mark.slow] if path in SLOW else []
+    )
 
 
 @pytest.mark.parametrize("path", [one(path) for path in PAGES])
@@ -71,9 +77,15 @@ RIGHT = {
     "namespace": "```python\nx = 2\n```\n\n```python\nassert x == 2\n```",
     "prompt": "```pycon\n>>> 1 + 1\n2\n```",
     "elided": "```pycon\n>>> print('a b c')\na ... c\n```",
-    "error": "```pycon\n>>> int('x')\nTraceback (most recent call last):\n    ...\nValueError: invalid literal for int() with base 10: 'x'\n```",
+    "error": (
+        "```pycon\n>>> int('x')\nTraceback (most recent call last):\n    ...\nValueError: invalid literal for"
+        " int() with base 10: 'x'\n```"
+    ),
     "file": '```python title="a.py"\nprint(3)\n```\n\n```console\n$ python a.py\n3\n$ echo $?\n0\n```',
-    "continued": "```console\n$ gradfuzz check 'acc*x' --trips 1 --loop for \\\n    --only engine --format json\n...\n```",
+    "continued": (
+        "```console\n$ gradfuzz check 'acc*x' --trips 1 --loop for \\\n    --only engine --format"
+        " json\n...\n```"
+    ),
     "quoted": '```python title="gradfuzz/errors.py"\nclass GradfuzzError(Exception):\n```',
     "not run": '```rust title="not run: there is no Rust here"\nfn main() {}\n```',
     "toml": "```toml\na = 1\n```",
@@ -87,8 +99,16 @@ WRONG = {
     "no language": ("```\nx\n```", AssertionError, "nothing runs a block without"),
     "language that nothing runs": ("```rust\nfn main() {}\n```", AssertionError, "nothing runs rust"),
     "no reason": ('```rust title="not run: "\n```', AssertionError, "does not say why"),
-    "quoted lines that are gone": ('```python title="gradfuzz/errors.py"\nclass Gone:\n```', AssertionError, "no such lines"),
-    "file that is not used": ('```python title="a.py"\n```', AssertionError, "no command of page.md uses a.py"),
+    "quoted lines that are gone": (
+        '```python title="gradfuzz/errors.py"\nclass Gone:\n```',
+        AssertionError,
+        "no such lines",
+    ),
+    "file that is not used": (
+        '```python title="a.py"\n```',
+        AssertionError,
+        "no command of page.md uses a.py",
+    ),
     "no TOML": ("```toml\na\n```", ValueError, "Expected '='"),
 }
 

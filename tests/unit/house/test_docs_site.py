@@ -1,4 +1,6 @@
-"""The site of the documents builds without a warning, has every public name, and loads nothing from elsewhere."""
+"""The site of the documents builds without a warning, has every public name, and loads nothing from
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,12 @@ class Loads(HTMLParser):
         for name in ("src", "srcset", "data", "poster", "action", "xlink:href"):
             if name in given:
                 self.addresses.append(given[name])
-        if tag in ("link", "use", "image", "base") and given.get("rel") not in ("canonical", "next", "prev", "edit"):
+        if tag in ("link", "use", "image", "base") and given.get("rel") not in (
+            "canonical",
+            "next",
+            "prev",
+            "edit",
+        ):
             self.addresses.append(given.get("href", ""))
         self.addresses += re.findall(r"url\(\s*[\"']?([^\"')]*)", given.get("style", ""))
 
@@ -64,7 +71,9 @@ def test_the_styles_and_pictures_load_nothing_from_elsewhere(site: Path) -> None
         assert not [address for address in loaded if ELSEWHERE.match(address)], path
 
 
-@pytest.mark.parametrize("address", ["https://example.org/a.js", "//example.org/a.js", " HTTP://example.org", "javascript:x"])
+@pytest.mark.parametrize(
+    "address", ["https://example.org/a.js", "//example.org/a.js", " HTTP://example.org", "javascript:x"]
+)
 def test_an_address_elsewhere_is_one(address: str) -> None:
     assert ELSEWHERE.match(address)
 
@@ -97,5 +106,10 @@ def test_no_page_is_lost(site: Path) -> None:
     """Every page is in the navigation, so on every other page."""
     text = (site / "index.html").read_text(encoding="utf-8")
     for page in (ROOT / "docs").rglob("*.md"):
-        address = page.relative_to(ROOT / "docs").with_suffix(".html").as_posix().replace("README.html", "index.html")
+        address = (
+            page.relative_to(ROOT / "docs")
+            .with_suffix(".html")
+            .as_posix()
+            .replace("README.html", "index.html")
+        )
         assert f'href="{address}"' in text, page

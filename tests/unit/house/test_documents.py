@@ -37,6 +37,10 @@ def test_the_table_of_trophies_counts_the_entries() -> None:
         ]
         anchor = re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
         counted.append((anchor, len(raising), len(raising) - sum(raising), sum(raising)))
-    assert [(anchor, int(bugs), int(silent), int(raising)) for _, anchor, _, bugs, silent, raising in rows] == counted
+    assert [
+        (anchor, int(bugs), int(silent), int(raising)) for _, anchor, _, bugs, silent, raising in rows
+    ] == counted
     total = re.findall(r"^\| together \| \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
-    assert total == [tuple(str(sum(numbers)) for numbers in zip(*((b, s, r) for _, b, s, r in counted), strict=True))]
+    assert total == [
+        tuple(str(sum(numbers)) for numbers in zip(*((b, s, r) for _, b, s, r in counted), strict=True))
+    ]

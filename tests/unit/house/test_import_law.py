@@ -25,27 +25,81 @@ LAW: dict[str, tuple[str, ...]] = {
     "fuzzer": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters"),
     "reports": ("errors", "version", "programs", "oracles.base", "fuzzer.results"),
     "testing": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "reports.common"),
-    "cli": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters", "fuzzer", "testing", "reports"),
-    "pytest_plugin": ("errors", "strategies", "oracles", "fuzzer", "reports", "cli.reporting", "hypothesis_plugin"),
+    "cli": (
+        "errors",
+        "version",
+        "programs",
+        "engine",
+        "strategies",
+        "oracles",
+        "adapters",
+        "fuzzer",
+        "testing",
+        "reports",
+    ),
+    "pytest_plugin": (
+        "errors",
+        "strategies",
+        "oracles",
+        "fuzzer",
+        "reports",
+        "cli.reporting",
+        "hypothesis_plugin",
+    ),
 }
 """Package -> what it may import, beside itself."""
 
 LAYERS: dict[str, tuple[str, ...]] = {
     "programs": ("language", "text", "arithmetic", "graphs", "evaluation"),
     "engine": ("rules", "modes", "compiling", "batching", "linalg", "api"),
-    "strategies": (*("drawing", "inputs", "loop", "linalg", "tensor", "complex"), *("vectorize_program", "families", "program")),
+    "strategies": (
+        *("drawing", "inputs", "loop", "linalg", "tensor", "complex"),
+        *("vectorize_program", "families", "program"),
+    ),
     "oracles": (
-        *("base", "target_name", "libraries", "device", "plugins", "references", "engine", "mutants", "foreign", "emit"),
+        *(
+            "base",
+            "target_name",
+            "libraries",
+            "device",
+            "plugins",
+            "references",
+            "engine",
+            "mutants",
+            "foreign",
+            "emit",
+        ),
         *("dialects", "jax", "torch", "registry", "server"),
     ),
-    "fuzzer": ("results", "questions", "tolerance", "verdict", "shrinking", "findings", "probe", "store", "sweep"),
+    "fuzzer": (
+        "results",
+        "questions",
+        "tolerance",
+        "verdict",
+        "shrinking",
+        "findings",
+        "probe",
+        "store",
+        "sweep",
+    ),
     "reports": ("common", "terminal", "markdown", "html", "machine", "formats"),
     "testing": (
-        *("tracing", "tracing.numpy", "tracing.torch", "tracing.jax", "frameworks", "attached", "measuring", "mismatch"),
+        *(
+            "tracing",
+            "tracing.numpy",
+            "tracing.torch",
+            "tracing.jax",
+            "frameworks",
+            "attached",
+            "measuring",
+            "mismatch",
+        ),
         *("leading", "check", "starter"),
     ),
 }
-"""Package -> its layers, the lowest first: a layer imports itself and those before it, and never the package's face."""
+"""Package -> its layers, the lowest first: a layer imports itself and those before it, and never the
+package's face.
+"""
 
 EXCEPTIONS = {"adapters/own.py": ("oracles.server",)}
 """Module -> what else it may import: the former name of the server forwards to it."""
@@ -97,7 +151,9 @@ def within(name: str, prefix: str) -> bool:
 
 
 def module_name(path: Path) -> str:
-    """The dotted name inside the package: "programs.language.ops", and "programs" for the face of a package."""
+    """The dotted name inside the package: "programs.language.ops", and "programs" for the face of a
+    package.
+    """
     return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -105,7 +161,9 @@ NAMES = {module_name(path): path for path in MODULES}
 
 
 def ours(path: Path) -> list[tuple[int, str]]:
-    """(line, module) of what the module imports of gradfuzz, without "gradfuzz."; "" for the package itself."""
+    """(line, module) of what the module imports of gradfuzz, without "gradfuzz."; "" for the
+    package itself.
+    """
     found = []
     for line, name in imports(path):
         if within(name, "gradfuzz"):
@@ -121,7 +179,9 @@ def layer(name: str) -> int | None:
     return max(fitting)[1] if fitting else None
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if room(p) in LAW], ids=lambda p: str(p.relative_to(PACKAGE)))
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if room(p) in LAW], ids=lambda p: str(p.relative_to(PACKAGE))
+)
 def test_a_package_imports_only_what_the_law_allows(path: Path) -> None:
     here = room(path)
     allowed = (here, *LAW[here], *EXCEPTIONS.get(path.relative_to(PACKAGE).as_posix(), ()))
@@ -144,7 +204,9 @@ def test_a_layer_imports_itself_and_those_below(path: Path) -> None:
         if within(other, room(path)):
             below = layer(other)
             assert below is not None, f"{path}:{line} imports the face of its own package; name the module"
-            assert below <= here, f"{path}:{line} imports {other}, which is above it: {' < '.join(LAYERS[room(path)])}"
+            assert below <= here, (
+                f"{path}:{line} imports {other}, which is above it: {' < '.join(LAYERS[room(path)])}"
+            )
 
 
 def test_every_layer_is_there() -> None:
@@ -153,9 +215,18 @@ def test_every_layer_is_there() -> None:
 
 
 def test_no_module_reaches_another_by_a_path() -> None:
-    """`Path(__file__)` finds what lies in a module's own folder. What lies elsewhere is imported, where the law sees it."""
-    above = {path.relative_to(PACKAGE).as_posix() for path in MODULES if "parents[" in path.read_text(encoding="utf-8")}
-    assert above == {"oracles/foreign/launcher.py", "oracles/foreign/managed.py"}  # the package itself, for another interpreter
+    """`Path(__file__)` finds what lies in a module's own folder. What lies elsewhere is imported, where the
+    law sees it.
+    """
+    above = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in MODULES
+        if "parents[" in path.read_text(encoding="utf-8")
+    }
+    assert above == {
+        "oracles/foreign/launcher.py",
+        "oracles/foreign/managed.py",
+    }  # the package itself, for another interpreter
 
 
 @pytest.mark.parametrize("top", ["gradfuzz", "tests", "docs/findings"])
@@ -175,7 +246,9 @@ def test_a_library_is_imported_only_where_it_belongs(path: Path) -> None:
     for line, name in imports(path):
         homes = LIBRARIES.get(name.split(".")[0])
         if homes is not None:
-            assert any(inside.startswith(home) for home in homes), f"{path}:{line} imports {name}; that belongs in {homes}"
+            assert any(inside.startswith(home) for home in homes), (
+                f"{path}:{line} imports {name}; that belongs in {homes}"
+            )
 
 
 def test_every_room_is_in_the_law() -> None:
@@ -185,21 +258,29 @@ def test_every_room_is_in_the_law() -> None:
 
 def test_the_law_is_the_one_in_architecture_md() -> None:
     text = (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    table = [row.split("|")[1:4] for row in text[text.index("| package |") :].split("\n\n")[0].splitlines()[2:]]
+    table = [
+        row.split("|")[1:4] for row in text[text.index("| package |") :].split("\n\n")[0].splitlines()[2:]
+    ]
     assert [row[0].strip().strip("`").rstrip("/").removesuffix(".py") for row in table] == list(LAW)
     for (package, what, allowed), (name, law) in zip(table, LAW.items(), strict=True):
         if not allowed.strip().startswith("all"):
             assert tuple(word for word in allowed.strip().split(", ") if word != "-") == law, package
         drawn = what.partition(": ")[2].split(" < ")
         if name in LAYERS:
-            assert [row for row in LAYERS[name] if row in map(str.strip, drawn)] == list(map(str.strip, drawn)), package
+            assert [row for row in LAYERS[name] if row in map(str.strip, drawn)] == list(
+                map(str.strip, drawn)
+            ), package
 
 
 def loaded_by(code: str) -> list[str]:
     """Which of the heavy libraries `code` loads in a fresh interpreter."""
     report = f"import json, sys\nprint('LOADED', json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
     run = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+        [sys.executable, "-c", f"{code}\n{report}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=PACKAGE.parent,
     )
     loaded: list[str] = json.loads(run.stdout.rpartition("LOADED ")[2])
     return loaded

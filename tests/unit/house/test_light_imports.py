@@ -10,13 +10,22 @@ ROOT = Path(__file__).parents[3]
 
 
 def printed(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
 
 
 def test_importing_gradfuzz_loads_the_package_alone_and_modules_of_python() -> None:
-    loaded = printed("import sys; before = set(sys.modules); import gradfuzz; print(*sorted(set(sys.modules) - before))").split()
-    assert [name for name in loaded if name.partition(".")[0] == "gradfuzz"] == ["gradfuzz", "gradfuzz.version"]
-    assert [name for name in loaded if name.partition(".")[0] not in (*sys.stdlib_module_names, "gradfuzz")] == []
+    loaded = printed(
+        "import sys; before = set(sys.modules); import gradfuzz; print(*sorted(set(sys.modules) - before))"
+    ).split()
+    assert [name for name in loaded if name.partition(".")[0] == "gradfuzz"] == [
+        "gradfuzz",
+        "gradfuzz.version",
+    ]
+    assert [
+        name for name in loaded if name.partition(".")[0] not in (*sys.stdlib_module_names, "gradfuzz")
+    ] == []
 
 
 def test_importing_gradfuzz_takes_less_than_100_ms() -> None:

@@ -18,8 +18,9 @@ ROOMS = ("engine", "fuzzer", "oracles", "programs", "reports", "strategies", "te
 
 
 def exposed(module: types.ModuleType) -> set[str]:
-    """The names of `module` without an underscore, but for its submodules, `from __future__ import annotations`, and what pytest adds ("@pytest_ar"): it
-    rewrites the assertions of a package that brings a plugin.
+    """The names of `module` without an underscore, but for its submodules, `from __future__ import
+    annotations`, and what pytest adds ("@pytest_ar"): it rewrites the assertions of a package that brings a
+    plugin.
     """
     return {
         name
@@ -45,7 +46,9 @@ def test_what_a_room_exposes_is_documented(room: str) -> None:
         value = getattr(module, name)
         if inspect.isclass(value) or inspect.isroutine(value):
             assert value.__doc__, f"gradfuzz.{room}.{name} has no docstring"
-            assert not value.__doc__.startswith(f"{name}("), f"gradfuzz.{room}.{name} has only the docstring that dataclass made"
+            assert not value.__doc__.startswith(f"{name}("), (
+                f"gradfuzz.{room}.{name} has only the docstring that dataclass made"
+            )
 
 
 def test_gradfuzz_exposes_what_its_all_says() -> None:

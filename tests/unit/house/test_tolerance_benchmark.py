@@ -1,4 +1,6 @@
-"""The validation of the tolerance counts rightly: what is a measurement, what is left out, and what a disagreement is put down to."""
+"""The validation of the tolerance counts rightly: what is a measurement, what is left out, and what a
+disagreement is put down to.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,15 @@ PROGRAM = parse("def f(x):\n    return sin(x)\n")
 @pytest.fixture
 def case() -> Case:
     question = weighted_question(PROGRAM, [Point({"x": np.array(0.5)})], "float64", ("rev",))
-    return Case("torch:eager", question, question.points[0], None, Answer("ok"), Verdict.AGREE, error_over_allowed=0.25)
+    return Case(
+        "torch:eager",
+        question,
+        question.points[0],
+        None,
+        Answer("ok"),
+        Verdict.AGREE,
+        error_over_allowed=0.25,
+    )
 
 
 def test_a_near_miss_is_a_measurement_like_any_other(case: Case) -> None:
@@ -71,7 +81,9 @@ def test_a_disagreement_is_no_measurement_and_is_put_down_to_a_bug_only_by_op_an
 
 
 def test_every_answer_of_the_engine_is_measured_in_two_orders(seed: int) -> None:
-    drawn = Drawn(PROGRAM, ({"x": np.array(0.5)}, {"x": np.array(0.25)}, {"x": np.array(2.0)}), ("x",), "float64")
+    drawn = Drawn(
+        PROGRAM, ({"x": np.array(0.5)}, {"x": np.array(0.25)}, {"x": np.array(2.0)}), ("x",), "float64"
+    )
     assert [q.modes for q in asked(drawn, 0, seed, "float64")] == [("rev", "rev"), ("fwd",), ("rev",)]
     assert all(len(q.points) == 2 for q in asked(drawn, 0, seed, "float64"))
     found = measure("float64", "loops", "float64", 0, 3, seed, [("engine", 1)])

@@ -1,4 +1,6 @@
-"""Layouts of points, and the ways that answer all points of a question in one call: each instance gets its own derivative."""
+"""Layouts of points, and the ways that answer all points of a question in one call: each instance gets its
+own derivative.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,12 @@ ENGINE = ("engine:vectorize", "engine:vmap")
 JAX = ("jax:vmap", "jax:vmap:nojit", "jax:grad_of_vmap")
 TORCH = ("torch:vmap", "torch:grad_of_vmap")
 LIBRARIES = tuple(
-    pytest.param(way, marks=pytest.mark.skipif(importlib.util.find_spec(way.partition(":")[0]) is None, reason="not installed"))
+    pytest.param(
+        way,
+        marks=pytest.mark.skipif(
+            importlib.util.find_spec(way.partition(":")[0]) is None, reason="not installed"
+        ),
+    )
     for way in (*JAX, *TORCH)
 )
 WAYS = (*ENGINE, *LIBRARIES)
@@ -36,7 +43,9 @@ def points(*rows: dict[str, Any]) -> tuple[Point, ...]:
     return tuple(Point({name: np.asarray(value) for name, value in row.items()}) for row in rows)
 
 
-def question(program: Any, at: tuple[Point, ...], modes: tuple[Mode, ...], wrt: tuple[str, ...] | None = None) -> Question:
+def question(
+    program: Any, at: tuple[Point, ...], modes: tuple[Mode, ...], wrt: tuple[str, ...] | None = None
+) -> Question:
     return plain_question(program, at, "float64", wrt, modes)
 
 
@@ -49,7 +58,7 @@ def gradients(way: str, q: Question) -> list[dict[str, np.ndarray]]:
     return [dict(a.gradient) for a in answers]
 
 
-# Layouts ---------------------------------------------------------------------------------------------------------------
+# Layouts ----------------------------------------------------------------------------------------------------
 
 
 def arrays(**values: float) -> dict[str, np.ndarray]:
@@ -86,7 +95,7 @@ def test_bits_decide_what_is_the_same() -> None:
     assert layout_of([arrays(x=np.nan, y=1.0), arrays(x=np.nan, y=2.0)]).axes == {"x": (), "y": ("a",)}
 
 
-# Ways ------------------------------------------------------------------------------------------------------------------
+# Ways -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("modes", MODES)
@@ -110,7 +119,9 @@ def test_a_gradient_sums_over_no_foreign_axis(way: str, modes: tuple[Mode, ...])
 def test_a_shared_input_has_a_gradient_for_each_instance(way: str) -> None:
     """x is differentiated and the same for all, y varies and is captured."""
     q = question(PRODUCT, points({"x": 0.5, "y": 2.0}, {"x": 0.5, "y": 3.0}), ("rev",), ("x",))
-    np.testing.assert_allclose([g["x"] for g in gradients(way, q)], [2 * np.cos(0.5), 3 * np.cos(0.5)], rtol=1e-15)
+    np.testing.assert_allclose(
+        [g["x"] for g in gradients(way, q)], [2 * np.cos(0.5), 3 * np.cos(0.5)], rtol=1e-15
+    )
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -126,11 +137,16 @@ def test_second_order(way: str) -> None:
 def test_matrices(way: str) -> None:
     """The sum of inv(a) b: by b, inv(a)^T 1; by a, minus that times x^T."""
     rng = np.random.default_rng(0)
-    rows = [{"a": rng.integers(-3, 4, (2, 2)) / 4 + 2 * np.eye(2), "b": rng.integers(-3, 4, 2) / 2} for _ in range(3)]
+    rows = [
+        {"a": rng.integers(-3, 4, (2, 2)) / 4 + 2 * np.eye(2), "b": rng.integers(-3, 4, 2) / 2}
+        for _ in range(3)
+    ]
     for g, row in zip(gradients(way, question(MATRICES, points(*rows), ("rev",))), rows, strict=True):
         by_b = np.linalg.inv(row["a"]).T @ np.ones(2)
         np.testing.assert_allclose(g["b"], by_b, rtol=1e-13)
-        np.testing.assert_allclose(g["a"], -np.outer(by_b, np.linalg.solve(row["a"], row["b"])), rtol=1e-13, atol=1e-15)
+        np.testing.assert_allclose(
+            g["a"], -np.outer(by_b, np.linalg.solve(row["a"], row["b"])), rtol=1e-13, atol=1e-15
+        )
 
 
 @pytest.mark.parametrize("way", LIBRARIES[-len(TORCH) :])
@@ -150,14 +166,18 @@ def test_a_batch_of_one(way: str) -> None:
 @pytest.mark.parametrize("modes", MODES)
 def test_a_product_of_each_row(way: str, modes: tuple[Mode, ...]) -> None:
     """JAX reads the rows of a batch by a reshape that transposes."""
-    q = question(parse('def f(x: "float[2]"):\n    return prod(x)\n'), points({"x": [0.5, 0.25]}, {"x": [1.5, 2.0]}), modes)
+    q = question(
+        parse('def f(x: "float[2]"):\n    return prod(x)\n'),
+        points({"x": [0.5, 0.25]}, {"x": [1.5, 2.0]}),
+        modes,
+    )
     (oracle,) = resolve(way)
     answers = oracle.answer(q)
     assert [a.values[0] for a in answers] == [0.125, 3.0]
     assert [a.gradient["x"].tolist() for a in answers] == [[0.25, 0.5], [2.0, 1.5]]
 
 
-# Jacobians -------------------------------------------------------------------------------------------------------------
+# Jacobians --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("modes", [("rev",), ("fwd",), ("rev", "fwd"), ("fwd", "rev")])
@@ -165,7 +185,8 @@ def test_a_product_of_each_row(way: str, modes: tuple[Mode, ...]) -> None:
     "way",
     [
         pytest.param(
-            f"{library}:jacobian{more}", marks=pytest.mark.skipif(importlib.util.find_spec(library) is None, reason="no")
+            f"{library}:jacobian{more}",
+            marks=pytest.mark.skipif(importlib.util.find_spec(library) is None, reason="no"),
         )
         for library, more in (("jax", ":nojit"), ("torch", ""))
     ],
@@ -179,7 +200,7 @@ def test_whole_jacobians(way: str, modes: tuple[Mode, ...]) -> None:
     np.testing.assert_allclose(answer.gradient["x"], expected, rtol=1e-15)
 
 
-# Reproducers -----------------------------------------------------------------------------------------------------------
+# Reproducers ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", LIBRARIES)
@@ -211,7 +232,9 @@ def test_whole_jacobians_are_refused_where_they_are_too_large(name: str) -> None
 @pytest.mark.parametrize("mode", ["rev", "fwd"])
 @pytest.mark.parametrize("way", LIBRARIES)
 def test_a_point_that_overflows_says_nothing_about_the_others(way: str, mode: Mode) -> None:
-    """Forward mode of a sum of 1/x multiplies the other point's infinite slope by 0: NaN at 0.5, where the slope is -4."""
+    """Forward mode of a sum of 1/x multiplies the other point's infinite slope by 0: NaN at 0.5, where the
+    slope is -4.
+    """
     q = question(parse("def f(x):\n    return 1.0 / x\n"), points({"x": 0.5}, {"x": 5e-324}), (mode,))
     (oracle,) = resolve(way)
     here, beyond = oracle.answer(q)

@@ -1,4 +1,6 @@
-"""Complex programs: who answers agrees with both references, scripts stand alone, and people may hand them in."""
+"""Complex programs: who answers agrees with both references, scripts stand alone, and people may hand them
+in.
+"""
 
 from __future__ import annotations
 
@@ -55,12 +57,14 @@ def _points(program: Program, precision: Precision, **values: object) -> tuple[P
     return (Point({name: np.asarray(v, precision) for name, v in values.items()}),)
 
 
-def _first(text: str, precision: Precision = "float64", modes: tuple[Mode, ...] = ("rev",), **values: object) -> Question:
+def _first(
+    text: str, precision: Precision = "float64", modes: tuple[Mode, ...] = ("rev",), **values: object
+) -> Question:
     program = parse(text)
     return plain_question(program, _points(program, precision, **values), precision, None, modes)
 
 
-# Who answers ------------------------------------------------------------------------------------------------------------
+# Who answers ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -74,28 +78,39 @@ def _first(text: str, precision: Precision = "float64", modes: tuple[Mode, ...] 
         ("jax:scan:nojit", "float32", ("rev", "fwd")),
     ],
 )
-def test_complex_loops_are_answered_rightly(oracle: str, precision: Precision, modes: tuple[Mode, ...]) -> None:
+def test_complex_loops_are_answered_rightly(
+    oracle: str, precision: Precision, modes: tuple[Mode, ...]
+) -> None:
     for text, values in ((_LOOP, {"x": 0.75, "y": -0.5}), (_BRANCHES, {"x": [0.5, 1.25], "y": 0.75})):
         program = parse(text)
-        check = check_program(program, _points(program, precision, **values), precision, None, modes, [oracle])
+        check = check_program(
+            program, _points(program, precision, **values), precision, None, modes, [oracle]
+        )
         assert [c.verdict for c in check.cases] == [Verdict.AGREE], check.cases[0].message
 
 
 def test_a_gradient_of_parts_is_the_closed_form() -> None:
-    """Of Re z^3 + Im z^3: with s = 3 z^2 the slopes are Re s + Im s along the real, Re s - Im s along the imaginary axis."""
+    """Of Re z^3 + Im z^3: with s = 3 z^2 the slopes are Re s + Im s along the real, Re s - Im s along the
+    imaginary axis.
+    """
     program = in_pairs(
-        parse('def f(z: "complex"):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * z\n    return acc\n')
+        parse(
+            'def f(z: "complex"):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * z\n    return'
+            " acc\n"
+        )
     )
     z = 0.5 - 0.25j
     s = 3 * z * z
-    check = check_program(program, _points(program, "float64", z_re=z.real, z_im=z.imag), "float64", None, ("rev",), ["engine"])
+    check = check_program(
+        program, _points(program, "float64", z_re=z.real, z_im=z.imag), "float64", None, ("rev",), ["engine"]
+    )
     (case,) = check.cases
     assert case.verdict is Verdict.AGREE
     assert case.truth.gradient["z_re"] == s.real + s.imag
     assert case.truth.gradient["z_im"] == s.real - s.imag
 
 
-# What rounding may do ----------------------------------------------------------------------------------------------------
+# What rounding may do ---------------------------------------------------------------------------------------
 
 
 def _exponential(x: object, y: object) -> object:
@@ -118,7 +133,9 @@ def test_the_tolerance_covers_what_rounding_does_and_not_much_more(precision: Pr
 
 
 def test_a_part_that_is_zero_is_granted_nothing() -> None:
-    (tolerance,) = wide_tolerances(_first("def f(x, y):\n    return imag(complex(x, 0.0) * complex(y, 0.0))\n", x=0.3, y=0.7))
+    (tolerance,) = wide_tolerances(
+        _first("def f(x, y):\n    return imag(complex(x, 0.0) * complex(y, 0.0))\n", x=0.3, y=0.7)
+    )
     assert tolerance.value_noise[0] == 0.0
     assert tolerance.noise["x"] == 0.0
 
@@ -141,7 +158,7 @@ def test_the_modulus_at_0_is_one_kink() -> None:
     assert ties(program, _points(program, "float64", x=0.0, y=0.0)[0], "float64").count == 1
 
 
-# Scripts -----------------------------------------------------------------------------------------------------------------
+# Scripts ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("oracle", ["torch:eager", "jax:scan"])
@@ -149,26 +166,32 @@ def test_scripts_of_complex_programs_stand_alone(oracle: str, tmp_path: Path) ->
     library = importlib.import_module(f"gradfuzz.oracles.{oracle.partition(':')[0]}.ways")
     script: Callable[..., str] = library.script
     text = _LOOP.replace(
-        "return abs(acc)", "w, v = eig(reshape(stack([z, acc, z + 1.0, 2.0 * z]), (2, 2)))\n    return sum(abs(w))"
+        "return abs(acc)",
+        "w, v = eig(reshape(stack([z, acc, z + 1.0, 2.0 * z]), (2, 2)))\n    return sum(abs(w))",
     )
     question = _first(text, "float32", x=0.75, y=-0.5)
     (tolerance,) = wide_tolerances(question)
-    allowed = {n: tolerance.allowed(g, tolerance.noise[n], np.asarray(0.0)) for n, g in tolerance.gradient.items()}
+    allowed = {
+        n: tolerance.allowed(g, tolerance.noise[n], np.asarray(0.0)) for n, g in tolerance.gradient.items()
+    }
     path = tmp_path / "script.py"
     path.write_text(script(question, 0, oracle, tolerance.gradient, allowed), encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run([sys.executable, path], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, path], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# Handed in by people -----------------------------------------------------------------------------------------------------
+# Handed in by people ----------------------------------------------------------------------------------------
 
 
 def test_complex_inputs_and_outputs_become_pairs() -> None:
     text = 'def f(z: "complex[2]", x):\n    w = z * x\n    return w, 2.0 * w, x\n'
-    assert to_text(in_pairs(parse(text))) == (
-        'def f(z_re: "float[2]", z_im: "float[2]", x):\n    z = complex(z_re, z_im)\n    w = z * x\n    out = 2.0 * w\n'
-        "    return real(w), imag(w), real(out), imag(out), x\n"
+    assert (
+        to_text(in_pairs(parse(text)))
+        == 'def f(z_re: "float[2]", z_im: "float[2]", x):\n    z = complex(z_re, z_im)\n    w = z * x\n   '
+        " out = 2.0 * w\n    return real(w), imag(w), real(out), imag(out), x\n"
     )
     real = parse(_LOOP)
     assert in_pairs(real) is real
@@ -206,7 +229,9 @@ def test_check_takes_a_complex_program(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text('def f(z: "complex"):\n    return z * conj(z) * z\n', encoding="utf-8")
     for arguments in (["acc*z", "--loop", "for"], [str(path)]):
-        done = CliRunner().invoke(main, ["check", *arguments, "--at", "z=0.5+0.25j", "--wrt", "z", "--only", "engine"])
+        done = CliRunner().invoke(
+            main, ["check", *arguments, "--at", "z=0.5+0.25j", "--wrt", "z", "--only", "engine"]
+        )
         assert done.exit_code == 0, done.output
         assert "z_re" in done.output
         assert "z_im" in done.output

@@ -1,5 +1,7 @@
-"""Complex numbers in both references: against each other, against formulas that are differentiated in high precision, and what they say at
-kinks, on branch cuts and where a result depends on phases that a decomposition leaves free."""
+"""Complex numbers in both references: against each other, against formulas that are differentiated in high
+precision, and what they say at kinks, on branch cuts and where a result depends on phases that a
+decomposition leaves free.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,15 @@ from gradfuzz.programs.text.parse import parse
 REFERENCES = (ArbReference(), MpmathReference())
 
 
-def truths(text: str, inputs: dict[str, Any], wrt: tuple[str, ...], order: int = 1, references: Any = REFERENCES) -> list[Truth]:
+def truths(
+    text: str, inputs: dict[str, Any], wrt: tuple[str, ...], order: int = 1, references: Any = REFERENCES
+) -> list[Truth]:
     """What the references say of the one output; the direction is all ones."""
     point = Point({name: np.asarray(value, float) for name, value in inputs.items()})
     directions = {name: np.ones(np.shape(inputs[name])) for name in wrt} if order > 1 else {}
-    question = Question(parse(text), (point,), "float64", wrt, ("rev",) * order, (np.asarray(1.0),), directions)
+    question = Question(
+        parse(text), (point,), "float64", wrt, ("rev",) * order, (np.asarray(1.0),), directions
+    )
     return [reference.truth(question)[0] for reference in references]
 
 
@@ -52,7 +58,7 @@ def agree(found: list[Truth]) -> None:
         assert np.all(np.abs(slope - other.gradient[name]) <= bounds)
 
 
-# Entry by entry ----------------------------------------------------------------------------------------------------------
+# Entry by entry ---------------------------------------------------------------------------------------------
 
 FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
     "real(sin(z)) * imag(cos(z))": lambda m, z: m.re(m.sin(z)) * m.im(m.cos(z)),
@@ -115,7 +121,9 @@ def test_a_complex_loop(order: int) -> None:
     found = truths(text, {"x": 0.3, "y": 0.4}, ("x", "y"), order)
     agree(found)
     for truth in found:
-        slope, bound = (sum(float(part[name]) for name in ("x", "y")) for part in (truth.gradient, truth.bounds))
+        slope, bound = (
+            sum(float(part[name]) for name in ("x", "y")) for part in (truth.gradient, truth.bounds)
+        )
         assert abs(mp.diff(loss, 0, order) - slope) <= bound + 1e-13 * abs(slope)
 
 
@@ -135,7 +143,9 @@ def test_a_complex_loop(order: int) -> None:
 )
 @pytest.mark.parametrize("order", [1, 2])
 def test_where_no_derivative_is(expression: str, x: float, y: float, kink: bool, order: int) -> None:
-    for truth in truths(f"def f(x, y):\n z = complex(x, y)\n return {expression}\n", {"x": x, "y": y}, ("x", "y"), order):
+    for truth in truths(
+        f"def f(x, y):\n z = complex(x, y)\n return {expression}\n", {"x": x, "y": y}, ("x", "y"), order
+    ):
         assert (truth.status, truth.kink) == ("inconclusive", kink), truth.message
 
 
@@ -150,17 +160,21 @@ def test_beside_the_cut() -> None:
 
 
 def test_what_is_zero_everywhere_has_a_derivative() -> None:
-    for truth in truths("def f(x, y):\n z = complex(x, y)\n return abs(z - z) + abs(z)\n", {"x": 3.0, "y": 4.0}, ("x", "y")):
+    for truth in truths(
+        "def f(x, y):\n z = complex(x, y)\n return abs(z - z) + abs(z)\n", {"x": 3.0, "y": 4.0}, ("x", "y")
+    ):
         np.testing.assert_allclose([truth.gradient["x"], truth.gradient["y"]], [0.6, 0.8], rtol=1e-15)
 
 
 def test_the_square_of_the_modulus_is_smooth_at_zero() -> None:
-    for truth in truths("def f(x, y):\n z = complex(x, y)\n return real(z * conj(z))\n", {"x": 0.0, "y": 0.0}, ("x", "y"), 2):
+    for truth in truths(
+        "def f(x, y):\n z = complex(x, y)\n return real(z * conj(z))\n", {"x": 0.0, "y": 0.0}, ("x", "y"), 2
+    ):
         assert truth.status == "ok", truth.message
         np.testing.assert_allclose([truth.gradient["x"], truth.gradient["y"]], 2.0, rtol=1e-15)
 
 
-# Matrices ----------------------------------------------------------------------------------------------------------------
+# Matrices ---------------------------------------------------------------------------------------------------
 
 GAUGE_FREE = {
     "qr": (3, 3, "q, r = qr(z)\n return sum(abs(q) ** 4) + sum(abs(r) ** 3) + real(q[0, 1] * conj(q[1, 1]))"),
@@ -169,8 +183,16 @@ GAUGE_FREE = {
     "complete qr": (3, 2, "q, r = qr(z, mode='complete')\n return sum(abs(q) ** 4)"),
     "lu": (3, 3, "p, l, u = lu(z)\n return sum(abs(l) ** 2) + real(sum(u))"),
     "wide lu": (2, 3, "p, l, u = lu(z)\n return real(sum(l)) + imag(sum(u))"),
-    "svd": (3, 2, "u, s, vh = svd(z)\n return sum(abs(u) ** 4) + sum(s ** 3) + sum(abs(vh) ** 4) + real(sum(u @ vh))"),
-    "full svd": (2, 3, "u, s, vh = svd(z, full_matrices=True)\n return sum(abs(u) ** 4) + sum(abs(vh[2]) ** 4)"),
+    "svd": (
+        3,
+        2,
+        "u, s, vh = svd(z)\n return sum(abs(u) ** 4) + sum(s ** 3) + sum(abs(vh) ** 4) + real(sum(u @ vh))",
+    ),
+    "full svd": (
+        2,
+        3,
+        "u, s, vh = svd(z, full_matrices=True)\n return sum(abs(u) ** 4) + sum(abs(vh[2]) ** 4)",
+    ),
     "svdvals": (2, 3, "s = svdvals(z)\n return s[0] ** 3 - s[1]"),
     "eigh": (3, 3, "w, v = eigh(z)\n return sum(abs(v) ** 4 * w)"),
     "eigvalsh": (3, 3, "w = eigvalsh(z)\n return w[0] * w[2] - w[1]"),
@@ -178,9 +200,17 @@ GAUGE_FREE = {
     "eig of a real matrix": (3, 3, "w, v = eig(real(z))\n return real(sum(abs(v) ** 4 * w)) + sum(abs(w))"),
     "eigvals": (3, 3, "w = eigvals(z)\n return sum(abs(w) ** 3) + imag(w[0] * w[1] * w[2])"),
     "cholesky": (3, 3, "return imag(sum(cholesky(z @ conj(permute_dims(z, axes=(1, 0))))))"),
-    "upper cholesky": (2, 2, "return imag(sum(cholesky(z @ conj(permute_dims(z, axes=(1, 0))), upper=True)))"),
+    "upper cholesky": (
+        2,
+        2,
+        "return imag(sum(cholesky(z @ conj(permute_dims(z, axes=(1, 0))), upper=True)))",
+    ),
     "solve": (3, 3, "return imag(sum(solve(z, z @ z) * z)) + real(sum(solve(z, z[0])))"),
-    "triangular_solve": (2, 2, "return imag(sum(triangular_solve(z, z, lower=False, transposed=True, left=False)))"),
+    "triangular_solve": (
+        2,
+        2,
+        "return imag(sum(triangular_solve(z, z, lower=False, transposed=True, left=False)))",
+    ),
     "inv": (3, 3, "return imag(sum(inv(z)))"),
     "det": (3, 3, "return real(det(z)) + abs(det(z))"),
     "slogdet": (3, 3, "unit, size = slogdet(z)\n return size * imag(unit)"),
@@ -189,15 +219,29 @@ GAUGE_FREE = {
     "lstsq": (3, 2, "return imag(sum(lstsq(z, z * z)))"),
     "expm": (2, 2, "return imag(sum(expm(z)))"),
     "matrix_power": (2, 2, "return imag(sum(matrix_power(z, n=3) + matrix_power(z, n=-2)))"),
-    "matrix norms": (3, 2, "return matrix_norm(z) + matrix_norm(z, ord=1) * matrix_norm(z, ord='nuc') + matrix_norm(z, ord=-2)"),
+    "matrix norms": (
+        3,
+        2,
+        "return matrix_norm(z) + matrix_norm(z, ord=1) * matrix_norm(z, ord='nuc') + matrix_norm(z, ord=-2)",
+    ),
     "vector norms": (
         2,
         2,
-        "return vector_norm(z, ord=3) * vector_norm(z, ord=4) + vector_norm(z, ord='inf') + vector_norm(z, ord=-1)",
+        (
+            "return vector_norm(z, ord=3) * vector_norm(z, ord=4) + vector_norm(z, ord='inf') +"
+            " vector_norm(z, ord=-1)"
+        ),
     ),
-    "products": (2, 2, "return imag(sum(kron(z, z)) + einsum('ij,jk->', z, z) + trace(z) + sum(outer(z[0], z[1])))"),
+    "products": (
+        2,
+        2,
+        "return imag(sum(kron(z, z)) + einsum('ij,jk->', z, z) + trace(z) + sum(outer(z[0], z[1])))",
+    ),
 }
-LINE = 'def f(t, a: "float[{0}]", b: "float[{0}]", c: "float[{0}]", d: "float[{0}]"):\n z = complex(a + t * c, b + t * d)\n {1}\n'
+LINE = (
+    'def f(t, a: "float[{0}]", b: "float[{0}]", c: "float[{0}]", d: "float[{0}]"):\n z = complex(a + t * c, b'
+    " + t * d)\n {1}\n"
+)
 """A loss of the matrix (a + i b) + t (c + i d)."""
 
 
@@ -216,8 +260,12 @@ def test_both_references_agree_on_complex_matrices(name: str, order: int, seed: 
 
 @pytest.mark.parametrize("modes", [("rev",), ("fwd", "rev")], ids="-".join)
 @pytest.mark.parametrize("name", GAUGE_FREE)
-def test_the_rules_of_complex_matrices_hold_to_many_digits(name: str, modes: tuple[Mode, ...], seed: int) -> None:
-    """The engine's derivative graph, computed in balls, meets the coefficients of Taylor series, to which no rule leads."""
+def test_the_rules_of_complex_matrices_hold_to_many_digits(
+    name: str, modes: tuple[Mode, ...], seed: int
+) -> None:
+    """The engine's derivative graph, computed in balls, meets the coefficients of Taylor series, to which no
+    rule leads.
+    """
     m, n, body = GAUGE_FREE[name]
     text, inputs = on_a_line((m, n), body, seed)
     truth = truths(text, inputs, ("t",), len(modes), REFERENCES[:1])[0]
@@ -243,7 +291,9 @@ def _det(z: Any) -> Any:
 
 
 def _exponential(m: Any, z: Any) -> Any:
-    """The sum of the entries of exp(Z): with s = tr(Z) / 2 and q^2 = s^2 - det(Z), exp(Z) = e^s (cosh q I + sinh q / q (Z - s I))."""
+    """The sum of the entries of exp(Z): with s = tr(Z) / 2 and q^2 = s^2 - det(Z), exp(Z) = e^s (cosh q I +
+    sinh q / q (Z - s I)).
+    """
     s, q = (z[0, 0] + z[1, 1]) / 2, m.sqrt(_half_gap(m, z))
     return m.exp(s) * (2 * m.cosh(q) + m.sinh(q) / q * (sum(z) - 2 * s))
 
@@ -265,12 +315,16 @@ CLOSED: dict[str, Callable[[Any, Any], Any]] = {
     "return imag(sum(eigvals(z) ** 3))": lambda m, z: m.im((z**3)[0, 0] + (z**3)[1, 1]),
     "w, v = eig(z)\n return sum(abs(v) ** 4)": _eigenvector,
     "return abs(det(z)) ** 2": lambda m, z: abs(_det(z)) ** 2,
-    "unit, size = slogdet(z)\n return size + imag(unit)": lambda m, z: m.log(abs(_det(z))) + m.im(_det(z) / abs(_det(z))),
+    "unit, size = slogdet(z)\n return size + imag(unit)": lambda m, z: (
+        m.log(abs(_det(z))) + m.im(_det(z) / abs(_det(z)))
+    ),
     "return real(sum(expm(z)))": lambda m, z: m.re(_exponential(m, z)),
     # (s0 + s1)^2 = |Z|^2 + 2 |det Z|
     "return sum(svdvals(z))": lambda m, z: m.sqrt(sum(abs(x) ** 2 for x in z) + 2 * abs(_det(z))),
     # r_00 r_11 = |det|, r_00 = the norm of the first column
-    "q, r = qr(z)\n return abs(r[1, 1])": lambda m, z: abs(_det(z)) / m.sqrt(abs(z[0, 0]) ** 2 + abs(z[1, 0]) ** 2),
+    "q, r = qr(z)\n return abs(r[1, 1])": lambda m, z: (
+        abs(_det(z)) / m.sqrt(abs(z[0, 0]) ** 2 + abs(z[1, 0]) ** 2)
+    ),
     # of the Hermitian part: w_1 - w_0
     "w = eigvalsh(z)\n return w[1] - w[0]": lambda m, z: m.sqrt(
         m.re(z[0, 0] - z[1, 1]) ** 2 + abs(z[0, 1] + m.conj(z[1, 0])) ** 2
@@ -295,16 +349,21 @@ def test_closed_forms_of_two_by_two_matrices(body: str, order: int, seed: int) -
 MATRIX = 'def f(a: "float[2, 2]", b: "float[2, 2]"):\n z = complex(a, b)\n {}\n'
 
 
-@pytest.mark.parametrize("matrix", [np.zeros((2, 2)), np.eye(2), [[0, 1j], [0, 0]], [[1j, 2j], [2, 4]]], ids=str)
+@pytest.mark.parametrize(
+    "matrix", [np.zeros((2, 2)), np.eye(2), [[0, 1j], [0, 0]], [[1j, 2j], [2, 4]]], ids=str
+)
 def test_determinants_of_singular_matrices_and_others(matrix: Any) -> None:
-    """d Re det = Re tr(cof^T dZ), in a and b; along the direction of ones the second derivative is that of the bilinear form."""
+    """d Re det = Re tr(cof^T dZ), in a and b; along the direction of ones the second derivative is that of
+    the bilinear form.
+    """
     z = np.asarray(matrix, complex)
     cof = np.array([[z[1, 1], -z[1, 0]], [-z[0, 1], z[0, 0]]])
     for truth in truths(MATRIX.format("return real(det(z))"), {"a": z.real, "b": z.imag}, ("a", "b")):
         assert np.array_equal(truth.gradient["a"], cof.real)
         assert np.array_equal(truth.gradient["b"], -cof.imag)
     for truth in truths(MATRIX.format("return real(det(z))"), {"a": z.real, "b": z.imag}, ("a", "b"), 2):
-        # The direction is (1 + i) E with E all ones: cof((1 + i) E) has entries +-(1 + i), as has its derivative.
+        # The direction is (1 + i) E with E all ones: cof((1 + i) E) has entries +-(1 + i), as has its
+        # derivative.
         signs = np.array([[1.0, -1.0], [-1.0, 1.0]])
         assert np.array_equal(truth.gradient["a"], signs)
         assert np.array_equal(truth.gradient["b"], -signs)
@@ -312,7 +371,9 @@ def test_determinants_of_singular_matrices_and_others(matrix: Any) -> None:
 
 @pytest.mark.parametrize("matrix", [np.zeros((2, 2)), np.eye(2), [[1.0, 1.0], [0.0, 1.0]]], ids=str)
 def test_repeated_eigenvalues(matrix: Any) -> None:
-    """Arb cannot tell; differences see that the sum of the squares is tr(Z^2), with the gradient 2 Z^T in a, also where Z is defective."""
+    """Arb cannot tell; differences see that the sum of the squares is tr(Z^2), with the gradient 2 Z^T in a,
+    also where Z is defective.
+    """
     inputs = {"a": np.asarray(matrix), "b": np.zeros((2, 2))}
     one, other = truths(MATRIX.format("return real(sum(eigvals(z) ** 2))"), inputs, ("a", "b"))
     assert (one.status, one.kink) == ("inconclusive", True)
@@ -343,7 +404,10 @@ def test_pivots_are_those_of_lapack() -> None:
     assert np.array_equal(p, [[0.0, 1.0], [1.0, 0.0]])
     program = parse(MATRIX.format("p, l, u = lu(z)\n return p, real(l), imag(u)"))
     for namespace in (ArbNamespace(), MpmathNamespace(mpmath.MPContext())):
-        boxed = {name: np.frompyfunc(namespace.constant, 1, 1)(part) for name, part in (("a", z.real), ("b", z.imag))}
+        boxed = {
+            name: np.frompyfunc(namespace.constant, 1, 1)(part)
+            for name, part in (("a", z.real), ("b", z.imag))
+        }
         got = [np.array([[float(x) for x in row] for row in y]) for y in interpret(program, boxed, namespace)]
         for found, want in zip(got, (p, lower.real, upper.imag), strict=True):
             np.testing.assert_allclose(found, want, atol=1e-15)
@@ -352,5 +416,7 @@ def test_pivots_are_those_of_lapack() -> None:
 def test_equal_pivots_are_a_kink() -> None:
     """|re| + |im| of 3 + i and of -4i are equal."""
     z = np.array([[3.0 + 1.0j, 1.0], [-4.0j, 2.0]])
-    for truth in truths(MATRIX.format("p, l, u = lu(z)\n return sum(abs(u))"), {"a": z.real, "b": z.imag}, ("a", "b")):
+    for truth in truths(
+        MATRIX.format("p, l, u = lu(z)\n return sum(abs(u))"), {"a": z.real, "b": z.imag}, ("a", "b")
+    ):
         assert (truth.status, truth.kink) == ("inconclusive", True), truth.message

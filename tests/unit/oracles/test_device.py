@@ -42,7 +42,9 @@ def gradient(inputs: dict[str, np.ndarray], rounded) -> np.ndarray:
 
 
 def test_rounded_operands_are_granted_on_a_gpu(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """An answer as TF32 gives it is an error of the CPU and none of the GPU; one four times as far off is an error of both."""
+    """An answer as TF32 gives it is an error of the CPU and none of the GPU; one four times as far off is an
+    error of both.
+    """
     on_cpu, inputs = granted(PRODUCT, "float32", seed)
     monkeypatch.setenv(DEVICE, "cuda")
     on_gpu, _ = granted(PRODUCT, "float32", seed)
@@ -54,8 +56,12 @@ def test_rounded_operands_are_granted_on_a_gpu(monkeypatch: pytest.MonkeyPatch, 
     assert np.all(on_gpu.allowed(true, on_gpu.noise["a"], nothing) < 64 * error.max())
 
 
-@pytest.mark.parametrize(("program", "precision"), [(PRODUCT, "float64"), (SUMS, "float32")], ids=["float64", "sums"])
-def test_nothing_else_is_granted_more(program, precision: Precision, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("program", "precision"), [(PRODUCT, "float64"), (SUMS, "float32")], ids=["float64", "sums"]
+)
+def test_nothing_else_is_granted_more(
+    program, precision: Precision, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     on_cpu, _ = granted(program, precision, seed)
     monkeypatch.setenv(DEVICE, "cuda")
     on_gpu, _ = granted(program, precision, seed)
@@ -66,7 +72,9 @@ def test_the_device_is_part_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--device" not in rerun_command(SweepConfig(("torch",)))
     monkeypatch.setenv(DEVICE, "cuda")
     assert "--device cuda" in rerun_command(SweepConfig(("torch",)))
-    with pytest.raises(UsageError, match="autograd is asked on the CPU only; the targets with a device are jax and torch"):
+    with pytest.raises(
+        UsageError, match="autograd is asked on the CPU only; the targets with a device are jax and torch"
+    ):
         next(sweep(SweepConfig(("torch", "autograd"))))
     monkeypatch.setenv(DEVICE, "tpu")
     with pytest.raises(UsageError, match="GRADFUZZ_DEVICE is 'tpu'; the devices are cpu, cuda"):
@@ -81,4 +89,6 @@ def test_where_there_is_no_gpu_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv(DEVICE, "cpu")  # restored after the command has set it
     result = CliRunner().invoke(main, ["sweep", "torch", "--device", "cuda", "--no-store"])
     assert result.exit_code == USAGE
-    assert "torch finds no CUDA device here; leave --device away to ask it on the CPU" in " ".join(result.stderr.split())
+    assert "torch finds no CUDA device here; leave --device away to ask it on the CPU" in " ".join(
+        result.stderr.split()
+    )

@@ -86,7 +86,12 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "logical_or(logical_and(b, i > 3), x < y)",
         "logical_and(logical_or(b, i > 3), x > y)",
     ),
-    "logical_not": ("logical_not(x < y)", "logical_not(b)", "logical_not(c)", "logical_not(logical_or(b, x > y))"),
+    "logical_not": (
+        "logical_not(x < y)",
+        "logical_not(b)",
+        "logical_not(c)",
+        "logical_not(logical_or(b, x > y))",
+    ),
     "sum": (
         "sum(m)",
         "sum(m, axis=0)",
@@ -97,16 +102,45 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "sum(m, axis=(0, 1), keepdims=True)",
     ),
     "mean": ("mean(m)", "mean(m, axis=1)", "mean(k)", "mean(m, axis=(0, 1))"),
-    "prod": ("prod(m)", "prod(m, axis=0)", "prod(m, axis=(0, 1))", "prod(k)", "prod(m, axis=(0, 1), keepdims=True)"),
+    "prod": (
+        "prod(m)",
+        "prod(m, axis=0)",
+        "prod(m, axis=(0, 1))",
+        "prod(k)",
+        "prod(m, axis=(0, 1), keepdims=True)",
+    ),
     "cumulative_sum": ("cumulative_sum(v)", "cumulative_sum(m, axis=1)", "cumulative_sum(k)"),
-    "astype": ("astype(i, float)", "astype(b, int)", "astype(k, float)", "astype(c, int)", "astype(i, bool)", "astype(b, float)"),
-    "reshape": ("reshape(m, (3, 2))", "reshape(x, (1, 1))", "reshape(sum(m, keepdims=True), ())", "reshape(i, (1,))"),
+    "astype": (
+        "astype(i, float)",
+        "astype(b, int)",
+        "astype(k, float)",
+        "astype(c, int)",
+        "astype(i, bool)",
+        "astype(b, float)",
+    ),
+    "reshape": (
+        "reshape(m, (3, 2))",
+        "reshape(x, (1, 1))",
+        "reshape(sum(m, keepdims=True), ())",
+        "reshape(i, (1,))",
+    ),
     "broadcast_to": ("broadcast_to(v, (2, 3))", "broadcast_to(x, (2,))", "broadcast_to(i, (2,))"),
     "permute_dims": ("permute_dims(m, (1, 0))", "permute_dims(x, ())"),
     "flip": ("flip(v)", "flip(m, axis=1)", "flip(k)"),
     "concat": ("concat([v, v * 2])", "concat([m, m], axis=1)", "concat([k, v])"),
     "stack": ("stack([x, y])", "stack([v, v], axis=1)", "stack([i, 4])", "stack([x, i])"),
-    "index": ("v[i]", "v[0:2]", "m[i, 0]", "m[i]", "m[0:2, i]", "m[i, 1:3]", "k[i]", "c[0]", "v[i - 2]", "m[i, i + 1]"),
+    "index": (
+        "v[i]",
+        "v[0:2]",
+        "m[i, 0]",
+        "m[i]",
+        "m[0:2, i]",
+        "m[i, 1:3]",
+        "k[i]",
+        "c[0]",
+        "v[i - 2]",
+        "m[i, i + 1]",
+    ),
     "index_update": (
         "index_update(v, x, i)",
         "index_update(m, x, i, i + 1)",
@@ -218,7 +252,10 @@ def program_of(expression: str) -> Program:
 
 def with_namespace(program: Program, namespace: Any, convert: Any) -> list[Any]:
     kinds = {p.name: p.type for p in program.params}
-    inputs = {name: convert(value) if kinds[name].is_float or kinds[name].shape else value for name, value in INPUTS.items()}
+    inputs = {
+        name: convert(value) if kinds[name].is_float or kinds[name].shape else value
+        for name, value in INPUTS.items()
+    }
     return [np.asarray(v) for v in interpret(program, inputs, namespace)]
 
 
@@ -246,10 +283,11 @@ def by_torch_source(program: Program) -> list[Any]:
 def by_mpmath_source(program: Program) -> list[Any]:
     exactly = np.frompyfunc(mpmath.mpf, 1, 1)
     source = (
-        "def replaced(array, place, value):\n    array = array.copy()\n    array[place] = value\n    return array\n"
-        "def exactly(values):\n    return np.frompyfunc(mpf, 1, 1)(np.asarray(values, dtype=float))\n"
-        "def elementwise(function, array):\n    return np.frompyfunc(function, 1, 1)(array)\n"
-    ) + MpmathEmitter("float64").function(program, "f")
+        "def replaced(array, place, value):\n    array = array.copy()\n    array[place] = value\n    return"
+        " array\ndef exactly(values):\n    return np.frompyfunc(mpf, 1, 1)(np.asarray(values,"
+        " dtype=float))\ndef elementwise(function, array):\n    return np.frompyfunc(function, 1, 1)(array)\n"
+        + MpmathEmitter("float64").function(program, "f")
+    )
     source += "".join(script_tensors.helpers_of(source))
     kinds = {p.name: p.type for p in program.params}
     arguments = {
@@ -265,11 +303,16 @@ def by_tensor_source(program: Program) -> list[Any]:
 
 
 def assert_same(got: list[Any], expected: list[Any]) -> None:
-    """Equal but for the rounding of the functions, which the libraries compute differently: a few units in the last place."""
+    """Equal but for the rounding of the functions, which the libraries compute differently: a few units in
+    the last place.
+    """
     assert len(got) == len(expected)
     for g, e in zip(got, expected, strict=True):
         assert g.shape == e.shape
-        assert np.all(np.abs(g.astype(float) - e.astype(float)) <= 8 * np.spacing(np.maximum(np.abs(e.astype(float)), 1.0)))
+        assert np.all(
+            np.abs(g.astype(float) - e.astype(float))
+            <= 8 * np.spacing(np.maximum(np.abs(e.astype(float)), 1.0))
+        )
 
 
 def test_every_op_has_a_case() -> None:

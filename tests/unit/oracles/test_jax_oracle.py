@@ -38,9 +38,13 @@ def question(
     modes: tuple[Mode, ...] = ("rev",),
     precision: Any = "float64",
 ) -> Question:
-    """Weights 1, -0.5, 0.25, ... for the entries of the outputs, directions 1, 0.5, 0.25, ... for those of the inputs."""
+    """Weights 1, -0.5, 0.25, ... for the entries of the outputs, directions 1, 0.5, 0.25, ... for those of
+    the inputs.
+    """
     program = parse(text)
-    kinds = {p.name: {"float": precision, "int": "int64", "bool": "bool"}[p.type.dtype] for p in program.params}
+    kinds = {
+        p.name: {"float": precision, "int": "int64", "bool": "bool"}[p.type.dtype] for p in program.params
+    }
     shapes = {p.name: p.type.shape for p in program.params}
     weights: list[Any] = []
     for output in typecheck(program).outputs:
@@ -52,7 +56,9 @@ def question(
 
 
 def assert_true(q: Question, answers: list[Answer]) -> None:
-    """Every answer is within 128 roundings of the largest entry of the truth: these programs are well conditioned and short."""
+    """Every answer is within 128 roundings of the largest entry of the truth: these programs are well
+    conditioned and short.
+    """
     unit = float(np.finfo(q.precision).eps)
     assert len(answers) == len(q.points)
     for answer, truth in zip(answers, ArbReference().truth(q), strict=True):
@@ -78,7 +84,10 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...], tuple[Values, ...]]] = {
         ({"x": 0.5}, {"x": -1.25}, {"x": 0.0}, {"x": 1e-12}),
     ),
     "several inputs": (
-        "def f(x, y):\n acc = y\n for i in range(5):\n  t = acc*x\n  acc = sin(t) + y/3\n return acc, acc*x + exp(y), 7\n",
+        (
+            "def f(x, y):\n acc = y\n for i in range(5):\n  t = acc*x\n  acc = sin(t) + y/3\n return acc,"
+            " acc*x + exp(y), 7\n"
+        ),
         ("x", "y"),
         ({"x": 0.5, "y": 1.5}, {"x": 0.75, "y": 0.25}),
     ),
@@ -88,7 +97,10 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...], tuple[Values, ...]]] = {
         ({"x": 0.5, "y": 1.5}, {"x": 2.0, "y": 0.25}),
     ),
     "arrays": (
-        'def f(x, v: "float[3]"):\n acc = v\n for i in range(3):\n  acc[i] = acc[i]*x + sum(v)\n  v = tanh(acc)*v[i]\n return acc, v @ acc\n',
+        (
+            'def f(x, v: "float[3]"):\n acc = v\n for i in range(3):\n  acc[i] = acc[i]*x + sum(v)\n  v ='
+            " tanh(acc)*v[i]\n return acc, v @ acc\n"
+        ),
         ("v", "x"),
         ({"x": 0.5, "v": [1.0, -0.5, 0.25]}, {"x": -2.0, "v": [0.125, 0.5, 0.75]}),
     ),
@@ -103,22 +115,34 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...], tuple[Values, ...]]] = {
         ({"x": 0.5, "y": 1.0}, {"x": 1.75, "y": 0.3}, {"x": 0.5, "y": 11.0}),
     ),
     "body first": (
-        "def f(x):\n acc = x\n while True:\n  t = acc*x\n  acc = t + 1.5\n  if not acc < 4.0:\n   break\n return acc*t\n",
+        (
+            "def f(x):\n acc = x\n while True:\n  t = acc*x\n  acc = t + 1.5\n  if not acc < 4.0:\n   break\n"
+            " return acc*t\n"
+        ),
         ("x",),
         ({"x": 0.75}, {"x": 2.0}),
     ),
     "break and continue": (
-        'def f(x, n: "int"):\n acc = x\n for i in range(n):\n  if i == 1:\n   continue\n  if acc > 3.0:\n   break\n  acc = acc*x + i\n return acc\n',
+        (
+            'def f(x, n: "int"):\n acc = x\n for i in range(n):\n  if i == 1:\n   continue\n  if acc > 3.0:\n'
+            "   break\n  acc = acc*x + i\n return acc\n"
+        ),
         ("x",),
         ({"x": 1.5, "n": 9}, {"x": 0.25, "n": 4}, {"x": 0.25, "n": 0}),
     ),
     "a branch": (
-        "def f(x, y):\n acc = x\n for i in range(4):\n  if acc > 0.45:\n   acc = acc*x\n  else:\n   acc = acc + y*i\n return acc\n",
+        (
+            "def f(x, y):\n acc = x\n for i in range(4):\n  if acc > 0.45:\n   acc = acc*x\n  else:\n   acc ="
+            " acc + y*i\n return acc\n"
+        ),
         ("x", "y"),
         ({"x": 0.5, "y": 0.3}, {"x": 0.9, "y": 2.0}),
     ),
     "nested": (
-        "def f(x, y):\n acc = x\n for i in range(3):\n  for j in range(i):\n   acc = acc*x + y\n  acc = sin(acc)\n return acc\n",
+        (
+            "def f(x, y):\n acc = x\n for i in range(3):\n  for j in range(i):\n   acc = acc*x + y\n  acc ="
+            " sin(acc)\n return acc\n"
+        ),
         ("x", "y"),
         ({"x": 0.5, "y": 0.3}, {"x": 1.5, "y": -0.5}),
     ),
@@ -167,7 +191,8 @@ def test_compiled(name: str) -> None:
     mixed = [about(p, MODES[k % len(MODES)], ("float64", "float32")[k % 2]) for k, p in enumerate(PROGRAMS)]
     if name != "jax:scan":
         mixed = [
-            about(p, ("fwd",)) for p in ("product", "a loop that stops by value", "body first", "break and continue", "nested")
+            about(p, ("fwd",))
+            for p in ("product", "a loop that stops by value", "body first", "break and continue", "nested")
         ]
     for q, answers in zip(mixed, way.answer_all(mixed), strict=True):
         if way.supports(q) is None:
@@ -202,7 +227,9 @@ def test_one_point(way: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_the_value_alone(way: str) -> None:
     q = question(
-        "def f(x):\n acc = x\n for i in range(3):\n  acc = acc*2 + i\n return acc, i0\n".replace("i0", "acc > 20.0"),
+        "def f(x):\n acc = x\n for i in range(3):\n  acc = acc*2 + i\n return acc, i0\n".replace(
+            "i0", "acc > 20.0"
+        ),
         {"x": 1.0},
         {"x": 4.0},
         modes=(),
@@ -251,7 +278,7 @@ def test_a_wrong_rule_in_jax_shows_in_every_way(monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_allclose(gradients, 1.125 * np.tanh([0.5, 1.0]), rtol=1e-15)
 
 
-# What JAX has no way to do ---------------------------------------------------------------------------------------------
+# What JAX has no way to do ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -274,8 +301,12 @@ def test_what_is_supported(way: str, program: str, modes: tuple[Mode, ...], reas
 
 
 def test_a_loop_that_never_ends() -> None:
-    endless = question("def f(x):\n while x > 0.0:\n  x = x*1.0\n return x\n", {"x": 1.0}, {"x": -1.0}, modes=("fwd",))
-    long = question("def f(x):\n for i in range(20000):\n  x = x*1.0\n return x\n", {"x": 1.0}, modes=("fwd",))
+    endless = question(
+        "def f(x):\n while x > 0.0:\n  x = x*1.0\n return x\n", {"x": 1.0}, {"x": -1.0}, modes=("fwd",)
+    )
+    long = question(
+        "def f(x):\n for i in range(20000):\n  x = x*1.0\n return x\n", {"x": 1.0}, modes=("fwd",)
+    )
     for name, way in WAYS.items():
         (answer,) = way.answer(long)
         assert answer.status == ("error" if way.supports(long) is None else "unsupported")
@@ -318,13 +349,15 @@ def test_the_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         ways()
 
 
-# Reproducers -----------------------------------------------------------------------------------------------------------
+# Reproducers ------------------------------------------------------------------------------------------------
 
 
 def run(source: str, folder: Path) -> subprocess.CompletedProcess[str]:
     path = folder / "script.py"
     path.write_text(source)
-    return subprocess.run([sys.executable, "-W", "error", str(path)], capture_output=True, text=True, timeout=120, cwd=folder)
+    return subprocess.run(
+        [sys.executable, "-W", "error", str(path)], capture_output=True, text=True, timeout=120, cwd=folder
+    )
 
 
 @pytest.mark.parametrize(
@@ -336,9 +369,13 @@ def run(source: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("jax:unrolled", "break and continue", (), "float64"),
     ],
 )
-def test_a_script_that_is_right(way: str, program: str, modes: tuple[Mode, ...], precision: str, tmp_path: Path) -> None:
+def test_a_script_that_is_right(
+    way: str, program: str, modes: tuple[Mode, ...], precision: str, tmp_path: Path
+) -> None:
     q = about(program, modes, precision)
-    (truth,) = ArbReference().truth(Question(q.program, q.points[:1], q.precision, q.wrt, q.modes, q.weights, q.directions))
+    (truth,) = ArbReference().truth(
+        Question(q.program, q.points[:1], q.precision, q.wrt, q.modes, q.weights, q.directions)
+    )
     source = script(q, 0, way, truth.gradient or {f"output {k}": v for k, v in enumerate(truth.values)})
     assert "gradfuzz" not in source
     done = run(source, tmp_path)

@@ -1,4 +1,6 @@
-"""Programs as JAX source, in JAX's namespace, and traced and run step by step: the same numbers as the interpreter's in NumPy."""
+"""Programs as JAX source, in JAX's namespace, and traced and run step by step: the same numbers as the
+interpreter's in NumPy.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ def arguments(program: Program, precision: Any, convert: Any) -> dict[str, Any]:
     """The inputs; `convert` makes arrays, int and bool scalars stay Python's."""
     kinds = {p.name: p.type for p in program.params}
     return {
-        n: convert(np.asarray(v, precision if kinds[n].is_float else None)) if kinds[n].is_float or kinds[n].shape else v
+        n: (
+            convert(np.asarray(v, precision if kinds[n].is_float else None))
+            if kinds[n].is_float or kinds[n].shape
+            else v
+        )
         for n, v in INPUTS.items()
     }
 
@@ -42,7 +48,9 @@ def by_namespace(program: Program, precision: Any) -> Any:
 
 
 def by_statements(program: Program, precision: Any) -> Any:
-    return run(JaxEmitter(precision).function(program, "f"), precision)(**arguments(program, precision, jnp.asarray))
+    return run(JaxEmitter(precision).function(program, "f"), precision)(
+        **arguments(program, precision, jnp.asarray)
+    )
 
 
 def by_loops(program: Program, precision: Any) -> Any:
@@ -61,7 +69,12 @@ def run(source: str, precision: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("way", "precision"),
-    [(by_namespace, "float32"), (by_statements, "float64"), (by_statements, "float32"), (by_loops, "float32")],
+    [
+        (by_namespace, "float32"),
+        (by_statements, "float64"),
+        (by_statements, "float32"),
+        (by_loops, "float32"),
+    ],
 )
 @pytest.mark.parametrize("expression", [*(e for _, e in CASES), "the statements"])
 def test_the_same_numbers_and_dtypes(expression: str, way: Any, precision: Any) -> None:
@@ -72,10 +85,12 @@ def test_the_same_numbers_and_dtypes(expression: str, way: Any, precision: Any) 
         g, r = np.asarray(g), np.asarray(r)
         assert (g.dtype, g.shape) == (r.dtype, r.shape)
         unit = float(np.finfo(precision).eps)
-        assert np.all(np.abs(g.astype(float) - r.astype(float)) <= 8 * unit * np.maximum(np.abs(r.astype(float)), 1.0))
+        assert np.all(
+            np.abs(g.astype(float) - r.astype(float)) <= 8 * unit * np.maximum(np.abs(r.astype(float)), 1.0)
+        )
 
 
-# Loops -----------------------------------------------------------------------------------------------------------------
+# Loops ------------------------------------------------------------------------------------------------------
 
 COUNTED = "def f(x, y):\n acc = 1.0\n for i in range(3):\n  t = acc*x\n  acc = sin(t) + y*t\n return acc\n"
 BY_VALUE = "def f(x):\n acc = x\n while acc < 5.0:\n  acc = acc*1.5 + x\n return acc\n"
@@ -155,10 +170,19 @@ def test_a_loop_as_a_person_would_write_it(text: str, style: Any, source: str) -
         (COUNTED, [3]),
         (BY_VALUE, []),
         ("def f(x):\n i = 0\n while i < 10:\n  i = i + 3\n  x = x*x\n return x\n", [4]),
-        ("def f(x):\n i = 9\n while True:\n  i = i + 1\n  x = x*x\n  if not i < 3:\n   break\n return x\n", [1]),
+        (
+            "def f(x):\n i = 9\n while True:\n  i = i + 1\n  x = x*x\n  if not i < 3:\n   break\n return x\n",
+            [1],
+        ),
         ('def f(x, n: "int"):\n for i in range(n):\n  for j in range(2):\n   x = x*x\n return x\n', [2]),
         ("def f(x):\n for i in range(3):\n  for j in range(i):\n   x = x*x\n return x\n", [3]),
-        ("def f(x):\n k = 0\n for i in range(3):\n  k = k + 2\n for j in range(k):\n  x = x*x\n return x\n", [3, 6]),
+        (
+            (
+                "def f(x):\n k = 0\n for i in range(3):\n  k = k + 2\n for j in range(k):\n  x = x*x\n"
+                " return x\n"
+            ),
+            [3, 6],
+        ),
         ("def f(x):\n k = 2\n if x > 0.0:\n  k = 3\n for j in range(k):\n  x = x*x\n return x\n", []),
         ("def f(x):\n k = 2\n if k > 1:\n  k = 3\n for j in range(k):\n  x = x*x\n return x\n", [3]),
         ("def f(x):\n for i in range(-2):\n  x = x*x\n return x\n", [0]),
@@ -175,7 +199,7 @@ def test_a_known_trip_count_beyond_the_limit() -> None:
         known_trips(lower(parse("def f(x):\n for i in range(10001):\n  x = x*x\n return x\n")))
 
 
-# Step by step ----------------------------------------------------------------------------------------------------------
+# Step by step -----------------------------------------------------------------------------------------------
 
 
 def scanned(x: Any, v: Any) -> Any:
@@ -187,7 +211,9 @@ def scanned(x: Any, v: Any) -> Any:
 
 
 def looped(x: Any, v: Any) -> Any:
-    return lax.while_loop(lambda c: c[0] < 20, lambda c: (c[0] + 3, c[1].at[c[0] % 4].add(x)), (np.int64(1), v[:, 0]))
+    return lax.while_loop(
+        lambda c: c[0] < 20, lambda c: (c[0] + 3, c[1].at[c[0] % 4].add(x)), (np.int64(1), v[:, 0])
+    )
 
 
 def shaped(x: Any, v: Any) -> Any:
@@ -205,7 +231,11 @@ def shaped(x: Any, v: Any) -> Any:
 
 @pytest.mark.parametrize("f", [scanned, looped, shaped])
 @pytest.mark.parametrize(
-    "derive", [lambda f: f, lambda f: jax.jacfwd(lambda x, v: jnp.hstack([jnp.ravel(y) for y in jax.tree.leaves(f(x, v))]))]
+    "derive",
+    [
+        lambda f: f,
+        lambda f: jax.jacfwd(lambda x, v: jnp.hstack([jnp.ravel(y) for y in jax.tree.leaves(f(x, v))])),
+    ],
 )
 def test_step_by_step_is_what_jit_computes(f: Any, derive: Any) -> None:
     x, v = np.float64(0.75), np.arange(8.0).reshape(4, 2) / 8

@@ -1,4 +1,6 @@
-"""Linear algebra in torch, in JAX and in mpmath source: the same numbers, the same derivatives, and reproducers that run."""
+"""Linear algebra in torch, in JAX and in mpmath source: the same numbers, the same derivatives, and
+reproducers that run.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +123,11 @@ def program_of(*expressions: str, batch: Shape = ()) -> Program:
     """The expressions as outputs of a function of what they read."""
     text = ", ".join(e.replace("{b}", "".join(f"{n}, " for n in batch)) for e in expressions)
     shapes = {name: (*batch, *shape) for name, shape in SHAPES.items()} | SINGLE
-    used = [f'{name}: "float[{", ".join(map(str, shape))}]"' for name, shape in shapes.items() if re.search(rf"\b{name}\b", text)]
+    used = [
+        f'{name}: "float[{", ".join(map(str, shape))}]"'
+        for name, shape in shapes.items()
+        if re.search(rf"\b{name}\b", text)
+    ]
     return parse(f"def f({', '.join(used)}):\n    return {text}\n")
 
 
@@ -167,11 +173,13 @@ def assert_same_gradient(got: Answer, right: Answer) -> None:
         assert_near(got.gradient[name], slope)
 
 
-# Values ----------------------------------------------------------------------------------------------------------------
+# Values -----------------------------------------------------------------------------------------------------
 
 
 def by_torch_namespace(program: Program, inputs: dict[str, Any]) -> Any:
-    return interpret(program, {name: torch.tensor(x) for name, x in inputs.items()}, TorchNamespace("float64"))[0]
+    return interpret(
+        program, {name: torch.tensor(x) for name, x in inputs.items()}, TorchNamespace("float64")
+    )[0]
 
 
 def run_torch(source: str, inputs: dict[str, Any]) -> Any:
@@ -212,7 +220,7 @@ def test_the_values_are_numpys(expression: str, run: Any, seed: int) -> None:
         assert_near(run(program, inputs), interpret(program, inputs, NumpyNamespace("float64"))[0])
 
 
-# Derivatives -----------------------------------------------------------------------------------------------------------
+# Derivatives ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
@@ -221,7 +229,8 @@ def test_torch_is_right_by_differences_in_mpmath(expression: str, seed: int) -> 
     names: dict[str, Any] = {}
     with mpmath.workdps(15):  # the script sets its own
         exec(
-            f"import numpy as np\nfrom mpmath import mp, mpf\n{inputs_source(question, 0)}\n{reference_source(question, 0)}",
+            "import numpy as np\nfrom mpmath import mp,"
+            f" mpf\n{inputs_source(question, 0)}\n{reference_source(question, 0)}",
             names,
         )
         expected = names["expected_gradient"]()
@@ -245,15 +254,26 @@ def test_jax_agrees_with_torch_on_a_batch(expression: str, seed: int) -> None:
     assert_same_gradient(gradient_by("jax:unrolled", question), right)
 
 
-@pytest.mark.parametrize("batch", [(0,), pytest.param((), marks=slow), pytest.param((1, 2, 1), marks=slow)], ids=str)
+@pytest.mark.parametrize(
+    "batch", [(0,), pytest.param((), marks=slow), pytest.param((1, 2, 1), marks=slow)], ids=str
+)
 def test_jax_compiled_agrees_with_torch(batch: Shape, seed: int) -> None:
-    several = ("qr(t)[0] + t", "lu(a)[2]", "lstsq(a, n)", "kron(n, w)", "triangular_solve(n, w, left=False)", "eigvalsh(a)")
+    several = (
+        "qr(t)[0] + t",
+        "lu(a)[2]",
+        "lstsq(a, n)",
+        "kron(n, w)",
+        "triangular_solve(n, w, left=False)",
+        "eigvalsh(a)",
+    )
     question = question_of(program_of(*several, batch=batch), seed)
     assert_same_gradient(gradient_by("jax:scan", question), gradient_by("torch:eager", question))
 
 
 @pytest.mark.parametrize(
-    "modes", [("fwd",), pytest.param(("rev", "rev"), marks=slow), pytest.param(("fwd", "rev"), marks=slow)], ids=str
+    "modes",
+    [("fwd",), pytest.param(("rev", "rev"), marks=slow), pytest.param(("fwd", "rev"), marks=slow)],
+    ids=str,
 )
 def test_step_by_step_agrees_with_torch(modes: tuple[Mode, ...], seed: int) -> None:
     question = question_of(program_of("qr(s)[0]", "cholesky(p)", batch=(2,)), seed, modes)
@@ -264,12 +284,22 @@ def test_step_by_step_agrees_with_torch(modes: tuple[Mode, ...], seed: int) -> N
 
 @pytest.mark.parametrize("way", ["torch:eager", "jax:unrolled"])
 def test_a_symmetric_decomposition_is_of_the_symmetric_part(way: str) -> None:
-    """d w_k / d x = v_k v_k^T of the symmetric part (Giles 2008, section 3.1), whichever triangle a library reads."""
+    """d w_k / d x = v_k v_k^T of the symmetric part (Giles 2008, section 3.1), whichever triangle a library
+    reads.
+    """
     x = np.array([[3.0, 1.0], [-0.5, 1.0]])
     program = parse('def f(x: "float[2, 2]"):\n    return eigh(x)[0], cholesky(x)\n')
     symmetric = (x + x.T) / 2
     _, v = np.linalg.eigh(symmetric)
-    question = Question(program, (Point({"x": x}),), "float64", ("x",), ("rev",), (np.array([1.0, -2.0]), np.zeros((2, 2))), {})
+    question = Question(
+        program,
+        (Point({"x": x}),),
+        "float64",
+        ("x",),
+        ("rev",),
+        (np.array([1.0, -2.0]), np.zeros((2, 2))),
+        {},
+    )
     answer = gradient_by(way, question)
     assert_near(answer.gradient["x"], np.outer(v[:, 0], v[:, 0]) - 2 * np.outer(v[:, 1], v[:, 1]))
     assert_near(answer.values[1], np.linalg.cholesky(symmetric))
@@ -283,7 +313,9 @@ def test_torch_has_no_derivative_of_a_complete_qr_of_a_tall_matrix(way: str, see
 
 @pytest.mark.parametrize("way", ["torch:eager", "torch:func"])
 def test_torch_is_not_asked_about_the_vectors_that_it_documents_to_leave_out(way: str, seed: int) -> None:
-    """The one row of vh past the singular values is a function of the matrix, up to its sign; torch ignores its gradient."""
+    """The one row of vh past the singular values is a function of the matrix, up to its sign; torch ignores
+    its gradient.
+    """
     for expression, asked in (
         ("svd(w, full_matrices=True)[2] ** 2", False),
         ("svd(t, full_matrices=True)[0] ** 2", False),
@@ -293,7 +325,9 @@ def test_torch_is_not_asked_about_the_vectors_that_it_documents_to_leave_out(way
     ):
         question = question_of(program_of(expression), seed)
         (answer,) = WAYS[way].answer(question)
-        assert (answer.status, "documents" in answer.message) == (("ok", False) if asked else ("unsupported", True)), expression
+        assert (answer.status, "documents" in answer.message) == (
+            ("ok", False) if asked else ("unsupported", True)
+        ), expression
         assert WAYS[way].supports(dataclasses.replace(question, modes=())) is None
     dropped = parse('def f(t: "float[3, 2]"):\n    u, s, vh = svd(t, full_matrices=True)\n    return s\n')
     assert WAYS[way].supports(question_of(dropped, seed)) is None
@@ -301,14 +335,17 @@ def test_torch_is_not_asked_about_the_vectors_that_it_documents_to_leave_out(way
 
 @pytest.mark.parametrize("way", ["torch:eager", "torch:scan", "jax:scan:nojit", "jax:unrolled"])
 def test_an_op_of_derivatives_is_unsupported(way: str, seed: int) -> None:
-    (answer,) = WAYS[way].answer(question_of(parse('def f(a: "float[3, 3]"):\n    return cofactor(a)\n'), seed))
+    (answer,) = WAYS[way].answer(
+        question_of(parse('def f(a: "float[3, 3]"):\n    return cofactor(a)\n'), seed)
+    )
     assert (answer.status, "libraries" in answer.message) == ("unsupported", True)
 
 
-# Results together ------------------------------------------------------------------------------------------------------
+# Results together -------------------------------------------------------------------------------------------
 
 TOGETHER = (
-    'def f(a: "float[2, 2]"):\n    q, r = qr(a)\n    for i in range(2):\n        a = qr(a)[1] @ qr(a)[0]\n    return q @ r + a\n'
+    'def f(a: "float[2, 2]"):\n    q, r = qr(a)\n    for i in range(2):\n        a = qr(a)[1] @ qr(a)[0]\n   '
+    " return q @ r + a\n"
 )
 
 
@@ -319,7 +356,9 @@ def test_results_are_computed_once_in_statements() -> None:
 
 
 def test_a_decomposition_is_forgotten_when_its_operand_changes() -> None:
-    program = parse('def f(a: "float[2, 2]"):\n    q = qr(a)[0]\n    a = a + 1.0\n    return q @ qr(a)[1] + qr(a)[0]\n')
+    program = parse(
+        'def f(a: "float[2, 2]"):\n    q = qr(a)[0]\n    a = a + 1.0\n    return q @ qr(a)[1] + qr(a)[0]\n'
+    )
     x = np.array([[3.0, 1.0], [-0.5, 1.0]])
     (right,) = interpret(program, {"a": x}, NumpyNamespace("float64"))
     assert_near(by_torch_source(program, {"a": x}), right)
@@ -335,19 +374,24 @@ def test_results_are_computed_once_in_functions() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["torch:scan", "torch:while_loop", "jax:scan", "jax:fori_loop:nojit"])
 def test_a_decomposition_in_a_loop(way: str, seed: int) -> None:
-    loop = "    for i in range(2):\n        q, r = qr(a)\n        w, v = eigh(r @ q)\n        a = v * v + w\n    return a\n"
+    loop = (
+        "    for i in range(2):\n        q, r = qr(a)\n        w, v = eigh(r @ q)\n        a = v * v + w\n   "
+        " return a\n"
+    )
     question = question_of(parse(f'def f(a: "float[3, 3]"):\n{loop}'), seed)
     assert_same_gradient(gradient_by(way, question), gradient_by("torch:eager", question))
 
 
-# Reproducers -----------------------------------------------------------------------------------------------------------
+# Reproducers ------------------------------------------------------------------------------------------------
 
 
 def run_script(source: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     path = tmp_path / "reproducer.py"
     path.write_text(source)
     assert "gradfuzz" not in source
-    return subprocess.run([sys.executable, "-W", "ignore", path], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", path], capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def exit_code(source: str) -> Any:
@@ -366,7 +410,9 @@ def exit_code(source: str) -> Any:
         ("jax:unrolled", (), ("lu(a)[2]",)),
     ],
 )
-def test_a_reproducer_runs(way: str, batch: Shape, expressions: tuple[str, ...], seed: int, tmp_path: Path) -> None:
+def test_a_reproducer_runs(
+    way: str, batch: Shape, expressions: tuple[str, ...], seed: int, tmp_path: Path
+) -> None:
     question = question_of(program_of(*expressions, batch=batch), seed)
     library = torch_ways if way.startswith("torch") else jax_ways
     answer = gradient_by(way, question)

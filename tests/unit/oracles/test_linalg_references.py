@@ -1,4 +1,6 @@
-"""Linear algebra in both references: against NumPy, against each other, against closed forms, and what they say where none exists."""
+"""Linear algebra in both references: against NumPy, against each other, against closed forms, and what they
+say where none exists.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def namespaces() -> Any:
     flint.ctx.prec = before
 
 
-# Values ------------------------------------------------------------------------------------------------------------------
+# Values -----------------------------------------------------------------------------------------------------
 
 SHAPES = [(3, 3), (4, 2), (2, 4), (2, 3, 3), (1, 2, 3, 2), (1, 1), (0, 3, 3), (2, 0, 3), (2, 0), (0, 0)]
 ANY = {
@@ -43,7 +45,9 @@ ANY = {
     "svd": [{"full_matrices": False}, {"full_matrices": True}],
     "svdvals": [{}],
     "pinv": [{}],
-    "matrix_norm": [{"ord": o, "keepdims": k} for o in ("fro", "nuc", 1, -1, 2, -2, "inf", "-inf") for k in (False, True)],
+    "matrix_norm": [
+        {"ord": o, "keepdims": k} for o in ("fro", "nuc", 1, -1, 2, -2, "inf", "-inf") for k in (False, True)
+    ],
     "tril": [{"k": k} for k in (-1, 0, 1)],
     "diagonal": [{"offset": k} for k in (-1, 0, 1)],
     "trace": [{"offset": 1}],
@@ -56,7 +60,9 @@ SQUARE: dict[str, list[dict[str, Any]]] = {
 
 
 def _matrices(generator: np.random.Generator, shape: tuple[int, ...]) -> list[Any]:
-    """A random one, and one with zeros and equal entries, whose eigenvalues and singular values are distinct."""
+    """A random one, and one with zeros and equal entries, whose eigenvalues and singular values are
+    distinct.
+    """
     m, n = shape[-2:]
     structured = np.broadcast_to(np.triu(np.ones((m, n))) + np.diag(range(1, 1 + max(m, n)))[:m, :n], shape)
     return [generator.normal(size=shape), structured]
@@ -75,7 +81,9 @@ def _compare(namespaces: Any, op: str, arrays: list[Any], params: dict[str, Any]
     for want, by_mpmath, by_arb in zip(_parts(getattr(NUMPY, op)(*arrays, **params)), *found, strict=True):
         assert np.shape(want) == by_mpmath.shape == by_arb.shape
         size = float(np.max(np.abs(want), initial=1e-3))
-        for x, y, z in zip(np.ravel(want).tolist(), by_mpmath.ravel().tolist(), by_arb.ravel().tolist(), strict=True):
+        for x, y, z in zip(
+            np.ravel(want).tolist(), by_mpmath.ravel().tolist(), by_arb.ravel().tolist(), strict=True
+        ):
             mantissa, exponent = z.mid().man_exp()
             assert abs(float(y) - x) <= 1e-12 * size, (op, params)
             assert abs(y - mpmath.mpf(int(mantissa)) * mpmath.mpf(2) ** int(exponent)) <= 1e-60 * size
@@ -83,7 +91,9 @@ def _compare(namespaces: Any, op: str, arrays: list[Any], params: dict[str, Any]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_both_references_compute_what_numpy_computes(namespaces: Any, seed: int, shape: tuple[int, ...]) -> None:
+def test_both_references_compute_what_numpy_computes(
+    namespaces: Any, seed: int, shape: tuple[int, ...]
+) -> None:
     generator = np.random.default_rng([seed, *shape])
     with mpmath.workprec(BITS):
         for x in _matrices(generator, shape):
@@ -93,7 +103,13 @@ def test_both_references_compute_what_numpy_computes(namespaces: Any, seed: int,
             if shape[-1] != shape[-2]:
                 continue
             for op, choices in SQUARE.items():
-                a = x @ np.swapaxes(x, -1, -2) + np.eye(shape[-1]) if op == "cholesky" else 0.25 * x if op == "expm" else x
+                a = (
+                    x @ np.swapaxes(x, -1, -2) + np.eye(shape[-1])
+                    if op == "cholesky"
+                    else 0.25 * x
+                    if op == "expm"
+                    else x
+                )
                 for params in choices:
                     _compare(namespaces, op, [a], params)
 
@@ -114,7 +130,9 @@ def test_systems_of_equations(namespaces: Any, seed: int) -> None:
             for lower, transposed, unit, on_left in itertools.product((False, True), repeat=4):
                 params = {"lower": lower, "transposed": transposed, "unit_diagonal": unit, "left": on_left}
                 if len(right) > 1:
-                    _compare(namespaces, "triangular_solve", [a, b if on_left else np.swapaxes(b, -1, -2)], params)
+                    _compare(
+                        namespaces, "triangular_solve", [a, b if on_left else np.swapaxes(b, -1, -2)], params
+                    )
 
 
 def test_products(namespaces: Any, seed: int) -> None:
@@ -127,22 +145,34 @@ def test_products(namespaces: Any, seed: int) -> None:
             (",i->i", [(), (3,)]),
             ("i,j->", [(2,), (0,)]),
         ]:
-            _compare(namespaces, "einsum", [generator.normal(size=s) for s in shapes], {"subscripts": subscripts})
-        _compare(namespaces, "kron", [generator.normal(size=(2, 1, 2, 3)), generator.normal(size=(3, 1, 2))], {})
+            _compare(
+                namespaces, "einsum", [generator.normal(size=s) for s in shapes], {"subscripts": subscripts}
+            )
+        _compare(
+            namespaces, "kron", [generator.normal(size=(2, 1, 2, 3)), generator.normal(size=(3, 1, 2))], {}
+        )
         for order in (0, 1, 2, 3, -1, -2, 4, "inf", "-inf"):
             for axis in (None, 0, -1):
                 _compare(
-                    namespaces, "vector_norm", [generator.normal(size=(2, 3))], {"ord": order, "axis": axis, "keepdims": False}
+                    namespaces,
+                    "vector_norm",
+                    [generator.normal(size=(2, 3))],
+                    {"ord": order, "axis": axis, "keepdims": False},
                 )
 
 
 def test_cofactors_are_the_derivative_of_minors(namespaces: Any) -> None:
-    """Of 3 x 3 matrices cof is quadratic: its mixed derivative is a mixed difference, exact in integers. Rank 1 here."""
+    """Of 3 x 3 matrices cof is quadratic: its mixed derivative is a mixed difference, exact in integers. Rank
+    1 here.
+    """
     a, e, f = np.ones((3, 3)), np.diag([1.0, 2.0, -1.0]), np.arange(9.0).reshape(3, 3)
 
     def cof(x: Any) -> Any:
         return np.array(
-            [[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) for j in range(3)] for i in range(3)]
+            [
+                [(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) for j in range(3)]
+                for i in range(3)
+            ]
         )
 
     mixed = np.round(cof(a + e + f) - cof(a + e) - cof(a + f) + cof(a))
@@ -152,7 +182,7 @@ def test_cofactors_are_the_derivative_of_minors(namespaces: Any) -> None:
         assert np.all(namespace.cofactor(boxed[0]) == 0.0)
 
 
-# Derivatives -------------------------------------------------------------------------------------------------------------
+# Derivatives ------------------------------------------------------------------------------------------------
 
 
 def question(body: str, x: Any, order: int = 1, seed: int = 0, mode: Mode = "rev") -> Question:
@@ -187,8 +217,14 @@ SMOOTH = {
     "slogdet": ((3, 3), "s, d = slogdet(x)\n return s * d"),
     "expm": ((2, 2), "return sum(expm(x) * w)"),
     "power": ((3, 3), "return sum(matrix_power(x, n=-2) * w)"),
-    "norms": ((3, 3), "return matrix_norm(x, ord=1) * matrix_norm(x, ord='nuc') + matrix_norm(x, ord=-2) + matrix_norm(x)"),
-    "vector norms": ((2, 3), "return sum(vector_norm(x, ord=3, axis=0)) + vector_norm(x, ord='-inf') + vector_norm(x, ord=-1)"),
+    "norms": (
+        (3, 3),
+        "return matrix_norm(x, ord=1) * matrix_norm(x, ord='nuc') + matrix_norm(x, ord=-2) + matrix_norm(x)",
+    ),
+    "vector norms": (
+        (2, 3),
+        "return sum(vector_norm(x, ord=3, axis=0)) + vector_norm(x, ord='-inf') + vector_norm(x, ord=-1)",
+    ),
     "einsum": ((2, 2), "return einsum('ij,jk,ki->', x, w, x) + sum(kron(x, w) * kron(x, x))"),
 }
 
@@ -212,7 +248,9 @@ def quick(body: str, x: Any, order: int = 1) -> Truth:
 
 
 def test_smooth_functions_of_repeated_eigenvalues() -> None:
-    """At the identity: d tr f(X) = f'(1) dX, for symmetric parts, and the nuclear norm is the trace nearby."""
+    """At the identity: d tr f(X) = f'(1) dX, for symmetric parts, and the nuclear norm is the trace
+    nearby.
+    """
     e = float(np.e)
     for body, slope in [
         ("return sum(eigvalsh(x))", 1.0),
@@ -242,15 +280,22 @@ def _cofactors(x: Any) -> list[list[int]]:
         if not rows:
             return 1
         rest = rows[1:]
-        return sum((-1) ** j * entry * det([r[:j] + r[j + 1 :] for r in rest]) for j, entry in enumerate(rows[0]) if entry)
+        return sum(
+            (-1) ** j * entry * det([r[:j] + r[j + 1 :] for r in rest])
+            for j, entry in enumerate(rows[0])
+            if entry
+        )
 
     n, rows = len(x), x.astype(int).tolist()
     return [
-        [(-1) ** (i + j) * det([r[:j] + r[j + 1 :] for k, r in enumerate(rows) if k != i]) for j in range(n)] for i in range(n)
+        [(-1) ** (i + j) * det([r[:j] + r[j + 1 :] for k, r in enumerate(rows) if k != i]) for j in range(n)]
+        for i in range(n)
     ]
 
 
-@pytest.mark.parametrize("x", [np.arange(9.0).reshape(3, 3), np.diag([2.0, 3.0, 0.0, 5.0]), np.ones((3, 3)), np.zeros((3, 3))])
+@pytest.mark.parametrize(
+    "x", [np.arange(9.0).reshape(3, 3), np.diag([2.0, 3.0, 0.0, 5.0]), np.ones((3, 3)), np.zeros((3, 3))]
+)
 def test_the_slope_of_a_determinant_at_singular_matrices(x: Any) -> None:
     (ruling,) = Truths().confirmed(question("return det(x)", x))
     assert (ruling.truth.status, ruling.references) == ("ok", ("arb", "mpmath"))
@@ -266,8 +311,16 @@ def test_a_determinant_of_more_than_six_rows() -> None:
 
 KINKS = {
     "fro at zero": ("return matrix_norm(x)", np.zeros((2, 2)), (-np.ones((2, 2)), np.ones((2, 2)))),
-    "equal columns": ("return matrix_norm(x, ord=1)", [[1.0, 2.0], [2.0, 1.0]], (np.zeros((2, 2)), np.ones((2, 2)))),
-    "equal entries": ("return vector_norm(x, ord='inf')", [[1.0, -2.0], [2.0, 1.0]], ([[0, -1], [0, 0]], [[0, 0], [1, 0]])),
+    "equal columns": (
+        "return matrix_norm(x, ord=1)",
+        [[1.0, 2.0], [2.0, 1.0]],
+        (np.zeros((2, 2)), np.ones((2, 2))),
+    ),
+    "equal entries": (
+        "return vector_norm(x, ord='inf')",
+        [[1.0, -2.0], [2.0, 1.0]],
+        ([[0, -1], [0, 0]], [[0, 0], [1, 0]]),
+    ),
     "an entry of 0": ("return vector_norm(x, ord=1)", [[0.0, 3.0]], ([[-1, 1]], [[1, 1]])),
 }
 
@@ -290,7 +343,9 @@ def test_where_a_norm_chooses_is_a_kink(name: str) -> None:
 def test_what_is_not_chosen_makes_no_kink() -> None:
     """Zeros beside the greatest row, and rows that are equal but smaller."""
     x = [[4.0, 3.0, 2.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]
-    (ruling,) = Truths().confirmed(question("return matrix_norm(x, ord='inf') + vector_norm(x, ord='inf')", x))
+    (ruling,) = Truths().confirmed(
+        question("return matrix_norm(x, ord='inf') + vector_norm(x, ord='inf')", x)
+    )
     assert (ruling.truth.status, ruling.references) == ("ok", ("arb", "mpmath"))
     np.testing.assert_array_equal(ruling.truth.gradient["x"], [[2, 1, 1], [0, 0, 0], [0, 0, 0]])
 
@@ -317,7 +372,10 @@ def test_a_basis_that_the_matrix_does_not_determine_has_no_derivative(seed: int)
     x = np.random.default_rng(seed).normal(size=(4, 2))
     loose = question("q, r = qr(x, mode='complete')\n return sum(q[:, 2:] * w)", x)
     assert MpmathReference().truth(loose)[0].status == "inconclusive"
-    fixed = "q, r = qr(x, mode='complete')\n return sum((q[:, 2:] @ permute_dims(q[:, 2:], axes=(1, 0)) @ w) ** 2)"
+    fixed = (
+        "q, r = qr(x, mode='complete')\n return sum((q[:, 2:] @ permute_dims(q[:, 2:], axes=(1, 0)) @ w)"
+        " ** 2)"
+    )
     (ruling,) = Truths().confirmed(question(fixed, x))
     assert (ruling.truth.status, ruling.references) == ("ok", ("arb", "mpmath"))
 
@@ -331,11 +389,13 @@ def test_a_pseudo_inverse_of_constant_rank(seed: int) -> None:
     np.testing.assert_allclose(outer.gradient["x"], closed.gradient["x"], rtol=1e-15)
 
 
-# What is allowed -----------------------------------------------------------------------------------------------------------
+# What is allowed --------------------------------------------------------------------------------------------
 
 
 def test_the_allowed_error_grows_with_the_condition() -> None:
-    """|A^-1| |A| of the Hilbert matrix is 1.5e4 for n = 4 and 4.8e5 for n = 5: so many roundings, times the size of the gradient."""
+    """|A^-1| |A| of the Hilbert matrix is 1.5e4 for n = 4 and 4.8e5 for n = 5: so many roundings, times the
+    size of the gradient.
+    """
     for n in (4, 5):
         hilbert = 1.0 / (1.0 + np.add.outer(np.arange(n), np.arange(n)))
         asked = question("return sum(inv(x) * w)", hilbert)
@@ -347,7 +407,9 @@ def test_the_allowed_error_grows_with_the_condition() -> None:
 
 @pytest.mark.parametrize("x", [np.ones((3, 3)), np.diag([1.0, 2.0, 0.0]), np.arange(9.0).reshape(3, 3)])
 def test_singular_determinants_have_a_tolerance(x: Any) -> None:
-    """In float32 too, where what float64 leaves of a 0 would be out of range: the noise is some roundings of the greatest minor."""
+    """In float32 too, where what float64 leaves of a 0 would be out of range: the noise is some roundings of
+    the greatest minor.
+    """
     double = question("return det(x)", x)
     (point,) = double.points
     single = replace(
@@ -362,7 +424,7 @@ def test_singular_determinants_have_a_tolerance(x: Any) -> None:
         assert np.max(tolerance.noise["x"]) < 100 * unit * np.max(np.abs(x)) ** 2
 
 
-# Time ----------------------------------------------------------------------------------------------------------------------
+# Time -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

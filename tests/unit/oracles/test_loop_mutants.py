@@ -1,4 +1,6 @@
-"""The planted bugs of control flow, of carries and of built arrays: what each needs, what it answers there by hand, and that it is right elsewhere."""
+"""The planted bugs of control flow, of carries and of built arrays: what each needs, what it answers there by
+hand, and that it is right elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -145,7 +147,8 @@ Row = tuple[str, str, tuple[object, ...], tuple[Mode, ...], tuple[object, ...], 
 SHOWN: list[Row] = [
     # f = x^4, half of it by the inner loop: 2x^3 + 2 * 2x^3 against 4x^3
     ("M7", NESTED, (0.5,), REV, (0.75,), (0.5,)),
-    # f = x; the trip that is left is swept with acc = x, so another x, and x times what comes before it: x + x against 1
+    # f = x; the trip that is left is swept with acc = x, so another x, and x times what comes before it: x +
+    # x against 1
     ("M8", SKIPPED, (0.25,), REV, (0.5,), (1.0,)),
     ("M8", LEFT_FIRST, (0.25,), REV, (0.5,), (1.0,)),
     # f = y + 3x; h[1] first: its 3 joins the 1 of h[0], and both go to y
@@ -195,17 +198,23 @@ ELSEWHERE: list[tuple[str, str, tuple[object, ...], tuple[Mode, ...], tuple[obje
 ]
 
 
-def _answer(text: str, rules: Rules, inputs: tuple[object, ...], modes: tuple[Mode, ...]) -> tuple[float, tuple[object, ...]]:
+def _answer(
+    text: str, rules: Rules, inputs: tuple[object, ...], modes: tuple[Mode, ...]
+) -> tuple[float, tuple[object, ...]]:
     """The value, and the gradient with weights and directions of one."""
     program = parse(text)
     names = tuple(p.name for p in program.params if p.type.is_float)
     directions = [1.0] * len(names) if len(modes) > 1 else []
-    value, *gradient = compile(derivative(program, wrt=names, modes=modes, rules=rules))(*inputs, 1.0, *directions)
+    value, *gradient = compile(derivative(program, wrt=names, modes=modes, rules=rules))(
+        *inputs, 1.0, *directions
+    )
     return value, tuple(np.asarray(g).tolist() for g in gradient)
 
 
 @pytest.mark.parametrize(
-    ("mutant", "text", "inputs", "modes", "wrong", "right"), SHOWN, ids=lambda v: v if str(v)[:1] == "M" else ""
+    ("mutant", "text", "inputs", "modes", "wrong", "right"),
+    SHOWN,
+    ids=lambda v: v if str(v)[:1] == "M" else "",
 )
 def test_what_a_planted_bug_answers(
     mutant: str,
@@ -220,7 +229,9 @@ def test_what_a_planted_bug_answers(
     assert (value, right) == _answer(text, Rules(), inputs, modes)
 
 
-@pytest.mark.parametrize(("mutant", "text", "inputs", "modes", "right"), ELSEWHERE, ids=lambda v: v if str(v)[:1] == "M" else "")
+@pytest.mark.parametrize(
+    ("mutant", "text", "inputs", "modes", "right"), ELSEWHERE, ids=lambda v: v if str(v)[:1] == "M" else ""
+)
 def test_what_it_does_not_touch(
     mutant: str, text: str, inputs: tuple[object, ...], modes: tuple[Mode, ...], right: tuple[object, ...]
 ) -> None:

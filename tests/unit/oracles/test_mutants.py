@@ -19,10 +19,14 @@ GOLDEN = json.loads((Path(__file__).parents[2] / "data" / "nx_while.json").read_
 RULES = {m.id: m.rules for m in MUTANTS}
 
 
-def _gradient(program: Program, rules: Rules, *inputs: float, precision: Any = "float64", order: int = 1) -> Any:
+def _gradient(
+    program: Program, rules: Rules, *inputs: float, precision: Any = "float64", order: int = 1
+) -> Any:
     names = tuple(p.name for p in program.params)
     extra = [1.0] if order == 1 else [1.0] * (1 + len(names))
-    function = compile(derivative(program, wrt=names, modes=("rev",) * order, rules=rules), precision=precision)
+    function = compile(
+        derivative(program, wrt=names, modes=("rev",) * order, rules=rules), precision=precision
+    )
     return function(*inputs, *extra)[1:]
 
 
@@ -33,14 +37,18 @@ def _program(row: dict[str, Any], **options: Any) -> Program:
 
 
 def _near(got: float, recorded: float) -> bool:
-    """Equal to the rounding of a handful of float32 operations: the recording and the mutant order them differently."""
+    """Equal to the rounding of a handful of float32 operations: the recording and the mutant order them
+    differently.
+    """
     return abs(got - recorded) <= 8 * 2.0**-24 * max(abs(got), abs(recorded), 2.0**-10)
 
 
 @pytest.mark.parametrize("row", GOLDEN["rows"], ids=lambda r: f"{r['body']} x={r['x']} n={r['n']}")
 def test_m1_is_what_nx_returned(row: dict[str, Any]) -> None:
     assert _near(_gradient(_program(row), RULES["M1"], row["x"], precision="float32")[0], row["nx_gradient"])
-    assert _near(_gradient(_program(row), Rules(), row["x"], precision="float32")[0], row["nx_fixed_gradient"])
+    assert _near(
+        _gradient(_program(row), Rules(), row["x"], precision="float32")[0], row["nx_fixed_gradient"]
+    )
 
 
 def test_m1_at_second_order_and_per_variable() -> None:
@@ -87,7 +95,9 @@ def test_m5_misses_the_initial_value_only() -> None:
 
 
 def test_m6_misses_the_use_after_the_loop_only() -> None:
-    used = parse("def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc * x\n")
+    used = parse(
+        "def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc * x\n"
+    )
     assert _gradient(used, RULES["M6"], 0.5)[0] == 2 * 0.5**2, "d acc / dx * x, without acc"
     assert _gradient(loop_program("acc*x", trips=3), RULES["M6"], 0.5)[0] == 0.75
 

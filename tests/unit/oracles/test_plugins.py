@@ -1,4 +1,6 @@
-"""Oracles of other distributions: how they are found, what is said about those that are broken, and the example package, installed."""
+"""Oracles of other distributions: how they are found, what is said about those that are broken, and the
+example package, installed.
+"""
 
 from __future__ import annotations
 
@@ -124,11 +126,17 @@ def test_what_is_wrong_with_a_plug_in_is_said(installed: Installed, what: str, w
 
 
 def test_a_name_of_ours_is_refused_and_stays_ours(installed: Installed) -> None:
-    installed.put("usurper", {"engine": "usurper_module", "mutant": "usurper_module"}, usurper_module="raise SystemExit(3)")
+    installed.put(
+        "usurper",
+        {"engine": "usurper_module", "mutant": "usurper_module"},
+        usurper_module="raise SystemExit(3)",
+    )
     assert [oracle.name for oracle in resolve("engine")] == ["engine"]
     notes = {row.name: row.note for row in available() if "usurper" in row.note}
-    assert notes["engine"] == (
-        "plug-in of usurper, not used: gradfuzz has a target 'engine' of its own; the plug-in needs another name"
+    assert (
+        notes["engine"]
+        == "plug-in of usurper, not used: gradfuzz has a target 'engine' of its own; the plug-in needs"
+        " another name"
     )
     assert set(notes) == {"engine", "mutant"}
 
@@ -145,14 +153,19 @@ def test_a_name_that_two_have_is_nobodys(installed: Installed) -> None:
 def test_a_name_that_is_none_is_said(installed: Installed, name: str) -> None:
     installed.put("odd", {name: "odd_module"}, odd_module="")
     (note,) = [row.note for row in available() if "plug-in of odd" in row.note]
-    assert note.startswith(f"plug-in of odd, not used: {name!r} is no name for a target: it begins with a letter")
+    assert note.startswith(
+        f"plug-in of odd, not used: {name!r} is no name for a target: it begins with a letter"
+    )
     assert name not in names()
 
 
 def test_a_package_that_is_gone_is_seen_without_loading(installed: Installed) -> None:
     installed.put("leftover", {"gone": "gone_module:ways"})
     (note,) = [row.note for row in available() if row.name == "gone"]
-    assert note == "plug-in of leftover, not used: its package 'gone_module' is not there; install leftover again"
+    assert (
+        note
+        == "plug-in of leftover, not used: its package 'gone_module' is not there; install leftover again"
+    )
     with pytest.raises(PluginError, match="install leftover again"):
         resolve("gone", supervised=True)
 
@@ -161,7 +174,9 @@ def test_a_plug_in_is_asked_in_its_own_process(installed: Installed, monkeypatch
     plug(installed, "")
     ways = resolve("plugged", supervised=True)
     assert all(isinstance(way, ForeignOracle) for way in ways)
-    assert [(way.name, way.version) for way in ways] == [(way.name, way.version) for way in resolve("plugged")]
+    assert [(way.name, way.version) for way in ways] == [
+        (way.name, way.version) for way in resolve("plugged")
+    ]
     monkeypatch.setenv(IN_PROCESS, "1")
     assert not any(isinstance(way, ForeignOracle) for way in resolve("plugged", supervised=True))
     for way in ways:
@@ -171,7 +186,9 @@ def test_a_plug_in_is_asked_in_its_own_process(installed: Installed, monkeypatch
 
 def test_one_that_ends_the_process_that_loads_it_harms_nobody(installed: Installed) -> None:
     installed.put("deadly", {"deadly": "deadly_module"}, deadly_module="import os\nos._exit(7)\n")
-    with pytest.raises(PluginError, match=r"the plug-in 'deadly' of deadly 1.5 \(deadly_module\) cannot be asked"):
+    with pytest.raises(
+        PluginError, match=r"the plug-in 'deadly' of deadly 1.5 \(deadly_module\) cannot be asked"
+    ):
         resolve("deadly", supervised=True)
 
 
@@ -185,16 +202,27 @@ def test_a_release_cannot_be_named(installed: Installed) -> None:
     sys.modules.pop("plugged_module", None)
 
 
-# The example ------------------------------------------------------------------------------------------------------------
+# The example ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example package, installed by pip into a folder of its own, beside a copy of its source."""
     home = tmp_path_factory.mktemp("plugin")
-    shutil.copytree(ROOT / "examples" / "plugin", home / "source", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "examples" / "plugin", home / "source", ignore=shutil.ignore_patterns("__pycache__")
+    )
     options = ["--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(home / "site"), str(home / "source")]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        *options,
+        "--target",
+        str(home / "site"),
+        str(home / "source"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return home
@@ -204,7 +232,12 @@ def run(example: Path, *command: str, exit_code: int = 0) -> str:
     path = os.pathsep.join([str(example / "site"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": path, "GRADFUZZ_ENVS": str(example / "envs")}
     done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=example / "source", env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", *command],
+        cwd=example / "source",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == exit_code, done.stdout + done.stderr
     return done.stdout
@@ -212,28 +245,62 @@ def run(example: Path, *command: str, exit_code: int = 0) -> str:
 
 def test_the_example_is_listed_with_its_distribution_and_version(example: Path) -> None:
     (row,) = [
-        row for row in json.loads(run(example, "gradfuzz", "targets", "--format", "json"))["targets"] if row["name"] == "tinytape"
+        row
+        for row in json.loads(run(example, "gradfuzz", "targets", "--format", "json"))["targets"]
+        if row["name"] == "tinytape"
     ]
     assert (row["version"], row["note"]) == ("0.1.0", "plug-in of gradfuzz-tinytape")
 
 
 def test_the_example_is_asked_beside_others(example: Path) -> None:
-    """d/dx of (x^2)^2 is 4 x^3: 0.5 at 0.5. The planted bug loses a factor of 2 at each of the two squares."""
+    """d/dx of (x^2)^2 is 4 x^3: 0.5 at 0.5. The planted bug loses a factor of 2 at each of the two
+    squares.
+    """
     text = run(
         example,
-        *("gradfuzz", "check", "acc*acc", "--init", "acc=x", "--trips", "2", "--loop", "for", "--at", "x=0.5"),
+        *(
+            "gradfuzz",
+            "check",
+            "acc*acc",
+            "--init",
+            "acc=x",
+            "--trips",
+            "2",
+            "--loop",
+            "for",
+            "--at",
+            "x=0.5",
+        ),
         *("--only", "engine", "--with", "tinytape", "--format", "json"),
         exit_code=1,
     )
     (point,) = json.loads(text)["points"]
     answers = {a["oracle"]: (a["verdict"], a["gradient"]["x"]) for a in point["answers"]}
-    assert answers == {"engine": ("agree", 0.5), "tinytape:tape": ("agree", 0.5), "tinytape:merged": ("disagree", 0.125)}
+    assert answers == {
+        "engine": ("agree", 0.5),
+        "tinytape:tape": ("agree", 0.5),
+        "tinytape:merged": ("disagree", 0.125),
+    }
 
 
 @pytest.mark.slow
 def test_a_short_sweep_finds_the_planted_bug(example: Path) -> None:
-    options = ["--max-examples", "4", "--dtypes", "float64", "--orders", "1", "--checks", "vjp", "--jobs", "1", "--no-store"]
-    document = json.loads(run(example, "gradfuzz", "sweep", "tinytape", *options, "--format", "json", exit_code=1))
+    options = [
+        "--max-examples",
+        "4",
+        "--dtypes",
+        "float64",
+        "--orders",
+        "1",
+        "--checks",
+        "vjp",
+        "--jobs",
+        "1",
+        "--no-store",
+    ]
+    document = json.loads(
+        run(example, "gradfuzz", "sweep", "tinytape", *options, "--format", "json", exit_code=1)
+    )
     assert {finding["target"] for finding in document["findings"]} == {"tinytape:merged"}
     (finding,) = document["findings"]
     assert "x * x" in finding["program"]
@@ -244,6 +311,15 @@ def test_the_example_tests_itself_with_the_mark(example: Path) -> None:
     from importlib.metadata import entry_points
 
     loaded = [] if entry_points(group="pytest11", name="gradfuzz") else ["-p", "gradfuzz.pytest_plugin"]
-    text = run(example, "pytest", *loaded, "-p", "no:cacheprovider", "-q", "-k", "stretched or planted or Sign or add")
+    text = run(
+        example,
+        "pytest",
+        *loaded,
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "-k",
+        "stretched or planted or Sign or add",
+    )
     assert "1 xfailed" in text
     assert "failed" not in text.replace("xfailed", "")

@@ -1,4 +1,6 @@
-"""A question in every dialect: Python scripts are run, the others are looked at, and run where their system is installed."""
+"""A question in every dialect: Python scripts are run, the others are looked at, and run where their system
+is installed.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,18 @@ ROOT = Path(__file__).parents[3]
 
 
 def shown(
-    text: str, inputs: Mapping[str, Any], modes: tuple[Mode, ...] = ("rev",), precision: Precision = "float64", **changes: Any
+    text: str,
+    inputs: Mapping[str, Any],
+    modes: tuple[Mode, ...] = ("rev",),
+    precision: Precision = "float64",
+    **changes: Any,
 ) -> Exhibit:
     """The exhibit of a program at a point; what is expected comes from ball arithmetic."""
     program = parse(text)
-    dtypes = {p.name: precision if p.type.is_float else {"int": "int64", "bool": "bool"}[p.type.dtype] for p in program.params}
+    dtypes = {
+        p.name: precision if p.type.is_float else {"int": "int64", "bool": "bool"}[p.type.dtype]
+        for p in program.params
+    }
     point = Point({name: np.asarray(value, dtypes[name]) for name, value in inputs.items()})
     question = plain_question(program, [point], precision, None, modes)
     (truth,) = ArbReference().truth(question)
@@ -168,7 +177,9 @@ TIE = "def f(x, y):\n    return minimum(x, y)\n"
 
 def at_a_tie() -> Exhibit:
     """Along x alone the slopes are 0 and 1, and so along y; along both together the slope is 1."""
-    question = plain_question(parse(TIE), [Point({"x": np.array(0.5), "y": np.array(0.5)})], "float64", None, ("rev",))
+    question = plain_question(
+        parse(TIE), [Point({"x": np.array(0.5), "y": np.array(0.5)})], "float64", None, ("rev",)
+    )
     halves = {"x": np.array(0.5), "y": np.array(0.5)}
     allowed = {"x": np.array(1e-12), "y": np.array(1e-12)}
     return Exhibit(question, 0, halves, halves, allowed, across=({"x": np.array(1.0), "y": np.array(1.0)},))
@@ -183,7 +194,9 @@ def test_any_slope_between_those_on_both_sides_of_a_kink_is_right(system: str, t
 
 
 @pytest.mark.parametrize(("x", "y"), [(1.0, 1.0), (0.0, 0.0), (1.5, -0.5)])
-def test_slopes_outside_of_those_at_a_kink_are_wrong(x: float, y: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slopes_outside_of_those_at_a_kink_are_wrong(
+    x: float, y: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each within its own bounds with a sum that is not 1, or the sum 1 and one of them outside."""
     anp = pytest.importorskip("autograd.numpy")
     from autograd import core
@@ -201,7 +214,7 @@ def test_other_systems_have_no_kinks(system: str) -> None:
     assert "kink" in reason
 
 
-# The forms of a script ---------------------------------------------------------------------------------------------------
+# The forms of a script --------------------------------------------------------------------------------------
 
 
 def test_a_missing_library_is_neither_right_nor_wrong(tmp_path: Path) -> None:
@@ -214,27 +227,44 @@ def test_a_missing_library_is_neither_right_nor_wrong(tmp_path: Path) -> None:
 
 
 def test_a_script_as_a_test(tmp_path: Path) -> None:
-    """One that fails, through gradfuzz itself; one that passes; one that is skipped, for its library is not there."""
+    """One that fails, through gradfuzz itself; one that passes; one that is skipped, for its library is not
+    there.
+    """
     pytest.importorskip("autograd")
     exhibit = shown(*QUESTIONS["power"])
     right = dialect("autograd").port(exhibit).replace(_PORT_ENDING, ENDING)
     texts = {
         "wrong": as_pytest(own_script(exhibit.question, "mutant:nx-1747"), "test_gf_1"),
         "right": as_pytest(right, "test_gf_2"),
-        "missing": as_pytest(right.replace("from autograd import", "from no_such_autograd import"), "test_gf_3"),
+        "missing": as_pytest(
+            right.replace("from autograd import", "from no_such_autograd import"), "test_gf_3"
+        ),
     }
     for name, text in texts.items():
         assert "sys" not in text
         (tmp_path / f"test_{name}.py").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-rA",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}
+    )
     assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
     assert "FAILED test_wrong.py::test_gf_1" in done.stdout
     assert "AssertionError: mutant:nx-1747: disagree, expected 0.75, got 1.3125" in done.stdout
     assert "this script needs numpy, mpmath and autograd" in done.stdout
 
 
-# What a dialect cannot say -----------------------------------------------------------------------------------------------
+# What a dialect cannot say ----------------------------------------------------------------------------------
 
 
 def neighbour(name: str) -> Any:
@@ -303,7 +333,7 @@ def test_swift_has_no_arrays_and_no_second_order() -> None:
     assert "order 2" in str(module.unsupported(shown(*QUESTIONS["power, second order"])))
 
 
-# Other systems -----------------------------------------------------------------------------------------------------------
+# Other systems ----------------------------------------------------------------------------------------------
 
 
 def nx(*names: str) -> list[str]:
@@ -340,7 +370,9 @@ def test_recorded_loops_can_be_said_in_nx_swift_and_tensorflow_js() -> None:
     programs = golden_programs()
     assert len(programs) > 15
     for program in programs:
-        question = plain_question(program, [Point({"x": np.array(0.5, "float32")})], "float32", None, ("rev",))
+        question = plain_question(
+            program, [Point({"x": np.array(0.5, "float32")})], "float32", None, ("rev",)
+        )
         exhibit = Exhibit(question, 0, {"x": np.array(1.0)}, {"x": np.array(0.0)})
         for system in FOREIGN:
             assert dialect(system).unsupported(exhibit) is None
@@ -362,7 +394,9 @@ def test_recorded_linear_algebra_can_be_said_in_nx() -> None:
 def test_scripts_for_nx_are_elixir(tmp_path: Path) -> None:
     for k, text in enumerate(nx()):
         (tmp_path / f"{k}.exs").write_text(text, encoding="utf-8")
-    code = 'for path <- System.argv(), do: {:ok, _} = Code.string_to_quoted(File.read!(path)); IO.puts("parsed")'
+    code = (
+        'for path <- System.argv(), do: {:ok, _} = Code.string_to_quoted(File.read!(path)); IO.puts("parsed")'
+    )
     files = sorted(str(p) for p in tmp_path.glob("*.exs"))
     done = subprocess.run(["elixir", "-e", code, *files], capture_output=True, text=True)
     assert done.stdout.endswith("parsed\n"), done.stderr
@@ -372,7 +406,10 @@ def test_a_loop_in_swift() -> None:
     """By structure only: there is no compiler to ask."""
     text = dialect("swift").port(shown(*QUESTIONS["exits"]))
     assert "import _Differentiation\n" in text
-    assert "@differentiable(reverse, wrt: (x, y))\nfunc f(_ x: Double, _ y: Double, _ n: Int) -> Double {\n  var x = x\n" in text
+    assert (
+        "@differentiable(reverse, wrt: (x, y))\nfunc f(_ x: Double, _ y: Double, _ n: Int) -> Double {\n  var"
+        " x = x\n" in text
+    )
     assert "  repeat {\n" in text
     assert "  } while i < n\n" in text
     assert "return acc + y * Double(i)" in text
@@ -389,7 +426,9 @@ TFJS = shutil.which("node") is not None and (
 )
 
 
-@pytest.mark.skipif(not TFJS, reason="node and @tensorflow/tfjs are not installed (NODE_PATH says where to look)")
+@pytest.mark.skipif(
+    not TFJS, reason="node and @tensorflow/tfjs are not installed (NODE_PATH says where to look)"
+)
 @CASES
 def test_tensorflow_js_is_right(name: str, tmp_path: Path) -> None:
     path = tmp_path / "port.js"

@@ -34,9 +34,14 @@ def question(
     directions: Mapping[str, Any] | None = None,
 ) -> Question:
     program = parse(text)
-    kinds = {p.name: {"float": precision, "int": "int64", "bool": "bool"}[p.type.dtype] for p in program.params}
+    kinds = {
+        p.name: {"float": precision, "int": "int64", "bool": "bool"}[p.type.dtype] for p in program.params
+    }
     point = Point({name: np.asarray(value, kinds[name]) for name, value in at.items()})
-    v = {name: np.asarray((directions or {}).get(name, 1.0), np.float64) * np.ones(point.inputs[name].shape) for name in wrt}
+    v = {
+        name: np.asarray((directions or {}).get(name, 1.0), np.float64) * np.ones(point.inputs[name].shape)
+        for name in wrt
+    }
     arrays = tuple(None if w is None else np.asarray(w, np.float64) for w in weights)
     return Question(program, (point,), precision, wrt, ("rev",) * order, arrays, v)
 
@@ -52,11 +57,13 @@ def loop(body: str, trips: int, start: str = "1.0", parameters: str = "x") -> st
 
 def within(exact: Any, value: Any, bound: Any) -> None:
     """`exact` lies in the bound, and the bound is no wider than the rounding to float64 asks for."""
-    assert abs(exact - mpmath.mpf(float(value))) <= mpmath.mpf(float(bound)) + abs(exact) * mpmath.mpf(10) ** -40
+    assert (
+        abs(exact - mpmath.mpf(float(value))) <= mpmath.mpf(float(bound)) + abs(exact) * mpmath.mpf(10) ** -40
+    )
     assert float(bound) <= math.ulp(float(value)) + 1e-80
 
 
-# Closed forms ----------------------------------------------------------------------------------------------------------
+# Closed forms -----------------------------------------------------------------------------------------------
 
 Closed = Callable[..., Any]
 
@@ -78,11 +85,16 @@ CLOSED: dict[str, tuple[str, Closed]] = {
     "sin(acc*x)": (loop("sin(acc*x)", 3), repeated(lambda acc, x, _: mpmath.sin(acc * x), 3)),
     "cos(acc)+x": (loop("cos(acc) + x", 5), repeated(lambda acc, x, _: mpmath.cos(acc) + x, 5)),
     "the counter": (loop("acc*x + i", 4), repeated(lambda acc, x, i: acc * x + i, 4)),
-    "the start": (loop("tanh(acc*x)", 2, "exp(x)"), repeated(lambda acc, x, _: mpmath.tanh(acc * x), 2, mpmath.exp)),
+    "the start": (
+        loop("tanh(acc*x)", 2, "exp(x)"),
+        repeated(lambda acc, x, _: mpmath.tanh(acc * x), 2, mpmath.exp),
+    ),
     "no trip": (loop("acc*x", 0, "x*x"), lambda x: x**2),
     "functions": (
         "def f(x):\n return tan(x) + log(x + 3) * sqrt(x + 3) + pow(x + 3, 0.75) + pow(2.5, x)\n",
-        lambda x: mpmath.tan(x) + mpmath.log(x + 3) * mpmath.sqrt(x + 3) + (x + 3) ** 0.75 + mpmath.mpf(2.5) ** x,
+        lambda x: (
+            mpmath.tan(x) + mpmath.log(x + 3) * mpmath.sqrt(x + 3) + (x + 3) ** 0.75 + mpmath.mpf(2.5) ** x
+        ),
     ),
     "powers": ("def f(x):\n return x**5 + x**-4 + x**0 + x**1\n", lambda x: x**5 + x**-4 + 1 + x),
     "choices": (
@@ -107,14 +119,20 @@ def test_closed_forms(reference: Reference, name: str, x: float, order: int) -> 
     assert truth.status == "ok"
     with mpmath.workdps(60):
         within(closed(mpmath.mpf(x)), truth.values[0], truth.value_bounds[0])
-        within(mpmath.diff(closed, mpmath.mpf(x), order) * mpmath.mpf(v) ** (order - 1), truth.gradient["x"], truth.bounds["x"])
+        within(
+            mpmath.diff(closed, mpmath.mpf(x), order) * mpmath.mpf(v) ** (order - 1),
+            truth.gradient["x"],
+            truth.bounds["x"],
+        )
 
 
 @REFERENCES
 def test_the_numbers_of_the_seed_reports(reference: Reference) -> None:
     assert ask(reference, loop("acc*x", 3), {"x": 0.5}).gradient["x"] == 0.75
     assert ask(reference, loop("acc*(x-2)", 2), {"x": 0.5}).gradient["x"] == -3.0
-    assert float(ask(reference, loop("sin(acc*x)", 3), {"x": 0.5}).gradient["x"]) == pytest.approx(0.67859, abs=5e-6)
+    assert float(ask(reference, loop("sin(acc*x)", 3), {"x": 0.5}).gradient["x"]) == pytest.approx(
+        0.67859, abs=5e-6
+    )
 
 
 @REFERENCES
@@ -154,7 +172,10 @@ def test_one_input_at_a_time(reference: Reference) -> None:
 def test_arrays_and_weights(reference: Reference) -> None:
     """F = w . A A y + c sum(A): dF/dy = (A A)^T w, dF/dA = w (A y)^T + A^T w y^T + c."""
     a, y, w, c = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, -1.0]), np.array([0.5, -2.0]), 3.0
-    text = 'def f(a: "float[2,2]", y: "float[2]"):\n for i in range(2):\n  y = matmul(a, y)\n return y, sum(a), 7\n'
+    text = (
+        'def f(a: "float[2,2]", y: "float[2]"):\n for i in range(2):\n  y = matmul(a, y)\n return y,'
+        " sum(a), 7\n"
+    )
     truth = ask(reference, text, {"a": a, "y": y}, wrt=("a", "y"), weights=(w, c, None))
     assert [v.tolist() for v in truth.values] == [(a @ a @ y).tolist(), 10.0, 7.0]
     assert truth.gradient["y"].tolist() == ((a @ a).T @ w).tolist()
@@ -172,7 +193,13 @@ def test_a_vector_carry_rebuilt_from_its_components(reference: Reference) -> Non
 
 @REFERENCES
 def test_the_value_alone(reference: Reference) -> None:
-    truth = ask(reference, "def f(x):\n return sqrt(x), x > 1, maximum(x, 0.0)\n", {"x": 0.0}, order=0, weights=(1.0, None, 1.0))
+    truth = ask(
+        reference,
+        "def f(x):\n return sqrt(x), x > 1, maximum(x, 0.0)\n",
+        {"x": 0.0},
+        order=0,
+        weights=(1.0, None, 1.0),
+    )
     assert truth.status == "ok"
     assert [v.item() for v in truth.values] == [0.0, 0.0, 0.0]
     assert truth.gradient == {}
@@ -202,7 +229,7 @@ def test_a_slope_far_below_the_value(reference: Reference) -> None:
         within(110 * mpmath.sech(110) ** 2, truth.gradient["x"], truth.bounds["x"])
 
 
-# Kinks -----------------------------------------------------------------------------------------------------------------
+# Kinks ------------------------------------------------------------------------------------------------------
 
 KINKS: dict[str, tuple[str, dict[str, float], dict[str, float], dict[str, float]]] = {
     "abs at 0": ("abs(x)", {"x": 0.0}, {"x": -1.0}, {"x": 1.0}),
@@ -249,7 +276,8 @@ def test_a_decision_that_changes_nearby_is_never_taken_for_an_equal_one() -> Non
 
 @REFERENCES
 @pytest.mark.parametrize(
-    "expression", ["maximum(1.0*x, x)", "maximum(x + 0, x)", "minimum(x/1, x - 0)", "abs(0*x) + x", "maximum(x, x)"]
+    "expression",
+    ["maximum(1.0*x, x)", "maximum(x + 0, x)", "minimum(x/1, x - 0)", "abs(0*x) + x", "maximum(x, x)"],
 )
 def test_what_is_the_same_number_is_no_tie(reference: Reference, expression: str) -> None:
     truth = ask(reference, f"def f(x):\n return {expression}\n", {"x": 0.5})
@@ -282,12 +310,13 @@ def test_smooth_slopes_are_the_gradient() -> None:
 @REFERENCES
 def test_the_trace_has_decisions_selections_and_trip_counts(reference: Reference) -> None:
     text = (
-        "def f(x):\n acc = abs(x)\n for i in range(2):\n  if acc > 1.0:\n   acc = acc*x\n  acc = maximum(acc, 2.0)\n return acc\n"
+        "def f(x):\n acc = abs(x)\n for i in range(2):\n  if acc > 1.0:\n   acc = acc*x\n  acc = maximum(acc,"
+        " 2.0)\n return acc\n"
     )
     assert ask(reference, text, {"x": -0.5}).trace == (-1, 0, -1, 1, -1, 2)
 
 
-# What cannot be told ---------------------------------------------------------------------------------------------------
+# What cannot be told ----------------------------------------------------------------------------------------
 
 UNTOLD = {
     "log": ("log(x)", -1.0, "domain: log of -1.0"),
@@ -324,7 +353,9 @@ def test_an_endless_loop_is_inconclusive(reference: Reference) -> None:
 def test_points_are_judged_one_by_one(reference: Reference) -> None:
     asked = question("def f(x):\n return log(x)\n", {"x": 2.0})
     points = tuple(Point({"x": np.asarray(x)}) for x in (2.0, -1.0, 4.0))
-    truths = reference.truth(Question(asked.program, points, "float64", ("x",), ("fwd",), asked.weights, asked.directions))
+    truths = reference.truth(
+        Question(asked.program, points, "float64", ("x",), ("fwd",), asked.weights, asked.directions)
+    )
     assert [t.status for t in truths] == ["ok", "inconclusive", "ok"]
     assert truths[2].gradient["x"] == 0.25
 
@@ -337,7 +368,7 @@ def test_the_libraries_settings_are_left_alone(reference: Reference) -> None:
     assert (mpmath.mp.prec, flint.ctx.prec, flint.ctx.cap) == before
 
 
-# Every op ---------------------------------------------------------------------------------------------------------------
+# Every op ---------------------------------------------------------------------------------------------------
 
 OPS = [
     "a + b",
@@ -400,7 +431,7 @@ def test_both_references_agree_on_every_op(expression: str, order: int) -> None:
         assert np.all(arb.bounds[name] <= np.spacing(abs(value)) + 1e-300)
 
 
-# Polarisation ----------------------------------------------------------------------------------------------------------
+# Polarisation -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", range(1, 8))
@@ -411,6 +442,9 @@ def test_polarisation_is_exact(order: int) -> None:
     for i, shares in enumerate(lines(order, among)):
         total = Fraction(0)
         for line in shares:
-            d = [(v[j] if line.along_direction else 0) + (line.multiple if j == line.coordinate else 0) for j in range(2)]
+            d = [
+                (v[j] if line.along_direction else 0) + (line.multiple if j == line.coordinate else 0)
+                for j in range(2)
+            ]
             total += line.weight * (m[0] * d[0] + m[1] * d[1]) ** order
         assert total == m[i] * (m[0] * v[0] + m[1] * v[1]) ** (order - 1)

@@ -60,13 +60,31 @@ ROWS: list[tuple[str, str, Any, tuple[Any, ...], list[Any]]] = [
     ("vjp.tanh.0.at-operand", UNARY.format("tanh"), 1.0, (0.5,), [1 - 0.25]),
     ("jvp.exp.0.at-operand", UNARY.format("exp"), 1.0, (0.5,), [0.5]),
     # <w, x y> for a number x = 2 and y = (1, 3, 5): the cotangent of x is w_1 + 3 w_2 + 5 w_3
-    ("vjp.multiply.0.first", SPREAD, np.array([0.5, -2.0, 4.0]), (2.0, np.array([1.0, 3.0, 5.0])), [0.5, [1.0, -4.0, 8.0]]),
-    ("vjp.multiply.0.mean", SPREAD, np.array([0.5, -2.0, 4.0]), (2.0, np.array([1.0, 3.0, 5.0])), [14.5 / 3, [1.0, -4.0, 8.0]]),
+    (
+        "vjp.multiply.0.first",
+        SPREAD,
+        np.array([0.5, -2.0, 4.0]),
+        (2.0, np.array([1.0, 3.0, 5.0])),
+        [0.5, [1.0, -4.0, 8.0]],
+    ),
+    (
+        "vjp.multiply.0.mean",
+        SPREAD,
+        np.array([0.5, -2.0, 4.0]),
+        (2.0, np.array([1.0, 3.0, 5.0])),
+        [14.5 / 3, [1.0, -4.0, 8.0]],
+    ),
     ("vjp.matmul.0.transposed", MATRICES, W, (A, B), [(W @ B.T).T, A.T @ W]),
     ("vjp.matmul.1.swapped", MATRICES, W, (A, B), [W @ B.T, B.T @ W]),
     ("vjp.matmul.0.exchanged", MATRICES, W, (A, B), [A.T @ W, A.T @ W]),
     # two numbers 2 and 4 as a batch of matrices, inverted: -w / x^2
-    ("vjp.inv.0.batch-summed", INVERSES, np.array([[[1.0]], [[8.0]]]), (np.array([[[2.0]], [[4.0]]]),), [[[[-0.75]], [[-0.75]]]]),
+    (
+        "vjp.inv.0.batch-summed",
+        INVERSES,
+        np.array([[[1.0]], [[8.0]]]),
+        (np.array([[[2.0]], [[4.0]]]),),
+        [[[[-0.75]], [[-0.75]]]],
+    ),
     (
         "vjp.inv.0.batch-reversed",
         INVERSES,
@@ -74,7 +92,8 @@ ROWS: list[tuple[str, str, Any, tuple[Any, ...], list[Any]]] = [
         (np.array([[[2.0]], [[4.0]]]),),
         [[[[-0.5]], [[-0.25]]]],
     ),
-    # Im exp(x + iy) = e^x sin y has the gradient e^x (sin y, cos y), and with the slope conjugated e^x (-sin y, cos y)
+    # Im exp(x + iy) = e^x sin y has the gradient e^x (sin y, cos y), and with the slope conjugated e^x (-sin
+    # y, cos y)
     ("vjp.exp.0.conjugated", ROOT, 1.0, (0.25, 0.5), [-math.exp(0.25) * SIN(0.5), math.exp(0.25) * COS(0.5)]),
     ("jvp.exp.0.conjugated", ROOT, 1.0, (0.25, 0.5), [-math.exp(0.25) * SIN(0.5), math.exp(0.25) * COS(0.5)]),
     ("vjp.permute_dims.0.uninverted", TURN, CUBE, (np.ones((2, 2, 2)),), [CUBE.transpose(1, 2, 0)]),
@@ -97,7 +116,9 @@ def test_by_hand(name: str, text: str, weight: Any, inputs: tuple[Any, ...], wro
         np.testing.assert_allclose(got, np.asarray(expected), rtol=1e-14, atol=0)
     other = "fwd" if mode == "rev" else "rev"
     for got, right in zip(
-        gradient(text, row.rules, other, weight, *inputs), gradient(text, Rules(), other, weight, *inputs), strict=True
+        gradient(text, row.rules, other, weight, *inputs),
+        gradient(text, Rules(), other, weight, *inputs),
+        strict=True,
     ):
         assert np.array_equal(got, right), "the other mode is right"
 
@@ -110,7 +131,16 @@ def test_what_makes_no_sense_leaves_the_rule_right() -> None:
     """Operands of different types are not exchanged, what is not square is not transposed."""
     wide = 'def f(x: "float[2, 3]", y: "float[3, 2]"):\n    return matmul(x, y)\n'
     x, y = np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(3, 2) ** 2
-    for mistake in ("swapped", "exchanged", "transposed", "batch-summed", "batch-reversed", "conjugated", "first", "mean"):
+    for mistake in (
+        "swapped",
+        "exchanged",
+        "transposed",
+        "batch-summed",
+        "batch-reversed",
+        "conjugated",
+        "first",
+        "mean",
+    ):
         row = find(f"vjp.matmul.0.{mistake}")
         assert row is not None
         for got, right in zip(gradient(wide, row.rules, "rev", W, x, y), (W @ y.T, x.T @ W), strict=True):
@@ -145,7 +175,9 @@ def test_equivalent_ones_have_a_proof_and_are_not_in_the_family() -> None:
 
 
 def test_the_directions_of_a_cofactor_move_at_third_order_only() -> None:
-    """det of the squares of [[a, b], [c, d]] is a^2 d^2 - b^2 c^2; along a direction of ones, twice, it is 2 d^2 + 8 a d + 2 a^2 - ..."""
+    """det of the squares of [[a, b], [c, d]] is a^2 d^2 - b^2 c^2; along a direction of ones, twice, it is 2
+    d^2 + 8 a d + 2 a^2 - ...
+    """
     program = parse('def f(x: "float[2, 2]"):\n    return det(x * x)\n')
     x = np.array([[1.0, 2.0], [3.0, 1.0]])
     second, third = [[6.0, -42.0], [-32.0, 6.0]], [[12.0, -32.0], [-28.0, 12.0]]

@@ -37,9 +37,13 @@ def question(
     modes: tuple[Mode, ...] = ("rev",),
     precision: Any = "float64",
 ) -> Question:
-    """Weights 1, 0.5, 0.25, ... for the entries of the outputs, directions 1, -0.5, 0.25, ... for those of the inputs."""
+    """Weights 1, 0.5, 0.25, ... for the entries of the outputs, directions 1, -0.5, 0.25, ... for those of
+    the inputs.
+    """
     program = parse(text)
-    kinds = {p.name: {"float": precision, "int": "int64", "bool": "bool"}[p.type.dtype] for p in program.params}
+    kinds = {
+        p.name: {"float": precision, "int": "int64", "bool": "bool"}[p.type.dtype] for p in program.params
+    }
     points = tuple({name: at[name] for name in kinds} for at in points)
     shapes = {p.name: p.type.shape for p in program.params}
     weights: list[Any] = []
@@ -56,7 +60,9 @@ def ask(name: str, q: Question) -> list[Answer]:
 
 
 def assert_true(q: Question, answers: list[Answer]) -> None:
-    """Every answer is within 64 roundings of the largest entry of the truth: these programs are well conditioned and short."""
+    """Every answer is within 64 roundings of the largest entry of the truth: these programs are well
+    conditioned and short.
+    """
     unit = float(np.finfo(q.precision).eps)
     for answer, truth in zip(answers, ArbReference().truth(q), strict=True):
         assert answer.status == "ok", answer.message
@@ -80,9 +86,8 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...], tuple[Values, ...]]] = {
         ({"x": 0.5}, {"x": -1.25}, {"x": 0.0}, {"x": 1e-12}),
     ),
     "several inputs": (
-        "def f(x, y):\n acc = y\n for i in range(5):\n  t = acc*x\n  acc = sin(t) + y/2\n return acc, acc*x + i0(y)\n".replace(
-            "i0(y)", "exp(y)"
-        ),
+        "def f(x, y):\n acc = y\n for i in range(5):\n  t = acc*x\n  acc = sin(t) + y/2\n return acc, acc*x +"
+        " i0(y)\n".replace("i0(y)", "exp(y)"),
         ("x", "y"),
         ({"x": 0.5, "y": 1.5}, {"x": -0.75, "y": 0.25}),
     ),
@@ -92,8 +97,10 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...], tuple[Values, ...]]] = {
         ({"x": 0.5, "y": 1.5},),
     ),
     "arrays": (
-        'def f(x, v: "float[3]"):\n acc = v\n for i in range(3):\n  acc[i] = acc[i] * x + sum(v)\n  v = tanh(acc) * v[i]\n'
-        " return acc, v @ acc\n",
+        (
+            'def f(x, v: "float[3]"):\n acc = v\n for i in range(3):\n  acc[i] = acc[i] * x + sum(v)\n  v ='
+            " tanh(acc) * v[i]\n return acc, v @ acc\n"
+        ),
         ("v", "x"),
         ({"x": 0.5, "v": [1.0, -0.5, 0.25]},),
     ),
@@ -103,23 +110,34 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...], tuple[Values, ...]]] = {
         ({"x": 0.5, "y": 1.0}, {"x": 1.75, "y": 0.3}),
     ),
     "body first": (
-        "def f(x):\n acc = 1.0\n k = 0\n while True:\n  t = acc*x\n  acc = t + 0.5\n  k = k + 1\n  if not k < 3:\n   break\n return acc\n",
+        (
+            "def f(x):\n acc = 1.0\n k = 0\n while True:\n  t = acc*x\n  acc = t + 0.5\n  k = k + 1\n  if not"
+            " k < 3:\n   break\n return acc\n"
+        ),
         ("x",),
         ({"x": 0.5}, {"x": 2.0}),
     ),
     "break and continue": (
-        'def f(x, n: "int"):\n acc = x\n for i in range(n):\n  if i == 1:\n   continue\n  if acc > 3.0:\n   break\n  acc = acc*x + i\n'
-        " return acc\n",
+        (
+            'def f(x, n: "int"):\n acc = x\n for i in range(n):\n  if i == 1:\n   continue\n  if acc > 3.0:\n'
+            "   break\n  acc = acc*x + i\n return acc\n"
+        ),
         ("x",),
         ({"x": 1.5, "n": 9}, {"x": 0.25, "n": 4}, {"x": 0.25, "n": 0}),
     ),
     "a branch": (
-        "def f(x, y):\n acc = x\n for i in range(4):\n  if acc > 0.45:\n   acc = acc*x\n  else:\n   acc = acc + y*i\n return acc\n",
+        (
+            "def f(x, y):\n acc = x\n for i in range(4):\n  if acc > 0.45:\n   acc = acc*x\n  else:\n   acc ="
+            " acc + y*i\n return acc\n"
+        ),
         ("x", "y"),
         ({"x": 0.5, "y": 0.3}, {"x": 0.9, "y": 2.0}),
     ),
     "nested": (
-        "def f(x, y):\n acc = x\n for i in range(2):\n  for j in range(3):\n   acc = acc*x + y\n  acc = sin(acc)\n return acc\n",
+        (
+            "def f(x, y):\n acc = x\n for i in range(2):\n  for j in range(3):\n   acc = acc*x + y\n  acc ="
+            " sin(acc)\n return acc\n"
+        ),
         ("x", "y"),
         ({"x": 0.5, "y": 0.3},),
     ),
@@ -140,7 +158,9 @@ def test_unrolled_programs(way: str, program: str, modes: tuple[Mode, ...], prec
         assert_true(q, ask(way, q))
 
 
-@pytest.mark.parametrize("modes", [("rev", "rev", "rev"), ("fwd", "rev", "fwd"), ("rev", "fwd", "fwd")], ids="-".join)
+@pytest.mark.parametrize(
+    "modes", [("rev", "rev", "rev"), ("fwd", "rev", "fwd"), ("rev", "fwd", "fwd")], ids="-".join
+)
 def test_third_order(modes: tuple[Mode, ...]) -> None:
     text, wrt, points = PROGRAMS["several inputs"]
     q = question(text, *points, wrt=wrt, modes=modes)
@@ -150,21 +170,41 @@ def test_third_order(modes: tuple[Mode, ...]) -> None:
 STARTS_AT_INPUT = {
     "for": "def f(x, y):\n acc = x\n for i in range(3):\n  acc = sin(acc*y) + x + i\n return acc*x\n",
     "while": "def f(x, y):\n acc = x\n while acc < 9.0:\n  acc = acc*2.5 + y\n return acc\n",
-    "repeat": "def f(x, y):\n acc = x\n k = 0\n while True:\n  acc = acc*y + x\n  k = k + 1\n  if not k < 3:\n   break\n return acc\n",
-    "counted at run time": 'def f(x, y, n: "int"):\n acc = x\n for i in range(n):\n  acc = acc*y + x\n return acc\n',
-    "two carries": "def f(x, y):\n a = x\n b = y\n for i in range(3):\n  t = a\n  a = b*y\n  b = t + a*x\n return a + b\n",
-    "arrays": 'def f(x, y, v: "float[3]"):\n acc = v*x\n for i in range(3):\n  acc[i] = acc[i]*y + v[2 - i]\n return sum(acc*acc)\n',
+    "repeat": (
+        "def f(x, y):\n acc = x\n k = 0\n while True:\n  acc = acc*y + x\n  k = k + 1\n  if not k < 3:\n  "
+        " break\n return acc\n"
+    ),
+    "counted at run time": (
+        'def f(x, y, n: "int"):\n acc = x\n for i in range(n):\n  acc = acc*y + x\n return acc\n'
+    ),
+    "two carries": (
+        "def f(x, y):\n a = x\n b = y\n for i in range(3):\n  t = a\n  a = b*y\n  b = t + a*x\n return a"
+        " + b\n"
+    ),
+    "arrays": (
+        'def f(x, y, v: "float[3]"):\n acc = v*x\n for i in range(3):\n  acc[i] = acc[i]*y + v[2 - i]\n'
+        " return sum(acc*acc)\n"
+    ),
     "a branch": PROGRAMS["a branch"][0],
-    "break and continue": PROGRAMS["break and continue"][0].replace("f(x, n", "f(x, y, n").replace("3.0", "0.55"),
-    "chained": "def f(x, y):\n acc = x\n for i in range(2):\n  acc = acc*y\n b = y*1.0\n for i in range(3):\n  b = b*acc\n return b + x\n",
+    "break and continue": (
+        PROGRAMS["break and continue"][0].replace("f(x, n", "f(x, y, n").replace("3.0", "0.55")
+    ),
+    "chained": (
+        "def f(x, y):\n acc = x\n for i in range(2):\n  acc = acc*y\n b = y*1.0\n for i in range(3):\n  b ="
+        " b*acc\n return b + x\n"
+    ),
 }
-"""Torch's while_loop is known to be wrong where a carry starts from a constant (torch #184528), so these start from an input."""
+"""Torch's while_loop is known to be wrong where a carry starts from a constant (torch #184528), so these
+start from an input.
+"""
 
 
 QUICK = ("for", "while", "two carries")
 
 
-@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in STARTS_AT_INPUT])
+@pytest.mark.parametrize(
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in STARTS_AT_INPUT]
+)
 @pytest.mark.parametrize("way", STRUCTURED)
 def test_structured_loops(way: str, name: str) -> None:
     points = [{"x": 0.5, "y": 0.3, "v": [1.0, -0.5, 0.25], "n": n} for n in (3, 2)]
@@ -190,7 +230,14 @@ def test_outputs_of_every_kind(way: str) -> None:
     q = question(text, {"x": 0.5, "y": 1.5, "n": 3, "v": [1.0, 2.0]}, wrt=("x", "v"), precision="float32")
     (answer,) = ask(way, q)
     assert [v.tolist() for v in answer.values] == [0.5, 1.5, 4, False, 2.5, [1.0]]
-    assert [v.dtype.name for v in answer.values] == ["float32", "float32", "int64", "bool", "float32", "float32"]
+    assert [v.dtype.name for v in answer.values] == [
+        "float32",
+        "float32",
+        "int64",
+        "bool",
+        "float32",
+        "float32",
+    ]
     assert answer.gradient["x"] == 1.0
     assert answer.gradient["v"].tolist() == [1.0, 0.0]
 
@@ -206,15 +253,17 @@ def test_nothing_depends_on_the_input(way: str, modes: tuple[Mode, ...]) -> None
         assert answer.gradient["x"] == 0.0
 
 
-@pytest.mark.parametrize("way", [pytest.param(w, marks=pytest.mark.slow) if "inductor" in w else w for w in WAYS])
+@pytest.mark.parametrize(
+    "way", [pytest.param(w, marks=pytest.mark.slow) if "inductor" in w else w for w in WAYS]
+)
 def test_the_value_only(way: str) -> None:
     text, wrt, points = PROGRAMS["product"]
-    (answer, *_) = ask(way, question(text, *points, wrt=wrt, modes=()))
+    answer, *_ = ask(way, question(text, *points, wrt=wrt, modes=()))
     assert answer.status == "ok", answer.message
     assert (answer.gradient, float(answer.values[0])) == ({}, 0.125)
 
 
-# What is declined, and what goes wrong ---------------------------------------------------------------------------------
+# What is declined, and what goes wrong ----------------------------------------------------------------------
 
 
 def test_structured_ways_want_a_loop() -> None:
@@ -227,7 +276,7 @@ def test_structured_ways_want_a_loop() -> None:
 def test_a_mode_without_a_rule_is_declined(way: str) -> None:
     """Torch returns no tangent from these constructs: nothing that could be judged."""
     text, wrt, points = PROGRAMS["product"]
-    (answer, *_) = ask(way, question(text, *points, wrt=wrt, modes=("fwd",)))
+    answer, *_ = ask(way, question(text, *points, wrt=wrt, modes=("fwd",)))
     assert answer.status in ("ok", "unsupported")
     if answer.status == "unsupported":
         assert "forward mode" in answer.message
@@ -246,13 +295,18 @@ def test_an_endless_loop_is_an_error(way: str) -> None:
 
 
 def test_an_index_outside_the_array_is_an_error_at_that_point_only() -> None:
-    q = question('def f(x, i: "int", v: "float[2]"):\n return x*v[i]\n', *({"x": 0.5, "i": i, "v": [1, 2]} for i in (1, 2, 0)))
+    q = question(
+        'def f(x, i: "int", v: "float[2]"):\n return x*v[i]\n',
+        *({"x": 0.5, "i": i, "v": [1, 2]} for i in (1, 2, 0)),
+    )
     answers = ask("torch:eager", q)
     assert [a.status for a in answers] == ["ok", "error", "ok"]
     assert answers[1].message.startswith("DomainError: index 2")
 
 
-@pytest.mark.parametrize(("raised", "status"), [(RuntimeError("boom"), "error"), (NotImplementedError("no rule"), "unsupported")])
+@pytest.mark.parametrize(
+    ("raised", "status"), [(RuntimeError("boom"), "error"), (NotImplementedError("no rule"), "unsupported")]
+)
 def test_an_exception_is_an_answer(monkeypatch: pytest.MonkeyPatch, raised: Exception, status: str) -> None:
     def fail(*args: Any, **options: Any) -> None:
         raise raised
@@ -271,13 +325,18 @@ def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_left_changed(way: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Filters, loggers, and what the process prints; the program is one that torch's tracer logs errors about."""
+    """Filters, loggers, and what the process prints; the program is one that torch's tracer logs errors
+    about.
+    """
     before = list(warnings.filters), torch.get_num_threads(), torch.get_default_dtype()
     text, wrt, points = PROGRAMS["nested"]
     ask(way, question(text, *points, wrt=wrt))
     assert (list(warnings.filters), torch.get_num_threads(), torch.get_default_dtype()) == before
     handlers = [
-        h for name in logging.root.manager.loggerDict if name.startswith("torch") for h in logging.getLogger(name).handlers
+        h
+        for name in logging.root.manager.loggerDict
+        if name.startswith("torch")
+        for h in logging.getLogger(name).handlers
     ]
     assert not any(getattr(f, "__module__", "").startswith("gradfuzz") for h in handlers for f in h.filters)
     assert capfd.readouterr() == ("", "")
@@ -290,13 +349,15 @@ def test_an_oracle_says_who_it_is() -> None:
     assert len({oracle.name for oracle in ways()}) == len(ways())
 
 
-# Reproducers -----------------------------------------------------------------------------------------------------------
+# Reproducers ------------------------------------------------------------------------------------------------
 
 
 def run_script(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     path = folder / "reproducer.py"
     path.write_text(text, encoding="utf-8")
-    return subprocess.run([sys.executable, "-I", str(path)], capture_output=True, text=True, check=False, cwd=folder)
+    return subprocess.run(
+        [sys.executable, "-I", str(path)], capture_output=True, text=True, check=False, cwd=folder
+    )
 
 
 REPRODUCERS = [
@@ -316,7 +377,9 @@ REPRODUCERS = [
 
 
 @pytest.mark.parametrize(
-    ("way", "program", "modes", "precision"), REPRODUCERS, ids=lambda v: v if isinstance(v, str) else "-".join(v)
+    ("way", "program", "modes", "precision"),
+    REPRODUCERS,
+    ids=lambda v: v if isinstance(v, str) else "-".join(v),
 )
 def test_a_script_says_what_the_oracle_says(
     way: str, program: str, modes: tuple[Mode, ...], precision: str, tmp_path: Path
@@ -327,7 +390,9 @@ def test_a_script_says_what_the_oracle_says(
     (answer,), (truth,) = ask(way, q), ArbReference().truth(q)
     got, right = answer.gradient, truth.gradient
     if not modes:
-        got, right = ({f"output {k}": v for k, v in enumerate(values)} for values in (answer.values, truth.values))
+        got, right = (
+            {f"output {k}": v for k, v in enumerate(values)} for values in (answer.values, truth.values)
+        )
     unit = float(np.finfo(precision).eps)
     allowed = {name: np.full(r.shape, 64 * unit * float(np.max(np.abs(r)))) for name, r in right.items()}
     wrong = any(np.any(np.abs(got[name] - r) > allowed[name]) for name, r in right.items())
@@ -345,7 +410,10 @@ def test_a_script_without_bounds_derives_them(tmp_path: Path) -> None:
     q = question(text, points[0], wrt=wrt)
     source = script(q, 0, "torch:eager", {"x": np.array(0.75)})
     assert run_script(source, tmp_path).returncode == 0
-    assert run_script(source.replace("[f(*point.values())]", "[2 * f(*point.values())]"), tmp_path).returncode == 1
+    assert (
+        run_script(source.replace("[f(*point.values())]", "[2 * f(*point.values())]"), tmp_path).returncode
+        == 1
+    )
 
 
 def test_scripts_need_no_gradfuzz() -> None:
@@ -356,7 +424,7 @@ def test_scripts_need_no_gradfuzz() -> None:
         assert "gradfuzz" not in source
 
 
-# Memory ----------------------------------------------------------------------------------------------------------------
+# Memory -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", UNROLLED)
@@ -382,4 +450,7 @@ def test_a_part_of_zeros_without_memory() -> None:
         for way in UNROLLED:
             (answer,) = ask(way, q)
             if answer.status != "unsupported":
-                assert {name: g.tolist() for name, g in answer.gradient.items()} == {"x": [0.0, 0.0], "y": [0.0]}, answer.message
+                assert {name: g.tolist() for name, g in answer.gradient.items()} == {
+                    "x": [0.0, 0.0],
+                    "y": [0.0],
+                }, answer.message

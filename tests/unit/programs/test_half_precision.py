@@ -32,18 +32,43 @@ from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, forma
 from gradfuzz.programs.text.json_form import decode_array, encode_array
 
 BFLOAT16 = FORMATS["bfloat16"].dtype
-BITS = {"float64": (53, -1022, 1023), "float32": (24, -126, 127), "bfloat16": (8, -126, 127), "float16": (11, -14, 15)}
-"""Significant bits, least and greatest exponent of a normal number: IEEE 754-2019, table 3.5, and Intel's definition of bfloat16."""
+BITS = {
+    "float64": (53, -1022, 1023),
+    "float32": (24, -126, 127),
+    "bfloat16": (8, -126, 127),
+    "float16": (11, -14, 15),
+}
+"""Significant bits, least and greatest exponent of a normal number: IEEE 754-2019, table 3.5, and Intel's
+definition of bfloat16.
+"""
 
 LOOPS = {
     "for": "def f(x, y):\n    acc = 1.0\n    for i in range(4):\n        acc = acc * x + y\n    return acc\n",
-    "while": "def f(x, y):\n    acc = x\n    while acc < 2.5:\n        acc = acc * 1.5 + y\n    return acc * x\n",
-    "repeat": "def f(x, y):\n    acc = y\n    while True:\n        acc = acc * 2.0 + x * y\n        if not (acc < 3.0):\n            break\n    return acc\n",
-    "branch": "def f(x, y):\n    acc = x\n    for i in range(3):\n        if i < 2:\n            acc = acc * tanh(y)\n        else:\n            acc = acc + x / y\n    return acc\n",
-    "constants": "def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = 0.3 * 1.5 + 2\n    return acc * x\n",
-    "vector": 'def f(x, v: "float[3]"):\n    acc = v\n    for i in range(3):\n        acc = acc * v + x\n    return sum(acc * acc)\n',
-    "matmul": 'def f(x, m: "float[2, 2]"):\n    acc = m\n    for i in range(2):\n        acc = matmul(acc, m) * x\n    return acc\n',
-    "reductions": 'def f(x, m: "float[2, 3]"):\n    return logsumexp(m * x, axis=1) + mean(m, axis=1) * amax(m)\n',
+    "while": (
+        "def f(x, y):\n    acc = x\n    while acc < 2.5:\n        acc = acc * 1.5 + y\n    return acc * x\n"
+    ),
+    "repeat": (
+        "def f(x, y):\n    acc = y\n    while True:\n        acc = acc * 2.0 + x * y\n        if not (acc <"
+        " 3.0):\n            break\n    return acc\n"
+    ),
+    "branch": (
+        "def f(x, y):\n    acc = x\n    for i in range(3):\n        if i < 2:\n            acc = acc *"
+        " tanh(y)\n        else:\n            acc = acc + x / y\n    return acc\n"
+    ),
+    "constants": (
+        "def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = 0.3 * 1.5 + 2\n    return acc * x\n"
+    ),
+    "vector": (
+        'def f(x, v: "float[3]"):\n    acc = v\n    for i in range(3):\n        acc = acc * v + x\n    return'
+        " sum(acc * acc)\n"
+    ),
+    "matmul": (
+        'def f(x, m: "float[2, 2]"):\n    acc = m\n    for i in range(2):\n        acc = matmul(acc, m) * x\n'
+        "    return acc\n"
+    ),
+    "reductions": (
+        'def f(x, m: "float[2, 3]"):\n    return logsumexp(m * x, axis=1) + mean(m, axis=1) * amax(m)\n'
+    ),
     "scans": 'def f(x, v: "float[4]"):\n    return cumulative_sum(v * x, axis=0) + sort(v, axis=0)\n',
 }
 AT: dict[str, Any] = {
@@ -62,14 +87,20 @@ def asked(text: str, precision: Precision, modes: tuple[Mode, ...] = ("rev",)) -
 
 
 def assert_right(oracle: Oracle, question: Question) -> None:
-    (answer,), (truth,), (tolerance,) = oracle.answer(question), MpmathReference().truth(question), wide_tolerances(question)
+    (answer,), (truth,), (tolerance,) = (
+        oracle.answer(question),
+        MpmathReference().truth(question),
+        wide_tolerances(question),
+    )
     assert answer.status == "ok", answer.message
     assert truth.status == "ok"
     assert tolerance.reason is None, tolerance.message
     for name in question.wrt:
         assert answer.gradient[name].dtype == FORMATS[question.precision].dtype
         error = np.abs(answer.gradient[name].astype(np.float64) - truth.gradient[name])
-        assert np.all(error <= tolerance.allowed(truth.gradient[name], tolerance.noise[name], truth.bounds[name]))
+        assert np.all(
+            error <= tolerance.allowed(truth.gradient[name], tolerance.noise[name], truth.bounds[name])
+        )
 
 
 @pytest.mark.parametrize("name", get_args(Precision))
@@ -124,7 +155,15 @@ def test_derivatives_of_libraries(library: str, precision: Precision) -> None:
 def test_a_namespace_keeps_its_dtype(precision: Precision) -> None:
     ns, dtype = NumpyNamespace(precision), FORMATS[precision].dtype
     m = np.full((3, 3), 0.5, dtype)
-    for result in (ns.matmul(m, m), ns.einsum(m, m, subscripts="ij,jk->ik"), ns.matrix_power(m, n=3), ns.vector_norm(m, ord=2, axis=None, keepdims=False), ns.softmax(m, axis=0), ns.constant(3), ns.prod(m, axis=None, keepdims=False)):  # fmt: skip
+    for result in (
+        ns.matmul(m, m),
+        ns.einsum(m, m, subscripts="ij,jk->ik"),
+        ns.matrix_power(m, n=3),
+        ns.vector_norm(m, ord=2, axis=None, keepdims=False),
+        ns.softmax(m, axis=0),
+        ns.constant(3),
+        ns.prod(m, axis=None, keepdims=False),
+    ):
         assert result.dtype == dtype
 
 
@@ -134,7 +173,9 @@ def test_products_are_accumulated_in_float32() -> None:
 
 
 @pytest.mark.parametrize("precision", HALF)
-@pytest.mark.parametrize("op", ["det(m)", "inv(m)[0, 0]", "matrix_norm(m, ord=2)", "sum(matrix_power(m, -1))"])
+@pytest.mark.parametrize(
+    "op", ["det(m)", "inv(m)[0, 0]", "matrix_norm(m, ord=2)", "sum(matrix_power(m, -1))"]
+)
 def test_what_lapack_computes_is_refused(op: str, precision: Precision) -> None:
     program = parse(f'def f(m: "float[2, 2]"):\n    return {op}\n')
     check = check_program(program, points_of(program, [], precision), precision, None, ("rev",), ["engine"])
@@ -167,7 +208,11 @@ def test_the_engine_computes_in_the_dtype_of_its_arguments() -> None:
         slope = engine.grad(lambda v: engine.sum(v * v * v))(x)
         assert slope.dtype == x.dtype
         assert slope.astype(np.float64).tolist() == [0.75, 6.75, 0.1875]  # 3 v^2, exact in eight bits
-    assert engine.grad(lambda v: engine.sum(v * np.ones(3, np.float32)))(np.ones(3, BFLOAT16)).tolist() == [1.0, 1.0, 1.0]
+    assert engine.grad(lambda v: engine.sum(v * np.ones(3, np.float32)))(np.ones(3, BFLOAT16)).tolist() == [
+        1.0,
+        1.0,
+        1.0,
+    ]
 
 
 def test_arrays_of_bfloat16_round_trip_through_json() -> None:
@@ -224,10 +269,14 @@ def test_scripts_run_without_gradfuzz(way: str, precision: Precision, tmp_path: 
 
     question = asked(LOOPS["vector"], precision, ("rev", "fwd"))
     (truth,), (tolerance,) = MpmathReference().truth(question), wide_tolerances(question)
-    allowed = {n: tolerance.allowed(truth.gradient[n], tolerance.noise[n], truth.bounds[n]) for n in question.wrt}
+    allowed = {
+        n: tolerance.allowed(truth.gradient[n], tolerance.noise[n], truth.bounds[n]) for n in question.wrt
+    }
     script = {"jax": jax, "torch": torch}[library].script(question, 0, way, truth.gradient, allowed)
     assert "gradfuzz" not in script
     path = tmp_path / "script.py"
     path.write_text(script, encoding="utf-8")
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120, cwd=tmp_path, check=False)
+    done = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, timeout=120, cwd=tmp_path, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr

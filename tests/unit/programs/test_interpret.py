@@ -42,19 +42,37 @@ BODIES = {
     "the counter in the body": "acc = 0.0\n for i in range(n):\n  acc = acc * x + i\n return acc",
     "int exponent": "return x**3 + x**-2 + x**0",
     "while": "i = 0\n acc = x\n while i < n:\n  acc = acc * x\n  i = i + 1\n return acc, i",
-    "body first": "i = 0\n acc = x\n while True:\n  t = acc * x\n  acc = t + 0.5\n  i = i + 1\n  if not i < n:\n   break\n return acc, t",
+    "body first": (
+        "i = 0\n acc = x\n while True:\n  t = acc * x\n  acc = t + 0.5\n  i = i + 1\n  if not i < n:\n  "
+        " break\n return acc, t"
+    ),
     "stopped by a value": "acc = 1.0\n while acc < 20.0:\n  acc = acc * 1.5 + x * x\n return acc",
     "if": "y = x\n if x > 0.25:\n  y = y * 2.0\n else:\n  y = y - 1.0\n return y",
     "if without else": "y = x\n if n == 3:\n  y = y * 2.0\n return y",
     "break": "acc = 1.0\n for i in range(10):\n  if i > n:\n   break\n  acc = acc * x + 1.0\n return acc",
-    "continue": "acc = 1.0\n for i in range(10):\n  if i % 2 == 0:\n   continue\n  acc = acc * x + i\n return acc",
-    "continue in while": "acc = 1.0\n i = 0\n while i < 8:\n  i = i + 1\n  if i == 3 or i == 5:\n   continue\n  acc = acc * x + i\n return acc",
-    "break out of the inner loop only": "acc = 0.0\n for i in range(4):\n  for j in range(4):\n   if j > i:\n    break\n   acc = acc + x * j\n"
-    "  acc = acc * 0.5\n return acc",
-    "nested": "acc = 1.0\n for i in range(n):\n  k = 0\n  while k < i:\n   acc = acc * x + k\n   k = k + 1\n return acc",
-    "chained": "a = 1.0\n for i in range(n):\n  a = a * x\n b = a\n for i in range(n):\n  b = b + a * i\n return a, b",
+    "continue": (
+        "acc = 1.0\n for i in range(10):\n  if i % 2 == 0:\n   continue\n  acc = acc * x + i\n return acc"
+    ),
+    "continue in while": (
+        "acc = 1.0\n i = 0\n while i < 8:\n  i = i + 1\n  if i == 3 or i == 5:\n   continue\n  acc = acc * x"
+        " + i\n return acc"
+    ),
+    "break out of the inner loop only": (
+        "acc = 0.0\n for i in range(4):\n  for j in range(4):\n   if j > i:\n    break\n   acc = acc + x *"
+        " j\n  acc = acc * 0.5\n return acc"
+    ),
+    "nested": (
+        "acc = 1.0\n for i in range(n):\n  k = 0\n  while k < i:\n   acc = acc * x + k\n   k = k + 1\n"
+        " return acc"
+    ),
+    "chained": (
+        "a = 1.0\n for i in range(n):\n  a = a * x\n b = a\n for i in range(n):\n  b = b + a * i\n return"
+        " a, b"
+    ),
     "swapped carries": "a = 1.0\n b = x\n for i in range(n):\n  t = a\n  a = b\n  b = t * x\n return a, b",
-    "bools": "go = n > 1\n k = 0\n while go and not k > 5:\n  k = k + 1\n  go = k < 4 or k == 100\n return k, go",
+    "bools": (
+        "go = n > 1\n k = 0\n while go and not k > 5:\n  k = k + 1\n  go = k < 4 or k == 100\n return k, go"
+    ),
     "where": "return where(x > 0.0, x, -x), where(n > 2, n, -n)",
 }
 
@@ -64,7 +82,9 @@ def program(body: str, parameters: str = 'x, n: "int"') -> Program:
 
 
 def float64(text: Program, **inputs: Any) -> tuple[Any, ...]:
-    return interpret(text, {k: np.float64(v) if isinstance(v, float) else v for k, v in inputs.items()}, FLOAT64)
+    return interpret(
+        text, {k: np.float64(v) if isinstance(v, float) else v for k, v in inputs.items()}, FLOAT64
+    )
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
@@ -79,14 +99,17 @@ def test_a_program_means_what_python_says(body: str, x: float, n: int) -> None:
 
 
 def test_a_converted_variable_is_a_float_even_after_no_trip() -> None:
-    (acc,) = interpret(program(BODIES["an int becomes a float"]), {"x": np.float32(2), "n": 0}, NumpyNamespace("float32"))
+    (acc,) = interpret(
+        program(BODIES["an int becomes a float"]), {"x": np.float32(2), "n": 0}, NumpyNamespace("float32")
+    )
     assert type(acc) is np.float32
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_everything_float_is_in_the_working_precision(dtype: Any) -> None:
     text = program(
-        "acc = 0.1\n for i in range(n):\n  acc = acc * x + i / 3 + 2\n return acc, array([0.1, 0.2]) * acc, x**3, sum(array([1.0, 2.0]))"
+        "acc = 0.1\n for i in range(n):\n  acc = acc * x + i / 3 + 2\n return acc, array([0.1, 0.2]) * acc,"
+        " x**3, sum(array([1.0, 2.0]))"
     )
     outputs = interpret(text, {"x": dtype(0.3), "n": 2}, NumpyNamespace(dtype.__name__))
     assert {np.asarray(y).dtype for y in outputs} == {np.dtype(dtype)}
@@ -95,7 +118,8 @@ def test_everything_float_is_in_the_working_precision(dtype: Any) -> None:
 
 def test_the_trace_has_decisions_and_trip_counts() -> None:
     text = program(
-        "acc = 1.0\n for i in range(n):\n  if i == 1:\n   acc = acc * x\n  k = 0\n  while k < i:\n   k = k + 1\n return acc"
+        "acc = 1.0\n for i in range(n):\n  if i == 1:\n   acc = acc * x\n  k = 0\n  while k < i:\n   k = k +"
+        " 1\n return acc"
     )
     trace: list[int] = []
     interpret(text, {"x": np.float64(2), "n": 3}, FLOAT64, trace=trace)
@@ -105,7 +129,10 @@ def test_the_trace_has_decisions_and_trip_counts() -> None:
 def test_a_loop_left_by_break_counts_the_trip_it_left_in() -> None:
     trace: list[int] = []
     interpret(
-        program("for i in range(9):\n  if i == n:\n   break\n return x"), {"x": np.float64(2), "n": 2}, FLOAT64, trace=trace
+        program("for i in range(9):\n  if i == n:\n   break\n return x"),
+        {"x": np.float64(2), "n": 2},
+        FLOAT64,
+        trace=trace,
     )
     assert trace == [0, 0, 1, 3]
 
@@ -125,7 +152,10 @@ def test_a_loop_that_does_not_end_is_stopped(body: str, line: int) -> None:
 
 
 def test_the_trip_limit_itself_is_allowed_and_is_per_loop() -> None:
-    text = program("acc = x\n for i in range(50):\n  acc = acc + 1.0\n for i in range(50):\n  acc = acc + 1.0\n return acc")
+    text = program(
+        "acc = x\n for i in range(50):\n  acc = acc + 1.0\n for i in range(50):\n  acc = acc + 1.0\n"
+        " return acc"
+    )
     assert interpret(text, {"x": np.float64(1), "n": 0}, FLOAT64, trip_limit=50) == (101.0,)
 
 
@@ -150,7 +180,9 @@ def test_an_update_leaves_the_input_alone() -> None:
     assert a.tolist() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("body", ["return n % (n - n)", "k = n\n for i in range(70):\n  k = k * 2\n return k"])
+@pytest.mark.parametrize(
+    "body", ["return n % (n - n)", "k = n\n for i in range(70):\n  k = k * 2\n return k"]
+)
 def test_ints_that_have_no_value_are_domain_errors(body: str) -> None:
     with pytest.raises(DomainError):
         float64(program(body), x=1.0, n=3)
@@ -162,7 +194,9 @@ def test_floats_follow_ieee_without_warnings() -> None:
         warnings.simplefilter("error")
         for dtype in ("float32", "float64"):
             namespace = NumpyNamespace(dtype)
-            assert [str(float(y)) for y in interpret(text, {"x": namespace.constant(2.0), "n": 0}, namespace)] == [
+            assert [
+                str(float(y)) for y in interpret(text, {"x": namespace.constant(2.0), "n": 0}, namespace)
+            ] == [
                 "inf",
                 "nan",
                 "inf",
@@ -172,15 +206,21 @@ def test_floats_follow_ieee_without_warnings() -> None:
 
 def test_many_programs_do_not_get_in_each_others_way() -> None:
     programs = [
-        Program("f", (Param("x", FLOAT),), (Return((Call("multiply", (Name("x"), Const(float(k)))),)),)) for k in range(3000)
+        Program("f", (Param("x", FLOAT),), (Return((Call("multiply", (Name("x"), Const(float(k)))),)),))
+        for k in range(3000)
     ]
     for _ in range(2):
         assert [float64(p, x=2.0)[0] for p in programs] == [2.0 * k for k in range(3000)]
 
 
-# Every op, in every arithmetic ---------------------------------------------------------------------------------------------
+# Every op, in every arithmetic ------------------------------------------------------------------------------
 
-_ROWS = [(Type("float", (2, 3)), 1), (Type("float", (3, 2)), 0), (Type("float", (0, 2)), -1), (Type("int", (3,)), 0)]
+_ROWS = [
+    (Type("float", (2, 3)), 1),
+    (Type("float", (3, 2)), 0),
+    (Type("float", (0, 2)), -1),
+    (Type("int", (3,)), 0),
+]
 _ALONG_AXIS = ("cumulative_prod", "cumulative_max", "sort", "argsort", "softmax", "log_softmax")
 CALLS: dict[str, list[tuple[tuple[Type, ...], dict[str, Any]]]] = {
     "remainder": [((INT, INT), {}), ((Type("int", (2,)), INT), {})],
@@ -194,12 +234,25 @@ CALLS: dict[str, list[tuple[tuple[Type, ...], dict[str, Any]]]] = {
     "logical_and": [((BOOL, BOOL), {}), ((Type("bool", (2,)), BOOL), {})],
     "logical_or": [((BOOL, BOOL), {}), ((Type("bool", (2,)), BOOL), {})],
     "logical_not": [((BOOL,), {}), ((Type("bool", (2,)),), {})],
-    "sum": [((Type("float", (2, 3)),), {"axis": a, "keepdims": k}) for a in (None, 0, -1, (0, 1)) for k in (False, True)]
-    + [((Type("int", (2, 3)),), {"axis": 1}), ((Type("float", (0, 2)),), {"axis": 0}), ((FLOAT,), {})],
-    "prod": [((Type("float", (2, 3)),), {"axis": a}) for a in (None, 0)]
-    + [((Type("int", (3,)),), {}), ((Type("float", (0,)),), {})],
-    "mean": [((Type("float", (2, 3)),), {"axis": a}) for a in (None, 1)] + [((Type("int", (3,)),), {}), ((INT,), {})],
-    "cumulative_sum": [((Type("float", (2, 3)),), {"axis": a}) for a in (0, -1)] + [((Type("int", (3,)),), {})],
+    "sum": (
+        [
+            ((Type("float", (2, 3)),), {"axis": a, "keepdims": k})
+            for a in (None, 0, -1, (0, 1))
+            for k in (False, True)
+        ]
+        + [((Type("int", (2, 3)),), {"axis": 1}), ((Type("float", (0, 2)),), {"axis": 0}), ((FLOAT,), {})]
+    ),
+    "prod": (
+        [((Type("float", (2, 3)),), {"axis": a}) for a in (None, 0)]
+        + [((Type("int", (3,)),), {}), ((Type("float", (0,)),), {})]
+    ),
+    "mean": (
+        [((Type("float", (2, 3)),), {"axis": a}) for a in (None, 1)]
+        + [((Type("int", (3,)),), {}), ((INT,), {})]
+    ),
+    "cumulative_sum": (
+        [((Type("float", (2, 3)),), {"axis": a}) for a in (0, -1)] + [((Type("int", (3,)),), {})]
+    ),
     "astype": [
         ((INT,), {"dtype": "float"}),
         ((BOOL,), {"dtype": "float"}),
@@ -214,11 +267,22 @@ CALLS: dict[str, list[tuple[tuple[Type, ...], dict[str, Any]]]] = {
         ((FLOAT,), {"shape": (1, 1)}),
         ((Type("float", (1,)),), {"shape": ()}),
     ],
-    "broadcast_to": [((Type("float", (3,)),), {"shape": (2, 3)}), ((FLOAT,), {"shape": (2,)}), ((INT,), {"shape": (2,)})],
+    "broadcast_to": [
+        ((Type("float", (3,)),), {"shape": (2, 3)}),
+        ((FLOAT,), {"shape": (2,)}),
+        ((INT,), {"shape": (2,)}),
+    ],
     "permute_dims": [((Type("float", (2, 3)),), {"axes": (1, 0)})],
     "flip": [((Type("float", (2, 3)),), {"axis": 1})],
-    "concat": [((Type("float", (2,)), Type("float", (3,))), {}), ((Type("float", (2,)), Type("int", (1,))), {})],
-    "stack": [((FLOAT, INT, FLOAT), {}), ((Type("float", (2,)), Type("float", (2,))), {"axis": 1}), ((INT, INT), {})],
+    "concat": [
+        ((Type("float", (2,)), Type("float", (3,))), {}),
+        ((Type("float", (2,)), Type("int", (1,))), {}),
+    ],
+    "stack": [
+        ((FLOAT, INT, FLOAT), {}),
+        ((Type("float", (2,)), Type("float", (2,))), {"axis": 1}),
+        ((INT, INT), {}),
+    ],
     "index": [
         ((Type("float", (2, 3)), INT), {"pattern": ("at", ("slice", 0, 2))}),
         ((Type("int", (3,)), INT), {"pattern": ("at",)}),
@@ -230,17 +294,29 @@ CALLS: dict[str, list[tuple[tuple[Type, ...], dict[str, Any]]]] = {
     ],
     **{op: [((t,), {"axis": axis}) for t, axis in _ROWS] for op in _ALONG_AXIS},
     **{
-        op: [((t,), {}) for t, _ in _ROWS if 0 not in t.shape] + [((_ROWS[0][0],), {"axis": 1, "keepdims": True})]
+        op: (
+            [((t,), {}) for t, _ in _ROWS if 0 not in t.shape]
+            + [((_ROWS[0][0],), {"axis": 1, "keepdims": True})]
+        )
         for op in ("argmax", "argmin")
     },
-    **{op: [((t,), {}) for t in (FLOAT, INT, _ROWS[0][0], Type("int", (2,)))] for op in ("amax", "amin", "logsumexp")},
-    **{op: [((BOOL,), {}), ((Type("bool", (2, 3)),), {"axis": 0}), ((Type("bool", (0,)),), {})] for op in ("all", "any")},
+    **{
+        op: [((t,), {}) for t in (FLOAT, INT, _ROWS[0][0], Type("int", (2,)))]
+        for op in ("amax", "amin", "logsumexp")
+    },
+    **{
+        op: [((BOOL,), {}), ((Type("bool", (2, 3)),), {"axis": 0}), ((Type("bool", (0,)),), {})]
+        for op in ("all", "any")
+    },
     "clip": [((FLOAT, INT, FLOAT), {}), ((Type("float", (3,)), FLOAT, Type("int", (2, 1))), {})],
     "window_sum": [
         ((Type("float", (2, 3)),), {"window": (1, 2), "strides": (2, 1), "padding": ((0, 0), (1, 0))}),
         ((Type("int", (3,)),), {"window": (3,)}),
     ],
-    "take": [((Type("float", (2, 4)), Type("int", (3,))), {"axis": 1}), ((Type("int", (4,)), INT), {"axis": 0})],
+    "take": [
+        ((Type("float", (2, 4)), Type("int", (3,))), {"axis": 1}),
+        ((Type("int", (4,)), INT), {"axis": 0}),
+    ],
     "take_along_axis": [
         ((Type("float", (2, 4)), Type("int", (1, 3))), {"axis": -1}),
         ((Type("int", (4,)), Type("int", (2,))), {"axis": 0}),
@@ -254,15 +330,24 @@ CALLS: dict[str, list[tuple[tuple[Type, ...], dict[str, Any]]]] = {
         ((Type("float", (2, 1, 4)), Type("float", (3, 1, 2))), {"strides": (2,), "padding": ((1, 0),)}),
         ((Type("int", (1, 2, 3, 3)), Type("float", (1, 2, 2, 1))), {}),
     ],
-    "matmul": [
-        ((Type("float", a), Type("float", b)), {})
-        for a, b in [((2,), (2,)), ((3, 2), (2,)), ((2,), (2, 3)), ((4, 1, 2, 3), (5, 3, 2))]
-    ]
-    + [((Type("int", (2, 2)), Type("float", (2,))), {})],
+    "matmul": (
+        [
+            ((Type("float", a), Type("float", b)), {})
+            for a, b in [((2,), (2,)), ((3, 2), (2,)), ((2,), (2, 3)), ((4, 1, 2, 3), (5, 3, 2))]
+        ]
+        + [((Type("int", (2, 2)), Type("float", (2,))), {})]
+    ),
 }
 _SQUARE = Type("float", (3, 3))
 _STACK = Type("float", (2, 3, 3))
-_SHAPES = [_SQUARE, _STACK, Type("float", (3, 2)), Type("float", (2, 3)), Type("float", (0, 2, 2)), Type("int", (2, 2))]
+_SHAPES = [
+    _SQUARE,
+    _STACK,
+    Type("float", (3, 2)),
+    Type("float", (2, 3)),
+    Type("float", (0, 2, 2)),
+    Type("int", (2, 2)),
+]
 _SQUARES = [t for t in _SHAPES if t.shape[-1] == t.shape[-2]]
 _COLUMNS = Type("float", (3, 2))
 _MATRIX_NORMS = ("fro", "nuc", 1, -1, 2, -2, "inf", "-inf")
@@ -270,25 +355,43 @@ _VECTOR_NORMS = (0, 1, 2, 3, 4, -1, -2, "inf", "-inf")
 CALLS |= {
     "qr": [((t,), {"mode": m, "part": k}) for t in _SHAPES for m in ("reduced", "complete") for k in (0, 1)],
     "lu": [((t,), {"part": k}) for t in _SHAPES for k in (0, 1, 2)],
-    "svd": [((t,), {"full_matrices": f, "part": k}) for t in _SHAPES for f in (False, True) for k in (0, 1, 2)],
+    "svd": [
+        ((t,), {"full_matrices": f, "part": k}) for t in _SHAPES for f in (False, True) for k in (0, 1, 2)
+    ],
     "eigh": [((t,), {"part": k}) for t in _SQUARES for k in (0, 1)],
     "eig": [((t,), {"part": k}) for t in _SQUARES for k in (0, 1)],
     "slogdet": [((t,), {"part": k}) for t in _SQUARES for k in (0, 1)],
     "cholesky": [((t,), {"upper": u}) for t in _SQUARES for u in (False, True)],
     **{op: [((t,), {}) for t in _SHAPES] for op in ("svdvals", "pinv")},
-    **{op: [((t,), {}) for t in _SQUARES] for op in ("eigvalsh", "eigvals", "inv", "det", "expm", "cofactor")},
-    "triangular_solve": [
-        ((_SQUARE, _COLUMNS), {"lower": a, "transposed": b, "unit_diagonal": a != b})
-        for a in (False, True)
-        for b in (False, True)
-    ]
-    + [((_STACK, Type("float", (1, 2, 3))), {"left": False})],
-    "solve": [((_SQUARE, _COLUMNS), {}), ((_STACK, Type("float", (3,))), {}), ((_STACK, Type("float", (4, 1, 3, 1))), {})],
+    **{
+        op: [((t,), {}) for t in _SQUARES] for op in ("eigvalsh", "eigvals", "inv", "det", "expm", "cofactor")
+    },
+    "triangular_solve": (
+        [
+            ((_SQUARE, _COLUMNS), {"lower": a, "transposed": b, "unit_diagonal": a != b})
+            for a in (False, True)
+            for b in (False, True)
+        ]
+        + [((_STACK, Type("float", (1, 2, 3))), {"left": False})]
+    ),
+    "solve": [
+        ((_SQUARE, _COLUMNS), {}),
+        ((_STACK, Type("float", (3,))), {}),
+        ((_STACK, Type("float", (4, 1, 3, 1))), {}),
+    ],
     "lstsq": [((_COLUMNS, Type("float", (3,))), {}), ((Type("float", (2, 2, 3)), Type("float", (2, 1))), {})],
-    "matrix_norm": [((t,), {"ord": o}) for t in (_SQUARE, _COLUMNS) for o in _MATRIX_NORMS]
-    + [((_STACK,), {"keepdims": True}), ((_STACK,), {"ord": 2, "keepdims": True}), ((_STACK,), {"ord": 1})],
-    "vector_norm": [((t,), {"ord": o}) for t in (_COLUMNS, FLOAT, Type("int", (2,))) for o in _VECTOR_NORMS]
-    + [((_STACK,), {"axis": a, "keepdims": k}) for a in (0, -1) for k in (False, True)],
+    "matrix_norm": (
+        [((t,), {"ord": o}) for t in (_SQUARE, _COLUMNS) for o in _MATRIX_NORMS]
+        + [
+            ((_STACK,), {"keepdims": True}),
+            ((_STACK,), {"ord": 2, "keepdims": True}),
+            ((_STACK,), {"ord": 1}),
+        ]
+    ),
+    "vector_norm": (
+        [((t,), {"ord": o}) for t in (_COLUMNS, FLOAT, Type("int", (2,))) for o in _VECTOR_NORMS]
+        + [((_STACK,), {"axis": a, "keepdims": k}) for a in (0, -1) for k in (False, True)]
+    ),
     "matrix_power": [((t,), {"n": n}) for t in (_SQUARE, _STACK) for n in (-2, -1, 0, 1, 3)],
     "divide_by_gaps": [
         ((_COLUMNS, Type("float", (3,)), Type("int", (2,))), {}),
@@ -296,7 +399,10 @@ CALLS |= {
     ],
     **{op: [((t,), {"offset": k}) for t in _SHAPES for k in (-1, 0, 2)] for op in ("trace", "diagonal")},
     **{op: [((t,), {"k": k}) for t in _SHAPES for k in (-1, 0, 2)] for op in ("tril", "triu")},
-    "outer": [((Type("float", (2,)), Type("float", (3,))), {}), ((Type("int", (2,)), Type("float", (0,))), {})],
+    "outer": [
+        ((Type("float", (2,)), Type("float", (3,))), {}),
+        ((Type("int", (2,)), Type("float", (0,))), {}),
+    ],
     "kron": [((_SQUARE, _COLUMNS), {}), ((_STACK, Type("float", (4, 1, 1, 2))), {})],
     "einsum": [
         ((_COLUMNS, Type("float", (2, 2))), {"subscripts": "ij,jk->ki"}),
@@ -320,7 +426,9 @@ _SINGLES = [
     ((Type("int", (2,)),), {}),
 ]
 CASES = [
-    (op, types, params) for op, row in OPS.items() for types, params in CALLS.get(op, _PAIRS if row.arity == (2, 2) else _SINGLES)
+    (op, types, params)
+    for op, row in OPS.items()
+    for types, params in CALLS.get(op, _PAIRS if row.arity == (2, 2) else _SINGLES)
 ]
 
 
@@ -332,7 +440,10 @@ def _takes(op: str, types: tuple[Type, ...], params: dict[str, Any]) -> bool:
     return True
 
 
-_COMPLEX = [(op, tuple(t.with_dtype("complex") if t.is_float else t for t in types), params) for op, types, params in CASES]
+_COMPLEX = [
+    (op, tuple(t.with_dtype("complex") if t.is_float else t for t in types), params)
+    for op, types, params in CASES
+]
 CASES += [case for case in _COMPLEX if any(t.is_complex for t in case[1]) and _takes(*case)]
 """Whatever takes floats and may take complex numbers takes them, too."""
 
@@ -346,14 +457,22 @@ def _entries(t: Type, offset: int) -> Any:
         return re + 0.5j / re
     if t.dtype == "float":
         return (0.375 + 0.25 * np.arange(offset, offset + size)).reshape(shape)
-    entries = np.arange(offset, offset + size) % 3 + 1 if t.dtype == "int" else np.arange(offset, offset + size) % 2 == 0
+    entries = (
+        np.arange(offset, offset + size) % 3 + 1
+        if t.dtype == "int"
+        else np.arange(offset, offset + size) % 2 == 0
+    )
     return entries.reshape(shape) if shape else entries[0].item()
 
 
 def _matrix_entries(t: Type, offset: int) -> Any:
-    """A well-conditioned matrix, whose Hermitian part is positive definite with distinct eigenvalues, or a stack of them."""
+    """A well-conditioned matrix, whose Hermitian part is positive definite with distinct eigenvalues, or a
+    stack of them.
+    """
     if t.is_complex:
-        return _matrix_entries(t.with_dtype("float"), offset) + 0.125j * _matrix_entries(t.with_dtype("float"), offset + 3)
+        return _matrix_entries(t.with_dtype("float"), offset) + 0.125j * _matrix_entries(
+            t.with_dtype("float"), offset + 3
+        )
     shape = tuple(n or 0 for n in t.shape)
     value, m, n = np.arange(offset, offset + math.prod(shape)).reshape(shape), *shape[-2:]
     diagonal = np.diag(range(1, 1 + max(m, n)))[:m, :n]
@@ -374,7 +493,10 @@ def _computed(case: tuple[str, tuple[Type, ...], dict[str, Any]], namespace: Any
             value = 1
         inputs[name] = value
         if t.is_inexact:
-            boxed = np.array([namespace.constant(v) for v in value.ravel().tolist()], None if namespace is FLOAT64 else object)
+            boxed = np.array(
+                [namespace.constant(v) for v in value.ravel().tolist()],
+                None if namespace is FLOAT64 else object,
+            )
             inputs[name] = boxed.reshape(value.shape)[()]
     return interpret(text, inputs, namespace)[0]
 
@@ -402,7 +524,8 @@ def test_every_op_in_every_arithmetic(case: tuple[str, tuple[Type, ...], dict[st
         largest = float(np.max(np.abs(by_numpy), initial=0.0))
         for got, want in zip(numbers, np.ravel(by_numpy).tolist(), strict=True):
             if OPS[op].kind == "linalg":
-                # LAPACK's results are right for a matrix that differs by some roundings of its norm, which is three of the gaps.
+                # LAPACK's results are right for a matrix that differs by some roundings of its norm, which is
+                # three of the gaps.
                 assert abs(got - want) <= 32 * math.ulp(largest)
             elif expected_type.is_inexact:
                 # Rounded differently, in the last bit or two of a well-conditioned op.
@@ -412,19 +535,28 @@ def test_every_op_in_every_arithmetic(case: tuple[str, tuple[Type, ...], dict[st
 
 
 def test_every_op_is_a_method_of_every_namespace() -> None:
-    for namespace in (FLOAT64, MpmathNamespace(mpmath.MPContext()), ArbNamespace(), PerturbedNamespace("float64")):
+    for namespace in (
+        FLOAT64,
+        MpmathNamespace(mpmath.MPContext()),
+        ArbNamespace(),
+        PerturbedNamespace("float64"),
+    ):
         assert not [op for op in OPS if not callable(getattr(namespace, op, None))]
 
 
 def test_constants_are_rounded_to_the_working_precision_first() -> None:
     text = parse("def f(x):\n return 0.1 * x, array([0.1]) * x\n")
     tenth = float(np.float32(0.1))
-    for namespace in (NumpyNamespace("float32"), MpmathNamespace(mpmath.MPContext(), "float32"), ArbNamespace("float32")):
+    for namespace in (
+        NumpyNamespace("float32"),
+        MpmathNamespace(mpmath.MPContext(), "float32"),
+        ArbNamespace("float32"),
+    ):
         scalar, array = interpret(text, {"x": namespace.constant(1.0)}, namespace)
         assert float(scalar) == float(array[0]) == tenth
 
 
-# The functional form ---------------------------------------------------------------------------------------------------
+# The functional form ----------------------------------------------------------------------------------------
 
 
 def _float(value: float) -> Constant:
@@ -440,14 +572,25 @@ def _power_loop(form: Any, trips: Var, x: Var) -> tuple[Loop, Var, Var]:
     inner, acc, k = Var(FLOAT, "x"), Var(FLOAT, "acc"), Var(INT, "k")
     product, counted = _equation("multiply", acc, inner), _equation("add", k, Constant(Const(1)), of=INT)
     index = (Var(INT, "i"),) if form == "for" else ()
-    body = Graph((inner, Var(INT, "n"), acc, k, *index), (product, counted), (product.output, counted.output, acc))
+    body = Graph(
+        (inner, Var(INT, "n"), acc, k, *index), (product, counted), (product.output, counted.output, acc)
+    )
     bound, seen = Var(INT, "n"), Var(INT, "k")
     test = _equation("less", seen, bound, of=BOOL)
-    condition = None if form == "for" else Graph((Var(FLOAT), bound, Var(FLOAT), seen), (test,), (test.output,))
+    condition = (
+        None if form == "for" else Graph((Var(FLOAT), bound, Var(FLOAT), seen), (test,), (test.output,))
+    )
     final, saved = Var(FLOAT), Var(FLOAT.stacked())
     outputs = (final, Var(INT), saved)
     loop = Loop(
-        form, (x, trips), (_float(1.0), Constant(Const(0))), (), body, condition, trips if form == "for" else None, outputs
+        form,
+        (x, trips),
+        (_float(1.0), Constant(Const(0))),
+        (),
+        body,
+        condition,
+        trips if form == "for" else None,
+        outputs,
     )
     return loop, final, saved
 
@@ -483,7 +626,11 @@ def test_a_branch_runs_one_side_only() -> None:
     out_of_range = _equation("index", Constant(entry), Constant(Const(5)), pattern=("at",))
     output = Var(FLOAT)
     branch = Branch(
-        test.output, (x,), Graph((left,), (), (left,)), Graph((right,), (out_of_range,), (out_of_range.output,)), (output,)
+        test.output,
+        (x,),
+        Graph((left,), (), (left,)),
+        Graph((right,), (out_of_range,), (out_of_range.output,)),
+        (output,),
     )
     graph = Graph((x,), (test, branch), (output,))
     assert evaluate(graph, [np.float64(2.0)], FLOAT64) == (2.0,)

@@ -44,7 +44,10 @@ DATA: dict[str, Any] = {
                 {"if": {"op": "less", "args": ["x", {"int": 1}]}, "then": ["break"], "else": []},
                 {
                     "assign": "acc",
-                    "value": {"op": "multiply", "args": ["acc", {"op": "integer_pow", "args": ["x"], "params": {"n": 2}}]},
+                    "value": {
+                        "op": "multiply",
+                        "args": ["acc", {"op": "integer_pow", "args": ["x"], "params": {"n": 2}}],
+                    },
                 },
             ],
         },
@@ -55,7 +58,11 @@ DATA: dict[str, Any] = {
                     "assign": "v",
                     "value": {
                         "op": "index_update",
-                        "args": ["v", {"op": "sum", "args": ["v"], "params": {"axis": 0, "keepdims": False}}, "i"],
+                        "args": [
+                            "v",
+                            {"op": "sum", "args": ["v"], "params": {"axis": 0, "keepdims": False}},
+                            "i",
+                        ],
                         "params": {"pattern": ["at"]},
                     },
                 }
@@ -129,8 +136,16 @@ BAD: list[tuple[list[Any], Any, str]] = [
     (VALUE, {"op": "sin", "args": "x"}, r"body\[0\].value.args: 'x' is no list"),
     (VALUE, {"op": "sin", "args": [None]}, r"body\[0\].value.args\[0\]: None is no expression"),
     (VALUE, {"op": "sum", "args": ["x"], "params": []}, r"body\[0\].value.params: \[\] is no object"),
-    (VALUE, {"op": "sum", "args": ["x"], "params": {"dim": 0}}, r"body\[0\].value.params: sum has no parameter 'dim'"),
-    (VALUE, {"op": "sum", "args": ["x"], "params": {"axis": 0.5}}, r"body\[0\].value.params.axis: 0.5 is no static parameter"),
+    (
+        VALUE,
+        {"op": "sum", "args": ["x"], "params": {"dim": 0}},
+        r"body\[0\].value.params: sum has no parameter 'dim'",
+    ),
+    (
+        VALUE,
+        {"op": "sum", "args": ["x"], "params": {"axis": 0.5}},
+        r"body\[0\].value.params.axis: 0.5 is no static parameter",
+    ),
     (
         VALUE,
         {"op": "sum", "args": ["x"], "params": {"axis": [0, {}]}},
@@ -144,9 +159,21 @@ BAD: list[tuple[list[Any], Any, str]] = [
     (VALUE, {"array": "double", "shape": [], "values": []}, r"body\[0\].value.array: 'double' is no dtype"),
     (VALUE, {"array": "float", "shape": [-1], "values": []}, r"body\[0\].value.shape: \[-1\] is no shape"),
     (VALUE, {"array": "float", "shape": [0, 10**30], "values": []}, r"body\[0\].value.shape: .* is no shape"),
-    (VALUE, {"array": "float", "shape": [2], "values": [1.0]}, r"body\[0\].value.values: 1 entries do not fill"),
-    (VALUE, {"array": "int", "shape": [1], "values": [1.0]}, r"body\[0\].value.values\[0\]: 1.0 is no 64-bit int"),
-    (["body", 1, "body", 1, "value", "args", 0], "1x", r"body\[1\].body\[1\].value.args\[0\]: '1x' cannot be the name"),
+    (
+        VALUE,
+        {"array": "float", "shape": [2], "values": [1.0]},
+        r"body\[0\].value.values: 1 entries do not fill",
+    ),
+    (
+        VALUE,
+        {"array": "int", "shape": [1], "values": [1.0]},
+        r"body\[0\].value.values\[0\]: 1.0 is no 64-bit int",
+    ),
+    (
+        ["body", 1, "body", 1, "value", "args", 0],
+        "1x",
+        r"body\[1\].body\[1\].value.args\[0\]: '1x' cannot be the name",
+    ),
     (["body", 3, "repeat", 0], 1, r"body\[3\].repeat\[0\]: 1 is no statement"),
     (["body", 4, "return"], "x", r"body\[4\].return: 'x' is no list"),
     (["body", 4, "return", 1, "values", 0], "nan", r"body\[4\].return\[1\].values\[0\]: 'nan' is no float"),
@@ -192,7 +219,7 @@ def test_nesting_up_to_the_limit_is_read() -> None:
     assert from_json(to_json(program)) == program
 
 
-# Floats and arrays -----------------------------------------------------------------------------------------------------
+# Floats and arrays ------------------------------------------------------------------------------------------
 
 FLOATS = [
     (0.5, 0.5),
@@ -244,9 +271,18 @@ def test_an_array_that_json_cannot_carry() -> None:
         ({"dtype": ["float64"], "shape": [], "values": [1]}, "array.dtype"),
         ({"dtype": "float64", "shape": 1, "values": [1]}, "array.shape: 1 is no list"),
         ({"dtype": "float64", "shape": [2], "values": [1]}, "array.values: 1 entries do not fill"),
-        ({"dtype": "float64", "shape": [1], "values": ["x"]}, r"array.values\[0\]: 'x' is no entry of dtype float64"),
-        ({"dtype": "int64", "shape": [1], "values": [0.5]}, r"array.values\[0\]: 0.5 is no entry of dtype int64"),
-        ({"dtype": "int8", "shape": [1], "values": [128]}, r"array.values\[0\]: 128 is no entry of dtype int8"),
+        (
+            {"dtype": "float64", "shape": [1], "values": ["x"]},
+            r"array.values\[0\]: 'x' is no entry of dtype float64",
+        ),
+        (
+            {"dtype": "int64", "shape": [1], "values": [0.5]},
+            r"array.values\[0\]: 0.5 is no entry of dtype int64",
+        ),
+        (
+            {"dtype": "int8", "shape": [1], "values": [128]},
+            r"array.values\[0\]: 128 is no entry of dtype int8",
+        ),
         ({"dtype": "bool", "shape": [1], "values": [1]}, r"array.values\[0\]: 1 is no entry of dtype bool"),
         ({"dtype": "complex64", "shape": [1], "values": [1.0]}, r"array.values\[0\]"),
         ({"dtype": "complex64", "shape": [1], "values": [[1.0]]}, r"array.values\[0\]"),

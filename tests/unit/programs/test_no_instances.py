@@ -1,4 +1,6 @@
-"""A batch of no instances, which no question can ask about: a question's points are the instances. Gradients have its shape and dtype all the same."""
+"""A batch of no instances, which no question can ask about: a question's points are the instances. Gradients
+have its shape and dtype all the same.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",), ("rev", "fwd"), ("fwd
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("modes", MODES, ids="-".join)
 @pytest.mark.parametrize("text", PROGRAMS)
-def test_the_graph_of_a_derivative_for_no_instances(text: str, modes: tuple[Mode, ...], precision: Any) -> None:
+def test_the_graph_of_a_derivative_for_no_instances(
+    text: str, modes: tuple[Mode, ...], precision: Any
+) -> None:
     program = parse(text)
     names = tuple(p.name for p in program.params)
     graph = derivative(program, wrt=names, modes=modes)
@@ -59,7 +63,9 @@ FUNCTIONS: tuple[tuple[Callable[[Any], Any], tuple[int, ...]], ...] = (
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("f", "sizes"), FUNCTIONS)
-def test_vmap_and_vectorize_of_no_instances(f: Callable[[Any], Any], sizes: tuple[int, ...], dtype: Any) -> None:
+def test_vmap_and_vectorize_of_no_instances(
+    f: Callable[[Any], Any], sizes: tuple[int, ...], dtype: Any
+) -> None:
     none = np.zeros((0, *sizes), dtype)
     for g in (
         engine.vmap(engine.grad(f))(none),

@@ -278,11 +278,14 @@ def test_subscripts_that_do_not_fit(text: str) -> None:
     assert info.value.line == 2
 
 
-# Definitions -----------------------------------------------------------------------------------------------------------
+# Definitions ------------------------------------------------------------------------------------------------
 
 
 def test_parameters_and_types() -> None:
-    program = parse('def g(x, y: float, a: "float", v: float[3], m: "float[2, 3]", n: int, k: "int[2]", b: bool): return x, b')
+    program = parse(
+        'def g(x, y: float, a: "float", v: float[3], m: "float[2, 3]", n: int, k: "int[2]", b: bool): return'
+        " x, b"
+    )
     types = [FLOAT, FLOAT, FLOAT, Type("float", (3,)), Type("float", (2, 3)), INT, Type("int", (2,)), BOOL]
     assert program.params == tuple(Param(n, t) for n, t in zip("xyavmnkb", types, strict=True))
     assert program.name == "g"
@@ -308,7 +311,19 @@ def test_types_round_trip(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["double", "float[n]", "float[-1]", "float[3", "float[]", "1", "'float'; 2", "float[3][2]", "", "'''\nx'''"]
+    "text",
+    [
+        "double",
+        "float[n]",
+        "float[-1]",
+        "float[3",
+        "float[]",
+        "1",
+        "'float'; 2",
+        "float[3][2]",
+        "",
+        "'''\nx'''",
+    ],
 )
 def test_bad_types(text: str) -> None:
     with pytest.raises(ProgramSyntaxError):
@@ -316,12 +331,20 @@ def test_bad_types(text: str) -> None:
 
 
 def test_lines_are_those_of_the_text() -> None:
-    program = parse("\ndef f(x):\n\n    y = (x +\n         sin(x))\n    while x > 0:\n        x = x - 1\n    return y")
+    program = parse(
+        "\ndef f(x):\n\n    y = (x +\n         sin(x))\n    while x > 0:\n        x = x - 1\n    return y"
+    )
     assign, loop, result = program.body
     assert isinstance(assign, Assign)
     assert isinstance(assign.value, Call)
     assert isinstance(loop, While)
-    assert (assign.line, assign.value.args[1].line, loop.line, loop.body[0].line, result.line) == (4, 5, 6, 7, 8)
+    assert (assign.line, assign.value.args[1].line, loop.line, loop.body[0].line, result.line) == (
+        4,
+        5,
+        6,
+        7,
+        8,
+    )
 
 
 BAD_DEFINITIONS = {
@@ -369,11 +392,13 @@ def test_definitions_outside_the_language(text: str) -> None:
     assert info.value.line == line
 
 
-# Statements ------------------------------------------------------------------------------------------------------------
+# Statements -------------------------------------------------------------------------------------------------
 
 
 def body(text: str) -> tuple[object, ...]:
-    return parse(SIGNATURE + "".join(f"    {line}\n" for line in dedent(text).strip().splitlines()) + "    return x").body[:-1]
+    return parse(
+        SIGNATURE + "".join(f"    {line}\n" for line in dedent(text).strip().splitlines()) + "    return x"
+    ).body[:-1]
 
 
 STATEMENTS = {
@@ -387,21 +412,30 @@ STATEMENTS = {
     "v[-1] = x": Assign("v", call("index_update", V, X, Const(2), pattern=("at",))),
     "m[n] = v": Assign("m", call("index_update", M, V, N, pattern=("at", whole(3)))),
     "v[1:] = y": Assign("v", call("index_update", V, Y, pattern=(("slice", 1, 3),))),
-    "v[n] += x": Assign("v", call("index_update", V, call("add", at(V, N, pattern=("at",)), X), N, pattern=("at",))),
+    "v[n] += x": Assign(
+        "v", call("index_update", V, call("add", at(V, N, pattern=("at",)), X), N, pattern=("at",))
+    ),
     "while x > 1:\n  x = y": While(call("greater", X, Const(1)), (Assign("x", Y),)),
     "while x > 1: pass": While(call("greater", X, Const(1)), ()),
     "while True:\n  x = y\n  if not x > 1: break": Repeat((Assign("x", Y),), call("greater", X, Const(1))),
-    "while True:\n  x = y\n  if not (not b): break": Repeat((Assign("x", Y),), call("logical_not", Name("b"))),
+    "while True:\n  x = y\n  if not (not b): break": Repeat(
+        (Assign("x", Y),), call("logical_not", Name("b"))
+    ),
     "while True:\n  x = y\n  if b: break": Repeat((Assign("x", Y),), call("logical_not", Name("b"))),
     "while True:\n  if not b: break": Repeat((), Name("b")),
     "while True:\n  x = y\n  if not b:\n    break\n  else:\n    x = y": While(
         Const(True), (Assign("x", Y), If(call("logical_not", Name("b")), (Break(),), (Assign("x", Y),)))
     ),
     "while True:\n  if x > 1: continue\n  if not b: break": While(
-        Const(True), (If(call("greater", X, Const(1)), (Continue(),)), If(call("logical_not", Name("b")), (Break(),)))
+        Const(True),
+        (If(call("greater", X, Const(1)), (Continue(),)), If(call("logical_not", Name("b")), (Break(),))),
     ),
-    "while True:\n  while b: continue\n  if not b: break": Repeat((While(Name("b"), (Continue(),)),), Name("b")),
-    "while not False:\n  if not b: break": While(Const(True), (If(call("logical_not", Name("b")), (Break(),)),)),
+    "while True:\n  while b: continue\n  if not b: break": Repeat(
+        (While(Name("b"), (Continue(),)),), Name("b")
+    ),
+    "while not False:\n  if not b: break": While(
+        Const(True), (If(call("logical_not", Name("b")), (Break(),)),)
+    ),
     "while True:\n  x = y": While(Const(True), (Assign("x", Y),)),
     "for i in range(3):\n  x = x * i": For("i", Const(3), (Assign("x", call("multiply", X, Name("i"))),)),
     "for i in range(n): pass": For("i", N, ()),
@@ -422,7 +456,11 @@ def test_a_shape_is_known_from_the_first_assignment() -> None:
     _, second = body("w = stack([v, v])\nw[1] = w[0]")
     assert isinstance(second, Assign)
     assert second.value == call(
-        "index_update", Name("w"), at(Name("w"), Const(0), pattern=("at", whole(3))), Const(1), pattern=("at", whole(3))
+        "index_update",
+        Name("w"),
+        at(Name("w"), Const(0), pattern=("at", whole(3))),
+        Const(1),
+        pattern=("at", whole(3)),
     )
 
 
@@ -479,7 +517,7 @@ def test_statements_outside_the_language(text: str) -> None:
     assert info.value.line in (2, 3)
 
 
-# Strangers -------------------------------------------------------------------------------------------------------------
+# Strangers --------------------------------------------------------------------------------------------------
 
 BOMBS = {
     "brackets": "(" * 5_000 + "x" + ")" * 5_000,
@@ -533,7 +571,10 @@ def test_nothing_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("builtins.eval", forbidden)
     monkeypatch.setattr("builtins.exec", forbidden)
-    for text in ("def f(x: __import__('os').system('true')): return x", "def f(x): return __import__('os').system('true')"):
+    for text in (
+        "def f(x: __import__('os').system('true')): return x",
+        "def f(x): return __import__('os').system('true')",
+    ):
         with pytest.raises(ProgramSyntaxError):
             parse(text)
 
@@ -555,7 +596,7 @@ def test_every_python_node_is_in_the_language_or_has_a_reason() -> None:
         assert info.value.line == 2
 
 
-# Loop bodies -----------------------------------------------------------------------------------------------------------
+# Loop bodies ------------------------------------------------------------------------------------------------
 
 
 def program_text(text: str) -> str:
@@ -648,7 +689,11 @@ def program_text(text: str) -> str:
             """,
         ),
         (
-            {"body": "s = s + m[0]; acc*s", "init": {"s": "x"}, "params": {"m": Type("float", (2, 3)), "z": FLOAT}},
+            {
+                "body": "s = s + m[0]; acc*s",
+                "init": {"s": "x"},
+                "params": {"m": Type("float", (2, 3)), "z": FLOAT},
+            },
             """
             def f(m: "float[2, 3]", x, z):
                 acc = broadcast_to(1.0, (3,))
@@ -730,7 +775,10 @@ def test_loop_bodies(arguments: dict[str, object], text: str) -> None:
         ({"body": "acc*n", "trips": "n", "params": {"n": Type("float", (3,))}}, "n cannot be the trip count"),
         ({"body": "acc*x", "condition": "acc < 3"}, "a for loop has a trip count and no condition"),
         ({"body": "acc*x", "loop": "while", "condition": "acc <"}, "not Python"),
-        ({"body": "acc*x", "loop": "while", "condition": "acc = 3"}, "the condition is 'acc = 3', which is not one expression"),
+        (
+            {"body": "acc*x", "loop": "while", "condition": "acc = 3"},
+            "the condition is 'acc = 3', which is not one expression",
+        ),
         ({"body": "acc*x", "loop": "while", "condition": "acc"}, "a condition is a bool"),
         ({"body": "i = 2; acc*x"}, "i is the index of the trip"),
         ({"body": "acc*x", "init": {"i": 2}}, "i is the index of the trip"),

@@ -1,7 +1,7 @@
 """Overflow and underflow in the target's dtype: of the value, on the way to it, or in the derivative only.
 
-What a format cannot hold is nobody's wrong gradient: every right system returns infinities, NaN or zeros there. At ordinary points the same
-programs are judged, and NaN is wrong.
+What a format cannot hold is nobody's wrong gradient: every right system returns infinities, NaN or zeros
+there. At ordinary points the same programs are judged, and NaN is wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +34,12 @@ SCALARS = {
 }
 """exp overflows a little beyond log of the largest number."""
 
-UNDER = {"ratio of squares": "x ** 2 / x ** 2", "absolute value": "sqrt(x * x)", "reciprocal": "1.0 / x", "product": "x * x * x"}
+UNDER = {
+    "ratio of squares": "x ** 2 / x ** 2",
+    "absolute value": "sqrt(x * x)",
+    "reciprocal": "1.0 / x",
+    "product": "x * x * x",
+}
 """Squares underflow at a root of the smallest normal number."""
 
 ROWS = {
@@ -68,9 +73,19 @@ def questions() -> Iterator[tuple[str, str, Precision, tuple[float, ...] | float
         for name, text in UNDER.items():
             yield name, f"def f(x):\n    return {text}\n", precision, float(np.sqrt(f.normal)) / 4
         for name, (text, entries) in ROWS.items():
-            yield name, f'def f(x: "float[4]"):\n    return {text}\n', precision, tuple(0.9 * f.largest * e for e in entries)
+            yield (
+                name,
+                f'def f(x: "float[4]"):\n    return {text}\n',
+                precision,
+                tuple(0.9 * f.largest * e for e in entries),
+            )
         for name, (text, powers) in PRODUCTS.items():
-            yield name, f'def f(x: "float[4]"):\n    return {text}\n', precision, tuple(f.largest**p for p in powers)
+            yield (
+                name,
+                f'def f(x: "float[4]"):\n    return {text}\n',
+                precision,
+                tuple(f.largest**p for p in powers),
+            )
 
 
 CASES = list(questions())
@@ -118,7 +133,9 @@ def test_what_the_format_cannot_hold_is_not_judged(
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("text", [*SCALARS.values(), *UNDER.values()])
-def test_at_ordinary_points_they_are_judged(text: str, precision: Precision, jury: Jury, oracles: list[Oracle]) -> None:
+def test_at_ordinary_points_they_are_judged(
+    text: str, precision: Precision, jury: Jury, oracles: list[Oracle]
+) -> None:
     question = asked(f"def f(x):\n    return {text}\n", precision, 0.75, ("rev",))
     for oracle in oracles:
         (answer,) = oracle.answer(question)
@@ -133,7 +150,10 @@ def test_at_ordinary_points_they_are_judged(text: str, precision: Precision, jur
 def test_pivots_of_a_determinant_are_multiplied_too(oracles: list[Oracle]) -> None:
     """diag(b, b, 1 / b) has the determinant b, and b b is beyond the format."""
     b = 1e30
-    text = 'def f(x: "float[3]"):\n    return det(outer(x, array([1.0, 1.0, 1.0])) * array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))\n'
+    text = (
+        'def f(x: "float[3]"):\n    return det(outer(x, array([1.0, 1.0, 1.0])) * array([[1.0, 0.0, 0.0],'
+        " [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))\n"
+    )
     question = asked(text, "float32", (b, b, 1 / b), ())
     assert Jury().tolerances(question)[0].reason is Reason.RANGE
     for oracle in oracles:
@@ -142,7 +162,9 @@ def test_pivots_of_a_determinant_are_multiplied_too(oracles: list[Oracle]) -> No
 
 
 def test_what_is_not_used_has_no_range() -> None:
-    """A side of `where` that overflows and is not chosen leaves a value, and NaN in reverse mode: the range, not a finding."""
+    """A side of `where` that overflows and is not chosen leaves a value, and NaN in reverse mode: the range,
+    not a finding.
+    """
     question = asked("def f(x):\n    return where(x < 1000.0, x, exp(x * x))\n", "float32", 20.0, ("rev",))
     (case,) = Jury().cases("engine", question, resolve("engine")[0].answer(question))
     assert np.isnan(case.answer.gradient["x"])

@@ -1,4 +1,6 @@
-"""Replaying: a planted bug fails, the engine in its place is fixed, and what cannot be told says why. The baseline and the review of a sweep."""
+"""Replaying: a planted bug fails, the engine in its place is fixed, and what cannot be told says why. The
+baseline and the review of a sweep.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ from gradfuzz.reports.machine.ndjson import line, render
 
 DATA = Path(__file__).parents[2] / "data"
 MUTANT = from_document(load(DATA / "finding_schema_1.json"), Finding, "one")
-"""A sign flip of mutant:nx-1747, written by hand: (x - 2)^2 has the derivative -3 at 0.5, and its swept-forward adjoint is 3.25."""
+"""A sign flip of mutant:nx-1747, written by hand: (x - 2)^2 has the derivative -3 at 0.5, and its
+swept-forward adjoint is 3.25.
+"""
 
 
 def finding(**changes: Any) -> Finding:
@@ -38,14 +42,16 @@ def finding(**changes: Any) -> Finding:
 
 
 def point(inputs: Mapping[str, Any], dtype: str = "float64") -> FindingPoint:
-    return dataclasses.replace(MUTANT.smallest, inputs={name: np.array(value, dtype) for name, value in inputs.items()})
+    return dataclasses.replace(
+        MUTANT.smallest, inputs={name: np.array(value, dtype) for name, value in inputs.items()}
+    )
 
 
 def at(inputs: Mapping[str, Any], dtype: str = "float64") -> dict[str, Any]:
     return dict.fromkeys(("smallest", "clearest", "worst"), point(inputs, dtype))
 
 
-# Replay ----------------------------------------------------------------------------------------------------------------
+# Replay -----------------------------------------------------------------------------------------------------
 
 
 def test_a_bug_that_is_still_there_fails() -> None:
@@ -56,12 +62,17 @@ def test_a_bug_that_is_still_there_fails() -> None:
 
 def test_its_fixed_twin_is_fixed() -> None:
     outcome = replay(finding(target="engine"))
-    assert (outcome.status, outcome.message) == (Status.FIXED, f"engine {MUTANT.version} is right at each of its points")
+    assert (outcome.status, outcome.message) == (
+        Status.FIXED,
+        f"engine {MUTANT.version} is right at each of its points",
+    )
 
 
 def test_wrong_at_one_point_is_failed() -> None:
     """One trip is the same in either order: at the smallest point the answer is right."""
-    program = parse("def f(x, n: 'int'):\n    acc = 1.0\n    for i in range(n):\n        acc = acc * x\n    return acc\n")
+    program = parse(
+        "def f(x, n: 'int'):\n    acc = 1.0\n    for i in range(n):\n        acc = acc * x\n    return acc\n"
+    )
 
     def n_trips(n: int) -> FindingPoint:
         return dataclasses.replace(MUTANT.smallest, inputs={"x": np.array(0.5), "n": np.array(n)})
@@ -79,13 +90,19 @@ def test_wrong_at_one_point_is_failed() -> None:
         ({"wrt": ("y",)}, "wrt names 'y'"),
         ({"directions": {}}, "the direction of x is missing"),
         ({"weights": ()}, "there are 0 weights for 1 outputs"),
-        ({"weights": (np.zeros(2),)}, "the weight of output 0 is float64 of shape [2], and must be float64 of shape []"),
+        (
+            {"weights": (np.zeros(2),)},
+            "the weight of output 0 is float64 of shape [2], and must be float64 of shape []",
+        ),
         (at({"x": 0.5}, "float32"), "the input x is float32 of shape [], and must be float64"),
         (at({"y": 0.5}), "the inputs y are not those of the program, x"),
         ({"place": 3}, "place is 3 among 0 others"),
         ({"program": parse("def f(x):\n    return y\n")}, "y"),
         ({"program": parse("def f(x):\n    return abs(x)\n"), "target": "engine", **at({"x": 0.0})}, None),
-        ({"program": parse("def f(x):\n    return log(x)\n"), "target": "engine", **at({"x": -1.0})}, "inconclusive: "),
+        (
+            {"program": parse("def f(x):\n    return log(x)\n"), "target": "engine", **at({"x": -1.0})},
+            "inconclusive: ",
+        ),
         (
             {"program": parse("def f(x):\n    while x < 1.0:\n        x = x * 1.0\n    return x\n")},
             "inconclusive: a loop runs longer",
@@ -104,14 +121,23 @@ def test_a_library_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(replaying, "resolve", missing)
     outcome = replay(finding(target="jax:scan"))
-    assert (outcome.status, outcome.message) == (Status.ERROR, "jax is not installed: pip install 'gradfuzz[jax]'")
+    assert (outcome.status, outcome.message) == (
+        Status.ERROR,
+        "jax is not installed: pip install 'gradfuzz[jax]'",
+    )
 
 
 def test_a_finding_of_a_call_is_asked_with_the_other_points() -> None:
-    """The instance of three trips is wrong only where one of five stands in the same call: alone nothing can be."""
-    program = parse("def f(x, n: 'int'):\n    acc = 1.0\n    for i in range(n):\n        acc = acc * x\n    return acc\n")
+    """The instance of three trips is wrong only where one of five stands in the same call: alone nothing can
+    be.
+    """
+    program = parse(
+        "def f(x, n: 'int'):\n    acc = 1.0\n    for i in range(n):\n        acc = acc * x\n    return acc\n"
+    )
     one, other = ({"x": np.array(0.5), "n": np.array(n)} for n in (3, 5))
-    points = dict.fromkeys(("smallest", "clearest", "worst"), dataclasses.replace(MUTANT.smallest, inputs=one))
+    points = dict.fromkeys(
+        ("smallest", "clearest", "worst"), dataclasses.replace(MUTANT.smallest, inputs=one)
+    )
     batched = finding(target="mutant:done-lane", program=program, others=(other,), place=1, **points)
     assert replay(batched).status is Status.FAILED
     assert replay(dataclasses.replace(batched, others=(), place=0)).status is Status.FIXED
@@ -120,7 +146,9 @@ def test_a_finding_of_a_call_is_asked_with_the_other_points() -> None:
 
 def test_one_that_is_flaky_is_asked_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(replaying, "asked", lambda *given, **settings: asked.append(given) or original(*given, **settings))
+    monkeypatch.setattr(
+        replaying, "asked", lambda *given, **settings: asked.append(given) or original(*given, **settings)
+    )
     replay(finding(reproduced=(3, 5)))
     assert len(asked) == 5
 
@@ -136,7 +164,7 @@ def test_outcomes_come_in_order() -> None:
     ]
 
 
-# Files -----------------------------------------------------------------------------------------------------------------
+# Files ------------------------------------------------------------------------------------------------------
 
 RERUN = "gradfuzz sweep mutant:nx-1747"
 SUMMARIES = (TargetSummary("mutant:nx-1747", "0.1.0", "loops"), TargetSummary("engine", "0.1.0", "loops"))
@@ -173,7 +201,11 @@ def test_findings_are_read_from_each_kind_of_file(tmp_path: Path) -> None:
         ("a.json", "{", "not JSON at line 1"),
         ("a.json", "{}", "schema None"),
         ("a.json", '{"findings": [{"id": "GF-7c1e"}]}', "findings[0]: it has no record to replay"),
-        ("a.ndjson", '{"type": "probe"}\n', "line 1: a line of an event stream is an event, and this is 'probe'"),
+        (
+            "a.ndjson",
+            '{"type": "probe"}\n',
+            "line 1: a line of an event stream is an event, and this is 'probe'",
+        ),
         ("a.ndjson", "", "no sweep starts in it"),
     ],
 )
@@ -199,18 +231,29 @@ def test_a_stream_that_was_cut_off_says_what_it_had_said(tmp_path: Path) -> None
     found = render(finished(MUTANT), None).splitlines(keepends=True)[0]
     path.write_text("".join(map(line, events)) + found + found[:100])
     end, known = read_stream(path)
-    assert ([f.id for f in end.findings], end.programs, end.checks, end.complete) == ([MUTANT.id], 4, 9, False)
+    assert ([f.id for f in end.findings], end.programs, end.checks, end.complete) == (
+        [MUTANT.id],
+        4,
+        9,
+        False,
+    )
     assert (end.summaries, known) == (SUMMARIES, None)
 
 
-# Ids -------------------------------------------------------------------------------------------------------------------
+# Ids --------------------------------------------------------------------------------------------------------
 
 IDS = ["GF-7c1e", "GF-7c1f2", "GF-aaaa", "GF-aaaa1"]
 
 
 @pytest.mark.parametrize(
     ("text", "id"),
-    [("GF-7c1e", "GF-7c1e"), ("7c1e", "GF-7c1e"), ("gf-7C1F", "GF-7c1f2"), ("aaaa", "GF-aaaa"), ("aaaa1", "GF-aaaa1")],
+    [
+        ("GF-7c1e", "GF-7c1e"),
+        ("7c1e", "GF-7c1e"),
+        ("gf-7C1F", "GF-7c1f2"),
+        ("aaaa", "GF-aaaa"),
+        ("aaaa1", "GF-aaaa1"),
+    ],
 )
 def test_the_start_of_an_id_is_enough(text: str, id: str) -> None:
     assert lookup.chosen(text, IDS, "there") == id
@@ -234,7 +277,7 @@ def test_there_may_be_no_ids_at_all() -> None:
         lookup.chosen("GF-7c1e", [], "there")
 
 
-# Difference ------------------------------------------------------------------------------------------------------------
+# Difference -------------------------------------------------------------------------------------------------
 
 
 def signed(letter: str, **changes: Any) -> Finding:
@@ -243,10 +286,14 @@ def signed(letter: str, **changes: Any) -> Finding:
 
 def test_the_same_signature_is_the_same_finding() -> None:
     result = difference([signed("a"), signed("b")], [signed("b", id="GF-bbbbb", seen=7), signed("c")])
-    assert [[f.id for f in part] for part in (result.new, result.gone, result.still)] == [["GF-cccc"], ["GF-aaaa"], ["GF-bbbbb"]]
+    assert [[f.id for f in part] for part in (result.new, result.gone, result.still)] == [
+        ["GF-cccc"],
+        ["GF-aaaa"],
+        ["GF-bbbbb"],
+    ]
 
 
-# Baseline --------------------------------------------------------------------------------------------------------------
+# Baseline ---------------------------------------------------------------------------------------------------
 
 TODAY = datetime.date(2026, 3, 1)
 TOMORROW = datetime.date(2026, 3, 2)
@@ -267,7 +314,9 @@ def test_a_baseline_reads_as_it_was_written(tmp_path: Path) -> None:
     baseline.write(known, path)
     again = baseline.read(path)
     assert [item.entry for item in again.accepted] == [item.entry for item in known.accepted]
-    assert [item.entry.id for item in again.accepted] == ["GF-aaaa", "GF-bbbb"], "sorted, so that two of them can be merged"
+    assert [item.entry.id for item in again.accepted] == ["GF-aaaa", "GF-bbbb"], (
+        "sorted, so that two of them can be merged"
+    )
     assert path.read_text().endswith("}\n")
     assert list(tmp_path.iterdir()) == [path]
     assert replay(again.accepted[0].finding).status is Status.FAILED
@@ -299,7 +348,7 @@ def test_a_baseline_that_is_none(tmp_path: Path) -> None:
         baseline.read(path)
 
 
-# Review ----------------------------------------------------------------------------------------------------------------
+# Review -----------------------------------------------------------------------------------------------------
 
 
 def test_what_the_baseline_accepts_does_not_count() -> None:
@@ -319,7 +368,9 @@ def test_an_entry_that_has_expired_accepts_nothing() -> None:
 
 def test_an_entry_whose_finding_is_fixed_is_stale() -> None:
     known = accepting(signed("a", target="engine"), signed("b"), signed("c", target="jax:scan"))
-    assert [e.id for e in review(finished(), known, today=TODAY).stale] == ["GF-aaaa"], "b is still wrong, and c is no target"
+    assert [e.id for e in review(finished(), known, today=TODAY).stale] == ["GF-aaaa"], (
+        "b is still wrong, and c is no target"
+    )
 
 
 @pytest.fixture
@@ -360,7 +411,9 @@ def test_after_an_interrupt_nothing_is_asked_again(store: Store) -> None:
     assert review(end, known, store, run, today=TODAY) == review(end, Baseline(), None)
 
 
-def test_no_more_than_a_few_are_asked_again_the_newest_first(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_than_a_few_are_asked_again_the_newest_first(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gradfuzz.fuzzer.sweep.reviewing._AT_MOST", 2)
     for letter in "abc":
         recorded(store, finished(signed(letter, target="engine")))
@@ -369,4 +422,8 @@ def test_no_more_than_a_few_are_asked_again_the_newest_first(store: Store, monke
 
 
 def test_a_finding_has_a_signature_wherever_it_comes_from() -> None:
-    assert signature_of(MUTANT) == signature_of(finding(kind=Class.MISSING)) != signature_of(finding(target="engine"))
+    assert (
+        signature_of(MUTANT)
+        == signature_of(finding(kind=Class.MISSING))
+        != signature_of(finding(target="engine"))
+    )

@@ -1,4 +1,6 @@
-"""The tensor ops in every arithmetic: values, derivatives of both orders in both modes, and what the libraries say."""
+"""The tensor ops in every arithmetic: values, derivatives of both orders in both modes, and what the
+libraries say.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,14 @@ from gradfuzz.programs.arithmetic.object_namespace import ObjectNamespace
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.typecheck import typecheck
 
-MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",), ("rev", "rev"), ("fwd", "rev"), ("rev", "fwd"), ("fwd", "fwd"))
+MODES: tuple[tuple[Mode, ...], ...] = (
+    ("rev",),
+    ("fwd",),
+    ("rev", "rev"),
+    ("fwd", "rev"),
+    ("rev", "fwd"),
+    ("fwd", "fwd"),
+)
 
 CASES: dict[str, tuple[str, ...]] = {
     "amax": (
@@ -66,7 +75,10 @@ CASES: dict[str, tuple[str, ...]] = {
     "cumulative_prod": (
         'x: "float[2, 3]" -> cumulative_prod(x, axis=1)',
         'x: "float[3, 2]" -> cumulative_prod(x)',
-        'x: "float[4]" -> cumulative_prod(x * array([1.0, 0.0, 1.0, 0.0]), axis=-1) + cumulative_prod(concat(x[0:2], x[0:2] * 0.0))',
+        (
+            'x: "float[4]" -> cumulative_prod(x * array([1.0, 0.0, 1.0, 0.0]), axis=-1) +'
+            " cumulative_prod(concat(x[0:2], x[0:2] * 0.0))"
+        ),
         'x: "float[0, 2]" -> cumulative_prod(x)',
     ),
     "cumulative_max": (
@@ -118,7 +130,10 @@ CASES: dict[str, tuple[str, ...]] = {
 
 WITHOUT_DERIVATIVE = {
     "all": 'x: "float[3]" -> where(all(x > -9.0), x, 0.0) * where(all(stack(x, x) > 9.0, axis=0), 0.0, x)',
-    "any": 'x: "float[3]" -> where(any(x > 9.0), 0.0, x) * where(any(stack(x, x) > -9.0, axis=1, keepdims=True), x, 1.0)',
+    "any": (
+        'x: "float[3]" -> where(any(x > 9.0), 0.0, x) * where(any(stack(x, x) > -9.0, axis=1, keepdims=True),'
+        " x, 1.0)"
+    ),
     "argmax": 'x: "float[2, 3]" -> x * argmax(x, axis=1, keepdims=True) + argmax(x)',
     "argmin": 'x: "float[2, 3]" -> x[argmin(x[0:2, 0])] + argmin(x, axis=0)',
     "argsort": 'x: "float[2, 3]" -> x * argsort(x) + argsort(x, axis=0)',
@@ -143,18 +158,25 @@ def draw(program: Program, rng: np.random.Generator) -> dict[str, Any]:
         shape = tuple(n or 0 for n in param.type.shape)
         if param.type.is_float:
             size = int(np.prod(shape, dtype=int))
-            entries = (0.25 + rng.permutation(size) / 3 + rng.uniform(0, 0.25, size)) * rng.choice([-1, 1], size)
+            entries = (0.25 + rng.permutation(size) / 3 + rng.uniform(0, 0.25, size)) * rng.choice(
+                [-1, 1], size
+            )
             inputs[param.name] = np.asarray(entries.reshape(shape))
         else:
             inputs[param.name] = rng.integers(0, 2, shape)
     return inputs
 
 
-def question(program: Program, modes: Sequence[Mode], rng: np.random.Generator, inputs: dict[str, Any] | None = None) -> Question:
+def question(
+    program: Program, modes: Sequence[Mode], rng: np.random.Generator, inputs: dict[str, Any] | None = None
+) -> Question:
     """Weights and directions are random: equal ones would hide entries that are mixed up."""
     point = Point({n: np.asarray(v) for n, v in (inputs or draw(program, rng)).items()})
     floats = tuple(p.name for p in program.params if p.type.is_float)
-    weights = tuple(rng.uniform(0.5, 2.0, [n or 0 for n in t.shape]) if t.is_float else None for t in typecheck(program).outputs)
+    weights = tuple(
+        rng.uniform(0.5, 2.0, [n or 0 for n in t.shape]) if t.is_float else None
+        for t in typecheck(program).outputs
+    )
     along = {n: rng.uniform(-2.0, 2.0, np.shape(point.inputs[n])) for n in floats}
     return Question(program, (point,), "float64", floats, tuple(modes), weights, along)
 
@@ -168,7 +190,7 @@ def test_the_mean_of_an_array_without_entries_has_a_derivative(modes: tuple[Mode
     assert answer.gradient["x"].shape == (0, 3)
 
 
-# The language ----------------------------------------------------------------------------------------------------------
+# The language -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", ALL)
@@ -215,7 +237,7 @@ def test_an_index_outside_the_array_is_a_domain_error(index: int) -> None:
     assert "DomainError" in answer.message
 
 
-# Values ----------------------------------------------------------------------------------------------------------------
+# Values -----------------------------------------------------------------------------------------------------
 
 
 def _rows(x: Any, axis: int) -> Any:
@@ -249,7 +271,10 @@ def test_values_of_gathering_and_scattering_by_their_definitions() -> None:
     assert engine.take(x, [2, -3], axis=1).tolist() == [[2.0, 0.0], [5.0, 3.0]]
     assert engine.take(x, 1, axis=0).tolist() == [3.0, 4.0, 5.0]
     assert engine.take_along_axis(x, np.array([[-1], [0]]), axis=1).tolist() == [[2.0], [3.0]]
-    assert engine.scatter_add(x, [0, 0, 2], np.ones((2, 3)), axis=1).tolist() == [[2.0, 1.0, 3.0], [5.0, 4.0, 6.0]]
+    assert engine.scatter_add(x, [0, 0, 2], np.ones((2, 3)), axis=1).tolist() == [
+        [2.0, 1.0, 3.0],
+        [5.0, 4.0, 6.0],
+    ]
 
 
 def test_values_of_extremes_scans_and_order_by_their_definitions(seed: int) -> None:
@@ -264,7 +289,9 @@ def test_values_of_extremes_scans_and_order_by_their_definitions(seed: int) -> N
             assert got["sort"][place].tolist() == sorted(row)
             assert got["argsort"][place].tolist() == sorted(range(len(row)), key=row.__getitem__)
             assert got["cumulative_max"][place].tolist() == list(itertools.accumulate(row, max))
-            assert got["cumulative_prod"][place].tolist() == list(itertools.accumulate(row, lambda a, b: a * b))
+            assert got["cumulative_prod"][place].tolist() == list(
+                itertools.accumulate(row, lambda a, b: a * b)
+            )
             assert flat["amax"][place] == max(row)
             assert flat["argmax"][place] == row.index(max(row))
             assert flat["amin"][place] == min(row)
@@ -289,14 +316,15 @@ def test_values_of_exponentials_by_mpmath(scale: float, seed: int) -> None:
             "logsumexp": mpmath.log(total),
         }
         true = {name: np.array(value, float) for name, value in expected.items()}
-    # exp(x - max x) has the relative error of its argument's rounding (Blanchard, Higham, Higham 2021, section 3).
+    # exp(x - max x) has the relative error of its argument's rounding (Blanchard, Higham, Higham 2021,
+    # section 3).
     units = {"softmax": 8 + 2 * float(np.ptp(x))}
     for name, value in true.items():
         got = getattr(engine, name)(np.abs(x) if name == "log1p" else x)
         assert np.all(np.abs(got - value) <= units.get(name, 8) * np.spacing(np.abs(value))), name
 
 
-# Derivatives -----------------------------------------------------------------------------------------------------------
+# Derivatives ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", ALL)
@@ -307,7 +335,13 @@ def test_the_engine_against_the_references(case: str, seed: int) -> None:
     for modes in MODES:
         asked = question(program, modes, rng, inputs)
         (judged,) = jury.cases("engine", asked, EngineOracle().answer(asked), thorough=True)
-        assert judged.verdict is Verdict.AGREE, (modes, judged.verdict, judged.message, judged.expected, judged.got)
+        assert judged.verdict is Verdict.AGREE, (
+            modes,
+            judged.verdict,
+            judged.message,
+            judged.expected,
+            judged.got,
+        )
 
 
 @pytest.mark.parametrize("case", ALL)
@@ -320,7 +354,9 @@ def test_the_references_agree(case: str, seed: int) -> None:
         (balls,), (differences,) = (reference.truth(asked) for reference in references().values())
         assert balls.status == differences.status == "ok", (balls.message, differences.message)
         for name, slope in balls.gradient.items():
-            assert np.all(np.abs(slope - differences.gradient[name]) <= balls.bounds[name] + differences.bounds[name]), name
+            assert np.all(
+                np.abs(slope - differences.gradient[name]) <= balls.bounds[name] + differences.bounds[name]
+            ), name
 
 
 @pytest.mark.parametrize("case", FIRST)
@@ -332,7 +368,13 @@ def test_the_engine_in_float32(case: str, seed: int) -> None:
         asked = replace(asked, weights=tuple(w if w is None else np.round(w * 8) / 8 for w in asked.weights))
         asked = replace(asked, directions={n: np.round(v * 8) / 8 for n, v in asked.directions.items()})
         (judged,) = jury.cases("engine", asked, EngineOracle().answer(asked), thorough=True)
-        assert judged.verdict is Verdict.AGREE, (modes, judged.verdict, judged.message, judged.expected, judged.got)
+        assert judged.verdict is Verdict.AGREE, (
+            modes,
+            judged.verdict,
+            judged.message,
+            judged.expected,
+            judged.got,
+        )
 
 
 def test_forward_and_reverse_are_transposes(seed: int) -> None:
@@ -344,13 +386,17 @@ def test_forward_and_reverse_are_transposes(seed: int) -> None:
         (back,), (forth,) = (EngineOracle().answer(replace(asked, modes=(mode,))) for mode in ("rev", "fwd"))
         for name in asked.wrt:
             size = np.max(np.abs(back.gradient[name]), initial=1.0)
-            assert np.all(np.abs(back.gradient[name] - forth.gradient[name]) <= 64 * np.finfo(float).eps * size), case
+            assert np.all(
+                np.abs(back.gradient[name] - forth.gradient[name]) <= 64 * np.finfo(float).eps * size
+            ), case
 
 
-# The libraries ---------------------------------------------------------------------------------------------------------
+# The libraries ----------------------------------------------------------------------------------------------
 
 
-def disagreements(names: Sequence[str], cases: Sequence[str], mode_lists: Sequence[tuple[Mode, ...]], seed: int) -> list[Any]:
+def disagreements(
+    names: Sequence[str], cases: Sequence[str], mode_lists: Sequence[tuple[Mode, ...]], seed: int
+) -> list[Any]:
     """What the ways into a library say that is not simply right."""
     rng, jury = np.random.default_rng(seed), Jury()
     ways = [oracle for name in names for oracle in resolve(name)]
@@ -362,7 +408,17 @@ def disagreements(names: Sequence[str], cases: Sequence[str], mode_lists: Sequen
             asked = question(program, modes, rng, inputs)
             (judged,) = jury.cases(oracle.name, asked, oracle.answer(asked))
             if judged.verdict is not Verdict.AGREE:
-                wrong.append((oracle.name, case, modes, judged.verdict.name, judged.message, judged.expected, judged.got))
+                wrong.append(
+                    (
+                        oracle.name,
+                        case,
+                        modes,
+                        judged.verdict.name,
+                        judged.message,
+                        judged.expected,
+                        judged.got,
+                    )
+                )
     return wrong
 
 
@@ -386,7 +442,7 @@ def test_jax_agrees_on_all_cases_and_modes(seed: int) -> None:
     assert disagreements(["jax:scan:nojit"], ALL, [("rev",), ("fwd",), ("rev", "fwd")], seed) == []
 
 
-# Kinks -----------------------------------------------------------------------------------------------------------------
+# Kinks ------------------------------------------------------------------------------------------------------
 
 TIES = (
     'x: "float[3]" -> amax(x)',
@@ -401,7 +457,9 @@ TIES = (
 
 @pytest.mark.parametrize("modes", MODES[:2])
 @pytest.mark.parametrize("case", TIES)
-def test_a_tie_is_a_kink_and_any_slope_between_is_a_convention(case: str, modes: tuple[Mode, ...], seed: int) -> None:
+def test_a_tie_is_a_kink_and_any_slope_between_is_a_convention(
+    case: str, modes: tuple[Mode, ...], seed: int
+) -> None:
     program, jury = program_of(case), Jury()
     inputs = {"x": np.array([0.5, 1.0, 2.0 if "clip" in case else 1.0])}
     asked = question(program, modes, np.random.default_rng(seed), inputs)
@@ -436,26 +494,36 @@ def test_ints_and_bools_have_the_gradient_zero() -> None:
         assert engine.grad(lambda v, f=chosen: engine.sum(f(v) * 1.0))(x).tolist() == [0.0, 0.0, 0.0]
     for name in ("all", "any"):
         holds = getattr(engine, name)
-        assert engine.grad(lambda v, f=holds: engine.where(f(v > 1.0), 1.0, 2.0))(x).tolist() == [0.0, 0.0, 0.0]
+        assert engine.grad(lambda v, f=holds: engine.where(f(v > 1.0), 1.0, 2.0))(x).tolist() == [
+            0.0,
+            0.0,
+            0.0,
+        ]
 
 
 def test_repeated_indices_add_up() -> None:
     """d/dx and d/du of the sum of scatter_add(x, (1, 1, 0), u) ** 2, by hand."""
     x, u = np.array([1.0, 2.0]), np.array([0.5, 0.25, 4.0])
     added = np.array([5.0, 2.75])
-    slopes = engine.grad(lambda v, w: engine.sum(engine.scatter_add(v, [1, 1, 0], w, axis=0) ** 2), argnums=(0, 1))(x, u)
+    slopes = engine.grad(
+        lambda v, w: engine.sum(engine.scatter_add(v, [1, 1, 0], w, axis=0) ** 2), argnums=(0, 1)
+    )(x, u)
     assert slopes[0].tolist() == (2 * added).tolist()
     assert slopes[1].tolist() == (2 * added[[1, 1, 0]]).tolist()
     assert engine.grad(lambda v: engine.sum(engine.take(v, [1, 1, 1], axis=0)))(x).tolist() == [0.0, 3.0]
 
 
-# What there is ---------------------------------------------------------------------------------------------------------
+# What there is ----------------------------------------------------------------------------------------------
 
 
 def test_every_tensor_op_is_everywhere() -> None:
     """Rules for what has a derivative, and a method in every arithmetic; ints and bools have no rules."""
     assert set(OPS) >= NEW
-    assert {op for op in NEW if op not in VJP} == set(WITHOUT_DERIVATIVE) == {op for op in NEW if not OPS[op].smooth}
+    assert (
+        {op for op in NEW if op not in VJP}
+        == set(WITHOUT_DERIVATIVE)
+        == {op for op in NEW if not OPS[op].smooth}
+    )
     assert {op for op in NEW if op not in JVP} == set(WITHOUT_DERIVATIVE)
     for arithmetic in (NumpyNamespace, ObjectNamespace, PerturbedNamespace):
         assert not [op for op in NEW if not hasattr(arithmetic, op)], arithmetic

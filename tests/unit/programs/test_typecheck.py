@@ -56,9 +56,15 @@ GOOD = {
     # definite assignment
     "if b:\n  t = x\nelse:\n  t = 1.0\nreturn t": {"t": FLOAT},
     "for i in range(3):\n  if b:\n    t = x\n  else:\n    break\n  x = t\nreturn x": {"t": FLOAT, "i": INT},
-    "for i in range(3):\n  if b:\n    continue\n  else:\n    t = x\n  x = t\nreturn x": {"t": FLOAT, "i": INT},
+    "for i in range(3):\n  if b:\n    continue\n  else:\n    t = x\n  x = t\nreturn x": {
+        "t": FLOAT,
+        "i": INT,
+    },
     "while True:\n  t = x\n  if not t < 1: break\nreturn t": {"t": FLOAT},
-    "while True:\n  t = x\n  if t > 2: break\n  s = t\n  if not s < 1: break\nreturn t": {"t": FLOAT, "s": FLOAT},
+    "while True:\n  t = x\n  if t > 2: break\n  s = t\n  if not s < 1: break\nreturn t": {
+        "t": FLOAT,
+        "s": FLOAT,
+    },
     "while b:\n  t = x\n  x = t * t\nreturn x": {"t": FLOAT},
     "for i in range(n):\n  x = x * i\nfor i in range(2):\n  x = x + i\nreturn x": {"i": INT},
     "for i in range(2):\n  for j in range(i):\n    x = x * j\nreturn x": {"i": INT, "j": INT},
@@ -77,7 +83,18 @@ def test_types_of_variables(text: str) -> None:
 def test_types_of_outputs() -> None:
     p = program("return x, v * m, n, b, sum(m, axis=0), m @ v, float(n), n % 2, n / 2, x < v")
     vector = Type("float", (3,))
-    assert typecheck(p).outputs == (FLOAT, MATRIX, INT, BOOL, vector, Type("float", (2,)), FLOAT, INT, FLOAT, Type("bool", (3,)))
+    assert typecheck(p).outputs == (
+        FLOAT,
+        MATRIX,
+        INT,
+        BOOL,
+        vector,
+        Type("float", (2,)),
+        FLOAT,
+        INT,
+        FLOAT,
+        Type("bool", (3,)),
+    )
 
 
 def test_the_type_of_an_expression() -> None:
@@ -108,11 +125,17 @@ BAD = {
     "for i in range(3):\n  x = x * i\nreturn i": (4, "i is a loop counter and lives only in its loop"),
     "for i in range(i):\n  x = x\nreturn x": (2, "i is a loop counter and lives only"),
     "for i in range(3):\n  i = 2\nreturn x": (3, "i is the loop counter and cannot be assigned"),
-    "for i in range(3):\n  while b:\n    i += 2\nreturn x": (4, "i is the loop counter and cannot be assigned"),
+    "for i in range(3):\n  while b:\n    i += 2\nreturn x": (
+        4,
+        "i is the loop counter and cannot be assigned",
+    ),
     "i = 0\nfor i in range(3):\n  x = x\nreturn x": (2, "i is also a loop counter"),
     "for i in range(3):\n  x = x\ni = 0\nreturn x": (4, "i is also a loop counter"),
     "for n in range(3):\n  x = x\nreturn x": (2, "the loop counter n is also a parameter"),
-    "for i in range(3):\n  for i in range(2):\n    x = x\nreturn x": (3, "i is already the counter of an outer loop"),
+    "for i in range(3):\n  for i in range(2):\n    x = x\nreturn x": (
+        3,
+        "i is already the counter of an outer loop",
+    ),
     # ways
     "break\nreturn x": (2, "break outside a loop"),
     "if b:\n  continue\nreturn x": (3, "continue outside a loop"),
@@ -140,7 +163,10 @@ BAD = {
     "return x % 2": (2, "remainder is for ints"),
     # shapes
     "x = x * v\nreturn x": (2, r"x is float and cannot become float\[3\]: a name has one shape"),
-    "acc = 1.0\nfor i in range(3):\n  acc = acc * v\nreturn acc": (4, "a name has one shape; start it with broadcast_to"),
+    "acc = 1.0\nfor i in range(3):\n  acc = acc * v\nreturn acc": (
+        4,
+        "a name has one shape; start it with broadcast_to",
+    ),
     "return v + array([1.0, 2.0])": (2, r"add cannot broadcast float\[3\] with float\[2\]"),
     "return v @ m": (2, r"matmul of float\[3\] and float\[2, 3\]"),
     "return reshape(m, (4,))": (2, "6 entries cannot fill 4"),
@@ -169,11 +195,13 @@ def test_programs_without_a_type(text: str) -> None:
     assert info.value.line == line
 
 
-# Programs that were not parsed -----------------------------------------------------------------------------------------
+# Programs that were not parsed ------------------------------------------------------------------------------
 
 
 def built(
-    *body: object, result: Expr = X, params: tuple[Param, ...] = (Param("x", FLOAT), Param("v", VECTOR), Param("b", BOOL))
+    *body: object,
+    result: Expr = X,
+    params: tuple[Param, ...] = (Param("x", FLOAT), Param("v", VECTOR), Param("b", BOOL)),
 ) -> Program:
     return Program("f", params, (*body, Return((result,))))  # type: ignore[arg-type]
 

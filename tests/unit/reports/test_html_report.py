@@ -1,4 +1,6 @@
-"""The HTML report as text: well-formed, inert, within its budget, and with reproducers that can be taken out."""
+"""The HTML report as text: well-formed, inert, within its budget, and with reproducers that can be
+taken out.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,7 @@ HOSTILE_SWEEP = finished(11, hostile=True)
 HOSTILE_TEXT = render(HOSTILE_SWEEP, review(HOSTILE_SWEEP, hostile=True))
 
 
-# Structure -------------------------------------------------------------------------------------------------------------
+# Structure --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", [TEXT, HOSTILE_TEXT], ids=["plain", "hostile"])
@@ -118,7 +120,11 @@ def test_the_policy_allows_the_own_style_and_script_and_nothing_else() -> None:
         (body,) = re.findall(rf"<{tag}>(.*?)</{tag}>", TEXT, re.DOTALL)
         return f"'sha256-{base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()}'"
 
-    (policy,) = [known["content"] for _, known in Page(TEXT).all("meta") if known.get("http-equiv") == "Content-Security-Policy"]
+    (policy,) = [
+        known["content"]
+        for _, known in Page(TEXT).all("meta")
+        if known.get("http-equiv") == "Content-Security-Policy"
+    ]
     directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))
     assert directives == {
         "default-src": "'none'",
@@ -133,7 +139,16 @@ def test_the_policy_allows_the_own_style_and_script_and_nothing_else() -> None:
 def test_order_of_the_page() -> None:
     places = [
         TEXT.index(f'id="{name}"')
-        for name in ("verdict", "matrix", "findings", "causes", "details", "not-counted", "tested", "environment")
+        for name in (
+            "verdict",
+            "matrix",
+            "findings",
+            "causes",
+            "details",
+            "not-counted",
+            "tested",
+            "environment",
+        )
     ]
     assert places == sorted(places)
 
@@ -165,7 +180,15 @@ def test_it_says_what_a_maintainer_needs() -> None:
     "changes",
     [
         {"findings": (), "clusters": ()},
-        {"summaries": (), "findings": (), "clusters": (), "coverage": {}, "tested": {}, "environment": {}, "conventions": {}},
+        {
+            "summaries": (),
+            "findings": (),
+            "clusters": (),
+            "coverage": {},
+            "tested": {},
+            "environment": {},
+            "conventions": {},
+        },
         {"complete": False},
         {"complete": False, "interrupted": True},
     ],
@@ -182,21 +205,28 @@ def test_sweeps_without_findings_and_unfinished_ones(changes: dict[str, object])
 @pytest.mark.parametrize("kind", list(Class))
 def test_every_class_has_an_article(kind: Class) -> None:
     point = finding(0).smallest
-    nothing = dataclasses.replace(point, got={}, entry_got=float("nan"), ratio=None, error_over_allowed=float("inf"))
+    nothing = dataclasses.replace(
+        point, got={}, entry_got=float("nan"), ratio=None, error_over_allowed=float("inf")
+    )
     item = finding(0, kind=kind, note="ValueError: no", clearest=nothing if kind is Class.ERROR else point)
     text = render(finished([item]), None)
     Page(text)
     assert "ValueError: no" in text
 
 
-# Words -----------------------------------------------------------------------------------------------------------------
+# Words ------------------------------------------------------------------------------------------------------
 
 
 def test_the_headline_counts_by_library() -> None:
-    assert headline.headline(finished(1)) == "1 wrong derivative in mutant:nx-1747; none in engine and jax:while_loop."
+    assert (
+        headline.headline(finished(1))
+        == "1 wrong derivative in mutant:nx-1747; none in engine and jax:while_loop."
+    )
     assert headline.headline(finished(())) == "Nothing wrong was found in engine and jax:while_loop."
     assert headline.headline(finished([finding(1, kind=Class.ERROR)])).startswith("1 error in torch:eager;")
-    assert headline.headline(finished([finding(0, kind=Class.WRONG_SHAPE)])).startswith("1 finding in mutant:nx-1747;")
+    assert headline.headline(finished([finding(0, kind=Class.WRONG_SHAPE)])).startswith(
+        "1 finding in mutant:nx-1747;"
+    )
 
 
 def test_disagreements_that_nobody_looked_into_are_told() -> None:
@@ -213,7 +243,7 @@ def test_silence_is_no_agreement() -> None:
     assert "nothing can be concluded" in headline.silence(finished((), summaries=()))
 
 
-# Hostile text ----------------------------------------------------------------------------------------------------------
+# Hostile text -----------------------------------------------------------------------------------------------
 
 
 def test_hostile_text_is_inert_and_readable() -> None:
@@ -221,7 +251,9 @@ def test_hostile_text_is_inert_and_readable() -> None:
     assert len(page.all("script")) == 1
     assert not page.all("img", "iframe", "object", "embed", "form", "base")
     for _, known in page.elements:
-        assert not any(name.startswith("on") or name in ("style", "srcdoc", "formaction") for name in known), known
+        assert not any(
+            name.startswith("on") or name in ("style", "srcdoc", "formaction") for name in known
+        ), known
         assert re.match(r"#|data:image/svg\+xml,|https://github\.com/|$", known.get("href", "")), known
     assert all(c.isprintable() or c in "\n\N{NO-BREAK SPACE}" for c in HOSTILE_TEXT)
     assert "\\x1b[31mred" in HOSTILE_TEXT
@@ -240,17 +272,23 @@ def test_lines_that_nobody_would_read_are_cut() -> None:
 def test_a_link_leads_to_the_web_or_is_text() -> None:
     sweep = finished(1)
     (entry,) = review(sweep).known
-    for link, shown in (("javascript:alert(1)", False), ("https://x.example/?a=1&b=\"'", False), ("https://x.example/1", True)):
+    for link, shown in (
+        ("javascript:alert(1)", False),
+        ("https://x.example/?a=1&b=\"'", False),
+        ("https://x.example/1", True),
+    ):
         told = dataclasses.replace(review(sweep), known=(dataclasses.replace(entry, link=link),))
         hrefs = [known.get("href", "") for _, known in Page(render(sweep, told)).elements]
         assert (link in hrefs) is shown or link.startswith("https")
         assert "javascript:alert(1)" not in hrefs
 
 
-# Budget ----------------------------------------------------------------------------------------------------------------
+# Budget -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("budget", "full", "note"), [(140_000, True, "in short"), (20_000, False, "have no article below")])
+@pytest.mark.parametrize(
+    ("budget", "full", "note"), [(140_000, True, "in short"), (20_000, False, "have no article below")]
+)
 def test_what_does_not_fit_is_left_out_and_said(budget: int, full: bool, note: str) -> None:
     text = render(SWEEP, None, budget=budget)
     page = Page(text)
@@ -269,7 +307,7 @@ def test_findings_without_number_are_counted() -> None:
     assert "2500 more findings are left out" in text
 
 
-# Reproducers -----------------------------------------------------------------------------------------------------------
+# Reproducers ------------------------------------------------------------------------------------------------
 
 
 def test_reproducers_come_out_as_they_went_in(tmp_path: Path) -> None:
@@ -290,7 +328,7 @@ def test_a_script_with_markup_in_it_survives() -> None:
     assert page.reproducers[finding(0).id, "python"] == script
 
 
-# Plots -----------------------------------------------------------------------------------------------------------------
+# Plots ------------------------------------------------------------------------------------------------------
 
 
 def test_a_symmetric_log_axis_has_zero_in_the_middle_and_decades_at_equal_steps() -> None:
@@ -310,7 +348,8 @@ def test_a_log_axis() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [[], [0.0], [1.0, 1.0], [5e-324, 1.7e308], [float("nan"), float("inf")], [-1.7e308, -1e-300], [1.0, 3.0]]
+    "values",
+    [[], [0.0], [1.0, 1.0], [5e-324, 1.7e308], [float("nan"), float("inf")], [-1.7e308, -1e-300], [1.0, 3.0]],
 )
 def test_every_range_has_an_axis(values: list[float]) -> None:
     for axis in (symlog(values, 0.0, 100.0), log(values, 0.0, 100.0)):
@@ -319,7 +358,14 @@ def test_every_range_has_an_axis(values: list[float]) -> None:
 
 
 def test_ticks_are_named_as_people_write_them() -> None:
-    assert [power(v) for v in (0.0, 0.001, 100.0, 1e-6, -1e9, 2e-5)] == ["0", "0.001", "100", "10⁻⁶", "−10⁹", "2e−05"]
+    assert [power(v) for v in (0.0, 0.001, 100.0, 1e-6, -1e9, 2e-5)] == [
+        "0",
+        "0.001",
+        "100",
+        "10⁻⁶",
+        "−10⁹",
+        "2e−05",
+    ]
     assert linear(0, 3, 0, 1).ticks == (0.0, 1.0, 2.0, 3.0)
 
 
@@ -344,7 +390,9 @@ def test_odd_evidence_makes_no_broken_plot() -> None:
     made = figures(finding(0, evidence=told), "f")
     assert len(made) == 4
     for figure in made:
-        assert not re.search(r"\b(nan|inf)\b", re.sub(r"<(title|desc).*?</\1>|<text.*?</text>", "", str(figure.svg)))
+        assert not re.search(
+            r"\b(nan|inf)\b", re.sub(r"<(title|desc).*?</\1>|<text.*?</text>", "", str(figure.svg))
+        )
     assert "not a finite number (2)" in made[0].caption
 
 

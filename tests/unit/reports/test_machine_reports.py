@@ -1,4 +1,6 @@
-"""JUnit, SARIF, annotations, Markdown and issue texts: they parse, and what a consumer reads back is what was meant."""
+"""JUnit, SARIF, annotations, Markdown and issue texts: they parse, and what a consumer reads back is what was
+meant.
+"""
 
 from __future__ import annotations
 
@@ -41,13 +43,19 @@ SWEEPS: dict[str, Case] = {
     "interrupted": (finished(2, complete=False, interrupted=True), None),
     "hostile": (finished(2, hostile=True), review(finished(2), hostile=True)),
     "long": (finished([finding(0, note=LONG, script=LONG, target=LONG)]), None),
-    "bare": (finished([finding(0, evidence=None, ports={}, script="", cause=None, note="", signature="")], environment={}), None),
+    "bare": (
+        finished(
+            [finding(0, evidence=None, ports={}, script="", cause=None, note="", signature="")],
+            environment={},
+        ),
+        None,
+    ),
 }
 
 SWEPT = pytest.mark.parametrize("case", SWEEPS.values(), ids=SWEEPS)
 
 
-# JUnit -----------------------------------------------------------------------------------------------------------------
+# JUnit ------------------------------------------------------------------------------------------------------
 
 
 @SWEPT
@@ -77,7 +85,10 @@ def test_junit_says_what_was_found() -> None:
     assert suites["jax:while_loop loops"].find("testcase[@name='unsupported']/skipped") is not None
     known = suites["mutant:nx-1747 loops"].find("testcase[@name='GF-5fec ratio_blowup vjp float64']/skipped")
     assert known is not None
-    assert known.get("message") == "known: reported, not yet released (https://github.com/elixir-nx/nx/issues/1747)"
+    assert (
+        known.get("message")
+        == "known: reported, not yet released (https://github.com/elixir-nx/nx/issues/1747)"
+    )
     failure = suites["torch:eager loops"].find("testcase/failure")
     assert failure is not None
     assert failure.get("type") == "sign_flip"
@@ -93,7 +104,9 @@ def test_junit_gives_cases_the_same_names_in_every_run() -> None:
         cases = Xml.fromstring(junit.render(of, None)).iter("testcase")
         return [(case.get("classname"), case.get("name")) for case in cases]
 
-    again = dataclasses.replace(finished(5), seed=8, seconds=99.0, findings=tuple(finding(k, seen=99) for k in range(5)))
+    again = dataclasses.replace(
+        finished(5), seed=8, seconds=99.0, findings=tuple(finding(k, seen=99) for k in range(5))
+    )
     assert names(finished(5)) == names(again)
     assert len(set(names(again))) == len(names(again))
 
@@ -109,7 +122,7 @@ def test_junit_reads_back_what_was_meant() -> None:
             assert plain.line(HOSTILE) in text
 
 
-# SARIF -----------------------------------------------------------------------------------------------------------------
+# SARIF ------------------------------------------------------------------------------------------------------
 
 CHILDREN = {
     "runs": sarif_om.Run,
@@ -131,10 +144,14 @@ CHILDREN = {
     "logicalLocations": sarif_om.LogicalLocation,
     "suppressions": sarif_om.Suppression,
 }
-"""The objects of the format, as Microsoft's object model generates them from the published schema: which properties there are, and which must be."""
+"""The objects of the format, as Microsoft's object model generates them from the published schema: which
+properties there are, and which must be.
+"""
 
 RENAMED = {sarif_om.Suppression: {"status"}}
-"""The model is older than the standard, which calls the state of a suppression its status (section 3.35.3)."""
+"""The model is older than the standard, which calls the state of a suppression its status (section
+3.35.3).
+"""
 
 CHOICES = {
     "level": {"none", "note", "warning", "error"},
@@ -169,7 +186,9 @@ def test_sarif_keeps_to_the_object_model(case: Case) -> None:
 
 @SWEPT
 def test_sarif_keeps_to_the_schema(case: Case) -> None:
-    """Against the file that OASIS publishes, where GRADFUZZ_SARIF_SCHEMA says where it lies; no package ships it."""
+    """Against the file that OASIS publishes, where GRADFUZZ_SARIF_SCHEMA says where it lies; no package ships
+    it.
+    """
     path = os.environ.get("GRADFUZZ_SARIF_SCHEMA")
     if not path:
         pytest.skip("GRADFUZZ_SARIF_SCHEMA names no file: sarif-schema-2.1.0.json of docs.oasis-open.org")
@@ -187,18 +206,29 @@ def results(case: Case) -> list[dict[str, Any]]:
 
 def test_sarif_results_have_their_baseline_state() -> None:
     told = results(SWEEPS["reviewed"])
-    assert [r["baselineState"] for r in told] == ["unchanged", "unchanged", "unchanged", *["new"] * 9, "absent"]
+    assert [r["baselineState"] for r in told] == [
+        "unchanged",
+        "unchanged",
+        "unchanged",
+        *["new"] * 9,
+        "absent",
+    ]
     assert [len(r["suppressions"]) for r in told] == [1, *[0] * 12]
     assert told[0]["suppressions"][0]["justification"] == "reported, not yet released"
     assert told[0]["workItemUris"] == ["https://github.com/elixir-nx/nx/issues/1747"]
-    assert not any("baselineState" in r or "suppressions" in r for r in results(SWEEPS["findings"])), "nobody knows"
+    assert not any("baselineState" in r or "suppressions" in r for r in results(SWEEPS["findings"])), (
+        "nobody knows"
+    )
     assert told[10]["level"] == "warning", "a flaky one"
 
 
 def test_sarif_says_how_it_ran() -> None:
     (run,) = json.loads(sarif.render(*SWEEPS["reviewed"]))["runs"]
     (invocation,) = run["invocations"]
-    assert (invocation["startTimeUtc"], invocation["endTimeUtc"]) == ("2026-03-01T12:00:00Z", "2026-03-01T12:00:12Z")
+    assert (invocation["startTimeUtc"], invocation["endTimeUtc"]) == (
+        "2026-03-01T12:00:00Z",
+        "2026-03-01T12:00:12Z",
+    )
     assert invocation["commandLine"] == finished().rerun
     assert invocation["executionSuccessful"]
     assert len(invocation["toolConfigurationNotifications"]) == 2, "one has expired, one is stale"
@@ -214,17 +244,28 @@ def test_sarif_stays_small() -> None:
 
 
 def test_fingerprints_are_those_of_the_bug() -> None:
-    """The same library wrong about programs built alike is one bug, whatever the names, constants, points and versions; others are others."""
+    """The same library wrong about programs built alike is one bug, whatever the names, constants, points and
+    versions; others are others.
+    """
     first = finding(0)
-    again = dataclasses.replace(first, version="9.9", seen=99, smallest=first.worst, program=loop_program("acc*y", trips=3))
+    again = dataclasses.replace(
+        first, version="9.9", seen=99, smallest=first.worst, program=loop_program("acc*y", trips=3)
+    )
     other_program = dataclasses.replace(first, program=loop_program("acc*acc + x", trips=3))
     other_library = dataclasses.replace(first, target="torch:eager")
-    signed = [dataclasses.replace(item, signature=signature(item)) for item in (first, again, other_program, other_library)]
-    prints = [result["partialFingerprints"]["gradfuzzSignature/v1"] for result in results((finished(signed), None))]
+    signed = [
+        dataclasses.replace(item, signature=signature(item))
+        for item in (first, again, other_program, other_library)
+    ]
+    prints = [
+        result["partialFingerprints"]["gradfuzzSignature/v1"] for result in results((finished(signed), None))
+    ]
     assert prints[0] == prints[1]
     assert len(set(prints)) == 3
     assert all(re.fullmatch("[0-9a-f]{64}", text) for text in prints)
-    assert results(SWEEPS["bare"])[0]["partialFingerprints"] == {"gradfuzzSignature/v1": finding(0).id}, "better than none"
+    assert results(SWEEPS["bare"])[0]["partialFingerprints"] == {"gradfuzzSignature/v1": finding(0).id}, (
+        "better than none"
+    )
 
 
 def test_sarif_messages_read_as_they_were_meant() -> None:
@@ -235,7 +276,7 @@ def test_sarif_messages_read_as_they_were_meant() -> None:
         assert plain.line(HOSTILE).replace("](", "] (") in read
 
 
-# GitHub ----------------------------------------------------------------------------------------------------------------
+# GitHub -----------------------------------------------------------------------------------------------------
 
 
 def commands(text: str) -> list[tuple[str, str, str]]:
@@ -265,7 +306,9 @@ def test_annotations_read_as_they_were_meant() -> None:
     assert plain.line(HOSTILE) in told[0][1]
     assert plain.line(HOSTILE) in told[0][2]
     levels = [level for level, _, _ in commands(github.render(*SWEEPS["reviewed"]))]
-    assert levels == ["notice", *["error"] * 9, "warning", "error", "notice"], "known, flaky, and the sweep itself"
+    assert levels == ["notice", *["error"] * 9, "warning", "error", "notice"], (
+        "known, flaky, and the sweep itself"
+    )
 
 
 def test_the_summary_of_a_step_is_appended(tmp_path: Path) -> None:
@@ -284,7 +327,7 @@ def test_the_summary_of_a_step_stays_within_what_github_takes(monkeypatch: pytes
     assert text.endswith("Cut off: the whole report has more.\n")
 
 
-# Markdown --------------------------------------------------------------------------------------------------------------
+# Markdown ---------------------------------------------------------------------------------------------------
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
@@ -303,7 +346,11 @@ class Tags(HTMLParser):
             if name in ("href", "src"):
                 self.links.add(value or "")
             else:
-                assert (name, tag) in {("class", "code"), ("style", "th"), ("style", "td")}, (name, tag, value)
+                assert (name, tag) in {("class", "code"), ("style", "th"), ("style", "td")}, (
+                    name,
+                    tag,
+                    value,
+                )
 
 
 OURS = {
@@ -329,13 +376,26 @@ OURS = {
 
 @SWEPT
 def test_markdown_is_ours_alone(case: Case) -> None:
-    for text in (markdown.render(*case), github.step_summary(*case), *(issue(item) for item in case[0].findings[:2])):
+    for text in (
+        markdown.render(*case),
+        github.step_summary(*case),
+        *(issue(item) for item in case[0].findings[:2]),
+    ):
         page = Tags()
         page.feed(READER.render(text))
         assert page.tags <= OURS
-        assert all(link.startswith(("#", "https://github.com/elixir-nx/nx/issues/1747")) for link in page.links)
-        words = [child.content for token in READER.parse(text) for child in token.children or () if child.type != "code_inline"]
-        assert not any(re.search(r"[@#]\w", content) for content in words), "nobody is mentioned, and no other issue"
+        assert all(
+            link.startswith(("#", "https://github.com/elixir-nx/nx/issues/1747")) for link in page.links
+        )
+        words = [
+            child.content
+            for token in READER.parse(text)
+            for child in token.children or ()
+            if child.type != "code_inline"
+        ]
+        assert not any(re.search(r"[@#]\w", content) for content in words), (
+            "nobody is mentioned, and no other issue"
+        )
         assert all(c == "\n" or c.isprintable() for c in text)
 
 
@@ -365,12 +425,14 @@ def test_the_links_of_the_report_lead_to_its_articles() -> None:
 
 
 def test_scripts_can_be_copied_out_of_markdown() -> None:
-    fences = {token.content for token in READER.parse(markdown.render(*SWEEPS["findings"])) if token.type == "fence"}
+    fences = {
+        token.content for token in READER.parse(markdown.render(*SWEEPS["findings"])) if token.type == "fence"
+    }
     for item in SWEEPS["findings"][0].findings:
         assert {item.script, *item.ports.values()} <= fences
 
 
-# Issues ----------------------------------------------------------------------------------------------------------------
+# Issues -----------------------------------------------------------------------------------------------------
 
 
 def test_an_issue_has_what_a_maintainer_needs() -> None:
@@ -417,7 +479,7 @@ def test_an_issue_fits_into_one() -> None:
     assert text.endswith("Cut off: the text is too long for an issue.\n")
 
 
-# JSON ------------------------------------------------------------------------------------------------------------------
+# JSON -------------------------------------------------------------------------------------------------------
 
 
 def test_json_escapes_what_cannot_be_seen() -> None:

@@ -14,12 +14,16 @@ from gradfuzz.programs.text.loop_body import loop_program
 from gradfuzz.reports.common import plain
 from tests.report_data import HOSTILE, LONG, finding, finished, review, spoiled, texts
 
-ANYTHING = st.text(st.characters(), max_size=60) | st.text("`|\\ \n<>&#*_[]()@:/w.1-\x1b\u202e\ud800", max_size=30)
+ANYTHING = st.text(st.characters(), max_size=60) | st.text(
+    "`|\\ \n<>&#*_[]()@:/w.1-\x1b\u202e\ud800", max_size=30
+)
 """Also surrogates that stand alone."""
 
 
 def is_seen(character: str) -> bool:
-    """Neither a control character, nor a mark, nor something that cannot be encoded, nor a blank that is not U+0020."""
+    """Neither a control character, nor a mark, nor something that cannot be encoded, nor a blank that is not
+    U+0020.
+    """
     return character == " " or unicodedata.category(character)[0] not in "CZ"
 
 
@@ -64,7 +68,10 @@ def test_what_cannot_be_seen_is_its_escape(text: str, shown: str) -> None:
 
 def test_long_lines_are_cut_and_say_so() -> None:
     assert plain.line(LONG).endswith("x ... (998,000 more characters)")
-    assert plain.block(f"short\n{LONG[:50_000]}\nend").splitlines()[1:] == ["x" * 20_000 + " ... (30,000 more characters)", "end"]
+    assert plain.block(f"short\n{LONG[:50_000]}\nend").splitlines()[1:] == [
+        "x" * 20_000 + " ... (30,000 more characters)",
+        "end",
+    ]
     assert len(plain.block("line\n" * 1_000_000)) < 500_000
 
 
@@ -81,7 +88,12 @@ def test_nothing_in_a_sweep_is_left_out() -> None:
 def test_what_holds_no_strange_text_is_the_same() -> None:
     item = finding(4)
     inert = plain.inert(item)
-    assert (inert.script, inert.note, inert.cause, inert.program) == (item.script, item.note, item.cause, item.program)
+    assert (inert.script, inert.note, inert.cause, inert.program) == (
+        item.script,
+        item.note,
+        item.cause,
+        item.program,
+    )
 
 
 def test_the_text_of_a_program_stands_on_its_own_lines() -> None:
@@ -90,13 +102,15 @@ def test_the_text_of_a_program_stands_on_its_own_lines() -> None:
     assert len(plain.program(spoiled(program)).splitlines()) == len(str(program).splitlines())
 
 
-# Markdown --------------------------------------------------------------------------------------------------------------
+# Markdown ---------------------------------------------------------------------------------------------------
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 def words_of(markdown: str) -> str:
-    """The text that a reader of Markdown sees, where all of it is one paragraph without any markup; zero-width spaces that part mentions dropped."""
+    """The text that a reader of Markdown sees, where all of it is one paragraph without any markup;
+    zero-width spaces that part mentions dropped.
+    """
     tokens = READER.parse(markdown)
     assert [t.type for t in tokens] == ["paragraph_open", "inline", "paragraph_close"], tokens
     (inline,) = [t for t in tokens if t.type == "inline"]
@@ -109,7 +123,10 @@ def words_of(markdown: str) -> str:
 def test_words_read_in_markdown_as_they_were_meant(text: str) -> None:
     meant = plain.line(text).strip()
     if meant:
-        assert words_of(plain.markdown(text)) == re.sub(" +", " ", meant) or words_of(plain.markdown(text)) == meant
+        assert (
+            words_of(plain.markdown(text)) == re.sub(" +", " ", meant)
+            or words_of(plain.markdown(text)) == meant
+        )
 
 
 @given(ANYTHING)
@@ -123,7 +140,9 @@ def test_code_reads_in_markdown_as_it_was_meant(text: str) -> None:
 
 @given(ANYTHING, ANYTHING)
 def test_a_table_keeps_its_columns(left: str, right: str) -> None:
-    html = READER.render(f"| a | b | c |\n|---|---|---|\n| {plain.code_cell(left)} | {plain.markdown(right)} | end |\n")
+    html = READER.render(
+        f"| a | b | c |\n|---|---|---|\n| {plain.code_cell(left)} | {plain.markdown(right)} | end |\n"
+    )
     assert html.count("<td>") == 3
     assert "<td>end</td>" in html
 

@@ -1,4 +1,6 @@
-"""Reports from hand-made events: nothing is computed here, so the figures are those of the seed report's tables."""
+"""Reports from hand-made events: nothing is computed here, so the figures are those of the seed report's
+tables.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,17 @@ import pytest
 from rich.console import Console
 
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
-from gradfuzz.fuzzer.results.finding import Case, Cause, Class, Cluster, Finding, FindingPoint, Likelihood, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import (
+    Case,
+    Cause,
+    Class,
+    Cluster,
+    Finding,
+    FindingPoint,
+    Likelihood,
+    Reason,
+    Verdict,
+)
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.oracles.base import Answer, Point, Question, Truth
 from gradfuzz.programs.text.loop_body import loop_program
@@ -72,9 +84,23 @@ def make_finding(**changes: object) -> Finding:
 
 
 SUMMARIES = (
-    TargetSummary("engine", "0.1.0", "loops", checks=1000, agree=990, inconclusive={Reason.KINK: 10}, worst_agreeing=0.31),
     TargetSummary(
-        "jax:scan", "0.10.2", "loops", checks=500, agree=400, inconclusive={Reason.KINK: 5, Reason.NOISE: 1}, unsupported=94
+        "engine",
+        "0.1.0",
+        "loops",
+        checks=1000,
+        agree=990,
+        inconclusive={Reason.KINK: 10},
+        worst_agreeing=0.31,
+    ),
+    TargetSummary(
+        "jax:scan",
+        "0.10.2",
+        "loops",
+        checks=500,
+        agree=400,
+        inconclusive={Reason.KINK: 5, Reason.NOISE: 1},
+        unsupported=94,
     ),
     TargetSummary("jax:while", "0.10.2", "loops", checks=300, agree=300),
     TargetSummary("mutant:nx-1747", "0.1.0", "loops", checks=1000, agree=600, disagree=400),
@@ -136,7 +162,7 @@ def printed(renderable: object, width: int = 100) -> str:
     return out.getvalue()
 
 
-# Numbers ---------------------------------------------------------------------------------------------------------------
+# Numbers ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -180,7 +206,7 @@ def test_inputs_keep_every_digit_of_their_dtype() -> None:
     assert numbers.inputs({"x": scalar(-0.0)}) == "x = -0"
 
 
-# Findings --------------------------------------------------------------------------------------------------------------
+# Findings ---------------------------------------------------------------------------------------------------
 
 
 def test_a_finding_says_what_a_maintainer_needs() -> None:
@@ -198,7 +224,11 @@ def test_a_finding_says_what_a_maintainer_needs() -> None:
         ".gradfuzz/scripts/GF-7c1e.py",
     ):
         assert part in text, part
-    rows = [line.split() for line in text.splitlines() if line.strip().startswith(("smallest", "clearest", "worst"))]
+    rows = [
+        line.split()
+        for line in text.splitlines()
+        if line.strip().startswith(("smallest", "clearest", "worst"))
+    ]
     assert [row[0] for row in rows] == ["smallest", "clearest", "worst"]
     assert rows[0][1:] == ["x", "=", "0.5", "0.75", "±", "1e-22", "1.3125", "1.75×"]
 
@@ -221,11 +251,13 @@ def test_the_script_is_shown_on_demand() -> None:
 
 
 def test_scripts_are_written(tmp_path: Path) -> None:
-    paths = scripts.write_scripts([make_finding(), make_finding(id="GF-0000", script="")], tmp_path / "scripts")
+    paths = scripts.write_scripts(
+        [make_finding(), make_finding(id="GF-0000", script="")], tmp_path / "scripts"
+    )
     assert {name: path.read_text() for name, path in paths.items()} == {"GF-7c1e": "print('differs')\n"}
 
 
-# Sweep -----------------------------------------------------------------------------------------------------------------
+# Sweep ------------------------------------------------------------------------------------------------------
 
 
 def test_the_end_of_a_sweep() -> None:
@@ -242,7 +274,9 @@ def test_the_end_of_a_sweep() -> None:
 
 def test_an_incomplete_sweep_says_so() -> None:
     assert "Incomplete" in printed(terminal.sweep(dataclasses.replace(FINISHED, complete=False), {}))
-    assert "Interrupted" in printed(terminal.sweep(dataclasses.replace(FINISHED, complete=False, interrupted=True), {}))
+    assert "Interrupted" in printed(
+        terminal.sweep(dataclasses.replace(FINISHED, complete=False, interrupted=True), {})
+    )
     assert "No findings" in printed(terminal.sweep(dataclasses.replace(FINISHED, findings=()), {}))
 
 
@@ -255,11 +289,23 @@ def test_a_narrow_terminal_loses_no_figure(width: int) -> None:
 
 def test_the_sweep_document() -> None:
     document = documents.sweep_document(FINISHED)
-    assert list(document)[:8] == ["seed", "programs", "checks", "seconds", "rerun", "complete", "interrupted", "targets"]
+    assert list(document)[:8] == [
+        "seed",
+        "programs",
+        "checks",
+        "seconds",
+        "rerun",
+        "complete",
+        "interrupted",
+        "targets",
+    ]
     assert json.loads(documents.dumps(document)) == document
     targets = {target["name"]: target for target in document["targets"]}
     assert list(targets) == ["engine", "jax", "mutant:nx-1747"]
-    assert {key: targets["jax"][key] for key in ("version", "checks", "agree", "disagree", "unsupported", "crashed")} == {
+    assert {
+        key: targets["jax"][key]
+        for key in ("version", "checks", "agree", "disagree", "unsupported", "crashed")
+    } == {
         "version": "0.10.2",
         "checks": 800,
         "agree": 700,
@@ -269,7 +315,9 @@ def test_the_sweep_document() -> None:
     }
     assert targets["jax"]["inconclusive"] == {Reason.KINK.value: 5, Reason.NOISE.value: 1}
     (finding,) = document["findings"]
-    assert {key: finding[key] for key in ("id", "target", "check", "class", "family", "seen", "cause", "script")} == {
+    assert {
+        key: finding[key] for key in ("id", "target", "check", "class", "family", "seen", "cause", "script")
+    } == {
         "id": "GF-7c1e",
         "target": "mutant:nx-1747",
         "check": "vjp",
@@ -297,7 +345,9 @@ def test_the_sweep_document() -> None:
 def test_floats_that_json_cannot_carry_are_strings() -> None:
     odd = finding_point(-0.0, 0.0, float("nan"))
     document = json.loads(
-        documents.dumps(documents.sweep_document(dataclasses.replace(FINISHED, findings=(make_finding(worst=odd),))))
+        documents.dumps(
+            documents.sweep_document(dataclasses.replace(FINISHED, findings=(make_finding(worst=odd),)))
+        )
     )
     worst = document["findings"][0]["worst"]
     assert (worst["inputs"], worst["got"], worst["ratio"]) == ({"x": "-0.0"}, {"x": "NaN"}, {"x": None})
@@ -310,14 +360,17 @@ SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 def test_what_people_see_at_the_end_of_a_sweep(width: int) -> None:
     """Kept in tests/snapshots; GRADFUZZ_WRITE_SNAPSHOTS=1 writes them anew."""
     out = io.StringIO()
-    terminal.show(Console(file=out, width=width, highlight=False), terminal.sweep(FINISHED, {"GF-7c1e": Path("GF-7c1e.py")}))
+    terminal.show(
+        Console(file=out, width=width, highlight=False),
+        terminal.sweep(FINISHED, {"GF-7c1e": Path("GF-7c1e.py")}),
+    )
     path = SNAPSHOTS / f"sweep_{width}.txt"
     if os.environ.get("GRADFUZZ_WRITE_SNAPSHOTS"):
         path.write_text(out.getvalue(), encoding="utf-8")
     assert out.getvalue() == path.read_text(encoding="utf-8")
 
 
-# Check -----------------------------------------------------------------------------------------------------------------
+# Check ------------------------------------------------------------------------------------------------------
 
 
 def make_case(oracle: str, got: float, verdict: Verdict, kind: Class | None = None) -> Case:
@@ -326,7 +379,9 @@ def make_case(oracle: str, got: float, verdict: Verdict, kind: Class | None = No
     truth = Truth("ok", (scalar(0.125),), (scalar(0.0),), {"x": scalar(0.75)}, {"x": scalar(1e-40)})
     answer = Answer("ok", (scalar(0.125),), {"x": scalar(got)})
     allowed = {"x": scalar(2e-16)}
-    return Case(oracle, question, point, truth, answer, verdict, kind, allowed=allowed, references=("arb", "mpmath"))
+    return Case(
+        oracle, question, point, truth, answer, verdict, kind, allowed=allowed, references=("arb", "mpmath")
+    )
 
 
 CASES = [
@@ -337,7 +392,9 @@ CASES = [
 
 
 def test_the_check_document() -> None:
-    document = documents.check_document("def f(x): ...", CASES, {"engine": "0.1.0", "mutant:nx-1747": "0.1.0"})
+    document = documents.check_document(
+        "def f(x): ...", CASES, {"engine": "0.1.0", "mutant:nx-1747": "0.1.0"}
+    )
     (point,) = document["points"]
     assert point["inputs"] == {"x": 0.5}
     assert {key: point["truth"][key] for key in ("value", "gradient", "bound", "references")} == {
@@ -351,7 +408,9 @@ def test_the_check_document() -> None:
         ("engine", "while", "agree", None, {"x": 1.0}),
         ("mutant:nx-1747", "for", "disagree", "wrong_value", {"x": 1.75}),
     ]
-    assert {key: point["answers"][2][key] for key in ("version", "value", "gradient", "allowed", "reason")} == {
+    assert {
+        key: point["answers"][2][key] for key in ("version", "value", "gradient", "allowed", "reason")
+    } == {
         "version": "0.1.0",
         "value": 0.125,
         "gradient": {"x": 1.3125},
@@ -380,7 +439,7 @@ def test_the_check_table() -> None:
     ]
 
 
-# Probe -----------------------------------------------------------------------------------------------------------------
+# Probe ------------------------------------------------------------------------------------------------------
 
 CARD = ProbeReport(
     "mutant:nx-1747",
@@ -390,7 +449,10 @@ CARD = ProbeReport(
         ProbeTable(
             "Near zero",
             ("x", "expected", "got", "ratio", "label"),
-            ((0.001, 3e-6, 1.000001, 1.000001 / 3e-6, Label.DIFFERS.value), (1.0, 3.0, 3.0, 1.0, Label.COINCIDENCE.value)),
+            (
+                (0.001, 3e-6, 1.000001, 1.000001 / 3e-6, Label.DIFFERS.value),
+                (1.0, 3.0, 3.0, 1.0, Label.COINCIDENCE.value),
+            ),
             ("Tried: 2 points.",),
         ),
     ),
@@ -413,7 +475,7 @@ def test_the_probe_document() -> None:
     assert table["rows"][1] == [1.0, 3.0, 3.0, 1.0, "agrees by coincidence"]
 
 
-# While it runs ---------------------------------------------------------------------------------------------------------
+# While it runs ----------------------------------------------------------------------------------------------
 
 EVENTS = (
     SweepStarted(7, (("engine", "0.1.0"),), ("loops",), 250, 60.0, "gradfuzz sweep engine --seed 7"),
@@ -435,17 +497,22 @@ def test_the_heartbeat() -> None:
     lines = out.getvalue().splitlines()
     assert (
         lines[0]
-        == "Sweep of engine 0.1.0; loops; up to 250 programs, at most 60 s; seed 7. Ctrl-C stops it and keeps what was found."
+        == "Sweep of engine 0.1.0; loops; up to 250 programs, at most 60 s; seed 7. Ctrl-C stops it and keeps"
+        " what was found."
     )
     assert sum("a program it drew" in line for line in lines) == 2, "two are worth reading, more are noise"
-    assert sum(line.startswith("found GF-7c1e  ratio_blowup") for line in lines) == 1, "a finding seen again is not news"
+    assert sum(line.startswith("found GF-7c1e  ratio_blowup") for line in lines) == 1, (
+        "a finding seen again is not news"
+    )
     assert "   9 s  250 programs, 2,800 checks, 1 finding  judging engine" in lines
     assert not any(line.startswith("   3 s") for line in lines), "at most a line every few seconds"
 
 
 def test_the_live_display() -> None:
     out = io.StringIO()
-    console = Console(file=out, width=100, height=40, force_terminal=True, color_system=None, _environ={"TERM": "xterm"})
+    console = Console(
+        file=out, width=100, height=40, force_terminal=True, color_system=None, _environ={"TERM": "xterm"}
+    )
     with live.listener(console) as heard:
         assert isinstance(heard, live.Live)
         for event in EVENTS[:-1]:

@@ -1,4 +1,6 @@
-"""The terminal report and the lines of `concise`: nothing is lost where it is narrow, colourless or hostile."""
+"""The terminal report and the lines of `concise`: nothing is lost where it is narrow, colourless or
+hostile.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def test_what_people_see(name: str, text: object) -> None:
 def test_no_width_loses_a_figure(number: int, width: int) -> None:
     wide, narrow = printed(block(finding(number)), 2000), printed(block(finding(number)), width)
     assert max(map(len, narrow.splitlines())) <= width
-    headings = Counter("".join(("point", "input", "expected", "got", "ratio", "body", "at", "what", "changed to", "label")))
+    headings = Counter(
+        "".join(("point", "input", "expected", "got", "ratio", "body", "at", "what", "changed to", "label"))
+    )
     assert figures(wide) - figures(narrow) - headings == Counter(), narrow
 
 
@@ -68,7 +72,9 @@ def test_a_table_folds_words_before_it_breaks_them(seed: int) -> None:
     rng = np.random.default_rng(seed)
 
     def cell() -> str:
-        return " ".join("".join(rng.choice(list("abcdef0123"), rng.integers(1, 25))) for _ in range(rng.integers(1, 5)))
+        return " ".join(
+            "".join(rng.choice(list("abcdef0123"), rng.integers(1, 25))) for _ in range(rng.integers(1, 5))
+        )
 
     for _ in range(200):
         sheet = Sheet("point", "input", "expected", "", "got", numeric={"expected", "got"})
@@ -99,7 +105,9 @@ def test_a_cell_is_no_markup() -> None:
 def test_hostile_text_does_nothing_on_a_terminal(width: int) -> None:
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=True, color_system=None, highlight=False)
-    pieces.show(console, terminal.sweep(finished(5, hostile=True), {}, review=review(finished(5), hostile=True)))
+    pieces.show(
+        console, terminal.sweep(finished(5, hostile=True), {}, review=review(finished(5), hostile=True))
+    )
     shown = out.getvalue()
     assert all(character == "\n" or character.isprintable() for character in shown), (
         "no colours are asked for, so there is no escape"
@@ -111,8 +119,12 @@ def test_hostile_text_does_nothing_on_a_terminal(width: int) -> None:
 
 
 def test_hostile_text_does_nothing_in_a_report_card() -> None:
-    table = ProbeTable("Near zero", ("x", "note", "label"), ((0.001, "a [red]b[/red]", "differs"),), ("Tried: 1 point.",))
-    card = spoiled(ProbeReport("jax", "0.10", "loops", (table,), ("1 of 1 rows differ.",), (), "gradfuzz probe jax"))
+    table = ProbeTable(
+        "Near zero", ("x", "note", "label"), ((0.001, "a [red]b[/red]", "differs"),), ("Tried: 1 point.",)
+    )
+    card = spoiled(
+        ProbeReport("jax", "0.10", "loops", (table,), ("1 of 1 rows differ.",), (), "gradfuzz probe jax")
+    )
     row = {"name": "cmd:x" + HOSTILE, "version": None, "ways": ["a" + HOSTILE]}
     for page in (terminal.probe(card), terminal.targets([row])):
         shown = printed(page, 100)
@@ -126,7 +138,9 @@ def test_hostile_text_does_nothing_while_it_runs() -> None:
     progress = Progress(9.0, 16, 20, "judging", "def f(x):\n    return x\n", sweep.summaries)
     events = [spoiled(started), spoiled(progress), FindingFound(sweep.findings[0]), sweep]
     out = io.StringIO()
-    console = Console(file=out, width=100, height=60, force_terminal=True, color_system=None, _environ={"TERM": "xterm"})
+    console = Console(
+        file=out, width=100, height=60, force_terminal=True, color_system=None, _environ={"TERM": "xterm"}
+    )
     lines = io.StringIO()
     plain = Console(file=lines, width=100)
     with live.listener(console) as display, live.listener(plain) as heartbeat:
@@ -145,7 +159,10 @@ def test_hostile_text_does_nothing_while_it_runs() -> None:
 def test_a_line_for_each_finding() -> None:
     lines = concise.render(finished(12), None).splitlines()
     assert len(lines) == 13
-    assert lines[0] == "GF-5fec ratio_blowup mutant:nx-1747 0.1.0 vjp float64: at x = 0.001 expected 3e-06, got 1.000001"
+    assert (
+        lines[0]
+        == "GF-5fec ratio_blowup mutant:nx-1747 0.1.0 vjp float64: at x = 0.001 expected 3e-06, got 1.000001"
+    )
     assert lines[10].endswith(" (flaky)")
     assert lines[12].startswith("12 findings in ")
     hostile = concise.render(finished(3, hostile=True), review(finished(3), hostile=True))

@@ -38,7 +38,7 @@ def swapped(x, y):
     return x, y
 
 
-# Arguments ---------------------------------------------------------------------------------------------------------------
+# Arguments --------------------------------------------------------------------------------------------------
 
 
 def test_what_is_right_returns_none() -> None:
@@ -155,7 +155,7 @@ def test_many_entries_are_asked_along_directions() -> None:
         check_gradient(lambda x: np.sum(np.sin(x)), x, grad=lambda x: gradient(x, 1e-6))
 
 
-# What is not right ---------------------------------------------------------------------------------------------------------
+# What is not right ------------------------------------------------------------------------------------------
 
 
 def test_what_the_function_raises_is_raised() -> None:
@@ -173,7 +173,9 @@ def test_what_the_gradient_raises_is_a_mismatch() -> None:
     def gradient(x):
         raise ZeroDivisionError("no such luck")
 
-    with pytest.raises(GradientMismatch, match="raises an error\n  ZeroDivisionError: no such luck") as raised:
+    with pytest.raises(
+        GradientMismatch, match="raises an error\n  ZeroDivisionError: no such luck"
+    ) as raised:
         check_gradient(lambda x: np.sum(x), X, grad=gradient)
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
 
@@ -189,7 +191,9 @@ def undecided(x: float) -> float:
 
 
 def test_where_nobody_can_tell_there_is_a_warning() -> None:
-    with pytest.warns(InconclusiveWarning, match="derivative of undecided could be found neither right nor wrong"):
+    with pytest.warns(
+        InconclusiveWarning, match="derivative of undecided could be found neither right nor wrong"
+    ):
         check_gradient(undecided, 0.7, grad=lambda x: 1.0)
     with pytest.raises(InconclusiveError, match="neither right nor wrong"):
         check_gradient(undecided, 0.7, grad=lambda x: 1.0, strict=True)
@@ -222,7 +226,7 @@ def test_the_message() -> None:
     assert re.sub(r"\d(\.\d+)?e[-+]\d+", "E", str(raised.value)) == MESSAGE
 
 
-# References ----------------------------------------------------------------------------------------------------------------
+# References -------------------------------------------------------------------------------------------------
 
 
 def rounded(x: float) -> float:
@@ -231,7 +235,9 @@ def rounded(x: float) -> float:
 
 def test_a_reference_gradient_says_what_is_meant() -> None:
     straight_through = gradfuzz.reference(gradient=lambda x: 1.0)
-    assert measure_gradient(rounded, 2.25, grad=lambda x: 1.0, reference=straight_through).method == "reference"
+    assert (
+        measure_gradient(rounded, 2.25, grad=lambda x: 1.0, reference=straight_through).method == "reference"
+    )
     check_gradient(rounded, 2.25, grad=lambda x: 1.0, reference=straight_through)
     with pytest.raises(GradientMismatch, match="the reference that came with the function"):
         check_gradient(rounded, 2.25, grad=lambda x: 0.0, reference=straight_through)
@@ -253,7 +259,7 @@ def test_a_reference_is_one_of_two() -> None:
         gradfuzz.reference()
 
 
-# Programs ------------------------------------------------------------------------------------------------------------------
+# Programs ---------------------------------------------------------------------------------------------------
 
 
 def test_programs_are_asked_of_a_target() -> None:
@@ -266,7 +272,7 @@ def test_programs_are_asked_of_a_target() -> None:
         check_program("acc*x", "mutant:nx-1747", {"x": 0.5})
 
 
-# Frameworks ----------------------------------------------------------------------------------------------------------------
+# Frameworks -------------------------------------------------------------------------------------------------
 
 
 def test_jax_is_asked_in_the_precision_of_the_arguments_and_keeps_its_settings() -> None:

@@ -1,4 +1,6 @@
-"""check_gradient and check_program inside a test of Hypothesis's: the worst error so far is what the search climbs to."""
+"""check_gradient and check_program inside a test of Hypothesis's: the worst error so far is what the search
+climbs to.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def test_an_error_is_a_target_once_per_example() -> None:
 
 
 def test_a_failing_example_is_told_how_wrong_it_is() -> None:
-    @settings(max_examples=10, database=None, deadline=None, derandomize=True, phases=[hypothesis.Phase.generate])
+    @settings(
+        max_examples=10, database=None, deadline=None, derandomize=True, phases=[hypothesis.Phase.generate]
+    )
     @given(arrays((2,), min_value=0.25, max_value=0.5))
     def check(x: np.ndarray) -> None:
         check_gradient(np.sin, x, grad=lambda x, c: c * np.sin(x))

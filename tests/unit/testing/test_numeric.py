@@ -1,4 +1,6 @@
-"""Slopes measured on functions that can only be evaluated, next to closed forms: within their bounds, and never surer than they may be."""
+"""Slopes measured on functions that can only be evaluated, next to closed forms: within their bounds, and
+never surer than they may be.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,11 @@ def test_a_random_slope_lies_within_its_bound(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("f", "left", "right"),
-    [(abs, -1.0, 1.0), (lambda t: max(t, 0.0), 0.0, 1.0), (lambda t: math.sin(t) + 3.0 * max(-t, 0.0), -2.0, 1.0)],
+    [
+        (abs, -1.0, 1.0),
+        (lambda t: max(t, 0.0), 0.0, 1.0),
+        (lambda t: math.sin(t) + 3.0 * max(-t, 0.0), -2.0, 1.0),
+    ],
     ids=["abs", "relu", "sum"],
 )
 def test_a_kink_has_a_slope_on_either_side(f, left: float, right: float) -> None:
@@ -96,7 +102,9 @@ def test_a_function_that_cannot_be_traced(x: float) -> None:
     assert measured.untraced
     exact = 1.0 / x if x > 1.0 else 3.0 * math.cos(3.0 * x)
     assert abs(float(measured.expected["x"]) - exact) <= float(measured.bound["x"])
-    assert measure_gradient(decided, x, grad=lambda x: 1.0 / x if x > 1.0 else math.cos(3.0 * x)).wrong is (x < 1.0)
+    assert measure_gradient(decided, x, grad=lambda x: 1.0 / x if x > 1.0 else math.cos(3.0 * x)).wrong is (
+        x < 1.0
+    )
 
 
 def test_a_convention_between_measured_slopes_is_not_wrong() -> None:

@@ -1,4 +1,6 @@
-"""Forty custom gradients, and who judges them right: check_gradient all of them, the frameworks' own checkers not quite."""
+"""Forty custom gradients, and who judges them right: check_gradient all of them, the frameworks' own checkers
+not quite.
+"""
 
 from __future__ import annotations
 
@@ -78,5 +80,7 @@ def test_the_frameworks_own_checkers(framework, accepts, misjudged) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         wrong = {row.name for row in rows if accepts(row) is not row.right}
-    print(f"{framework}: {len(rows) - len(wrong)} of {len(rows)} judged right; not: {', '.join(sorted(wrong))}")
+    print(
+        f"{framework}: {len(rows) - len(wrong)} of {len(rows)} judged right; not: {', '.join(sorted(wrong))}"
+    )
     assert wrong == misjudged

@@ -1,4 +1,6 @@
-"""NumPy functions as programs: the values are NumPy's, the derivatives of the references are those of HIPS autograd, and what is no program is said."""
+"""NumPy functions as programs: the values are NumPy's, the derivatives of the references are those of HIPS
+autograd, and what is no program is said.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,10 @@ def truth_of(program: Program, args: Sequence[Array]) -> tuple[Truth, tuple[Arra
 
 
 def same_values(f: Callable[..., Any], program: Program, truth: Truth, args: Sequence[Array]) -> None:
-    inputs = {p.name: a[()] if a.ndim or a.dtype.kind == "f" else a.item() for p, a in zip(program.params, args, strict=True)}
+    inputs = {
+        p.name: a[()] if a.ndim or a.dtype.kind == "f" else a.item()
+        for p, a in zip(program.params, args, strict=True)
+    }
     computed = interpret(program, inputs, NumpyNamespace())
     expected = [leaf for _, leaf in leaves_of(f(*(np.array(a)[()] for a in args)))]
     assert len(computed) == len(expected)
@@ -52,7 +57,9 @@ def same_values(f: Callable[..., Any], program: Program, truth: Truth, args: Seq
 
 
 def check(f: Callable[..., Any], args: Sequence[Array]) -> Program:
-    """`f` takes the namespace first. Traced with numpy and with autograd.numpy, it has NumPy's values and autograd's gradient."""
+    """`f` takes the namespace first. Traced with numpy and with autograd.numpy, it has NumPy's values and
+    autograd's gradient.
+    """
     for namespace in (np, autograd.numpy):
         program = traced(functools.partial(f, namespace), args)
         truth, weights = truth_of(program, args)
@@ -60,7 +67,9 @@ def check(f: Callable[..., Any], args: Sequence[Array]) -> Program:
 
         def total(*xs: Any, weights: Any = weights) -> Any:
             outputs = [leaf for _, leaf in leaves_of(f(autograd.numpy, *xs))]
-            return sum(autograd.numpy.sum(w * y) for w, y in zip(weights, outputs, strict=True) if w is not None)
+            return sum(
+                autograd.numpy.sum(w * y) for w, y in zip(weights, outputs, strict=True) if w is not None
+            )
 
         gradient = autograd.grad(total, list(range(len(args))))(*(np.array(a) for a in args))
         for proved, theirs in zip(truth.gradient.values(), gradient, strict=True):
@@ -68,7 +77,9 @@ def check(f: Callable[..., Any], args: Sequence[Array]) -> Program:
     return program
 
 
-def by_differences(f: Callable[..., Any], args: Sequence[Array], weights: Sequence[Array | None], h: float) -> list[Array]:
+def by_differences(
+    f: Callable[..., Any], args: Sequence[Array], weights: Sequence[Array | None], h: float
+) -> list[Array]:
     """The gradient of the weighted outputs by central differences of order six."""
 
     def total(xs: Sequence[Array]) -> float:
@@ -85,7 +96,9 @@ def by_differences(f: Callable[..., Any], args: Sequence[Array], weights: Sequen
                 xs[k][place] += steps * h
                 return total(xs)
 
-            slopes[place] = sum(c * (moved(n) - moved(-n)) for n, c in ((1, 45.0), (2, -9.0), (3, 1.0))) / (60.0 * h)
+            slopes[place] = sum(c * (moved(n) - moved(-n)) for n, c in ((1, 45.0), (2, -9.0), (3, 1.0))) / (
+                60.0 * h
+            )
         gradient.append(slopes)
     return gradient
 
@@ -135,7 +148,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "inverse hyperbolic": (lambda np, x: np.arcsinh(x) + np.arccosh(x + 1.5) + np.arctanh(x), [V]),
     "exponentials": (lambda np, x: np.exp(x) + np.exp2(x) + np.expm1(x), [V]),
     "logarithms": (lambda np, x: np.log(x) * np.log2(x) + np.log10(x) - np.log1p(x), [V]),
-    "powers": (lambda np, x, y: x**y + x**3 + x**-2 + x**0.5 + 2.0**x + np.square(x) + np.power(x, 1.5), [V, V]),
+    "powers": (
+        lambda np, x, y: x**y + x**3 + x**-2 + x**0.5 + 2.0**x + np.square(x) + np.power(x, 1.5),
+        [V, V],
+    ),
     "scalars": (lambda np, x: (2.0 - x) / 3.0 + 1.0 / x * 0.1 - 4 + np.float64(2.0) * x, [V]),
     "0-d": (lambda np, x, y: np.sin(x) * y + y**2 - abs(x - 2.0), [S, S]),
     "arrays first": (lambda np, x: np.array([1.0, 2.0, 3.0, 4.0]) * x - np.arange(4) / x, [V]),
@@ -155,13 +171,23 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "vectors": (lambda np, x, y: np.dot(x, y) * np.outer(x, y) + np.inner(x, y) + x @ y, [V, V]),
     "matvec": (lambda np, x, y: x @ y[:3] + y[1:] @ x, [M, V]),
     "einsum": (
-        lambda np, x, y: np.einsum("ij,jk->ki", x, y) + np.einsum("ij,ij->", x, y) + np.einsum("...i,...i", x, y).sum(),
+        lambda np, x, y: (
+            np.einsum("ij,jk->ki", x, y) + np.einsum("ij,ij->", x, y) + np.einsum("...i,...i", x, y).sum()
+        ),
         [M, M],
     ),
     "tensordot": (lambda np, x, y: np.tensordot(x, y, axes=([1], [0])) + np.tensordot(x, y, axes=2), [M, M]),
     "kron": (lambda np, x, y: np.kron(x, y), [(2, 3), (3, 2)]),
-    "views": (lambda np, x: x.reshape((4, 6)).T * np.transpose(x, (2, 0, 1)).reshape(6, 4) + np.ravel(x)[0], [T]),
-    "axes": (lambda np, x: np.swapaxes(x, 0, 2) * np.moveaxis(x, 0, -1).transpose((1, 0, 2)) + np.expand_dims(x[0].T, 2), [T]),
+    "views": (
+        lambda np, x: x.reshape((4, 6)).T * np.transpose(x, (2, 0, 1)).reshape(6, 4) + np.ravel(x)[0],
+        [T],
+    ),
+    "axes": (
+        lambda np, x: (
+            np.swapaxes(x, 0, 2) * np.moveaxis(x, 0, -1).transpose((1, 0, 2)) + np.expand_dims(x[0].T, 2)
+        ),
+        [T],
+    ),
     "slices": (lambda np, x: x[0, 1:, ::2] * x[1, :2, 1::2] + x[..., -1].sum(), [T]),
     "index": (lambda np, x: x[IDX] * x[:, IDX] + x[IDX, np.array([1, 1, 0])] + x[-1, None], [M]),
     "mask": (lambda np, x: np.sum(x[MASK]) * x, [V]),
@@ -181,7 +207,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "cholesky": (lambda np, x: np.linalg.cholesky(well(np, x)), [M]),
     "eigh": (lambda np, x: np.linalg.eigh(well(np, x))[0] * np.linalg.eigh(well(np, x))[1][0] ** 2, [M]),
     "svd": (lambda np, x: np.linalg.svd(well(np, x), full_matrices=False)[1], [M]),
-    "norms": (lambda np, x: np.linalg.norm(x) + np.linalg.norm(x, axis=1).sum() + np.linalg.norm(x[0], 3), [M]),
+    "norms": (
+        lambda np, x: np.linalg.norm(x) + np.linalg.norm(x, axis=1).sum() + np.linalg.norm(x[0], 3),
+        [M],
+    ),
     "pinv": (lambda np, x: np.linalg.pinv(x), [(3, 2)]),
     "recurrence": (recurrence, [V]),
     "accumulated": (accumulated, [V]),
@@ -227,9 +256,9 @@ def in_place(x: Any) -> Any:
 def by_number(x: Any) -> Any:
     xp = x.__array_namespace__()
     y = xp.asarray([x[0], x[1] * 2.0], dtype=xp.float64)
-    return xp.concat([xp.acos(y * 0.3), xp.permute_dims(xp.stack([y, y]), (1, 0))[0], xp.atan2(y, y + 1.0)]) * xp.astype(
-        xp.sum(x > 0.4), xp.float64
-    )
+    return xp.concat(
+        [xp.acos(y * 0.3), xp.permute_dims(xp.stack([y, y]), (1, 0))[0], xp.atan2(y, y + 1.0)]
+    ) * xp.astype(xp.sum(x > 0.4), xp.float64)
 
 
 def asarrays(x: Any) -> Any:
@@ -244,38 +273,74 @@ OTHERS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "array API": (by_number, [V]),
     "asarray": (asarrays, [V]),
     "scans": (
-        lambda x: np.cumprod(x, axis=1) * np.cumulative_sum(x, axis=0) + np.maximum.accumulate(np.sin(9.0 * x), axis=1),
+        lambda x: (
+            np.cumprod(x, axis=1) * np.cumulative_sum(x, axis=0)
+            + np.maximum.accumulate(np.sin(9.0 * x), axis=1)
+        ),
         [M],
     ),
     "ufunc methods": (
-        lambda x: np.add.reduce(x, axis=1) * np.multiply.reduce(x) + np.subtract.outer(x[0], x[1]) + np.add.accumulate(x),
+        lambda x: (
+            np.add.reduce(x, axis=1) * np.multiply.reduce(x)
+            + np.subtract.outer(x[0], x[1])
+            + np.add.accumulate(x)
+        ),
         [M],
     ),
-    "where it stands": (lambda x: x[np.argmax(x)] * np.take_along_axis(x, np.argsort(x), axis=0) + np.take(x, IDX).sum(), [V]),
+    "where it stands": (
+        lambda x: x[np.argmax(x)] * np.take_along_axis(x, np.argsort(x), axis=0) + np.take(x, IDX).sum(),
+        [V],
+    ),
     "pairs of places": (lambda x: x[np.argmax(x, axis=0), IDX], [M]),
     "order statistics": (lambda x: np.median(x) + np.median(x, axis=1) + np.ptp(x, axis=0), [M]),
     "average": (lambda x, w: np.average(x, weights=w) + np.average(x, axis=0, weights=w[:, 0]), [M, M]),
-    "bounds": (lambda x: np.max(x, axis=0, initial=-np.inf) + np.min(x, initial=0.5) + np.trace(x[None], axis1=1, axis2=2), [M]),
-    "error and gamma functions": (lambda x: scipy.special.erf(x) * scipy.special.gammaln(x + 0.3) + scipy.special.psi(x), [V]),
-    "masks": (lambda x: np.exp(np.where(MASK, x, -np.inf)) + np.maximum(x, -np.inf) + np.minimum(x, np.inf), [V]),
+    "bounds": (
+        lambda x: (
+            np.max(x, axis=0, initial=-np.inf) + np.min(x, initial=0.5) + np.trace(x[None], axis1=1, axis2=2)
+        ),
+        [M],
+    ),
+    "error and gamma functions": (
+        lambda x: scipy.special.erf(x) * scipy.special.gammaln(x + 0.3) + scipy.special.psi(x),
+        [V],
+    ),
+    "masks": (
+        lambda x: np.exp(np.where(MASK, x, -np.inf)) + np.maximum(x, -np.inf) + np.minimum(x, np.inf),
+        [V],
+    ),
     "count": (lambda x: x / np.count_nonzero(x > 0.1) + np.any(x > 0.8) * x + np.all(x > 0.1), [V]),
     "select": (lambda x: np.select([x > 0.6, x > 0.4], [x * 2.0, x**2], default=1.0), [V]),
-    "written in Python by NumPy": (lambda x, y: np.polyval(x, y) + np.vander(x[:2], 4)[0] + np.trapezoid(x, y), [V, V]),
+    "written in Python by NumPy": (
+        lambda x, y: np.polyval(x, y) + np.vander(x[:2], 4)[0] + np.trapezoid(x, y),
+        [V, V],
+    ),
     "cross": (lambda x, y: np.cross(x[:3], y[:3]) + np.linalg.cross(x[1:], y[1:]), [V, V]),
     "methods": (
-        lambda x: x.dot(x.T).clip(0.5).cumsum(axis=1).ravel().repeat(2).reshape(2, -1).std(axis=1) + x.prod() * x.trace(),
+        lambda x: (
+            x.dot(x.T).clip(0.5).cumsum(axis=1).ravel().repeat(2).reshape(2, -1).std(axis=1)
+            + x.prod() * x.trace()
+        ),
         [M],
     ),
     "convolve": (lambda x, y: np.convolve(x, y[:2]), [V, V]),
     "qr": (lambda x: np.abs(np.linalg.qr(x).Q) + np.abs(np.linalg.qr(x)[1]), [M]),
-    "linalg": (lambda x: np.linalg.matrix_power(x, 3) + np.linalg.multi_dot([x, x, x.T]) + np.linalg.svdvals(x), [M]),
+    "linalg": (
+        lambda x: np.linalg.matrix_power(x, 3) + np.linalg.multi_dot([x, x, x.T]) + np.linalg.svdvals(x),
+        [M],
+    ),
     "matrix norms": (
-        lambda x: np.linalg.norm(x, 2) + np.linalg.norm(x, 1) + np.linalg.norm(x, "nuc") + np.linalg.matrix_norm(x),
+        lambda x: (
+            np.linalg.norm(x, 2) + np.linalg.norm(x, 1) + np.linalg.norm(x, "nuc") + np.linalg.matrix_norm(x)
+        ),
         [M],
     ),
     "eigenvalues": (lambda x: np.linalg.eigvalsh(well(np, x)) + np.linalg.lstsq(x, x[0], rcond=None)[0], [M]),
     "stacks": (
-        lambda x: np.linalg.vecdot(x, x) + np.matmul(x, np.matrix_transpose(x)).sum() + np.linalg.trace(x @ x.mT)[:, None],
+        lambda x: (
+            np.linalg.vecdot(x, x)
+            + np.matmul(x, np.matrix_transpose(x)).sum()
+            + np.linalg.trace(x @ x.mT)[:, None]
+        ),
         [T],
     ),
     "degrees": (lambda x: np.sin(np.deg2rad(x * 90.0)) + np.degrees(x) + np.hypot(x, 1.0) + np.cbrt(x), [V]),
@@ -285,7 +350,12 @@ OTHERS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     ),
     "is it a number": (lambda x: np.where(np.isfinite(x), x, 0.0) + np.where(np.isnan(x), 1.0, x**2), [V]),
     "scipy": (
-        lambda x: scipy.special.expit(x) + scipy.special.logit(x) + scipy.special.xlogy(x, x) + scipy.special.log_expit(x),
+        lambda x: (
+            scipy.special.expit(x)
+            + scipy.special.logit(x)
+            + scipy.special.xlogy(x, x)
+            + scipy.special.log_expit(x)
+        ),
         [V],
     ),
     "broadcast": (
@@ -294,7 +364,10 @@ OTHERS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     ),
     "dstack": (lambda x: np.dstack([x, x * 2.0]) + np.column_stack([x[0], x[1]])[:, :1, None], [M]),
     "bools": (lambda x: (x > 0.5) * 1.0 + ((x > 0.3) ^ (x > 0.6)) * x + (x > 0.2).sum() * x, [V]),
-    "fill": (lambda x: np.zeros_like(x, shape=(4,)) + np.empty_like(x) * 0.0 + x.astype(float).flatten(), [V]),
+    "fill": (
+        lambda x: np.zeros_like(x, shape=(4,)) + np.empty_like(x) * 0.0 + x.astype(float).flatten(),
+        [V],
+    ),
 }
 
 
@@ -367,7 +440,7 @@ def test_an_array_that_was_written_to_is_as_it_was() -> None:
     np.testing.assert_array_equal(buffer, [1.0, 2.0])
 
 
-# What is no program --------------------------------------------------------------------------------------------------------------------
+# What is no program -----------------------------------------------------------------------------------------
 
 
 def swallowing(x: Any) -> Any:
@@ -443,7 +516,10 @@ UNTRACEABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "an alias of what is written to": (aliased, "does something that the trace does not see"),
     "rounding": (lambda x: np.rint(x) * x, "rint has no counterpart"),
     "a function that nobody has": (scipy.special.j0, "j0 has no counterpart"),
-    "one triangle": (lambda x: np.linalg.cholesky(np.diag(x + 1.0) + 0.1 * np.outer(x, x**2)), "cholesky reads one triangle"),
+    "one triangle": (
+        lambda x: np.linalg.cholesky(np.diag(x + 1.0) + 0.1 * np.outer(x, x**2)),
+        "cholesky reads one triangle",
+    ),
     "interpolation": (lambda x: np.interp(x, [0.0, 1.0], [2.0, 3.0]), "interp has no counterpart|float"),
     "mixed precisions": (lambda x: x * np.longdouble(2.0), "one precision"),
     "ints of floats": (lambda x: x[(x * 3).astype(int)], "hides a derivative"),
@@ -453,7 +529,10 @@ UNTRACEABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "random numbers": (lambda x: x * np.random.default_rng().random(3), "changes from call to call"),
     "it raises": (lambda x: x.reshape(7), "cannot be called with arrays that record: ValueError"),
     "a method that no program has": (lambda x: x.tobytes(), "no attribute 'tobytes'"),
-    "an infinite result": (lambda x: np.where([True, False, False], -np.inf, x), "does something that the trace does not see"),
+    "an infinite result": (
+        lambda x: np.where([True, False, False], -np.inf, x),
+        "does something that the trace does not see",
+    ),
     "NaN": (lambda x: x * np.nan, "a constant is NaN"),
 }
 
@@ -480,12 +559,14 @@ def test_arguments_that_no_program_has() -> None:
         traced(lambda x: x * np.float64(2.0), [np.float32(1.0)])
 
 
-# There and back ------------------------------------------------------------------------------------------------------------------------
+# There and back ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("family", "least"), [("loops", 12), ("tensor", 12), ("linalg", 12)])
 def test_programs_that_numpy_runs_are_traced_back(family: str, least: int, seed: int) -> None:
-    """What decides by a value, or writes to an array that was made beforehand, is no trace; all others have the values and the gradient of the program."""
+    """What decides by a value, or writes to an array that was made beforehand, is no trace; all others have
+    the values and the gradient of the program.
+    """
     told = 0
     for case in draw_many(FAMILIES[family].cases(("float64",)), 25, f"numpy/{seed}"):
         program, inputs = case.program, case.points[0]
@@ -506,12 +587,16 @@ def test_programs_that_numpy_runs_are_traced_back(family: str, least: int, seed:
 def same_truth(program: Program, inputs: Any, back: Program, names: Sequence[str]) -> bool:
     """Whether `arb` decides both programs; that it says the same of them is asserted.
 
-    What is not used is not traced: a kink in it is gone. NumPy's own softmax has one inside, where two entries tie. Constants that a program computes are rounded in the
-    trace, and some programs make much of that.
+    What is not used is not traced: a kink in it is gone. NumPy's own softmax has one inside, where two
+    entries tie. Constants that a program computes are rounded in the trace, and some programs make much of
+    that.
     """
     there, here = (
         ARB.truth(weighted_question(p, [Point(at)], "float64", ("rev",)))[0]
-        for p, at in ((program, inputs), (back, {q.name: inputs[n] for q, n in zip(back.params, names, strict=True)}))
+        for p, at in (
+            (program, inputs),
+            (back, {q.name: inputs[n] for q, n in zip(back.params, names, strict=True)}),
+        )
     )
     if there.status != "ok" or here.status != "ok":
         assert there.status == here.status or "kink" in there.message + here.message

@@ -21,7 +21,9 @@ def ways() -> list[Oracle]:
 
 
 class Tape(Oracle):
-    """Reverse mode of first order. A program runs in Python, loop by loop, and its floats are variables of tinytape."""
+    """Reverse mode of first order. A program runs in Python, loop by loop, and its floats are variables of
+    tinytape.
+    """
 
     version = "0.1.0"
 
@@ -38,7 +40,9 @@ class Tape(Oracle):
         missing = sorted(op for op in ops if not hasattr(TapeNamespace, op))
         if missing:
             return f"tinytape has no {missing[0]}"
-        arrays = [name for name, t in typecheck(question.program).variables.items() if t.shape and not t.is_float]
+        arrays = [
+            name for name, t in typecheck(question.program).variables.items() if t.shape and not t.is_float
+        ]
         return f"tinytape has arrays of floats only, and {arrays[0]} is another one" if arrays else None
 
     def answer(self, question: Question) -> list[Answer]:
@@ -55,7 +59,9 @@ class Tape(Oracle):
             terms = [(y, w) for y, w in zip(outputs, question.weights, strict=True) if w is not None]
             wrt = [inputs[name] for name in question.wrt]
             slopes = (
-                tinytape.gradient([y for y, _ in terms], [w for _, w in terms], wrt, merge=self.merge) if question.modes else []
+                tinytape.gradient([y for y, _ in terms], [w for _, w in terms], wrt, merge=self.merge)
+                if question.modes
+                else []
             )
         except NotImplementedError as error:
             return Answer("unsupported", message=str(error))
@@ -66,7 +72,9 @@ class Tape(Oracle):
 
 
 class TapeNamespace(Namespace):
-    """The ops of gradfuzz's programs that tinytape has: a method each, by the op's name. What has no method is unsupported."""
+    """The ops of gradfuzz's programs that tinytape has: a method each, by the op's name. What has no method
+    is unsupported.
+    """
 
     def __init__(self, precision: str) -> None:
         self.dtype = np.dtype(precision)

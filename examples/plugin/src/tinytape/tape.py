@@ -60,15 +60,22 @@ def apply(value: npt.ArrayLike, *operands: tuple[Any, Pullback]) -> Variable:
 
     An operand that was stretched to the shape of the result gets the sum of the cotangents of its copies.
     """
-    return Variable(value, [(x, _unstretched(x.shape, back)) for x, back in operands if isinstance(x, Variable)])
+    return Variable(
+        value, [(x, _unstretched(x.shape, back)) for x, back in operands if isinstance(x, Variable)]
+    )
 
 
 def gradient(
-    outputs: Sequence[Any], weights: Sequence[npt.ArrayLike], inputs: Sequence[Variable], *, merge: bool = False
+    outputs: Sequence[Any],
+    weights: Sequence[npt.ArrayLike],
+    inputs: Sequence[Variable],
+    *,
+    merge: bool = False,
 ) -> list[Array]:
     """The gradient of the sum of weight * output by each of the inputs.
 
-    With `merge` the contributions that a variable makes to one operation are looked up by operand, which saves a list for each of them.
+    With `merge` the contributions that a variable makes to one operation are looked up by operand, which
+    saves a list for each of them.
     """
     cotangents: dict[int, Array] = {}
     found: dict[int, Variable] = {}

@@ -1,15 +1,32 @@
-"""Derivative rules of the linear-algebra ops: one module per decomposition, each with its rules for both modes.
+"""Derivative rules of the linear-algebra ops: one module per decomposition, each with its rules for both
+modes.
 
-The rules of `vjp_rules` and `jvp_rules` in form: `VJP[op]` has one rule per argument, (g, ans, *args, **params) -> cotangent; `JVP[op]` one per
-argument, (t, ans, *args, **params) -> tangent. `VJP_SEVERAL[op]` serves an op with several results: (gs, ans, *args, **params) -> one
-cotangent per argument, where `gs` has a cotangent or None and `ans` a value for each result. `FORTH[op]` is how the value of an op is
-computed when its derivative is wanted, too: (*args, **params) -> value by a decomposition that the rules need anyway, or None for the op itself.
-All are made of ops of the table, so they differentiate again; all take any leading batch axes.
+The rules of `vjp_rules` and `jvp_rules` in form: `VJP[op]` has one rule per argument, (g, ans, *args,
+**params) -> cotangent; `JVP[op]` one per argument, (t, ans, *args, **params) -> tangent. `VJP_SEVERAL[op]`
+serves an op with several results: (gs, ans, *args, **params) -> one cotangent per argument, where `gs` has a
+cotangent or None and `ans` a value for each result. `FORTH[op]` is how the value of an op is computed when
+its derivative is wanted, too: (*args, **params) -> value by a decomposition that the rules need anyway, or
+None for the op itself. All are made of ops of the table, so they differentiate again; all take any leading
+batch axes.
 """
 
 from __future__ import annotations
 
-from gradfuzz.engine.rules.linalg import cholesky, det, eig, eigh, gaps, lu, norms, pinv, powers, products, qr, solving, svd
+from gradfuzz.engine.rules.linalg import (
+    cholesky,
+    det,
+    eig,
+    eigh,
+    gaps,
+    lu,
+    norms,
+    pinv,
+    powers,
+    products,
+    qr,
+    solving,
+    svd,
+)
 from gradfuzz.engine.rules.linalg.table import Rule, Rules
 
 VJP: Rules = {

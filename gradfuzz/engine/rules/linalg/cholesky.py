@@ -1,6 +1,8 @@
-"""cholesky of matrices (..., n, n): L L^H = (A + A^H) / 2 with L lower and its diagonal real, or U^H U with U = L^H.
+"""cholesky of matrices (..., n, n): L L^H = (A + A^H) / 2 with L lower and its diagonal real, or U^H U with U
+= L^H.
 
-As a function of the Hermitian part of A its gradient is Hermitian. Phi takes the lower triangle of a matrix and halves the diagonal.
+As a function of the Hermitian part of A its gradient is Hermitian. Phi takes the lower triangle of a matrix
+and halves the diagonal.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from gradfuzz.engine.rules.value import apply
 
 
 def _cholesky_vjp(g: Any, ans: Any, a: Any, *, upper: bool) -> Any:
-    """A_bar = L^-H herm(Phi(L^H L_bar)) L^-1 (Murray 2016, equations 9 and 10); herm drops what the diagonal of L_bar has in imaginary parts."""
+    """A_bar = L^-H herm(Phi(L^H L_bar)) L^-1 (Murray 2016, equations 9 and 10); herm drops what the diagonal
+    of L_bar has in imaginary parts.
+    """
     lower, l_bar = (adjoint(ans), adjoint(g)) if upper else (ans, g)
     inner = adjoint(lower) @ apply("tril", l_bar)
     whole = 0.5 * (apply("tril", inner) + adjoint(apply("tril", inner, k=-1)))

@@ -1,14 +1,16 @@
 """det and slogdet of matrices (..., n, n).
 
-The determinant is a polynomial, so it has derivatives of every order at every matrix, singular ones included. The cofactor matrix is its
-gradient; `cofactor(a, e1, ..., ek)` is that matrix differentiated along e1, ..., ek. As the derivatives of det are symmetric,
+The determinant is a polynomial, so it has derivatives of every order at every matrix, singular ones included.
+The cofactor matrix is its gradient; `cofactor(a, e1, ..., ek)` is that matrix differentiated along e1, ...,
+ek. As the derivatives of det are symmetric,
 
     d <G, cofactor(a, e1, ..., ek)> / d a   = cofactor(a, e1, ..., ek, G)
     d <G, cofactor(a, e1, ..., ek)> / d e_j = cofactor(a, e1, ..., ek without e_j, G).
 
-For complex ones <G, C> is Re sum(conj(G) C), so G and the results are conjugated. log det has the differential trace(A^-1 dA) (Giles 2008,
-section 2.2.5), at regular matrices only: its real part is that of log |det|, its imaginary part turns the sign det / |det|. The sign of a real
-determinant is constant between singular matrices.
+For complex ones <G, C> is Re sum(conj(G) C), so G and the results are conjugated. log det has the
+differential trace(A^-1 dA) (Giles 2008, section 2.2.5), at regular matrices only: its real part is that of
+log |det|, its imaginary part turns the sign det / |det|. The sign of a real determinant is constant between
+singular matrices.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from gradfuzz.engine.rules.linalg.matrices import adjoint, expand
 from gradfuzz.engine.rules.linalg.table import Rule, Rules
 from gradfuzz.engine.rules.value import apply
 
-# vjp -------------------------------------------------------------------------------------------------------------------------------------
+# vjp --------------------------------------------------------------------------------------------------------
 
 
 def _cofactor_vjp(k: int, g: Any, ans: Any, a: Any, *directions: Any) -> Any:
@@ -45,11 +47,13 @@ VJP: Rules = {
 VJP_SEVERAL: dict[str, Rule] = {"slogdet": _slogdet_vjp}
 
 
-# jvp -------------------------------------------------------------------------------------------------------------------------------------
+# jvp --------------------------------------------------------------------------------------------------------
 
 
 def _det_jvp(t: Any, ans: Any, a: Any) -> Any:
-    """det is linear in every column: the sum of the determinants with one column replaced by that of the tangent."""
+    """det is linear in every column: the sum of the determinants with one column replaced by that of the
+    tangent.
+    """
     *batch, n, _ = a.shape
     if n == 0:
         return None

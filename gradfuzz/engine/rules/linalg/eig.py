@@ -1,11 +1,13 @@
-"""eig and eigvals of matrices (..., n, n): A V = V diag(w), the columns of V of length 1. All results are complex, also of a real A.
+"""eig and eigvals of matrices (..., n, n): A V = V diag(w), the columns of V of length 1. All results are
+complex, also of a real A.
 
-With H = V^-1 dA V: dw = diag(H), and dV = V C with C_ij = H_ij / (w_j - w_i) off the diagonal (Giles 2008, section 3.1; Boeddeker et al. 2017
-for complex matrices). The diagonal of C keeps the length and the phase of each vector: v^H dv = 0. A phase is LAPACK's choice; the rules are right
-for what does not depend on it.
+With H = V^-1 dA V: dw = diag(H), and dV = V C with C_ij = H_ij / (w_j - w_i) off the diagonal (Giles 2008,
+section 3.1; Boeddeker et al. 2017 for complex matrices). The diagonal of C keeps the length and the phase of
+each vector: v^H dv = 0. A phase is LAPACK's choice; the rules are right for what does not depend on it.
 
-Repeated eigenvalues as in `eigh`: what uses the values alone is right for every function in which the repeated ones may change places, if the
-matrix has a basis of eigenvectors. Where it has none, V is singular, and so the derivatives are large or NaN.
+Repeated eigenvalues as in `eigh`: what uses the values alone is right for every function in which the
+repeated ones may change places, if the matrix has a basis of eigenvectors. Where it has none, V is singular,
+and so the derivatives are large or NaN.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from gradfuzz.engine.rules.value import apply
 
 FORTH: dict[str, Rule] = {"eigvals": lambda a: apply("eig", a, part=0)}
 
-# vjp: A_bar = V^-H (diag(w_bar) + H_bar) V^H ---------------------------------------------------------------------------------------------
+# vjp: A_bar = V^-H (diag(w_bar) + H_bar) V^H ----------------------------------------------------------------
 
 
 def _eig_vjp(gs: Any, ans: Any, a: Any) -> Any:
-    """H_bar_ij = C_bar_ij / conj(w_j - w_i), with C_bar = V^H V_bar - V^H V diag(V^H V_bar): the last term because C_jj = -(V^H V C)_jj."""
+    """H_bar_ij = C_bar_ij / conj(w_j - w_i), with C_bar = V^H V_bar - V^H V diag(V^H V_bar): the last term
+    because C_jj = -(V^H V C)_jj.
+    """
     (w_bar, v_bar), (w, v) = gs, ans
     if v_bar is None:
         return [_values_vjp(w_bar, v)]
@@ -46,7 +50,7 @@ VJP: Rules = {"eigvals": (lambda g, ans, a: _values_vjp(g, apply("eig", a, part=
 VJP_SEVERAL: dict[str, Rule] = {"eig": _eig_vjp}
 
 
-# jvp -------------------------------------------------------------------------------------------------------------------------------------
+# jvp --------------------------------------------------------------------------------------------------------
 
 
 def _in_basis(t: Any, v: Any) -> Any:

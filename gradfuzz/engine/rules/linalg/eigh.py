@@ -1,12 +1,15 @@
 """eigh and eigvalsh of matrices (..., n, n): (A + A^H) / 2 = V diag(w) V^H, w ascending.
 
-As functions of the Hermitian part of A their gradients are Hermitian. Giles 2008, section 3.1, with F_ij = 1 / (w_j - w_i) off the diagonal.
-Complex vectors have any phase: the rules keep v^H dv = 0, which is right for what does not depend on it.
+As functions of the Hermitian part of A their gradients are Hermitian. Giles 2008, section 3.1, with F_ij = 1
+/ (w_j - w_i) off the diagonal. Complex vectors have any phase: the rules keep v^H dv = 0, which is right for
+what does not depend on it.
 
-Repeated eigenvalues, which are those within rounding of each other: what uses the values alone is differentiated without F. It is right for
-every function in which the repeated ones may change places, such as their sum; a function of a single one of them has a kink there, and gets the
-slope that belongs to LAPACK's basis. What uses the vectors is right where nothing depends on the basis of the repeated eigenspace in a way that
-the rule can see: a zero stays zero. Otherwise it is NaN; so is the second derivative of values alone, unless it does not mix that eigenspace.
+Repeated eigenvalues, which are those within rounding of each other: what uses the values alone is
+differentiated without F. It is right for every function in which the repeated ones may change places, such as
+their sum; a function of a single one of them has a kink there, and gets the slope that belongs to LAPACK's
+basis. What uses the vectors is right where nothing depends on the basis of the repeated eigenspace in a way
+that the rule can see: a zero stays zero. Otherwise it is NaN; so is the second derivative of values alone,
+unless it does not mix that eigenspace.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from gradfuzz.engine.rules.value import apply
 
 FORTH: dict[str, Rule] = {"eigvalsh": lambda a: apply("eigh", a, part=0)}
 
-# vjp: A_bar = V (diag(w_bar) + F o (V^H V_bar)) V^H --------------------------------------------------------------------------------------
+# vjp: A_bar = V (diag(w_bar) + F o (V^H V_bar)) V^H ---------------------------------------------------------
 
 
 def _eigh_vjp(gs: Any, ans: Any, a: Any) -> Any:
@@ -43,7 +46,7 @@ VJP: Rules = {"eigvalsh": (lambda g, ans, a: _values_vjp(g, apply("eigh", a, par
 VJP_SEVERAL: dict[str, Rule] = {"eigh": _eigh_vjp}
 
 
-# jvp: with H = V^H dA V, dw = diag(H) and dV = V (F o H) ------------------------------------------------------------------------------------
+# jvp: with H = V^H dA V, dw = diag(H) and dV = V (F o H) ----------------------------------------------------
 
 
 def _in_basis(t: Any, v: Any) -> Any:

@@ -1,7 +1,8 @@
 """Division by gaps between eigenvalues or singular values, closed under differentiation.
 
-`divide_by_gaps(k, x, y)` is k_ij / (y_j - x_i). Where a gap is within rounding of 0, what it divides decides: 0 stays 0, anything else is NaN. So
-a loss that does not depend on what a repeated eigenvalue leaves open is differentiated right, and one that does is never given a number.
+`divide_by_gaps(k, x, y)` is k_ij / (y_j - x_i). Where a gap is within rounding of 0, what it divides decides:
+0 stays 0, anything else is NaN. So a loss that does not depend on what a repeated eigenvalue leaves open is
+differentiated right, and one that does is never given a number.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from gradfuzz.engine.rules.value import apply
 
 
 def divide_by_gaps(k: Any, x: Any, y: Any, *, hollow: bool = False) -> Any:
-    """k_ij / (y_j - x_i) for k of shape (..., m, n), x of (..., m) and y of (..., n); `hollow`: 0 on the diagonal."""
+    """k_ij / (y_j - x_i) for k of shape (..., m, n), x of (..., m) and y of (..., n); `hollow`: 0 on the
+    diagonal.
+    """
     return apply("divide_by_gaps", k, x, y, hollow=hollow)
 
 
@@ -25,7 +28,7 @@ def zero_or_nan(k: Any) -> Any:
     return apply("divide_by_gaps", k, x, y, hollow=False)
 
 
-# Q_ij = K_ij / (y_j - x_i): dQ_ij = dK_ij / (y_j - x_i) - (dy_j - dx_i) Q_ij / (y_j - x_i) ------------------------------------------------
+# Q_ij = K_ij / (y_j - x_i): dQ_ij = dK_ij / (y_j - x_i) - (dy_j - dx_i) Q_ij / (y_j - x_i) ------------------
 
 
 def _vjp_x(g: Any, ans: Any, k: Any, x: Any, y: Any, *, hollow: bool) -> Any:

@@ -1,8 +1,9 @@
-"""lu of matrices (..., m, n): A = P L U with L of shape (m, k), unit lower, and U of (k, n), upper, k = min(m, n).
+"""lu of matrices (..., m, n): A = P L U with L of shape (m, k), unit lower, and U of (k, n), upper, k =
+min(m, n).
 
-P is constant between changes of pivots. Assumed: the first k pivots are not 0. The square case as in Seeger et al. 2017 for its factors: with
-F = L^-1 P^T dA U^-1, the lower part of F moves L and the rest moves U. Where A is tall, the further rows of P^T A are L2 U; where it is wide, its
-further columns are L U2.
+P is constant between changes of pivots. Assumed: the first k pivots are not 0. The square case as in Seeger
+et al. 2017 for its factors: with F = L^-1 P^T dA U^-1, the lower part of F moves L and the rest moves U.
+Where A is tall, the further rows of P^T A are L2 U; where it is wide, its further columns are L U2.
 """
 
 from __future__ import annotations
@@ -10,11 +11,19 @@ from __future__ import annotations
 from typing import Any
 
 from gradfuzz.engine.rules.functions import concat
-from gradfuzz.engine.rules.linalg.matrices import adjoint, below, columns, rows, solve_adjoint, transpose, zeros
+from gradfuzz.engine.rules.linalg.matrices import (
+    adjoint,
+    below,
+    columns,
+    rows,
+    solve_adjoint,
+    transpose,
+    zeros,
+)
 from gradfuzz.engine.rules.linalg.table import Rule, Rules
 from gradfuzz.engine.rules.value import apply
 
-# vjp -------------------------------------------------------------------------------------------------------------------------------------
+# vjp --------------------------------------------------------------------------------------------------------
 
 
 def _lu_vjp(gs: Any, ans: Any, a: Any) -> Any:
@@ -60,7 +69,7 @@ def _square_vjp(l_bar: Any, u_bar: Any, lower: Any, upper: Any) -> Any:
 VJP_SEVERAL: dict[str, Rule] = {"lu": _lu_vjp}
 
 
-# jvp -------------------------------------------------------------------------------------------------------------------------------------
+# jvp --------------------------------------------------------------------------------------------------------
 
 
 def _lu_jvp(t: Any, ans: Any, a: Any, *, part: int) -> Any:

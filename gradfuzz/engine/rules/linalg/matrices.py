@@ -1,4 +1,6 @@
-"""Moving entries of matrices about: what the rules are written with besides the ops themselves. All leading axes are batch axes."""
+"""Moving entries of matrices about: what the rules are written with besides the ops themselves. All leading
+axes are batch axes.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def below(x: Any) -> Any:
 
 
 def half_of_lower(x: Any) -> Any:
-    """The lower triangle with half of the diagonal: plus its adjoint, it is Hermitian with the lower triangle and real diagonal of x."""
+    """The lower triangle with half of the diagonal: plus its adjoint, it is Hermitian with the lower triangle
+    and real diagonal of x.
+    """
     return 0.5 * (apply("tril", x) + below(x))
 
 
@@ -44,12 +48,16 @@ def to_dtype_of(like: Any, x: Any) -> Any:
 
 
 def column(x: Any) -> Any:
-    """Vectors (..., n) as matrices of one column (..., n, 1); times it, each row of a matrix is multiplied by its entry."""
+    """Vectors (..., n) as matrices of one column (..., n, 1); times it, each row of a matrix is multiplied by
+    its entry.
+    """
     return reshape(x, (*x.shape, 1))
 
 
 def row(x: Any) -> Any:
-    """Vectors (..., n) as matrices of one row (..., 1, n); times it from the right, each column is multiplied by its entry."""
+    """Vectors (..., n) as matrices of one row (..., 1, n); times it from the right, each column is multiplied
+    by its entry.
+    """
     return reshape(x, (*x.shape[:-1], 1, x.shape[-1]))
 
 

@@ -1,7 +1,9 @@
 """matrix_norm over the last two axes, and vector_norm over one axis or all.
 
-Choices where a norm has no derivative: where several columns, rows, entries or singular values are extreme together, each gets an equal
-share; an entry's absolute value grows along the entry over it, and not at all where the entry is 0; at the zero vector or matrix the gradient of the orders 2 and above, and of "fro", is 0. The order 0, a count, has the derivative 0.
+Choices where a norm has no derivative: where several columns, rows, entries or singular values are extreme
+together, each gets an equal share; an entry's absolute value grows along the entry over it, and not at all
+where the entry is 0; at the zero vector or matrix the gradient of the orders 2 and above, and of "fro", is 0.
+The order 0, a count, has the derivative 0.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def _is_empty(x: Any) -> bool:
 
 FORTH: dict[str, Rule] = {"matrix_norm": _matrix_norm}
 
-# vjp -------------------------------------------------------------------------------------------------------------------------------------
+# vjp --------------------------------------------------------------------------------------------------------
 
 
 def _share(values: Any, which: Any) -> Any:
@@ -64,7 +66,9 @@ def _matrix_norm_vjp(g: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> A
     if ord in _LINES:
         axis, which = _LINES[ord]
         share = _share(sum(abs(x), axis=axis), which)
-        return g * (_unit(x) * (row(share) if axis == -2 else apply("reshape", share, shape=(*share.shape, 1))))
+        return g * (
+            _unit(x) * (row(share) if axis == -2 else apply("reshape", share, shape=(*share.shape, 1)))
+        )
     u, s, vh = (apply("svd", x, full_matrices=False, part=k) for k in range(3))
     weighted = u if ord == "nuc" else u * row(_share(s, _SPECTRAL[ord]))
     return g * (weighted @ vh)
@@ -77,9 +81,13 @@ def _direction(x: Any, norm: Any) -> Any:
 
 
 def _attained(x: Any, norm: Any, which: Any, axis: Any) -> Any:
-    """Where |x| is its extreme along an axis, `norm`. What |x| is of a complex x may be rounded in several ways, so it is computed once."""
+    """Where |x| is its extreme along an axis, `norm`. What |x| is of a complex x may be rounded in several
+    ways, so it is computed once.
+    """
     size = abs(x)
-    return size == (apply("vector_norm", size, ord=which, axis=axis, keepdims=True) if is_complex(x) else norm)
+    return size == (
+        apply("vector_norm", size, ord=which, axis=axis, keepdims=True) if is_complex(x) else norm
+    )
 
 
 def _vector_norm_vjp(g: Any, ans: Any, x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -99,13 +107,15 @@ def _vector_norm_vjp(g: Any, ans: Any, x: Any, *, ord: Any, axis: Any, keepdims:
 VJP: Rules = {"matrix_norm": (_matrix_norm_vjp,), "vector_norm": (_vector_norm_vjp,)}
 
 
-# jvp -------------------------------------------------------------------------------------------------------------------------------------
+# jvp --------------------------------------------------------------------------------------------------------
 
 
 def _mean_slope(slopes: Any, values: Any, which: Any) -> Any:
     """The mean of the slopes of those values that are extreme along the last axis, which stays."""
     chosen = _extreme(values, which)
-    return sum(where(chosen, slopes, 0.0), axis=-1, keepdims=True) / sum(where(chosen, 1.0, 0.0), axis=-1, keepdims=True)
+    return sum(where(chosen, slopes, 0.0), axis=-1, keepdims=True) / sum(
+        where(chosen, 1.0, 0.0), axis=-1, keepdims=True
+    )
 
 
 def _along(x: Any, t: Any) -> Any:
@@ -126,7 +136,9 @@ def _matrix_norm_jvp(t: Any, ans: Any, x: Any, *, ord: Any, keepdims: bool) -> A
     else:
         u, s, vh = (apply("svd", x, full_matrices=False, part=k) for k in range(3))
         slopes = sum(real(conj(u) * (t @ adjoint(vh))), axis=-2)
-        slope = sum(slopes, axis=-1, keepdims=True) if ord == "nuc" else _mean_slope(slopes, s, _SPECTRAL[ord])
+        slope = (
+            sum(slopes, axis=-1, keepdims=True) if ord == "nuc" else _mean_slope(slopes, s, _SPECTRAL[ord])
+        )
     return apply("reshape", slope, shape=ans.shape)
 
 

@@ -1,8 +1,8 @@
 """matrix_power and expm of matrices (..., n, n).
 
-Powers: by the product rule along the binary digits of the exponent; a negative power is a power of the inverse. The exponential: its Frechet
-derivative L(A, E) is a block of the exponential of a matrix of twice the size (Mathias 1996, theorem 2.1), and its adjoint is L(A^H, .)
-(Higham 2008, section 10.6).
+Powers: by the product rule along the binary digits of the exponent; a negative power is a power of the
+inverse. The exponential: its Frechet derivative L(A, E) is a block of the exponential of a matrix of twice
+the size (Mathias 1996, theorem 2.1), and its adjoint is L(A^H, .) (Higham 2008, section 10.6).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradfuzz.engine.rules.linalg.matrices import adjoint, columns, rows, zeros
 from gradfuzz.engine.rules.linalg.table import Rules
 from gradfuzz.engine.rules.value import apply
 
-# vjp -------------------------------------------------------------------------------------------------------------------------------------
+# vjp --------------------------------------------------------------------------------------------------------
 
 
 def _matrix_power_vjp(g: Any, ans: Any, x: Any, *, n: int) -> Any:
@@ -48,7 +48,7 @@ def _expm_vjp(g: Any, ans: Any, x: Any) -> Any:
 VJP: Rules = {"matrix_power": (_matrix_power_vjp,), "expm": (_expm_vjp,)}
 
 
-# jvp -------------------------------------------------------------------------------------------------------------------------------------
+# jvp --------------------------------------------------------------------------------------------------------
 
 
 def _matrix_power_jvp(t: Any, ans: Any, x: Any, *, n: int) -> Any:

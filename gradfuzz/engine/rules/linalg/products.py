@@ -1,4 +1,6 @@
-"""trace, diagonal, tril, triu, outer, kron, einsum: linear in each argument, so the forward rule is the op itself."""
+"""trace, diagonal, tril, triu, outer, kron, einsum: linear in each argument, so the forward rule is the op
+itself.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from gradfuzz.engine.rules.linalg.table import Rules
 from gradfuzz.engine.rules.value import apply
 from gradfuzz.programs.language.linalg_rules import diagonal_length
 
-# vjp -------------------------------------------------------------------------------------------------------------------------------------
+# vjp --------------------------------------------------------------------------------------------------------
 
 
 def _trace_vjp(g: Any, ans: Any, x: Any, *, offset: int) -> Any:
@@ -25,7 +27,9 @@ def _diagonal_vjp(g: Any, ans: Any, x: Any, *, offset: int) -> Any:
 
 
 def _kron_entries(g: Any, a: Any, b: Any) -> Any:
-    """A cotangent of kron(a, b), of shape (..., m p, n q), with the indices of a before those of b: (..., m n, p q)."""
+    """A cotangent of kron(a, b), of shape (..., m p, n q), with the indices of a before those of b: (..., m
+    n, p q).
+    """
     (m, n), (p, q), batch = a.shape[-2:], b.shape[-2:], g.shape[:-2]
     r = len(batch)
     order = (*range(r), r, r + 2, r + 1, r + 3)
@@ -45,7 +49,9 @@ def _kron_vjp_b(g: Any, ans: Any, a: Any, b: Any) -> Any:
 
 
 def _einsum_vjp(k: int, g: Any, ans: Any, *xs: Any, subscripts: str) -> Any:
-    """The sum over all letters but those of operand k; a letter that only operand k has was summed, and is spread again."""
+    """The sum over all letters but those of operand k; a letter that only operand k has was summed, and is
+    spread again.
+    """
     left, _, out = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
     own = "".join(dict.fromkeys(terms[k]))
@@ -87,7 +93,7 @@ VJP: Rules = {
 }
 
 
-# jvp -------------------------------------------------------------------------------------------------------------------------------------
+# jvp --------------------------------------------------------------------------------------------------------
 
 
 def _linear(op: str) -> Any:

@@ -1,8 +1,9 @@
 """qr of matrices (..., m, n), m >= n ("tall") or m < n ("wide"): A = Q R with a real diagonal of R.
 
-Assumed: the first min(m, n) columns of A are independent. Mode "complete" equals "reduced" for wide and square matrices. For a tall one, R has
-zero rows below, and Q has m - n further columns Q2. They span the complement of the columns of A; which basis of it they are, is not a
-function of A unless m - n = 1. So what depends on Q2 beyond that has no derivative, and is NaN:
+Assumed: the first min(m, n) columns of A are independent. Mode "complete" equals "reduced" for wide and
+square matrices. For a tall one, R has zero rows below, and Q has m - n further columns Q2. They span the
+complement of the columns of A; which basis of it they are, is not a function of A unless m - n = 1. So what
+depends on Q2 beyond that has no derivative, and is NaN:
 
 - the cotangent of A where Q2^H Q2_bar is not exactly Hermitian,
 - the tangent of Q2, wherever that of A is not 0 and m - n > 1.
@@ -30,7 +31,7 @@ from gradfuzz.engine.rules.linalg.matrices import (
 from gradfuzz.engine.rules.linalg.table import Rule, Rules
 from gradfuzz.engine.rules.value import apply
 
-# vjp -------------------------------------------------------------------------------------------------------------------------------------
+# vjp --------------------------------------------------------------------------------------------------------
 
 
 def _qr_vjp(gs: Any, ans: Any, a: Any, *, mode: str) -> Any:
@@ -49,9 +50,11 @@ def _qr_vjp(gs: Any, ans: Any, a: Any, *, mode: str) -> Any:
 
 
 def _tall_vjp(q_bar: Any, r_bar: Any, q: Any, r: Any) -> Any:
-    """A_bar = (Q_bar + Q copyltu(M)) R^-H with M = R R_bar^H - Q_bar^H Q (Walter & Lehmann 2010; Seeger et al. 2017, section 3.3).
+    """A_bar = (Q_bar + Q copyltu(M)) R^-H with M = R R_bar^H - Q_bar^H Q (Walter & Lehmann 2010; Seeger et
+    al. 2017, section 3.3).
 
-    copyltu copies the lower triangle, conjugated, over the upper one, and keeps the real part of the diagonal.
+    copyltu copies the lower triangle, conjugated, over the upper one, and keeps the real part of the
+    diagonal.
     """
     mixed: Any = None
     if r_bar is not None:
@@ -69,7 +72,9 @@ def _tall_vjp(q_bar: Any, r_bar: Any, q: Any, r: Any) -> Any:
 
 
 def _wide_vjp(q_bar: Any, r_bar: Any, q: Any, r: Any, a: Any) -> Any:
-    """A = [X | Y], R = [U | V]: X = Q U, and V = Q^H Y passes cotangents to Y and to Q (Roberts & Roberts 2020)."""
+    """A = [X | Y], R = [U | V]: X = Q U, and V = Q^H Y passes cotangents to Y and to Q (Roberts & Roberts
+    2020).
+    """
     *_, m, n = a.shape
     u, y = columns(r, 0, m), columns(a, m, n)
     if r_bar is None:
@@ -81,7 +86,9 @@ def _wide_vjp(q_bar: Any, r_bar: Any, q: Any, r: Any, a: Any) -> Any:
 
 
 def _completion_vjp(q2_bar: Any, q1: Any, q2: Any) -> Any:
-    """Q2 stays orthogonal to Q1: dQ2 = -Q1 dQ1^H Q2, so -Q1_bar = Q2 Q2_bar^H Q1; a rotation within Q2 must not matter."""
+    """Q2 stays orthogonal to Q1: dQ2 = -Q1 dQ1^H Q2, so -Q1_bar = Q2 Q2_bar^H Q1; a rotation within Q2 must
+    not matter.
+    """
     between = adjoint(q2_bar) @ q1
     within = adjoint(q2) @ q2_bar
     if q2.shape[-1] > 1:
@@ -92,7 +99,7 @@ def _completion_vjp(q2_bar: Any, q1: Any, q2: Any) -> Any:
 VJP_SEVERAL: dict[str, Rule] = {"qr": _qr_vjp}
 
 
-# jvp -------------------------------------------------------------------------------------------------------------------------------------
+# jvp --------------------------------------------------------------------------------------------------------
 
 
 def _qr_jvp(t: Any, ans: Any, a: Any, *, mode: str, part: int) -> Any:
@@ -105,13 +112,19 @@ def _qr_jvp(t: Any, ans: Any, a: Any, *, mode: str, part: int) -> Any:
         if m < n:  # Y = Q V
             v_dot = adjoint(q) @ (columns(t, m, n) - q_dot @ columns(r, m, n))
             return concat([u_dot, v_dot], axis=-1)
-        return u_dot if r.shape[-2] == k else concat([u_dot, zeros(u_dot, (*r.shape[:-2], m - k, n))], axis=-2)
-    return q_dot if q.shape[-1] == k else concat([q_dot, _completion_jvp(q_dot, t, first, columns(q, k, m))], axis=-1)
+        return (
+            u_dot if r.shape[-2] == k else concat([u_dot, zeros(u_dot, (*r.shape[:-2], m - k, n))], axis=-2)
+        )
+    return (
+        q_dot
+        if q.shape[-1] == k
+        else concat([q_dot, _completion_jvp(q_dot, t, first, columns(q, k, m))], axis=-1)
+    )
 
 
 def _square_jvp(t: Any, q: Any, r: Any, *, want_q: bool) -> tuple[Any, Any]:
-    """With B = Q^H dA R^-1 and the skew-Hermitian W that has the lower triangle of B and the imaginary part of its diagonal (Walter & Lehmann 2010,
-    section 3.1, where all is real).
+    """With B = Q^H dA R^-1 and the skew-Hermitian W that has the lower triangle of B and the imaginary part
+    of its diagonal (Walter & Lehmann 2010, section 3.1, where all is real).
 
     dR = (B - W) R, and dQ = Q W + (I - Q Q^H) dA R^-1.
     """

@@ -1,7 +1,7 @@
 """solve, triangular_solve, inv: systems of linear equations.
 
-A of shape (..., n, n) and B of (..., n, k) with batch axes that broadcast, or B of shape (n,) for `solve`. A must be regular; at a singular
-one the values are NaN, and so are the derivatives.
+A of shape (..., n, n) and B of (..., n, k) with batch axes that broadcast, or B of shape (n,) for `solve`. A
+must be regular; at a singular one the values are NaN, and so are the derivatives.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gradfuzz.engine.rules.linalg.matrices import adjoint, column, transpose
 from gradfuzz.engine.rules.linalg.table import Rules
 from gradfuzz.engine.rules.value import apply
 
-# vjp: X = A^-1 B has B_bar = A^-H X_bar and A_bar = -B_bar X^H (Giles 2008, section 2.2.3, for products with inverses) ------------------
+# vjp: X = A^-1 B has B_bar = A^-H X_bar and A_bar = -B_bar X^H (Giles 2008, section 2.2.3, for products with
 
 
 def _solve_vjp_b(g: Any, ans: Any, a: Any, b: Any) -> Any:
@@ -35,9 +35,21 @@ def _triangular_vjp_b(g: Any, ans: Any, a: Any, b: Any, *, transposed: Any, **ho
     return unbroadcast(apply("triangular_solve", conj(a), g, transposed=not transposed, **how), b.shape)
 
 
-def _triangular_vjp_a(g: Any, ans: Any, a: Any, b: Any, *, lower: Any, transposed: Any, unit_diagonal: Any, left: Any) -> Any:
-    """With T = op(A): T_bar = -B_bar X^H for T X = B, and -X^H B_bar for X T = B; of A_bar, the triangle that is read."""
-    b_bar = apply("triangular_solve", conj(a), g, lower=lower, transposed=not transposed, unit_diagonal=unit_diagonal, left=left)
+def _triangular_vjp_a(
+    g: Any, ans: Any, a: Any, b: Any, *, lower: Any, transposed: Any, unit_diagonal: Any, left: Any
+) -> Any:
+    """With T = op(A): T_bar = -B_bar X^H for T X = B, and -X^H B_bar for X T = B; of A_bar, the triangle that
+    is read.
+    """
+    b_bar = apply(
+        "triangular_solve",
+        conj(a),
+        g,
+        lower=lower,
+        transposed=not transposed,
+        unit_diagonal=unit_diagonal,
+        left=left,
+    )
     factors = (b_bar, conj(ans)) if left else (adjoint(ans), transpose(b_bar))
     a_bar = -(factors[1] @ transpose(factors[0]) if transposed else factors[0] @ transpose(factors[1]))
     return unbroadcast(_read(a_bar, lower, unit_diagonal), a.shape)
@@ -55,7 +67,7 @@ def _inv_vjp(g: Any, ans: Any, a: Any) -> Any:
     return -(back @ g @ back)
 
 
-# jvp: A X = B gives A dX = dB - dA X -----------------------------------------------------------------------------------------------------
+# jvp: A X = B gives A dX = dB - dA X ------------------------------------------------------------------------
 
 
 def _solve_jvp_a(t: Any, ans: Any, a: Any, b: Any) -> Any:
@@ -69,7 +81,9 @@ def _solve_jvp_b(t: Any, ans: Any, a: Any, b: Any) -> Any:
     return apply("solve", a, t)
 
 
-def _triangular_jvp_a(t: Any, ans: Any, a: Any, b: Any, *, lower: Any, transposed: Any, unit_diagonal: Any, left: Any) -> Any:
+def _triangular_jvp_a(
+    t: Any, ans: Any, a: Any, b: Any, *, lower: Any, transposed: Any, unit_diagonal: Any, left: Any
+) -> Any:
     moved = apply("tril", t) if lower else apply("triu", t)
     if unit_diagonal:
         moved = apply("tril", t, k=-1) if lower else apply("triu", t, k=1)

@@ -1,17 +1,21 @@
 """svd and svdvals of matrices (..., m, n): A = U diag(s) V^H, s descending, k = min(m, n) of them.
 
-Townsend 2016, "Differentiating the singular value decomposition". His F_ij = 1 / (s_j^2 - s_i^2) appears here split,
+Townsend 2016, "Differentiating the singular value decomposition". His F_ij = 1 / (s_j^2 - s_i^2) appears here
+split,
 
     (p s_j + q s_i) / (s_j^2 - s_i^2) = ((p + q) / (s_j - s_i) + (p - q) / (s_j + s_i)) / 2,
 
-so that nothing is squared. Of complex matrices a pair of vectors has a common phase, which the rules let alone: right for what does not depend
-on it. Against each other their phases turn by Im(u^H dA v) / s (Wan & Zhang 2019), which is the second quotient on the diagonal. What uses the singular values alone needs no F: it is right wherever the function is smooth. What uses vectors
-assumes distinct values, and values above 0 for the parts outside the smaller space; where they are not, what divides by such a gap is 0 for 0,
-and NaN otherwise (see `gaps`). That is also so for second derivatives of functions of the values alone.
+so that nothing is squared. Of complex matrices a pair of vectors has a common phase, which the rules let
+alone: right for what does not depend on it. Against each other their phases turn by Im(u^H dA v) / s (Wan &
+Zhang 2019), which is the second quotient on the diagonal. What uses the singular values alone needs no F: it
+is right wherever the function is smooth. What uses vectors assumes distinct values, and values above 0 for
+the parts outside the smaller space; where they are not, what divides by such a gap is 0 for 0, and NaN
+otherwise (see `gaps`). That is also so for second derivatives of functions of the values alone.
 
-With full_matrices the further vectors, of U where m > n, of V where m < n, are a basis of the complement. One such vector has a derivative;
-of several, only what does not depend on the basis has one: the cotangent of A is NaN unless U2^H U2_bar is exactly Hermitian, the tangents of
-the further vectors are NaN unless that of A is 0.
+With full_matrices the further vectors, of U where m > n, of V where m < n, are a basis of the complement. One
+such vector has a derivative; of several, only what does not depend on the basis has one: the cotangent of A
+is NaN unless U2^H U2_bar is exactly Hermitian, the tangents of the further vectors are NaN unless that of A
+is 0.
 """
 
 from __future__ import annotations
@@ -20,13 +24,21 @@ from typing import Any
 
 from gradfuzz.engine.rules.functions import concat, conj, is_complex, real, sum
 from gradfuzz.engine.rules.linalg.gaps import divide_by_gaps, zero_or_nan
-from gradfuzz.engine.rules.linalg.matrices import adjoint, columns, expand, on_diagonal, row, to_dtype_of, zeros
+from gradfuzz.engine.rules.linalg.matrices import (
+    adjoint,
+    columns,
+    expand,
+    on_diagonal,
+    row,
+    to_dtype_of,
+    zeros,
+)
 from gradfuzz.engine.rules.linalg.table import Rule, Rules
 from gradfuzz.engine.rules.value import apply
 
 FORTH: dict[str, Rule] = {"svdvals": lambda a: apply("svd", a, full_matrices=False, part=1)}
 
-# vjp -------------------------------------------------------------------------------------------------------------------------------------
+# vjp --------------------------------------------------------------------------------------------------------
 
 
 def _svd_vjp(gs: Any, ans: Any, a: Any, *, full_matrices: bool) -> Any:
@@ -45,7 +57,8 @@ def _values_vjp(s_bar: Any, u: Any, v: Any) -> Any:
 def _vectors_vjp(u_bar: Any, s_bar: Any, v_bar: Any, u: Any, s: Any, v: Any) -> Any:
     """A_bar = U1 M V1^H, and what lies outside the k-dimensional spaces of U1 and V1.
 
-    M = herm(P_ij / (s_j - s_i)) + skew(N_ij / (s_j + s_i)) + diag(s_bar), with P and N the sum and the difference of U1^H U1_bar and V1^H V1_bar.
+    M = herm(P_ij / (s_j - s_i)) + skew(N_ij / (s_j + s_i)) + diag(s_bar), with P and N the sum and the
+    difference of U1^H U1_bar and V1^H V1_bar.
     """
     k = s.shape[-1]
     u1, v1 = columns(u, 0, k), columns(v, 0, k)
@@ -68,7 +81,8 @@ def _vectors_vjp(u_bar: Any, s_bar: Any, v_bar: Any, u: Any, s: Any, v: Any) -> 
 
 
 def _split(u_bar: Any, u: Any, u1: Any, s: Any) -> tuple[Any, Any]:
-    """U1^H U1_bar; and (I - U1 U1^H) U1_bar diag(s)^-1, where U1 is not square, with what the further columns of U add.
+    """U1^H U1_bar; and (I - U1 U1^H) U1_bar diag(s)^-1, where U1 is not square, with what the further columns
+    of U add.
 
     Those, U2, stay orthogonal to U1: dU2 = -U1 dU1^H U2, which is U2 U2_bar^H U1 off U1_bar.
     """
@@ -99,11 +113,13 @@ VJP: Rules = {"svdvals": (_svdvals_vjp,)}
 VJP_SEVERAL: dict[str, Rule] = {"svd": _svd_vjp}
 
 
-# jvp -------------------------------------------------------------------------------------------------------------------------------------
+# jvp --------------------------------------------------------------------------------------------------------
 
 
 def _svd_jvp(t: Any, ans: Any, a: Any, *, full_matrices: bool, part: int) -> Any:
-    """With H = U1^H dA V1: ds = diag(H), and U1^H dU1, V1^H dV1 from H and H^H (Townsend 2016, equations 16 to 18)."""
+    """With H = U1^H dA V1: ds = diag(H), and U1^H dU1, V1^H dV1 from H and H^H (Townsend 2016, equations 16
+    to 18).
+    """
     u, s, vh = (apply("svd", a, full_matrices=full_matrices, part=k) for k in range(3))
     k = s.shape[-1]
     v = adjoint(vh)
@@ -119,7 +135,9 @@ def _svd_jvp(t: Any, ans: Any, a: Any, *, full_matrices: bool, part: int) -> Any
 
 
 def _basis_jvp(t: Any, image: Any, basis: Any, first: Any, turn: Any, s: Any) -> Any:
-    """The tangent of U (or V): `turn` within U1, image = dA V1 (or dA^H U1) divided by s out of it, and U2 kept orthogonal to U1."""
+    """The tangent of U (or V): `turn` within U1, image = dA V1 (or dA^H U1) divided by s out of it, and U2
+    kept orthogonal to U1.
+    """
     m, k = first.shape[-2:]
     dot = first @ turn
     if m == k:

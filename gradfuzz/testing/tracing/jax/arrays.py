@@ -12,13 +12,20 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, ascending, at_positions, convolution, kind_of, recorded
+from gradfuzz.testing.tracing.compositions import (
+    as_kind,
+    ascending,
+    at_positions,
+    convolution,
+    kind_of,
+    recorded,
+)
 from gradfuzz.testing.tracing.jax.indexing import padded, taken
 from gradfuzz.testing.tracing.special import pi
 
 Rule = Callable[..., Any]
 
-# Shapes ----------------------------------------------------------------------------------------------------------------------------------
+# Shapes -----------------------------------------------------------------------------------------------------
 
 
 def _reshaped(equation: Any, x: Operand, *rest: Operand) -> Any:
@@ -52,7 +59,8 @@ def _split(equation: Any, x: Operand) -> list[Any]:
                 "index",
                 x,
                 pattern=tuple(
-                    ("slice", start, start + size) if a == axis else ("slice", 0, n) for a, n in enumerate(np.shape(x))
+                    ("slice", start, start + size) if a == axis else ("slice", 0, n)
+                    for a, n in enumerate(np.shape(x))
                 ),
             )
         )
@@ -66,12 +74,19 @@ def _tiled(equation: Any, x: Operand) -> Any:
     return x
 
 
-REPLAYED: dict[str, Rule] = {"broadcast_in_dim": _broadcast, "reshape": _reshaped, "squeeze": _reshaped, "expand_dims": _reshaped}
+REPLAYED: dict[str, Rule] = {
+    "broadcast_in_dim": _broadcast,
+    "reshape": _reshaped,
+    "squeeze": _reshaped,
+    "expand_dims": _reshaped,
+}
 """Changes of shape that keep every entry."""
 
 _SHAPES: dict[str, Rule] = {
     **REPLAYED,
-    "concatenate": lambda equation, *xs: engine.concat(xs, axis=int(equation.params["dimension"])) if len(xs) > 1 else xs[0],
+    "concatenate": lambda equation, *xs: (
+        engine.concat(xs, axis=int(equation.params["dimension"])) if len(xs) > 1 else xs[0]
+    ),
     "rev": _flipped,
     "split": _split,
     "stack": lambda equation, *xs: engine.stack(xs, axis=int(equation.params["axis"])),
@@ -79,7 +94,7 @@ _SHAPES: dict[str, Rule] = {
     "transpose": lambda equation, x: engine.permute_dims(x, tuple(map(int, equation.params["permutation"]))),
 }
 
-# Reductions ------------------------------------------------------------------------------------------------------------------------------
+# Reductions -------------------------------------------------------------------------------------------------
 
 
 def _reduced(op: str, of_bools: str = "") -> Rule:
@@ -88,7 +103,9 @@ def _reduced(op: str, of_bools: str = "") -> Rule:
         if not axes:
             return x
         if of_bools and kind_of(x) != "bool" and op in ("all", "any"):
-            raise UntraceableError(f"JAX's {equation.primitive.name} of the bits of ints; gradfuzz has no op for it")
+            raise UntraceableError(
+                f"JAX's {equation.primitive.name} of the bits of ints; gradfuzz has no op for it"
+            )
         return apply(of_bools if of_bools and kind_of(x) == "bool" else op, x, axis=axes, keepdims=False)
 
     return rule
@@ -117,7 +134,10 @@ def _along(running: Callable[[Operand, int], Any]) -> Rule:
 def _running_logsumexp(x: Operand, axis: int) -> Any:
     """One logsumexp for each leading part."""
     shape = np.shape(x)
-    parts = [engine.logsumexp(taken(x, np.arange(k + 1), axis), axis=axis, keepdims=True) for k in range(shape[axis])]
+    parts = [
+        engine.logsumexp(taken(x, np.arange(k + 1), axis), axis=axis, keepdims=True)
+        for k in range(shape[axis])
+    ]
     return engine.concat(parts, axis=axis)
 
 
@@ -134,7 +154,9 @@ def _sorted(equation: Any, *operands: Operand) -> list[Any]:
 
 def _greatest(equation: Any, x: Operand) -> list[Any]:
     axis = equation.params.get("axis", -1) % len(np.shape(x))
-    return [taken(part, np.arange(equation.params["k"]), axis) for part in ascending(x, axis, descending=True)]
+    return [
+        taken(part, np.arange(equation.params["k"]), axis) for part in ascending(x, axis, descending=True)
+    ]
 
 
 def _window_sum(equation: Any, x: Operand) -> Any:
@@ -142,22 +164,32 @@ def _window_sum(equation: Any, x: Operand) -> Any:
     if any(d != 1 for d in (*p["base_dilation"], *p["window_dilation"])):
         raise UntraceableError("JAX's reduce_window_sum with dilation")
     return engine.window_sum(
-        x, tuple(p["window_dimensions"]), strides=tuple(p["window_strides"]), padding=tuple(map(tuple, p["padding"]))
+        x,
+        tuple(p["window_dimensions"]),
+        strides=tuple(p["window_strides"]),
+        padding=tuple(map(tuple, p["padding"])),
     )
 
 
 def _window_extreme(op: str) -> Rule:
-    """The extremes of windows, each of which is taken out of the array: those of equally many entries together."""
+    """The extremes of windows, each of which is taken out of the array: those of equally many entries
+    together.
+    """
 
     def rule(equation: Any, x: Operand) -> Any:
         p = equation.params
         if any(d != 1 for d in p["base_dilation"]):
             raise UntraceableError(f"JAX's {equation.primitive.name} with dilation")
-        places = np.pad(np.arange(math.prod(np.shape(x))).reshape(np.shape(x)), p["padding"], constant_values=-1)
+        places = np.pad(
+            np.arange(math.prod(np.shape(x))).reshape(np.shape(x)), p["padding"], constant_values=-1
+        )
         spans = [(n - 1) * d + 1 for n, d in zip(p["window_dimensions"], p["window_dilation"], strict=True)]
         places = np.lib.stride_tricks.sliding_window_view(places, spans)
         places = places[
-            (*(slice(None, None, s) for s in p["window_strides"]), *(slice(None, None, d) for d in p["window_dilation"]))
+            (
+                *(slice(None, None, s) for s in p["window_strides"]),
+                *(slice(None, None, d) for d in p["window_dilation"]),
+            )
         ]
         rows = places.reshape(math.prod(equation.outvars[0].aval.shape), -1)
         counts = (rows >= 0).sum(axis=1)
@@ -196,16 +228,24 @@ _REDUCTIONS: dict[str, Rule] = {
     "top_k": _greatest,
 }
 
-# Products --------------------------------------------------------------------------------------------------------------------------------
+# Products ---------------------------------------------------------------------------------------------------
 
 
 def _product(equation: Any, x: Operand, y: Operand) -> Any:
-    """A sum of products over some axes of each, as an einsum; a plain product of matrices or vectors as one."""
+    """A sum of products over some axes of each, as an einsum; a plain product of matrices or
+    vectors as one.
+    """
     (of_x, of_y), (batch_x, batch_y) = equation.params["dimension_numbers"]
     rank_x, rank_y = len(np.shape(x)), len(np.shape(y))
     if kind_of(x) == "int":
         raise UntraceableError("JAX's dot_general of ints; gradfuzz multiplies matrices of floats")
-    if not batch_x and rank_x in (1, 2) and rank_y in (1, 2) and tuple(of_x) == (rank_x - 1,) and tuple(of_y) == (0,):
+    if (
+        not batch_x
+        and rank_x in (1, 2)
+        and rank_y in (1, 2)
+        and tuple(of_x) == (rank_x - 1,)
+        and tuple(of_y) == (0,)
+    ):
         return engine.matmul(x, y)
     letters = iter(string.ascii_letters)
     names_x = [next(letters) for _ in range(rank_x)]
@@ -241,19 +281,25 @@ def _convolved(equation: Any, x: Operand, kernel: Operand) -> Any:
 
 
 def _fourier(equation: Any, x: Operand) -> Any:
-    """Discrete Fourier transforms over the last axes, as products with the matrices of their roots of unity."""
+    """Discrete Fourier transforms over the last axes, as products with the matrices of their roots
+    of unity.
+    """
     kind, lengths = int(equation.params["fft_type"]), equation.params["fft_lengths"]
     if len(lengths) > 1 and kind > 1:
         raise UntraceableError("JAX's fft of real numbers over several axes")
     rank = len(np.shape(x))
     for axis, n in zip(range(rank - len(lengths), rank), lengths, strict=True):
         last = (*(a for a in range(rank) if a != axis), axis)
-        x = engine.permute_dims(_transformed(engine.permute_dims(x, last), int(n), kind), tuple(np.argsort(last).tolist()))
+        x = engine.permute_dims(
+            _transformed(engine.permute_dims(x, last), int(n), kind), tuple(np.argsort(last).tolist())
+        )
     return x
 
 
 def _transformed(x: Operand, n: int, kind: int) -> Any:
-    """One transform over the last axis: forward (0), back (1), of real numbers (2), back to real numbers (3)."""
+    """One transform over the last axis: forward (0), back (1), of real numbers (2), back to real
+    numbers (3).
+    """
     half = n // 2 + 1
     rows, columns = (half, n) if kind == 3 else (n, half) if kind == 2 else (n, n)
     turns = np.outer(np.arange(rows), np.arange(columns)) % n
@@ -266,5 +312,11 @@ def _transformed(x: Operand, n: int, kind: int) -> Any:
     return result / float(n) if kind == 1 else result
 
 
-ARRAYS: dict[str, Rule] = {**_SHAPES, **_REDUCTIONS, "dot_general": _product, "conv_general_dilated": _convolved, "fft": _fourier}
+ARRAYS: dict[str, Rule] = {
+    **_SHAPES,
+    **_REDUCTIONS,
+    "dot_general": _product,
+    "conv_general_dilated": _convolved,
+    "fft": _fourier,
+}
 """Primitives by name."""

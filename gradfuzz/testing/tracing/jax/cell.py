@@ -1,4 +1,6 @@
-"""What a variable of a jaxpr is while it is walked: a recording value, or a constant that JAX computes when somebody asks for it."""
+"""What a variable of a jaxpr is while it is walked: a recording value, or a constant that JAX computes when
+somebody asks for it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from gradfuzz.testing.tracing.compositions import recorded
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The value that records a variable, and `made`, which gives the constant that it is; one of the two may be missing."""
+    """The value that records a variable, and `made`, which gives the constant that it is; one of the two may
+    be missing.
+    """
 
     value: Value | None
     made: Callable[[], Any] | None = None
@@ -67,7 +71,9 @@ def constants_of(equation: Any, inputs: Sequence[Cell]) -> list[Callable[[], Any
 
 
 def _finite(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array without infinities, which no reference computes with: they are the largest numbers of its dtype."""
+    """An array without infinities, which no reference computes with: they are the largest numbers of its
+    dtype.
+    """
     if array.dtype.kind == "c" or not np.isinf(array).any():
         return array
     largest = float(jax.numpy.finfo(array.dtype).max)

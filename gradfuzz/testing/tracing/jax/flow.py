@@ -90,7 +90,9 @@ def _while(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Ope
 
 
 def _cond(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Any]:
-    """One branch of several: the first where the index is 0 or less, the last where it is greater than all."""
+    """One branch of several: the first where the index is 0 or less, the last where it is greater
+    than all.
+    """
     branches, which = equation.params["branches"], cells[0].operand
     if not isinstance(which, Value):
         return walker.run(branches[int(np.clip(int(which), 0, len(branches) - 1))], cells[1:])
@@ -110,7 +112,9 @@ def _cond(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Any]
 
 
 def _linear_solve(walker: Walker, equation: Any, cells: Sequence[Cell]) -> Sequence[Any]:
-    """The solution as the function finds it, where it does so directly. What it approaches in steps is the solution of the system itself."""
+    """The solution as the function finds it, where it does so directly. What it approaches in steps is the
+    solution of the system itself.
+    """
     lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
     stops = np.cumsum([0, *lengths])
     consts = [list(cells[a:b]) for a, b in itertools.pairwise(stops)]

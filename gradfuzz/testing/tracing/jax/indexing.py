@@ -1,7 +1,8 @@
 """JAX's slices, gathers, scatters and paddings, as ops.
 
-A general gather reads the array as one row: the places of all entries of the result are ints, computed of the indices. An index that is outside of the array
-where JAX promises nothing leaves the domain of an op: then nothing is said about the gradient.
+A general gather reads the array as one row: the places of all entries of the result are ints, computed of the
+indices. An index that is outside of the array where JAX promises nothing leaves the domain of an op: then
+nothing is said about the gradient.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def taken(x: Operand, places: Operand, axis: int) -> Any:
             "index",
             x,
             pattern=tuple(
-                ("slice", start, start + len(places)) if a == axis else ("slice", 0, n) for a, n in enumerate(np.shape(x))
+                ("slice", start, start + len(places)) if a == axis else ("slice", 0, n)
+                for a, n in enumerate(np.shape(x))
             ),
         )
     return apply("take", x, places, axis=axis)
@@ -46,14 +48,18 @@ def taken(x: Operand, places: Operand, axis: int) -> Any:
 def _sliced(equation: Any, x: Operand) -> Any:
     p = equation.params
     strides = p["strides"] or (1,) * len(np.shape(x))
-    for axis, (start, stop, step) in enumerate(zip(p["start_indices"], p["limit_indices"], strides, strict=True)):
+    for axis, (start, stop, step) in enumerate(
+        zip(p["start_indices"], p["limit_indices"], strides, strict=True)
+    ):
         if (start, stop, step) != (0, np.shape(x)[axis], 1):
             x = taken(x, np.arange(start, stop, step), axis) if start < stop else _nothing(x, axis)
     return x
 
 
 def _nothing(x: Operand, axis: int) -> Any:
-    return apply("index", x, pattern=tuple(("slice", 0, 0 if a == axis else n) for a, n in enumerate(np.shape(x))))
+    return apply(
+        "index", x, pattern=tuple(("slice", 0, 0 if a == axis else n) for a, n in enumerate(np.shape(x)))
+    )
 
 
 def _clamped(start: Operand, most: int) -> Any:
@@ -69,7 +75,9 @@ def _window(shape: Shape, sizes: Shape, starts: Sequence[Operand]) -> tuple[list
 
 def _pattern(shape: Shape, sizes: Shape, begins: Sequence[Operand]) -> tuple[tuple[Any, ...], list[Operand]]:
     """The index pattern of a window whose axes have one entry or all, and its int arguments."""
-    pattern: tuple[Any, ...] = tuple(("slice", 0, n) if m == n else "at" for n, m in zip(shape, sizes, strict=True))
+    pattern: tuple[Any, ...] = tuple(
+        ("slice", 0, n) if m == n else "at" for n, m in zip(shape, sizes, strict=True)
+    )
     return pattern, [b for b, entry in zip(begins, pattern, strict=True) if entry == "at"]
 
 
@@ -114,7 +122,9 @@ def padded(x: Operand, filling: Operand, config: Sequence[tuple[int, int, int]])
     outside = places.size
     for axis, (low, high, between) in enumerate(config):
         n: int = places.shape[axis]
-        wide = np.full((*places.shape[:axis], n + max(n - 1, 0) * between, *places.shape[axis + 1 :]), outside)
+        wide = np.full(
+            (*places.shape[:axis], n + max(n - 1, 0) * between, *places.shape[axis + 1 :]), outside
+        )
         wide[(*[slice(None)] * axis, slice(None, None, between + 1))] = places
         width = [(max(low, 0), max(high, 0)) if a == axis else (0, 0) for a in range(places.ndim)]
         wide = np.pad(wide, width, constant_values=outside)
@@ -125,15 +135,17 @@ def padded(x: Operand, filling: Operand, config: Sequence[tuple[int, int, int]])
     return engine.take(engine.concat([flat(x), engine.reshape(filling, (1,))]), places, axis=0)
 
 
-# Gather ----------------------------------------------------------------------------------------------------------------------------------
+# Gather -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Places:
     """Where the windows of a gather or scatter lie.
 
-    `window` are the axes of the gathered (or of the updates) that lie inside a window, `inner` those of the array that they run along, in order; `mapped` the axes
-    of the array that each index names, `sizes` the window's extent along all axes of the array. `shared` pairs batch axes of the array with those of the indices.
+    `window` are the axes of the gathered (or of the updates) that lie inside a window, `inner` those of the
+    array that they run along, in order; `mapped` the axes of the array that each index names, `sizes` the
+    window's extent along all axes of the array. `shared` pairs batch axes of the array with those of the
+    indices.
     """
 
     shape: Shape
@@ -155,8 +167,12 @@ class _Places:
         rank = len(np.shape(indices))
         found = []
         for k, axis in enumerate(self.mapped):
-            start = apply("index", indices, k, pattern=(*(("slice", 0, n) for n in np.shape(indices)[: rank - 1]), "at"))
-            found.append(_clamped(start, self.shape[axis] - self.sizes[axis]) if self.mode == "CLIP" else start)
+            start = apply(
+                "index", indices, k, pattern=(*(("slice", 0, n) for n in np.shape(indices)[: rank - 1]), "at")
+            )
+            found.append(
+                _clamped(start, self.shape[axis] - self.sizes[axis]) if self.mode == "CLIP" else start
+            )
         return found
 
     def inside(self, starts: Sequence[Operand]) -> Any:
@@ -218,7 +234,12 @@ def _gather(equation: Any, x: Operand, indices: Operand) -> Any:
     starts = places.starts(indices)
     fill = p["fill_value"]
     ends = kind_of(x) in ("float", "complex") and (fill is None or np.isnan(fill))
-    if ends and not places.shared and places.mapped == tuple(numbers.collapsed_slice_dims) and len(starts) == 1:
+    if (
+        ends
+        and not places.shared
+        and places.mapped == tuple(numbers.collapsed_slice_dims)
+        and len(starts) == 1
+    ):
         axis = places.mapped[0]
         if all(n == m for a, (n, m) in enumerate(zip(shape, sizes, strict=True)) if a != axis):
             return _in_order(apply("take", x, starts[0], axis=axis), places, axis, len(np.shape(starts[0])))
@@ -244,7 +265,7 @@ def _in_order(found: Operand, places: _Places, axis: int, count: int) -> Any:
     return found if order == list(range(rank)) else engine.permute_dims(found, tuple(order))
 
 
-# Scatter ---------------------------------------------------------------------------------------------------------------------------------
+# Scatter ----------------------------------------------------------------------------------------------------
 
 
 def _written(
@@ -259,7 +280,8 @@ def _written(
 ) -> Any:
     """`x` with combine(old, update) at `places`, ints that count its entries in row-major order.
 
-    No place may be named twice, but for one that is constant where an update after the other `repeats`: where that shows only when the program runs, nothing is said about the gradient then.
+    No place may be named twice, but for one that is constant where an update after the other `repeats`: where
+    that shows only when the program runs, nothing is said about the gradient then.
     """
     size = math.prod(np.shape(x))
     if not isinstance(places, Value) and drop is None:
@@ -273,7 +295,9 @@ def _written(
     if kind_of(x) not in ("float", "complex"):
         raise UntraceableError("JAX's scatter of ints or bools at indices that are not constant")
     ones = (
-        engine.broadcast_to(1, np.shape(places)) if drop is None else engine.where(drop, 1, np.zeros(np.shape(places), np.int64))
+        engine.broadcast_to(1, np.shape(places))
+        if drop is None
+        else engine.where(drop, 1, np.zeros(np.shape(places), np.int64))
     )
     kept = updates if drop is None else engine.where(drop, updates, 0.0)
     row = flat(places)
@@ -323,7 +347,9 @@ def _scatter(combine: Callable[[Any, Any], Any], *, adds: bool = False, repeats:
         if 0 in given or 0 in shape:
             return x
         starts = places.starts(indices)
-        if not places.outer and all(m == n or a in places.mapped for a, (m, n) in enumerate(zip(sizes, shape, strict=True))):
+        if not places.outer and all(
+            m == n or a in places.mapped for a, (m, n) in enumerate(zip(sizes, shape, strict=True))
+        ):
             named = dict(zip(places.mapped, starts, strict=True))
             if all(sizes[a] == 1 for a in named):
                 return _at_one_place(x, named, updates, combine)
@@ -332,7 +358,11 @@ def _scatter(combine: Callable[[Any, Any], Any], *, adds: bool = False, repeats:
         if verdict is not None:
             verdict = engine.broadcast_to(verdict, given)
         if adds:
-            kept = updates if verdict is None else engine.where(verdict, updates, 0 if kind_of(x) == "int" else 0.0)
+            kept = (
+                updates
+                if verdict is None
+                else engine.where(verdict, updates, 0 if kind_of(x) == "int" else 0.0)
+            )
             return engine.reshape(apply("scatter_add", flat(x), flat(flat_places), flat(kept), axis=0), shape)
         unique = bool(p["unique_indices"])
         return _written(x, flat_places, updates, combine, unique=unique, drop=verdict, repeats=repeats)
@@ -340,13 +370,17 @@ def _scatter(combine: Callable[[Any, Any], Any], *, adds: bool = False, repeats:
     return rule
 
 
-def _at_one_place(x: Operand, named: dict[int, Operand], updates: Operand, combine: Callable[[Any, Any], Any]) -> Any:
+def _at_one_place(
+    x: Operand, named: dict[int, Operand], updates: Operand, combine: Callable[[Any, Any], Any]
+) -> Any:
     """One window, one entry wide along the axes `named` and as wide as the array along all others."""
     pattern = tuple("at" if a in named else ("slice", 0, n) for a, n in enumerate(np.shape(x)))
     places = [named[a] for a in sorted(named)]
     region = tuple(n for a, n in enumerate(np.shape(x)) if a not in named)
     new = updates if np.shape(updates) == region else engine.reshape(updates, region)
-    return apply("index_update", x, combine(apply("index", x, *places, pattern=pattern), new), *places, pattern=pattern)
+    return apply(
+        "index_update", x, combine(apply("index", x, *places, pattern=pattern), new), *places, pattern=pattern
+    )
 
 
 INDEXING: dict[str, Rule] = {

@@ -75,7 +75,9 @@ def _wider(x: Operand, axis: int, more: int) -> Any:
 
 
 def _exchanges(order: Operand, count: int) -> Any:
-    """With which row each of the first `count` rows was exchanged, in turn, for rows to end in this `order`."""
+    """With which row each of the first `count` rows was exchanged, in turn, for rows to end in this
+    `order`.
+    """
     *batch, rows = np.shape(order)
     last = len(batch)
     places = np.broadcast_to(np.arange(rows), (*batch, rows))
@@ -83,10 +85,14 @@ def _exchanges(order: Operand, count: int) -> Any:
     found = []
 
     for j in range(count):
-        at = engine.argmax(as_kind(apply("equal", standing, _column(order, j)), "int"), axis=last, keepdims=True)
+        at = engine.argmax(
+            as_kind(apply("equal", standing, _column(order, j)), "int"), axis=last, keepdims=True
+        )
         here = _column(standing, j)
         standing = engine.where(apply("equal", places, at), here, standing)
-        standing = engine.where(np.broadcast_to(np.arange(rows) == j, (*batch, rows)), _column(order, j), standing)
+        standing = engine.where(
+            np.broadcast_to(np.arange(rows) == j, (*batch, rows)), _column(order, j), standing
+        )
         found.append(at)
     return engine.concat(found, axis=last)
 
@@ -147,7 +153,9 @@ LIBRARY: dict[tuple[str, str], Rule] = {
     ("_slogdet_qr", "/numpy/linalg.py"): lambda equation, x: engine.linalg.slogdet(x),
     ("expm", "/scipy/linalg.py"): lambda equation, x: engine.linalg.expm(x),
     ("inv", "/numpy/linalg.py"): lambda equation, x: engine.linalg.inv(x),
-    ("logaddexp", "/lax/other.py"): lambda equation, x, y: None if kind_of(x) == "complex" else elementwise["logaddexp"](x, y),
+    ("logaddexp", "/lax/other.py"): lambda equation, x, y: (
+        None if kind_of(x) == "complex" else elementwise["logaddexp"](x, y)
+    ),
     ("solve", "/numpy/linalg.py"): _solve,
 }
 """Functions of JAX by name and file. None: it is written out after all."""

@@ -31,7 +31,7 @@ def _composed(name: str) -> Rule:
     return lambda equation, *operands: elementwise[name](*operands)
 
 
-# Elementwise -----------------------------------------------------------------------------------------------------------------------------
+# Elementwise ------------------------------------------------------------------------------------------------
 
 
 def _same(equation: Any, x: Operand, *rest: Operand) -> Any:
@@ -123,7 +123,9 @@ def _compare(op: str) -> Rule:
 def _logic(op: str) -> Rule:
     def rule(equation: Any, *operands: Operand) -> Any:
         if kind_of(operands[0]) != "bool":
-            raise UntraceableError(f"JAX's {equation.primitive.name} of the bits of ints; gradfuzz has no op for it")
+            raise UntraceableError(
+                f"JAX's {equation.primitive.name} of the bits of ints; gradfuzz has no op for it"
+            )
         return apply(op, *operands)
 
     return rule
@@ -146,7 +148,9 @@ def _counted(equation: Any) -> Any:
     shape, axis = tuple(equation.params["shape"]), equation.params["dimension"]
     if np.dtype(equation.params["dtype"]).kind not in "iu":
         raise UntraceableError("JAX's iota of floats")
-    return np.broadcast_to(np.arange(shape[axis]).reshape([n if a == axis else 1 for a, n in enumerate(shape)]), shape)
+    return np.broadcast_to(
+        np.arange(shape[axis]).reshape([n if a == axis else 1 for a, n in enumerate(shape)]), shape
+    )
 
 
 def _power(equation: Any, x: Operand, y: Operand) -> Any:
@@ -176,7 +180,9 @@ def _select(equation: Any, which: Operand, *cases: Operand) -> Any:
     if kind_of(which) == "bool":
         nothing = [_is_nan(c) for c in cases]
         if any(nothing) and not all(nothing):
-            chosen = inside(which if nothing[0] else apply("logical_not", which), cases[1] if nothing[0] else cases[0])
+            chosen = inside(
+                which if nothing[0] else apply("logical_not", which), cases[1] if nothing[0] else cases[0]
+            )
         else:
             chosen = engine.where(which, cases[1], cases[0])
     else:
@@ -191,7 +197,9 @@ def _convert(equation: Any, x: Operand) -> Any:
     kinds: dict[str, DType] = {"b": "bool", "i": "int", "u": "int", "c": "complex"}
     wanted = kinds.get(dtype.kind, "float")
     if kind_of(x) == "float" and wanted == "float" and np.dtype(equation.invars[0].aval.dtype) != dtype:
-        raise UntraceableError(f"the function rounds {equation.invars[0].aval.dtype} to {dtype}: a program has one precision")
+        raise UntraceableError(
+            f"the function rounds {equation.invars[0].aval.dtype} to {dtype}: a program has one precision"
+        )
     if kind_of(x) == "float" and wanted == "int":
         return truncated(x, _bits(equation))
     if kind_of(x) == "complex" and wanted == "float":
@@ -229,7 +237,20 @@ OPS: dict[str, Rule] = {
     },
     **{
         name: _composed(name)
-        for name in ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cosh", "exp2", "rsqrt", "sinh")
+        for name in (
+            "acos",
+            "acosh",
+            "asin",
+            "asinh",
+            "atan",
+            "atan2",
+            "atanh",
+            "cbrt",
+            "cosh",
+            "exp2",
+            "rsqrt",
+            "sinh",
+        )
     },
     "add": _op("add"),
     "add_any": _op("add"),
@@ -273,7 +294,9 @@ OPS: dict[str, Rule] = {
     "round": _rounded,
     "select_n": _select,
     "sharding_constraint": _same,
-    "square": lambda equation, x: apply("multiply", x, x) if kind_of(x) == "int" else apply("integer_pow", x, n=2),
+    "square": lambda equation, x: (
+        apply("multiply", x, x) if kind_of(x) == "int" else apply("integer_pow", x, n=2)
+    ),
     "sub": _op("subtract"),
     "xor": _xor,
 }

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-_MACHINERY = ("/core.py", "/interpreters/partial_eval.py", "/source_info_util.py", "/traceback_util.py", "/tree_util.py")
+_MACHINERY = (
+    "/core.py",
+    "/interpreters/partial_eval.py",
+    "/source_info_util.py",
+    "/traceback_util.py",
+    "/tree_util.py",
+)
 """Files through which every equation passes."""
 
 
 def source_of(closed: Any) -> tuple[str, str]:
-    """The name of the function that a jaxpr was made of, and its file as a path inside of JAX; empty where it is not known, or not JAX's."""
+    """The name of the function that a jaxpr was made of, and its file as a path inside of JAX; empty where it
+    is not known, or not JAX's.
+    """
     info = getattr(getattr(closed, "jaxpr", closed), "debug_info", None)
     name, _, place = str(getattr(info, "func_src_info", "") or "").partition(" at ")
     return name, _inside(place.rpartition(":")[0])
 
 
 def caller_of(equation: Any) -> tuple[str, str]:
-    """The function of JAX that made an equation by calling one of `jax.lax`, or by itself, and its file; empty where a function of somebody else did."""
+    """The function of JAX that made an equation by calling one of `jax.lax`, or by itself, and its file;
+    empty where a function of somebody else did.
+    """
     trace = getattr(equation.source_info, "traceback", None)
     frames = list(trace.frames) if trace is not None else []
     names = [f.function_name for f in frames]

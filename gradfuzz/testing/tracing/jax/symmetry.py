@@ -1,7 +1,7 @@
 """Whether a matrix of a jaxpr is symmetric by the way it is made.
 
-Of a matrix that is taken to be symmetric LAPACK reads one triangle, and a gradient by it may stand in either, or in both halves: so what is asked is only
-sure where the matrix is symmetric whatever the arguments are.
+Of a matrix that is taken to be symmetric LAPACK reads one triangle, and a gradient by it may stand in either,
+or in both halves: so what is asked is only sure where the matrix is symmetric whatever the arguments are.
 """
 
 from __future__ import annotations
@@ -40,8 +40,11 @@ _TWO_OF_A_KIND = frozenset(["add", "add_any", "mul", "max", "min"])
 """Elementwise functions of two matrices that do not change where these change places."""
 
 
-def is_symmetric(variable: Any, made: Callable[[Any], Any], known: Callable[[Any], Any], given: Collection[Any] = ()) -> bool:
-    """Whether the last two axes of a variable may change places. `made` gives the equation of a variable, `known` its constant, or None.
+def is_symmetric(
+    variable: Any, made: Callable[[Any], Any], known: Callable[[Any], Any], given: Collection[Any] = ()
+) -> bool:
+    """Whether the last two axes of a variable may change places. `made` gives the equation of a variable,
+    `known` its constant, or None.
 
     The variables that are `given` are known to be symmetric.
     """

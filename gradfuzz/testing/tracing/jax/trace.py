@@ -1,10 +1,12 @@
 """Functions of JAX as programs, by their jaxpr.
 
-A jaxpr is walked equation by equation with the functions of the engine; its loops stay loops. What is differentiated is what the function computes: of a
-`custom_vjp` or `custom_jvp` the function is walked, never the rule. What only depends on constants is computed by JAX where the table of ops cannot say it,
-and for ints and bools.
+A jaxpr is walked equation by equation with the functions of the engine; its loops stay loops. What is
+differentiated is what the function computes: of a `custom_vjp` or `custom_jvp` the function is walked, never
+the rule. What only depends on constants is computed by JAX where the table of ops cannot say it, and for ints
+and bools.
 
-`trace_jax_ops`, `trace_jax_arrays`, `trace_jax_indexing`, `trace_jax_linalg` and `trace_jax_flow` hold what each primitive is.
+`trace_jax_ops`, `trace_jax_arrays`, `trace_jax_indexing`, `trace_jax_linalg` and `trace_jax_flow` hold what
+each primitive is.
 """
 
 from __future__ import annotations
@@ -65,9 +67,15 @@ _NEUTRAL = (
     ("/scipy/linalg.py", "_solve"),
     ("/lax/control_flow/conditionals.py", ""),
 )
-"""Where JAX stops a gradient by which no result moves: files, and what the names of their functions have in them."""
+"""Where JAX stops a gradient by which no result moves: files, and what the names of their functions have in
+them.
+"""
 
-_MEANT = {"_custom_root": "lax.custom_root means the derivative of the root, and not that of the steps by which it is found"}
+_MEANT = {
+    "_custom_root": (
+        "lax.custom_root means the derivative of the root, and not that of the steps by which it is found"
+    )
+}
 """Functions of JAX that mean another derivative than that of what they compute."""
 
 
@@ -76,14 +84,21 @@ class Walker:
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
-        self.pair = None if dtype.itemsize < 4 else np.dtype("complex64" if dtype.itemsize == 4 else "complex128")
+        self.pair = (
+            None if dtype.itemsize < 4 else np.dtype("complex64" if dtype.itemsize == 4 else "complex128")
+        )
 
-    def run(self, closed: Any, cells: Sequence[Cell], wanted: Sequence[bool] = (), symmetric: Sequence[bool] = ()) -> list[Cell]:
-        """The results of a closed jaxpr for arguments. Of those that are not `wanted` (none said: all are) nothing is worked out.
+    def run(
+        self, closed: Any, cells: Sequence[Cell], wanted: Sequence[bool] = (), symmetric: Sequence[bool] = ()
+    ) -> list[Cell]:
+        """The results of a closed jaxpr for arguments. Of those that are not `wanted` (none said: all are)
+        nothing is worked out.
 
         `symmetric` says which arguments are symmetric by the way they are made.
         """
-        jaxpr, consts = (closed.jaxpr, closed.consts) if isinstance(closed, core.ClosedJaxpr) else (closed, ())
+        jaxpr, consts = (
+            (closed.jaxpr, closed.consts) if isinstance(closed, core.ClosedJaxpr) else (closed, ())
+        )
         scope = _Scope(frozenset(v for v, s in zip(jaxpr.invars, symmetric, strict=False) if s))
         scope.cells.update(zip(jaxpr.constvars, map(cell_of, consts), strict=True))
         scope.cells.update(zip(jaxpr.invars, cells, strict=True))
@@ -111,11 +126,14 @@ class Walker:
             return [self.stopped(equation, inputs[0], scope)]
         if name == "platform_index":
             return [cell_of(np.int32(_platform(equation.params["platforms"])))]
-        if name == "ne" and equation.invars[0] is equation.invars[1]:  # isnan; a number that is none has no truth
+        if (
+            name == "ne" and equation.invars[0] is equation.invars[1]
+        ):  # isnan; a number that is none has no truth
             return [cell_of(np.zeros(equation.outvars[0].aval.shape, bool))]
         if name in ("cholesky", "eigh") and not self.symmetric(equation.invars[0], scope):
             raise UntraceableError(
-                f"JAX's {name} reads one triangle of a matrix that need not be symmetric; where its gradient stands is a convention",
+                f"JAX's {name} reads one triangle of a matrix that need not be symmetric; where its gradient"
+                " stands is a convention",
                 detached=True,
             )
         if all(c.is_constant for c in inputs):
@@ -144,7 +162,9 @@ class Walker:
         return results
 
     def folded(self, equation: Any, inputs: Sequence[Cell]) -> list[Cell]:
-        """The results of an equation of constants: what is computed of floats is recorded, ints and bools NumPy computes, and all else JAX."""
+        """The results of an equation of constants: what is computed of floats is recorded, ints and bools
+        NumPy computes, and all else JAX.
+        """
         made = constants_of(equation, inputs)
         ins, outs = ([v.aval for v in variables] for variables in (equation.invars, equation.outvars))
         if equation.primitive.name in FLOW or any(map(is_key, (*ins, *outs))):
@@ -180,7 +200,12 @@ class Walker:
             result = whole(equation, *(c.operand for c in inputs))
             if result is not None:
                 return [Cell(r) for r in (result if isinstance(result, tuple) else (result,))]
-        return self.run(closed, inputs, wanted, [len(v.aval.shape) > 1 and self.symmetric(v, scope) for v in equation.invars])
+        return self.run(
+            closed,
+            inputs,
+            wanted,
+            [len(v.aval.shape) > 1 and self.symmetric(v, scope) for v in equation.invars],
+        )
 
     def stopped(self, equation: Any, cell: Cell, scope: _Scope) -> Cell:
         """What `stop_gradient` gives where it changes no derivative."""
@@ -190,14 +215,17 @@ class Walker:
         name, file = caller_of(equation)
         if not any(file == f and n in name for f, n in _NEUTRAL):
             raise UntraceableError(
-                "the function uses lax.stop_gradient: its gradient is not meant to be the derivative of what it computes",
+                "the function uses lax.stop_gradient: its gradient is not meant to be the derivative of what"
+                " it computes",
                 detached=True,
             )
         smooth = self.shift(variable, scope)
         return cell if smooth is None else Cell(smooth)
 
     def shift(self, variable: Any, scope: _Scope) -> Value | None:
-        """A smooth shift in place of the greatest entry, by which JAX's softmax and logsumexp are shifted and which nothing depends on."""
+        """A smooth shift in place of the greatest entry, by which JAX's softmax and logsumexp are shifted and
+        which nothing depends on.
+        """
         chain: list[Any] = []
         while (equation := scope.made.get(variable)) is not None:
             name, ins = equation.primitive.name, equation.invars
@@ -236,9 +264,13 @@ class Walker:
         elif self.pair is not None and dtype == self.pair:
             kind = "complex"
         elif dtype.kind in "fcV":
-            raise UntraceableError(f"JAX's {name} gives {dtype} in a function of {self.dtype}: a program has one precision")
+            raise UntraceableError(
+                f"JAX's {name} gives {dtype} in a function of {self.dtype}: a program has one precision"
+            )
         else:
-            raise UntraceableError(f"JAX's {name} gives {dtype}, which wraps around; the ints of a program do not")
+            raise UntraceableError(
+                f"JAX's {name} gives {dtype}, which wraps around; the ints of a program do not"
+            )
         return Type(kind, tuple(aval.shape))
 
 
@@ -262,7 +294,9 @@ def _kind(dtype: Any) -> str:
 
 
 def _platform(platforms: Sequence[tuple[str, ...] | None]) -> int:
-    """The branch of `lax.platform_dependent` that is taken where nothing is said about the platform: the CPU's, or that of all others."""
+    """The branch of `lax.platform_dependent` that is taken where nothing is said about the platform: the
+    CPU's, or that of all others.
+    """
     return next(k for k, names in enumerate(platforms) if names is None or "cpu" in names)
 
 
@@ -315,7 +349,9 @@ def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Any:
     shapes = [jax.ShapeDtypeStruct(a.shape, jax.dtypes.canonicalize_dtype(a.dtype)) for a in args]
     try:
         closed = jax.make_jaxpr(f)(*shapes)
-    except Exception as error:  # whatever the function does with a tracer; where it is wrong, a call of it says so
+    except (
+        Exception
+    ) as error:  # whatever the function does with a tracer; where it is wrong, a call of it says so
         first = str(error).strip().partition("\n")[0]
         raise UntraceableError(f"JAX cannot trace the function: {type(error).__name__}: {first}") from error
     if any("debug" not in str(effect).lower() for effect in closed.effects):
@@ -326,8 +362,8 @@ def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Any:
 def traced(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Program:
     """The program that the JAX function `f` computes for arguments of the dtypes and shapes of `args`.
 
-    Its outputs are the leaves of what `f` returns. `UntraceableError` with the reason where a program cannot say it: random numbers, effects, mixed
-    precisions, primitives that are no ops, gradients that are stopped.
+    Its outputs are the leaves of what `f` returns. `UntraceableError` with the reason where a program cannot
+    say it: random numbers, effects, mixed precisions, primitives that are no ops, gradients that are stopped.
     """
     arrays = [np.asarray(a) for a in args]
     dtype = _working(arrays)

@@ -1,8 +1,9 @@
 """The array that records: what NumPy's functions and Python's operators do to it becomes a program.
 
-It stands where an array stands: it has NumPy's methods and protocols, may be written to, and refuses to become a number. `numpy.asarray` and `numpy.array` make
-arrays of such objects, which NumPy computes with entry by entry. An array whose entries are also seen through another one cannot be written to: here they would not
-change together.
+It stands where an array stands: it has NumPy's methods and protocols, may be written to, and refuses to
+become a number. `numpy.asarray` and `numpy.array` make arrays of such objects, which NumPy computes with
+entry by entry. An array whose entries are also seen through another one cannot be written to: here they would
+not change together.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.precision import format_of, is_float
 from gradfuzz.programs.language.types import DType
-from gradfuzz.testing.tracing.compositions import as_kind, at_positions, check_room, common_kind, kind_of, recorded, replaced_at
+from gradfuzz.testing.tracing.compositions import (
+    as_kind,
+    at_positions,
+    check_room,
+    common_kind,
+    kind_of,
+    recorded,
+    replaced_at,
+)
 from gradfuzz.testing.tracing.graph import bounded
 
 _PYTHON_NUMBERS = (bool, int, float, complex)
@@ -35,7 +44,9 @@ def kind_of_dtype(dtype: np.dtype[Any]) -> DType:
 
 
 class Trace:
-    """One run of a function: its precision, and the first thing that it did that no program says, whatever it did with the exception."""
+    """One run of a function: its precision, and the first thing that it did that no program says, whatever it
+    did with the exception.
+    """
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
@@ -48,14 +59,22 @@ class Trace:
         return self.refused
 
     def dtype_of(self, kind: DType) -> np.dtype[Any]:
-        return {"float": self.dtype, "complex": self.complex_dtype, "int": np.dtype(np.int64), "bool": np.dtype(bool)}[kind]
+        return {
+            "float": self.dtype,
+            "complex": self.complex_dtype,
+            "int": np.dtype(np.int64),
+            "bool": np.dtype(bool),
+        }[kind]
 
     def check(self, dtype: np.dtype[Any]) -> DType:
-        """The kind of a result that NumPy says is of `dtype`; `UntraceableError` where that is another precision than the arguments have."""
+        """The kind of a result that NumPy says is of `dtype`; `UntraceableError` where that is another
+        precision than the arguments have.
+        """
         kind = kind_of_dtype(dtype)
         if kind in ("float", "complex") and dtype != self.dtype_of(kind):
             raise self.refuse(
-                f"an operation gives {dtype} where the arguments are {self.dtype}: a program has one precision; convert the constants of the function"
+                f"an operation gives {dtype} where the arguments are {self.dtype}: a program has one"
+                " precision; convert the constants of the function"
             )
         return kind
 
@@ -88,7 +107,9 @@ class Trace:
         array = np.asarray(x)
         if array.dtype != object:
             return array.dtype
-        return self.dtype_of(common_kind(*(self.raw(entry) for entry in array.ravel().tolist())) if array.size else "float")
+        return self.dtype_of(
+            common_kind(*(self.raw(entry) for entry in array.ravel().tolist())) if array.size else "float"
+        )
 
     def wrapped(self, result: Any) -> Any:
         """What the engine computed as NumPy would give it: recorded, or a constant."""
@@ -177,8 +198,10 @@ class Recorder:
 
     def _number(self, what: str) -> UntraceableError:
         return self.home.refuse(
-            f"{what} of {self!r}: a number of Python, which a program traced at one point would take as it is there: an `if` or `while` on a value (use numpy.where), "
-            "math.sin instead of numpy.sin, range(n), or an assignment to an array that was made without it (make it with numpy.zeros_like or numpy.stack)"
+            f"{what} of {self!r}: a number of Python, which a program traced at one point would take as it is"
+            " there: an `if` or `while` on a value (use numpy.where), math.sin instead of numpy.sin,"
+            " range(n), or an assignment to an array that was made without it (make it with numpy.zeros_like"
+            " or numpy.stack)"
         )
 
     def __bool__(self) -> bool:
@@ -255,11 +278,15 @@ class Recorder:
     def __setitem__(self, key: Any, value: Any) -> None:
         new, kind = self.home.raw(value), self.value.type.dtype
         if common_kind(new, self.value) != kind and kind_of(new) != kind:
-            raise self.home.refuse(f"{kind_of(new)} numbers are written to an array of {kind}, which would cut them")
+            raise self.home.refuse(
+                f"{kind_of(new)} numbers are written to an array of {kind}, which would cut them"
+            )
         new = as_kind(new, kind)
         if isinstance(key, Recorder):
             if key.value.type.dtype != "bool" or np.shape(new) or key.shape != self.shape:
-                raise self.home.refuse("an assignment to places that depend on the arguments; use numpy.where")
+                raise self.home.refuse(
+                    "an assignment to places that depend on the arguments; use numpy.where"
+                )
             self.replace(engine.where(key.value, new, self.value))
             return
         keys = key if isinstance(key, tuple) else (key,)
@@ -278,7 +305,9 @@ class Recorder:
             new = engine.reshape(recorded(new), np.shape(new)[len(np.shape(new)) - len(sizes) :])
         if _is_plain(keys, self.shape) and self.size:
             spread = new if np.shape(new) == sizes else engine.broadcast_to(new, sizes)
-            self.replace(engine.index_update(self.value, keys + (slice(None),) * (self.ndim - len(keys)), spread))
+            self.replace(
+                engine.index_update(self.value, keys + (slice(None),) * (self.ndim - len(keys)), spread)
+            )
         else:
             self.replace(recorded(replaced_at(self.value, places, new)))
 
@@ -286,12 +315,17 @@ class Recorder:
         """Writes all entries. `UntraceableError` where they are seen through another array, too."""
         check_room()
         self.family[:] = [ref for ref in self.family if ref() is not None]
-        if len(self.family) == 2 and self.source is not None and any(ref() is self.source[0] for ref in self.family):
+        if (
+            len(self.family) == 2
+            and self.source is not None
+            and any(ref() is self.source[0] for ref in self.family)
+        ):
             base, places = self.source
             base.value = recorded(replaced_at(base.value, places, value))
         elif len(self.family) > 1:
             raise self.home.refuse(
-                "an array is written to whose entries are also seen through another one (a view); write to a copy"
+                "an array is written to whose entries are also seen through another one (a view); write to a"
+                " copy"
             )
         self.value = value
 
@@ -302,7 +336,9 @@ class Recorder:
         if not self.shape:
             return result
         if result.shape != self.shape or result.dtype != self.dtype:
-            raise ValueError(f"{ufunc.__name__} in place of an array of {self.value.type} gives {result.value.type}")
+            raise ValueError(
+                f"{ufunc.__name__} in place of an array of {self.value.type} gives {result.value.type}"
+            )
         self.replace(result.value)
         return self
 
@@ -384,10 +420,14 @@ def _is_plain(keys: Sequence[Any], shape: tuple[int, ...]) -> bool:
 
 
 def _taken(x: Recorder, keys: Sequence[Any]) -> Any:
-    """Entries at indices that depend on the arguments: one index array among slices that take all, or index arrays that stand first."""
+    """Entries at indices that depend on the arguments: one index array among slices that take all, or index
+    arrays that stand first.
+    """
     raws = [x.home.raw(k) if isinstance(k, Recorder) else k for k in keys]
     if any(isinstance(k, Value) and k.type.dtype != "int" for k in raws):
-        raise x.home.refuse("a mask as an index makes an array whose size depends on numbers; use numpy.where")
+        raise x.home.refuse(
+            "a mask as an index makes an array whose size depends on numbers; use numpy.where"
+        )
     given = [k for k, raw in enumerate(raws) if not (isinstance(raw, slice) and raw == slice(None))]
     if any(not isinstance(raws[k], (Value, int, np.integer, np.ndarray)) for k in given):
         raise x.home.refuse("an index that depends on the arguments, beside slices or None")

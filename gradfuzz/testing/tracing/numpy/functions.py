@@ -1,7 +1,7 @@
 """NumPy's functions and methods on arrays that record.
 
-What only moves entries is run on the positions of the entries. A function that is not in the tables is run as NumPy has written it in Python, on an array of
-recording scalars.
+What only moves entries is run on the positions of the entries. A function that is not in the tables is run as
+NumPy has written it in Python, on an array of recording scalars.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ from gradfuzz.testing.tracing.numpy.reductions import HANDLERS, no_options
 from gradfuzz.testing.tracing.numpy.ufuncs import UFUNCS
 
 Handler = Callable[..., Any]
-"""(trace, *arguments as the caller gave them) -> the result: recorders, or values of the engine, which are wrapped."""
+"""(trace, *arguments as the caller gave them) -> the result: recorders, or values of the engine, which are
+wrapped.
+"""
 
 
-# Choosing and joining ------------------------------------------------------------------------------------------------------------------
+# Choosing and joining ---------------------------------------------------------------------------------------
 
 
 def _where(trace: Trace, condition: Any, *sides: Any) -> Any:
@@ -65,7 +67,9 @@ def _same_kind(trace: Trace, arrays: Sequence[Any]) -> list[Any]:
     return [as_kind(recorded(x), kind) for x in raws]
 
 
-def _concatenate(trace: Trace, arrays: Sequence[Any], axis: int | None = 0, out: Any = None, **options: Any) -> Any:
+def _concatenate(
+    trace: Trace, arrays: Sequence[Any], axis: int | None = 0, out: Any = None, **options: Any
+) -> Any:
     no_options(trace, {**options, "out": out, "casting": None})
     parts = _same_kind(trace, list(arrays))
     return engine.concat([flat(p) for p in parts] if axis is None else parts, axis=axis or 0)
@@ -89,7 +93,9 @@ def _column_stack(trace: Trace, arrays: Sequence[Any]) -> Any:
 
 
 def _append(trace: Trace, a: Any, values: Any, axis: int | None = None) -> Any:
-    return _concatenate(trace, [np.ravel(a), np.ravel(values)] if axis is None else [a, values], axis=axis or 0)
+    return _concatenate(
+        trace, [np.ravel(a), np.ravel(values)] if axis is None else [a, values], axis=axis or 0
+    )
 
 
 def _block_pad(trace: Trace, a: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
@@ -103,10 +109,14 @@ def _block_pad(trace: Trace, a: Any, pad_width: Any, mode: str = "constant", **o
         raise trace.refuse("numpy.pad with several constants")
     padded = np.pad(places, pad_width, constant_values=-1)
     kind = kind_of(x)
-    return engine.where(padded >= 0, at_positions(x, np.where(padded < 0, 0, padded)), as_kind(trace.raw(value), kind))
+    return engine.where(
+        padded >= 0, at_positions(x, np.where(padded < 0, 0, padded)), as_kind(trace.raw(value), kind)
+    )
 
 
-def _take(trace: Trace, a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
+def _take(
+    trace: Trace, a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+) -> Any:
     x, chosen = trace.raw(a), trace.raw(indices)
     return engine.take(flat(x), chosen, axis=0) if axis is None else engine.take(x, chosen, axis=axis)
 
@@ -117,7 +127,9 @@ def _take_along_axis(trace: Trace, arr: Any, indices: Any, axis: int | None = -1
 
 
 def _like(fill: Any) -> Handler:
-    def handler(trace: Trace, a: Any, *args: Any, dtype: Any = None, shape: Any = None, **options: Any) -> Any:
+    def handler(
+        trace: Trace, a: Any, *args: Any, dtype: Any = None, shape: Any = None, **options: Any
+    ) -> Any:
         kind = kind_of(trace.raw(a)) if dtype is None else trace.check(np.dtype(dtype))
         sizes = np.shape(trace.raw(a)) if shape is None else tuple(int(n) for n in np.atleast_1d(shape))
         value = as_kind(trace.raw(args[0] if fill is None else fill), kind)
@@ -156,7 +168,8 @@ def _imag(trace: Trace, x: Any) -> Any:
 def _decided(name: str) -> Handler:
     def handler(trace: Trace, *args: Any, **options: Any) -> Any:
         raise trace.refuse(
-            f"numpy.{name} gives a bool of Python, which a program traced at one point would take as it is there; use numpy.where"
+            f"numpy.{name} gives a bool of Python, which a program traced at one point would take as it is"
+            " there; use numpy.where"
         )
 
     return handler
@@ -167,7 +180,7 @@ def _fill_diagonal(trace: Trace, a: Any, value: Any, wrap: bool = False) -> None
     a.replace(recorded(replaced_at(a.value, places, trace.raw(value))))
 
 
-# Moving --------------------------------------------------------------------------------------------------------------------------------
+# Moving -----------------------------------------------------------------------------------------------------
 
 
 def _moved(function: Any, *, views: bool) -> Handler:
@@ -182,7 +195,11 @@ def _moved(function: Any, *, views: bool) -> Handler:
 
         def made(p: Any) -> Any:
             found = engine.reshape(x, p.shape) if _is_same_order(p, x) else at_positions(x, p)
-            return a.sharing(found) if views and isinstance(a, Recorder) and isinstance(found, Value) else trace.wrapped(found)
+            return (
+                a.sharing(found)
+                if views and isinstance(a, Recorder) and isinstance(found, Value)
+                else trace.wrapped(found)
+            )
 
         return [made(p) for p in places] if isinstance(places, (list, tuple)) else made(places)
 
@@ -199,7 +216,9 @@ def _axes_moved(function: Any) -> Handler:
     def handler(trace: Trace, a: Any, *args: Any, **options: Any) -> Any:
         x = trace.raw(a)
         rank = len(np.shape(x))
-        axes = tuple(n - 2 for n in function(np.broadcast_to(0, tuple(range(2, rank + 2))), *args, **options).shape)
+        axes = tuple(
+            n - 2 for n in function(np.broadcast_to(0, tuple(range(2, rank + 2))), *args, **options).shape
+        )
         found = engine.permute_dims(x, axes) if axes != tuple(range(rank)) else recorded(x)
         return a.sharing(found) if isinstance(a, Recorder) else trace.wrapped(found)
 
@@ -242,7 +261,16 @@ _VIEWS = (
 )
 _COPIES = ("repeat", "tile", "roll", "resize", "delete", "compress", "diagflat")
 _PERMUTATIONS = ("transpose", "swapaxes", "moveaxis", "rollaxis", "matrix_transpose")
-_DECISIONS = ("allclose", "array_equal", "array_equiv", "nonzero", "argwhere", "flatnonzero", "unique", "searchsorted")
+_DECISIONS = (
+    "allclose",
+    "array_equal",
+    "array_equiv",
+    "nonzero",
+    "argwhere",
+    "flatnonzero",
+    "unique",
+    "searchsorted",
+)
 
 _BY_NAME: dict[str, Handler] = {
     **HANDLERS,
@@ -279,7 +307,9 @@ _BY_NAME: dict[str, Handler] = {
     "broadcast_arrays": _broadcast_arrays,
     "shape": _shape,
     "ndim": lambda trace, a: len(_shape(trace, a)),
-    "size": lambda trace, a, axis=None: int(np.prod(_shape(trace, a))) if axis is None else _shape(trace, a)[axis],
+    "size": lambda trace, a, axis=None: (
+        int(np.prod(_shape(trace, a))) if axis is None else _shape(trace, a)[axis]
+    ),
     "diag": lambda trace, v, k=0: _diag(trace, v, k),
 }
 
@@ -307,14 +337,17 @@ def call(trace: Trace, function: Any, args: Sequence[Any], kwargs: dict[str, Any
         return trace.wrapped(handler(trace, *args, **kwargs))
     written = getattr(function, "_implementation", None)
     if written is None:
-        raise trace.refuse(f"the NumPy function {function.__name__} has no counterpart among the ops of gradfuzz")
+        raise trace.refuse(
+            f"the NumPy function {function.__name__} has no counterpart among the ops of gradfuzz"
+        )
     try:
         return written(*args, **kwargs)
     except UntraceableError:
         raise
     except Exception as error:
         raise trace.refuse(
-            f"the NumPy function {function.__name__} has no counterpart among the ops of gradfuzz ({type(error).__name__}: {error})"
+            f"the NumPy function {function.__name__} has no counterpart among the ops of gradfuzz"
+            f" ({type(error).__name__}: {error})"
         ) from error
 
 
@@ -349,17 +382,23 @@ _METHODS = {
 
 
 def method(x: Recorder, name: str) -> Any:
-    """A method of an array: of NumPy's functions that of its name; of ufuncs, too, by which NumPy computes with arrays of objects."""
+    """A method of an array: of NumPy's functions that of its name; of ufuncs, too, by which NumPy computes
+    with arrays of objects.
+    """
     if name in _METHODS:
         function = getattr(np, name)
         if name in ("reshape", "transpose"):
             return lambda *args, **options: function(
-                x, *([args] if args and not (len(args) == 1 and not isinstance(args[0], int)) else args), **options
+                x,
+                *([args] if args and not (len(args) == 1 and not isinstance(args[0], int)) else args),
+                **options,
             )
         return lambda *args, **options: function(x, *args, **options)
     special: dict[str, Callable[..., Any]] = {
         "flatten": lambda order="C": np.copy(np.ravel(x, order=order)),
-        "astype": lambda dtype, *args, copy=True, **options: x if not copy and np.dtype(dtype) == x.dtype else _astype(x, dtype),
+        "astype": lambda dtype, *args, copy=True, **options: (
+            x if not copy and np.dtype(dtype) == x.dtype else _astype(x, dtype)
+        ),
         "sort": lambda axis=-1, **options: x.replace(recorded(x.home.raw(np.sort(x, axis=axis)))),
         "fill": lambda value: x.__setitem__(Ellipsis, value),
         "conj": lambda: np.conjugate(x),
@@ -369,7 +408,9 @@ def method(x: Recorder, name: str) -> Any:
         return special[name]
     if name in UFUNCS and isinstance(getattr(np, name, None), np.ufunc):
         return lambda *args: getattr(np, name)(x, *args)
-    raise AttributeError(f"{x!r} has no attribute {name!r}; it has the methods of numpy.ndarray that a program can say")
+    raise AttributeError(
+        f"{x!r} has no attribute {name!r}; it has the methods of numpy.ndarray that a program can say"
+    )
 
 
 def _refuse_view(x: Recorder) -> Any:

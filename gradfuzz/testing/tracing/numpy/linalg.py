@@ -34,7 +34,9 @@ def _named(function: Any, trace: Trace, parts: Sequence[Any]) -> Any:
     return function(np.eye(1)).__class__(*map(trace.wrapped, parts))
 
 
-def _svd(trace: Trace, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def _svd(
+    trace: Trace, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
     if hermitian:
         raise trace.refuse("numpy.linalg.svd with hermitian=True")
     return (
@@ -71,7 +73,9 @@ def _pinv(trace: Trace, a: Any, *options: Any, **more: Any) -> Any:
 def _norm(trace: Trace, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     raw = trace.raw(x)
     rank = len(np.shape(raw))
-    if axis is None and (ord is None or (ord in (2, "fro") and rank == (2 if ord == "fro" else 1)) or rank == 1):
+    if axis is None and (
+        ord is None or (ord in (2, "fro") and rank == (2 if ord == "fro" else 1)) or rank == 1
+    ):
         return norm(raw, 2.0 if ord in (None, "fro") else float(ord), keepdims=keepdims)
     axes = tuple(range(rank)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     if len(axes) == 1:
@@ -108,9 +112,9 @@ def _lstsq(trace: Trace, a: Any, b: Any, rcond: Any = None) -> Any:
 def _cross(trace: Trace, a: Any, b: Any, /, *, axis: int = -1) -> Any:
     x, y = trace.raw(a), trace.raw(b)
     after, before = np.array([1, 2, 0]), np.array([2, 0, 1])
-    return engine.take(x, after, axis=axis) * engine.take(y, before, axis=axis) - engine.take(x, before, axis=axis) * engine.take(
-        y, after, axis=axis
-    )
+    return engine.take(x, after, axis=axis) * engine.take(y, before, axis=axis) - engine.take(
+        x, before, axis=axis
+    ) * engine.take(y, after, axis=axis)
 
 
 LINALG: dict[str, Handler] = {
@@ -118,7 +122,9 @@ LINALG: dict[str, Handler] = {
     "solve": _solve,
     "det": lambda trace, a: linalg.det(trace.raw(a)),
     "slogdet": lambda trace, a: _named(np.linalg.slogdet, trace, linalg.slogdet(trace.raw(a))),
-    "cholesky": lambda trace, a, /, *, upper=False: linalg.cholesky(_symmetric(trace, a, "cholesky"), upper=upper),
+    "cholesky": lambda trace, a, /, *, upper=False: linalg.cholesky(
+        _symmetric(trace, a, "cholesky"), upper=upper
+    ),
     "qr": _qr,
     "eigh": _eigh,
     "eigvalsh": _eigvalsh,
@@ -140,6 +146,8 @@ LINALG: dict[str, Handler] = {
     "matmul": lambda trace, a, b, /: engine.matmul(trace.raw(a), trace.raw(b)),
     "matrix_transpose": lambda trace, x, /: np.matrix_transpose(x),
     "tensordot": lambda trace, a, b, /, *, axes=2: np.tensordot(a, b, axes),
-    "vecdot": lambda trace, a, b, /, *, axis=-1: engine.sum(engine.conj(trace.raw(a)) * trace.raw(b), axis=axis),
+    "vecdot": lambda trace, a, b, /, *, axis=-1: engine.sum(
+        engine.conj(trace.raw(a)) * trace.raw(b), axis=axis
+    ),
 }
 """By the name of the function in numpy.linalg."""

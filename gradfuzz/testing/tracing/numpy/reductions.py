@@ -16,7 +16,7 @@ Axis = int | tuple[int, ...] | None
 Handler = Callable[..., Any]
 
 
-# Reductions ----------------------------------------------------------------------------------------------------------------------------
+# Reductions -------------------------------------------------------------------------------------------------
 
 
 def _number(x: Any) -> Any:
@@ -36,9 +36,22 @@ def no_options(trace: Trace, options: dict[str, Any]) -> None:
 
 def _reduction(op: str) -> Handler:
     def handler(
-        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **options: Any
+        trace: Trace,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        **options: Any,
     ) -> Any:
-        no_options(trace, {**options, "out": out, "dtype": None if dtype is None or np.dtype(dtype) == trace.dtype else dtype})
+        no_options(
+            trace,
+            {
+                **options,
+                "out": out,
+                "dtype": None if dtype is None or np.dtype(dtype) == trace.dtype else dtype,
+            },
+        )
         x = _number(trace.raw(a))
         if not np.shape(x):
             return as_kind(x, "float") if op == "mean" else x
@@ -48,7 +61,9 @@ def _reduction(op: str) -> Handler:
 
 
 def _extreme(op: str) -> Handler:
-    def handler(trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Any:
+    def handler(
+        trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
+    ) -> Any:
         least = options.pop("initial", None)
         no_options(trace, {**options, "out": out})
         x = trace.raw(a)
@@ -61,7 +76,9 @@ def _extreme(op: str) -> Handler:
 
 
 def _quantifier(op: str) -> Handler:
-    def handler(trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Any:
+    def handler(
+        trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
+    ) -> Any:
         no_options(trace, {**options, "out": out})
         x = as_kind(trace.raw(a), "bool")
         return apply(op, x, axis=_axes(axis), keepdims=keepdims is True) if np.shape(x) else x
@@ -70,7 +87,9 @@ def _quantifier(op: str) -> Handler:
 
 
 def _arg(op: str) -> Handler:
-    def handler(trace: Trace, a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    def handler(
+        trace: Trace, a: Any, axis: int | None = None, out: Any = None, *, keepdims: Any = False
+    ) -> Any:
         no_options(trace, {"out": out})
         return apply(op, _number(trace.raw(a)), axis=axis, keepdims=keepdims is True)
 
@@ -106,13 +125,23 @@ def _ptp(trace: Trace, a: Any, axis: Any = None, out: Any = None, keepdims: Any 
 
 
 def _average(
-    trace: Trace, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+    trace: Trace,
+    a: Any,
+    axis: Any = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: Any = False,
 ) -> Any:
     if weights is None or returned:
-        raise trace.refuse("numpy.average in a form that gradfuzz has not; use numpy.mean, or the quotient of two sums")
+        raise trace.refuse(
+            "numpy.average in a form that gradfuzz has not; use numpy.mean, or the quotient of two sums"
+        )
     x, w = trace.raw(a), trace.raw(weights)
     if np.shape(x) != np.shape(w):
-        w = engine.reshape(w, tuple(n if k == axis % len(np.shape(x)) else 1 for k, n in enumerate(np.shape(x))))
+        w = engine.reshape(
+            w, tuple(n if k == axis % len(np.shape(x)) else 1 for k, n in enumerate(np.shape(x)))
+        )
     total = engine.sum(x * w, axis=_axes(axis), keepdims=keepdims is True)
     return total / engine.sum(
         recorded(w) if np.shape(w) == np.shape(x) else engine.broadcast_to(w, np.shape(x)),
@@ -122,10 +151,16 @@ def _average(
 
 
 def _scan(op: str) -> Handler:
-    def handler(trace: Trace, a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
+    def handler(
+        trace: Trace, a: Any, axis: int | None = None, dtype: Any = None, out: Any = None, **options: Any
+    ) -> Any:
         no_options(trace, {**options, "out": out, "dtype": dtype})
         x = _number(trace.raw(a))
-        return apply(op, flat(x), axis=0) if axis is None and len(np.shape(x)) != 1 else apply(op, x, axis=axis or 0)
+        return (
+            apply(op, flat(x), axis=0)
+            if axis is None and len(np.shape(x)) != 1
+            else apply(op, x, axis=axis or 0)
+        )
 
     return handler
 
@@ -146,7 +181,12 @@ def _argsort(trace: Trace, a: Any, axis: int | None = -1, **options: Any) -> Any
 
 
 def _median(
-    trace: Trace, a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+    trace: Trace,
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
 ) -> Any:
     """The mean of the two in the middle, or the one."""
     if isinstance(axis, tuple) or keepdims:
@@ -159,7 +199,7 @@ def _median(
     return low if count % 2 else (low + high) / 2.0
 
 
-# Products ------------------------------------------------------------------------------------------------------------------------------
+# Products ---------------------------------------------------------------------------------------------------
 
 
 def _dot(trace: Trace, a: Any, b: Any, out: Any = None) -> Any:
@@ -217,7 +257,9 @@ def _einsum(trace: Trace, *operands: Any, **options: Any) -> Any:
     return arrays[0].sharing(product) if len(arrays) == 1 and len(set(written)) == len(out) else product
 
 
-def _trace(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def _trace(
+    trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Any:
     x = trace.raw(a)
     rank = len(np.shape(x))
     no_options(trace, {"dtype": dtype, "out": out})
@@ -256,7 +298,9 @@ HANDLERS: dict[str, Handler] = {
     "tril": lambda trace, m, k=0: engine.linalg.tril(trace.raw(m), k=k),
     "triu": lambda trace, m, k=0: engine.linalg.triu(trace.raw(m), k=k),
     "kron": lambda trace, a, b: (
-        engine.linalg.kron(trace.raw(a), trace.raw(b)) if np.ndim(a) == np.ndim(b) == 2 else flat(_outer(trace, a, b))
+        engine.linalg.kron(trace.raw(a), trace.raw(b))
+        if np.ndim(a) == np.ndim(b) == 2
+        else flat(_outer(trace, a, b))
     ),
 }
 """By the name of the function in numpy."""

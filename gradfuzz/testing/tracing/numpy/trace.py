@@ -1,7 +1,8 @@
 """NumPy functions as programs: they are called once on arrays that record.
 
-It is no matter whether a function is written for NumPy, for `autograd.numpy` or for the array API standard: all of them ask the array itself. A Python loop is written
-out trip by trip. Where a value would have to become a number of Python (an `if`, `float()`, `math.sin`), there is no program.
+It is no matter whether a function is written for NumPy, for `autograd.numpy` or for the array API standard:
+all of them ask the array itself. A Python loop is written out trip by trip. Where a value would have to
+become a number of Python (an `if`, `float()`, `math.sin`), there is no program.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from gradfuzz.testing.tracing.numpy.array import Recorder, Trace
 def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
     """The program that `f` computes on arrays of the shapes and dtypes of `args`.
 
-    The parameters are named as those of `f`; the outputs are the arrays that it returns, nested in tuples, lists and dicts. `UntraceableError` where there is no such program.
+    The parameters are named as those of `f`; the outputs are the arrays that it returns, nested in tuples,
+    lists and dicts. `UntraceableError` where there is no such program.
     """
     arrays = [np.asarray(a) for a in args]
     trace = Trace(float_dtype(arrays))

@@ -89,7 +89,9 @@ def _abs(trace: Trace, kind: DType, x: Any) -> Any:
 
 def _beyond(op: str) -> Ufunc:
     """Whether a number is more than the largest float, or not."""
-    return lambda trace, kind, x: apply(op, engine.abs(as_kind(x, "float")), float(format_of(trace.dtype).largest))
+    return lambda trace, kind, x: apply(
+        op, engine.abs(as_kind(x, "float")), float(format_of(trace.dtype).largest)
+    )
 
 
 _COMPOSED = {
@@ -138,7 +140,9 @@ UFUNCS: dict[str, Ufunc] = {
     **{name: _function(elementwise[f]) for name, f in _COMPOSED.items()},
     **{name: _comparison(name) for name in _COMPARISONS},
     **{name: _logic(name) for name in ("logical_and", "logical_or", "logical_not")},
-    "logical_xor": lambda trace, kind, x, y: engine_compare("not_equal", as_kind(x, "bool"), as_kind(y, "bool")),
+    "logical_xor": lambda trace, kind, x, y: engine_compare(
+        "not_equal", as_kind(x, "bool"), as_kind(y, "bool")
+    ),
     "bitwise_and": _bitwise("logical_and"),
     "bitwise_or": _bitwise("logical_or"),
     "bitwise_xor": _xor,
@@ -211,7 +215,8 @@ def call(trace: Trace, ufunc: Any, method: str, inputs: Sequence[Any], options: 
         return ufunc(np.reshape(first, (*first.shape, *[1] * second.ndim)), second)
     if method != "__call__" or name not in UFUNCS:
         raise trace.refuse(
-            f"the NumPy function {name}{'' if method == '__call__' else f'.{method}'} has no counterpart among the ops of gradfuzz"
+            f"the NumPy function {name}{'' if method == '__call__' else f'.{method}'} has no counterpart"
+            " among the ops of gradfuzz"
         )
     outs = options.pop("out", (None,))
     if options.pop("dtype", trace.dtype) != trace.dtype or options:
@@ -228,12 +233,14 @@ def _kind(trace: Trace, ufunc: Any, inputs: Sequence[Any]) -> DType:
 def _written(trace: Trace, out: Any, result: Any) -> Any:
     """`result`, which was to be written to `out`.
 
-    Of an array that cannot record, `x += y` makes a name of the result. Whoever else sees the array finds NaN there until the function has
-    returned, so that no old entry is read unnoticed.
+    Of an array that cannot record, `x += y` makes a name of the result. Whoever else sees the array finds NaN
+    there until the function has returned, so that no old entry is read unnoticed.
     """
     if isinstance(out, Recorder):
         if np.shape(result) != out.shape or result.dtype != out.dtype:
-            raise trace.refuse(f"an array of {out.value.type} is written to in place with another shape or dtype")
+            raise trace.refuse(
+                f"an array of {out.value.type} is written to in place with another shape or dtype"
+            )
         out.replace(recorded(trace.raw(result)))
         return out
     trace.spoilt.append((out, out.copy()))

@@ -1,4 +1,6 @@
-"""The ATen ops that index, gather and scatter by tensors. Where places are written that may be the same, and which write counts is open, there is no program."""
+"""The ATen ops that index, gather and scatter by tensors. Where places are written that may be the same, and
+which write counts is open, there is no program.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def _linear(index: Any, sizes: Sequence[int], dim: int) -> Any:
     """Where in row-major order the entries stand that a gather along `dim` reads."""
     strides = [math.prod(sizes[a + 1 :]) for a in range(len(sizes))]
     places = np.indices(tuple(np.shape(index)))
-    rest = sum((places[a] * strides[a] for a in range(len(sizes)) if a != dim), np.zeros(np.shape(index), np.int64))
+    rest = sum(
+        (places[a] * strides[a] for a in range(len(sizes)) if a != dim), np.zeros(np.shape(index), np.int64)
+    )
     if isinstance(index, Value):
         index = engine.where(index < 0, index + sizes[dim], index)
         return index * strides[dim] + rest
@@ -90,17 +94,21 @@ def _scatter(out: Out, x: Any, dim: int, index: Any, source: Any, *, reduce: str
         return replaced_at(x, _linear(index, np.shape(x), dim), source)
     if sizes[dim] != 1:
         raise UntraceableError(
-            "a scatter to places that depend on the arguments: two of them may be one, and which write counts is not defined"
+            "a scatter to places that depend on the arguments: two of them may be one, and which write counts"
+            " is not defined"
         )
     zeros = np.zeros(np.shape(x))
     hit = _added(np.zeros(np.shape(x), np.int64), dim, index, np.ones(sizes, np.int64)) > 0
     return engine.where(hit, _added(zeros, dim, index, source), x)
 
 
-def _scatter_reduce(out: Out, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+def _scatter_reduce(
+    out: Out, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
     if reduce != "sum" or not include_self:
         raise UntraceableError(
-            f"scatter_reduce with reduce={reduce!r}, include_self={include_self}; gradfuzz has the sum that includes the tensor itself"
+            f"scatter_reduce with reduce={reduce!r}, include_self={include_self}; gradfuzz has the sum that"
+            " includes the tensor itself"
         )
     return _scatter_add(out, x, dim, index, source)
 
@@ -125,13 +133,17 @@ def _index(out: Out, x: Any, indices: Sequence[Any]) -> Any:
 
 
 def _one_index(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
-    """Several index tensors as one: (axis, index), or (the leading axes, an index into them in row-major order)."""
+    """Several index tensors as one: (axis, index), or (the leading axes, an index into them in row-major
+    order).
+    """
     given = [(a, operand(i)) for a, i in enumerate(indices) if i is not None]
     for _, index in given:
         if (isinstance(index, Value) and index.type.dtype == "bool") or (
             not isinstance(index, Value) and np.asarray(index).dtype == bool
         ):
-            raise UntraceableError("a mask as an index makes an array whose size depends on numbers; use torch.where")
+            raise UntraceableError(
+                "a mask as an index makes an array whose size depends on numbers; use torch.where"
+            )
     if len(given) == 1:
         return given[0]
     axes = tuple(a for a, _ in given)
@@ -141,13 +153,17 @@ def _one_index(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
     for a, index in given:
         size = sizes[a]
         inside = (
-            engine.where(index < 0, index + size, index) if isinstance(index, Value) else np.where(index < 0, index + size, index)
+            engine.where(index < 0, index + size, index)
+            if isinstance(index, Value)
+            else np.where(index < 0, index + size, index)
         )
         total = inside if a == 0 else total * size + inside
     return axes, total
 
 
-def _index_put(out: Out, x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, unsafe: bool = False) -> Any:
+def _index_put(
+    out: Out, x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, unsafe: bool = False
+) -> Any:
     x, values = as_kind(operand(x), out.kind), as_kind(operand(values), out.kind)
     sizes = np.shape(x)
     if not any(isinstance(i, Value) for i in indices):
@@ -156,13 +172,19 @@ def _index_put(out: Out, x: Any, indices: Sequence[Any], values: Any, accumulate
             return replaced_at(x, places, values)
         spread = values if np.shape(values) == places.shape else engine.broadcast_to(values, places.shape)
         return engine.reshape(engine.scatter_add(flat(x), places.ravel(), flat(spread), axis=0), sizes)
-    if len(indices) == 1 and indices[0].type.dtype == "bool" and math.prod(np.shape(values)) == 1 and not accumulate:
+    if (
+        len(indices) == 1
+        and indices[0].type.dtype == "bool"
+        and math.prod(np.shape(values)) == 1
+        and not accumulate
+    ):
         mask = indices[0]
         mask = engine.reshape(mask, (*mask.shape, *[1] * (len(sizes) - len(mask.shape))))
         return engine.where(mask, engine.reshape(values, ()), x)
     if not accumulate:
         raise UntraceableError(
-            "an assignment to places that depend on the arguments: two of them may be one, and which write counts is not defined"
+            "an assignment to places that depend on the arguments: two of them may be one, and which write"
+            " counts is not defined"
         )
     axis, index = _one_index(indices, sizes)
     if axis == 0:
@@ -187,7 +209,8 @@ def _index_fill(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
 def _index_copy(out: Out, x: Any, dim: int, index: Any, value: Any) -> Any:
     if isinstance(index, Value):
         raise UntraceableError(
-            "an assignment to places that depend on the arguments: two of them may be one, and which write counts is not defined"
+            "an assignment to places that depend on the arguments: two of them may be one, and which write"
+            " counts is not defined"
         )
     return scattered(_by_dim)(out, x, value, dim, index)
 

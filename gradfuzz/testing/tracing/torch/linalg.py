@@ -1,4 +1,6 @@
-"""The ATen ops of linear algebra: the results that Torch's functions are made of, and None for those that only its derivatives read."""
+"""The ATen ops of linear algebra: the results that Torch's functions are made of, and None for those that
+only its derivatives read.
+"""
 
 from __future__ import annotations
 
@@ -63,12 +65,20 @@ def _cholesky_inverse(out: Out, factor: Any, upper: bool = False) -> Any:
     return _cholesky_solve(out, np.broadcast_to(np.eye(out.shape[-1]), out.shape), factor, upper)
 
 
-def _solve_triangular(out: Out, a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    return linalg.triangular_solve(operand(a), operand(b), lower=not upper, left=left, unit_diagonal=unitriangular)
+def _solve_triangular(
+    out: Out, a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    return linalg.triangular_solve(
+        operand(a), operand(b), lower=not upper, left=left, unit_diagonal=unitriangular
+    )
 
 
-def _triangular_solve(out: Out, b: Any, a: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    x = linalg.triangular_solve(operand(a), operand(b), lower=not upper, transposed=transpose, unit_diagonal=unitriangular)
+def _triangular_solve(
+    out: Out, b: Any, a: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    x = linalg.triangular_solve(
+        operand(a), operand(b), lower=not upper, transposed=transpose, unit_diagonal=unitriangular
+    )
     return x, operand(a)
 
 
@@ -83,8 +93,14 @@ def _eigh(out: Out, x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
     return linalg.eigh(operand(x)) if compute_v else (linalg.eigvalsh(operand(x)), UNSAID)
 
 
-def _svd(out: Out, x: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None) -> Any:
-    return linalg.svd(operand(x), full_matrices=full_matrices) if compute_uv else (UNSAID, linalg.svdvals(operand(x)), UNSAID)
+def _svd(
+    out: Out, x: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
+) -> Any:
+    return (
+        linalg.svd(operand(x), full_matrices=full_matrices)
+        if compute_uv
+        else (UNSAID, linalg.svdvals(operand(x)), UNSAID)
+    )
 
 
 def _lu(out: Out, x: Any, *, pivot: bool = True) -> Any:
@@ -121,7 +137,10 @@ def _diag(out: Out, x: Any, diagonal: int = 0) -> Any:
 
 def _cross(out: Out, x: Any, y: Any, *, dim: int = -1) -> Any:
     """x2 y3 - x3 y2 and so on."""
-    x, y = (engine.broadcast_to(operand(o), out.shape) if np.shape(operand(o)) != out.shape else operand(o) for o in (x, y))
+    x, y = (
+        engine.broadcast_to(operand(o), out.shape) if np.shape(operand(o)) != out.shape else operand(o)
+        for o in (x, y)
+    )
     after, before = np.array([1, 2, 0]), np.array([2, 0, 1])
 
     def turned(z: Any, order: Any) -> Any:

@@ -1,4 +1,6 @@
-"""Scores that a constant mask makes minus infinite, as attention has them: what softmax makes of them is said without an infinity."""
+"""Scores that a constant mask makes minus infinite, as attention has them: what softmax makes of them is said
+without an infinity.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,23 @@ def _is_minus_infinity(x: Any) -> bool:
 
 
 def masked(out: Out, mask: Any, hidden: Any, x: Any) -> Any:
-    """where(mask, hidden, x): a `Masked` where the mask is constant and `hidden` minus infinity, None where it is anything else."""
-    if not (isinstance(mask, torch.Tensor) and mask.dtype == torch.bool and _is_minus_infinity(hidden) and isinstance(x, Value)):
+    """where(mask, hidden, x): a `Masked` where the mask is constant and `hidden` minus infinity, None where
+    it is anything else.
+    """
+    if not (
+        isinstance(mask, torch.Tensor)
+        and mask.dtype == torch.bool
+        and _is_minus_infinity(hidden)
+        and isinstance(x, Value)
+    ):
         return None
     return Masked(_spread(as_kind(x, out.kind), out.shape), np.broadcast_to(mask.numpy(), out.shape))
 
 
 def plus(out: Out, x: Any, y: Any) -> Any:
-    """x + y: a `Masked` where one of them is a constant with entries of minus infinity and no other ones that are infinite or NaN; None otherwise."""
+    """x + y: a `Masked` where one of them is a constant with entries of minus infinity and no other ones that
+    are infinite or NaN; None otherwise.
+    """
     if isinstance(x, torch.Tensor) and isinstance(y, Value):
         x, y = y, x
     if not (isinstance(x, Value) and isinstance(y, torch.Tensor) and y.is_floating_point()):
@@ -46,7 +57,8 @@ def plus(out: Out, x: Any, y: Any) -> Any:
 def softmax(x: Masked, dim: int) -> Any:
     """exp(x) divided by its sum over what is seen; 0 where it is hidden.
 
-    The hidden entries take the value of a seen one of their row, so that nothing overflows, and the sum leaves them out.
+    The hidden entries take the value of a seen one of their row, so that nothing overflows, and the sum
+    leaves them out.
     """
     seen = ~x.mask
     if not seen.any(axis=dim).all():

@@ -1,6 +1,7 @@
 """The ATen ops that move entries: views, slices, joining, filling.
 
-What an op with constant indices moves where is seen by running the op itself on the positions of the entries; so no rule of indexing is written down twice.
+What an op with constant indices moves where is seen by running the op itself on the positions of the entries;
+so no rule of indexing is written down twice.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ def _select(out: Out, x: Any, dim: int, index: Any) -> Any:
     return x[_key(np.shape(x), dim, index)]
 
 
-def _slice(out: Out, x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+def _slice(
+    out: Out, x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
     if step != 1:
         return moved(out, x, dim, start, end, step)
     x = operand(x)
@@ -93,7 +96,13 @@ def _select_scatter(out: Out, x: Any, value: Any, dim: int, index: int) -> Any:
 
 
 def _slice_scatter(
-    out: Out, x: Any, value: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    out: Out,
+    x: Any,
+    value: Any,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
 ) -> Any:
     if step != 1:
         places = torch.ops.aten.slice.Tensor(positions(out.shape), dim, start, end, step)
@@ -139,7 +148,7 @@ def _pad(out: Out, x: Any, pad: Sequence[int], value: float = 0) -> Any:
     return engine.index_update(engine.broadcast_to(as_kind(value, out.kind), out.shape), (*whole, *inner), x)
 
 
-# Joining -------------------------------------------------------------------------------------------------------------------------------
+# Joining ----------------------------------------------------------------------------------------------------
 
 
 def _cat(out: Out, tensors: Sequence[Any], dim: int = 0) -> Any:
@@ -152,16 +161,21 @@ def _stack(out: Out, tensors: Sequence[Any], dim: int = 0) -> Any:
     return engine.stack([as_kind(operand(t), out.kind) for t in tensors], axis=dim)
 
 
-# Filling -------------------------------------------------------------------------------------------------------------------------------
+# Filling ----------------------------------------------------------------------------------------------------
 
 
 def _like(out: Out, x: Any, *args: Any, **options: Any) -> Any:
     """An op that asks `x` only for its shape. What is not initialised is 0."""
     sizes = np.shape(operand(x))
-    options = {k: v for k, v in options.items() if k not in ("memory_format", "device", "layout", "pin_memory", "dtype")}
+    options = {
+        k: v
+        for k, v in options.items()
+        if k not in ("memory_format", "device", "layout", "pin_memory", "dtype")
+    }
     if any(isinstance(a, Value) for a in (*args, *options.values())):
         raise UntraceableError(
-            "an array filled with a number that depends on the arguments in a form that gradfuzz does not have"
+            "an array filled with a number that depends on the arguments in a form that gradfuzz does not"
+            " have"
         )
     dtypes = {"bool": torch.bool, "int": torch.int64, "float": torch.float64, "complex": torch.complex128}
     made = out.op(torch.zeros(sizes, dtype=dtypes[out.kind]), *args, **options)
@@ -180,7 +194,11 @@ def _copy(out: Out, x: Any, value: Any, *args: Any, **options: Any) -> Any:
 
 def _masked_fill(out: Out, x: Any, mask: Any, value: Any) -> Any:
     hidden = masks.masked(out, mask, value, x)
-    return hidden if hidden is not None else engine.where(operand(mask), as_kind(operand(value), out.kind), operand(x))
+    return (
+        hidden
+        if hidden is not None
+        else engine.where(operand(mask), as_kind(operand(value), out.kind), operand(x))
+    )
 
 
 _VIEWS = (

@@ -1,6 +1,8 @@
-"""What the ATen ops compute, said with the functions of the engine: elementwise ops here, all others in the modules beside.
+"""What the ATen ops compute, said with the functions of the engine: elementwise ops here, all others in the
+modules beside.
 
-A handler takes what Torch says of the results (`Out`) and the op's own arguments, in which tensors are recording values, or Torch's tensors where they are constant.
+A handler takes what Torch says of the results (`Out`) and the op's own arguments, in which tensors are
+recording values, or Torch's tensors where they are constant.
 """
 
 from __future__ import annotations
@@ -35,15 +37,18 @@ from gradfuzz.testing.tracing.whole import whole
 Axes = Sequence[int] | int | None
 
 
-# Elementwise ---------------------------------------------------------------------------------------------------------------------------
+# Elementwise ------------------------------------------------------------------------------------------------
 
 
 def _arithmetic(op: str) -> Handler:
-    """An op whose operands are converted to the dtype of the result; the product of bools is that both hold."""
+    """An op whose operands are converted to the dtype of the result; the product of bools is that
+    both hold.
+    """
 
     def handler(out: Out, *operands: Any, **options: Any) -> Any:
         return apply(
-            "logical_and" if op == "multiply" and out.kind == "bool" else op, *(as_kind(operand(o), out.kind) for o in operands)
+            "logical_and" if op == "multiply" and out.kind == "bool" else op,
+            *(as_kind(operand(o), out.kind) for o in operands),
         )
 
     return handler
@@ -61,7 +66,9 @@ def _comparison(op: str) -> Handler:
 
 
 def _logic(op: str) -> Handler:
-    """Of bools; numbers are true where they are not 0. The bitwise ops mean the same of bools, and no other is known."""
+    """Of bools; numbers are true where they are not 0. The bitwise ops mean the same of bools, and no other
+    is known.
+    """
 
     def handler(out: Out, *operands: Any) -> Any:
         if out.kind != "bool":
@@ -120,12 +127,15 @@ def _pow(out: Out, x: Any, y: Any) -> Any:
         raise UntraceableError("a power of ints; gradfuzz has those of floats")
     exponent = operand(y)
     return power(
-        as_kind(operand(x), out.kind), exponent if isinstance(exponent, (int, float, np.ndarray)) else as_kind(exponent, out.kind)
+        as_kind(operand(x), out.kind),
+        exponent if isinstance(exponent, (int, float, np.ndarray)) else as_kind(exponent, out.kind),
     )
 
 
 def _where(out: Out, condition: Any, x: Any, y: Any) -> Any:
-    """A side that is NaN is outside of every domain: the other one is what is computed, where it is chosen everywhere."""
+    """A side that is NaN is outside of every domain: the other one is what is computed, where it is chosen
+    everywhere.
+    """
     hidden = masks.masked(out, condition, x, y) or (
         masks.masked(out, ~condition, y, x) if isinstance(condition, torch.Tensor) else None
     )
@@ -134,7 +144,9 @@ def _where(out: Out, condition: Any, x: Any, y: Any) -> Any:
     chosen = as_kind(operand(condition), "bool")
     for side, other, wanted in ((x, y, engine_compare("equal", chosen, False)), (y, x, chosen)):
         if _is_undefined(side):
-            return special.inside(wanted, engine.broadcast_to(recorded(as_kind(operand(other), out.kind)), out.shape))
+            return special.inside(
+                wanted, engine.broadcast_to(recorded(as_kind(operand(other), out.kind)), out.shape)
+            )
     return engine.where(chosen, as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
 
 
@@ -193,7 +205,14 @@ def _sign(out: Out, x: Any) -> Any:
     return engine.sign(operand(x))
 
 
-_COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+_COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
 _LOGIC = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_not": "logical_not"}
 _BITS = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_not": "logical_not"}
 _SAME = {"neg": "negative", "maximum": "maximum", "minimum": "minimum", "mul": "multiply"}
@@ -225,7 +244,9 @@ HANDLERS: dict[str, Handler] = {
     **{name: _arithmetic(op) for name, op in _SAME.items()},
     **{name: _arithmetic(name) for name in _FUNCTIONS},
     **{name: _function(elementwise[name]) for name in _COMPOSED},
-    "logical_xor": lambda out, x, y: engine_compare("not_equal", as_kind(operand(x), "bool"), as_kind(operand(y), "bool")),
+    "logical_xor": lambda out, x, y: engine_compare(
+        "not_equal", as_kind(operand(x), "bool"), as_kind(operand(y), "bool")
+    ),
     "add": _add,
     "sub": _sub,
     "rsub": lambda out, x, y, alpha=1: _sub(out, y, x, alpha=alpha),

@@ -12,7 +12,14 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, ascending, at_positions, convolution, norm, variance
+from gradfuzz.testing.tracing.compositions import (
+    as_kind,
+    ascending,
+    at_positions,
+    convolution,
+    norm,
+    variance,
+)
 from gradfuzz.testing.tracing.torch import masks
 from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Masked, Out, operand
 
@@ -23,7 +30,7 @@ def times(x: Any, factor: Any) -> Any:
     return x if isinstance(factor, (int, float)) and factor == 1 else x * operand(factor)
 
 
-# Reductions ----------------------------------------------------------------------------------------------------------------------------
+# Reductions -------------------------------------------------------------------------------------------------
 
 
 def axes_of(axes: Axes) -> tuple[int, ...] | None:
@@ -79,19 +86,31 @@ def _logsumexp(out: Out, x: Any, dim: Axes = None, keepdim: bool = False) -> Any
 
 
 def _var(
-    out: Out, x: Any, dim: Any = None, *options: Any, correction: float | None = 1, keepdim: bool = False, **more: Any
+    out: Out,
+    x: Any,
+    dim: Any = None,
+    *options: Any,
+    correction: float | None = 1,
+    keepdim: bool = False,
+    **more: Any,
 ) -> Any:
     if options or more or isinstance(dim, bool):
         raise UntraceableError("an old form of var and std; give dim, correction and keepdim")
-    return variance(operand(x), axis=axes_of(dim), correction=1 if correction is None else correction, keepdims=keepdim)
+    return variance(
+        operand(x), axis=axes_of(dim), correction=1 if correction is None else correction, keepdims=keepdim
+    )
 
 
 def _std(out: Out, x: Any, dim: Any = None, *options: Any, **more: Any) -> Any:
     return engine.sqrt(_var(out, x, dim, *options, **more))
 
 
-def _var_mean(out: Out, x: Any, dim: Any = None, *, correction: float | None = 1, keepdim: bool = False) -> Any:
-    return _var(out, x, dim, correction=correction, keepdim=keepdim), engine.mean(operand(x), axis=axes_of(dim), keepdims=keepdim)
+def _var_mean(
+    out: Out, x: Any, dim: Any = None, *, correction: float | None = 1, keepdim: bool = False
+) -> Any:
+    return _var(out, x, dim, correction=correction, keepdim=keepdim), engine.mean(
+        operand(x), axis=axes_of(dim), keepdims=keepdim
+    )
 
 
 def _along(op: str) -> Handler:
@@ -113,7 +132,9 @@ def _cumulative_extreme(sign: int) -> Handler:
         x = operand(x)
         if not np.ndim(x):
             return x, UNSAID
-        return (engine.cumulative_max(x, axis=dim) if sign > 0 else -engine.cumulative_max(-x, axis=dim)), UNSAID
+        return (
+            engine.cumulative_max(x, axis=dim) if sign > 0 else -engine.cumulative_max(-x, axis=dim)
+        ), UNSAID
 
     return handler
 
@@ -123,7 +144,9 @@ def _logcumsumexp(out: Out, x: Any, dim: int) -> Any:
     return engine.log(engine.cumulative_sum(engine.exp(x), axis=dim)) if np.ndim(x) else x
 
 
-def _sort(out: Out, x: Any, *options: Any, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
+def _sort(
+    out: Out, x: Any, *options: Any, stable: bool | None = None, dim: int = -1, descending: bool = False
+) -> Any:
     if options and isinstance(options[0], int) and not isinstance(options[0], bool):
         dim, descending = options[0], options[1] if len(options) > 1 else descending
     x = operand(x)
@@ -163,11 +186,13 @@ def _median(out: Out, x: Any, dim: int | None = None, keepdim: bool = False) -> 
     return _kth(out, x, (np.shape(x)[dim] + 1) // 2 if np.ndim(x) else 1, dim, keepdim)
 
 
-def _vector_norm(out: Out, x: Any, ord: Any = 2, dim: Axes = None, keepdim: bool = False, **options: Any) -> Any:
+def _vector_norm(
+    out: Out, x: Any, ord: Any = 2, dim: Axes = None, keepdim: bool = False, **options: Any
+) -> Any:
     return norm(operand(x), float(ord), axes=axes_of(dim), keepdims=keepdim)
 
 
-# Products and convolutions -------------------------------------------------------------------------------------------------------------
+# Products and convolutions ----------------------------------------------------------------------------------
 
 
 def _matmul(out: Out, x: Any, y: Any) -> Any:
@@ -209,9 +234,18 @@ def _convolution(
         return tuple(sizes) if len(sizes) == count else tuple(sizes) * count
 
     pairs = tuple((n, n) for n in each(padding))
-    result = convolution(operand(x), operand(kernel), strides=each(stride), padding=pairs, dilation=each(dilation), groups=groups)
+    result = convolution(
+        operand(x),
+        operand(kernel),
+        strides=each(stride),
+        padding=pairs,
+        dilation=each(dilation),
+        groups=groups,
+    )
     return (
-        result if bias is None else result + engine.reshape(operand(bias), (-1 if not out.shape else out.shape[1], *[1] * count))
+        result
+        if bias is None
+        else result + engine.reshape(operand(bias), (-1 if not out.shape else out.shape[1], *[1] * count))
     )
 
 
@@ -235,7 +269,9 @@ def _average_pool(
     if ceil_mode or (any(padding) and not count_include_pad):
         raise UntraceableError("an average over windows of different sizes")
     pads = tuple((n, n) for n in (*(0 for _ in before), *_pairs(padding, count)))
-    total = engine.window_sum(x, (*before, *sizes), strides=(*before, *_pairs(stride or window, count)), padding=pads)
+    total = engine.window_sum(
+        x, (*before, *sizes), strides=(*before, *_pairs(stride or window, count)), padding=pads
+    )
     return total / float(divisor_override or math.prod(sizes))
 
 
@@ -253,7 +289,9 @@ def _max_pool(
     if any(padding) or any(d != 1 for d in dilation) or ceil_mode:
         raise UntraceableError("windows that are padded, dilated or cut off")
     shape, sizes = np.shape(x), _pairs(window, 2)
-    places = np.lib.stride_tricks.sliding_window_view(np.arange(math.prod(shape)).reshape(shape), sizes, axis=(-2, -1))
+    places = np.lib.stride_tricks.sliding_window_view(
+        np.arange(math.prod(shape)).reshape(shape), sizes, axis=(-2, -1)
+    )
     first, second = _pairs(stride or window, 2)
     return engine.amax(at_positions(x, places[..., ::first, ::second, :, :]), axis=(-2, -1)), UNSAID
 

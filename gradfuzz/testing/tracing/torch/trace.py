@@ -1,9 +1,10 @@
 """Torch functions as programs: their ATen ops, as they are executed on tensors without data.
 
-A function is run once by `make_fx` on fake tensors: no number is there to decide anything by, so what depends on one (an `if`, `item()`, a mask as
-an index) is noticed and never guessed. In-place ops become new values (functionalization), and what `trace_torch_ops` does not know is decomposed by Torch's own
-table. Of a `torch.autograd.Function` the forward is seen alone. What hides values from autograd (`detach`, `no_grad`) is untraceable: the gradient that is meant
-is then not that of the values.
+A function is run once by `make_fx` on fake tensors: no number is there to decide anything by, so what depends
+on one (an `if`, `item()`, a mask as an index) is noticed and never guessed. In-place ops become new values
+(functionalization), and what `trace_torch_ops` does not know is decomposed by Torch's own table. Of a
+`torch.autograd.Function` the forward is seen alone. What hides values from autograd (`detach`, `no_grad`) is
+untraceable: the gradient that is meant is then not that of the values.
 """
 
 from __future__ import annotations
@@ -58,7 +59,13 @@ _CONVERSIONS = frozenset(
 _DATA_DEPENDENT = (DataDependentOutputException, DynamicOutputShapeException, GuardOnDataDependentSymNode)
 
 _CHECKS = frozenset(
-    ["_linalg_check_errors", "_assert_async", "_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range_for_size"]
+    [
+        "_linalg_check_errors",
+        "_assert_async",
+        "_assert_scalar",
+        "_assert_tensor_metadata",
+        "sym_constrain_range_for_size",
+    ]
 )
 """Ops that only raise."""
 
@@ -73,7 +80,8 @@ _KINDS: dict[torch.dtype, DType] = {torch.bool: "bool", torch.int64: "int", torc
 def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
     """The program that `f` computes on tensors of the shapes and dtypes of `args`.
 
-    The parameters are named as those of `f`; the outputs are the tensors that it returns, in the order of Torch's pytrees. `UntraceableError` where there is no such program.
+    The parameters are named as those of `f`; the outputs are the tensors that it returns, in the order of
+    Torch's pytrees. `UntraceableError` where there is no such program.
     """
     arrays = [np.asarray(a) for a in args]
     dtype = _torch_dtype(float_dtype(arrays))
@@ -109,11 +117,13 @@ def _tensor(array: np.ndarray[Any, Any]) -> torch.Tensor:
     return torch.tensor(array)
 
 
-# What f executes -----------------------------------------------------------------------------------------------------------------------
+# What f executes --------------------------------------------------------------------------------------------
 
 
 class _Guard(TorchFunctionMode):
-    """Sees each call of Torch that `f` makes, and remembers the first one that no program says, whatever `f` does with the exception."""
+    """Sees each call of Torch that `f` makes, and remembers the first one that no program says, whatever `f`
+    does with the exception.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -155,7 +165,8 @@ class _Guard(TorchFunctionMode):
             and any(_is_float(t) for t in pytree.tree_leaves(result))
         ):
             raise self.refuse(
-                f"{name} under torch.no_grad: what it computes is hidden from autograd, so the gradient that is meant is not that of the values",
+                f"{name} under torch.no_grad: what it computes is hidden from autograd, so the gradient that"
+                " is meant is not that of the values",
                 detached=True,
             )
         return result
@@ -165,25 +176,31 @@ class _Guard(TorchFunctionMode):
         data = getattr(func, "__self__", None) is torch.Tensor.data
         if data or name in ("detach", "detach_", "new_tensor", "tensor"):
             raise self.refuse(
-                f"{'Tensor.data' if data else name} hides a value from autograd, so the gradient that is meant is not that of the values",
+                f"{'Tensor.data' if data else name} hides a value from autograd, so the gradient that is"
+                " meant is not that of the values",
                 detached=True,
             )
         if name in _HOOKS or (name == "requires_grad_" and args[1:2] == (False,)):
             raise self.refuse(
-                f"{name} changes what autograd does with a value, so the gradient that is meant is not that of the values",
+                f"{name} changes what autograd does with a value, so the gradient that is meant is not that"
+                " of the values",
                 detached=True,
             )
-        if name == "backward" or (func is torch.autograd.grad and not (kwargs.get("create_graph") or args[4:5] == (True,))):
+        if name == "backward" or (
+            func is torch.autograd.grad and not (kwargs.get("create_graph") or args[4:5] == (True,))
+        ):
             raise self.refuse(
-                f"torch.autograd.{name} inside the function makes constants to autograd; give create_graph=True to torch.autograd.grad",
+                f"torch.autograd.{name} inside the function makes constants to autograd; give"
+                " create_graph=True to torch.autograd.grad",
                 detached=True,
             )
 
 
 def _decision(name: str) -> str:
     return (
-        f"{name} of a tensor: what happens next depends on a number (an `if` or `while` on a tensor, item(), numpy(), a mask as an index), and a program "
-        "traced at one point is blind to the other side; use torch.where, or ask about a function without it"
+        f"{name} of a tensor: what happens next depends on a number (an `if` or `while` on a tensor, item(),"
+        " numpy(), a mask as an index), and a program traced at one point is blind to the other side; use"
+        " torch.where, or ask about a function without it"
     )
 
 
@@ -228,22 +245,31 @@ def _functional(module: GraphModule, tensors: Sequence[torch.Tensor]) -> GraphMo
         if _name(op) == "_local_scalar_dense":
             raise UntraceableError(_decision("item"))
         if torch.Tag.nondeterministic_seeded in getattr(op, "tags", ()):
-            raise UntraceableError(f"the Torch op {_name(op)} draws random numbers; pass them to the function as an argument")
+            raise UntraceableError(
+                f"the Torch op {_name(op)} draws random numbers; pass them to the function as an argument"
+            )
     table = {op: rule for op, rule in decomposition_table.items() if _name(op) not in HANDLERS}
     plain = [t.detach() for t in tensors]
     for _ in range(_MOST_PASSES):
         try:
             with torch.no_grad():
                 module = make_fx(
-                    functionalize(module) if _mutates(module) else module, table, "fake", _allow_non_fake_inputs=True
+                    functionalize(module) if _mutates(module) else module,
+                    table,
+                    "fake",
+                    _allow_non_fake_inputs=True,
                 )(*plain)
         except Exception as error:
             text = str(error).strip().partition("\n")[0][:300]
-            raise UntraceableError(f"torch cannot make the function functional: {type(error).__name__}: {text}") from error
+            raise UntraceableError(
+                f"torch cannot make the function functional: {type(error).__name__}: {text}"
+            ) from error
         module.graph.eliminate_dead_code()
         if not _mutates(module):
             return module
-    raise UntraceableError("the function writes to its own arguments, or in another way that torch cannot make functional")
+    raise UntraceableError(
+        "the function writes to its own arguments, or in another way that torch cannot make functional"
+    )
 
 
 def _mutates(module: GraphModule) -> bool:
@@ -257,11 +283,14 @@ def _name(op: Any) -> str:
 
 
 def _check_followed(module: GraphModule, followed: Sequence[bool]) -> None:
-    """`UntraceableError` where floats of the arguments go into a float result, and autograd has not seen it: somebody has hidden it."""
+    """`UntraceableError` where floats of the arguments go into a float result, and autograd has not seen it:
+    somebody has hidden it.
+    """
     reached: set[Node] = set()
     for node in module.graph.nodes:
         if any(_is_float(t) for t in pytree.tree_leaves(node.meta.get("val"))) and (
-            node.op == "placeholder" or (_name(node.target) not in SHAPE_ONLY and not reached.isdisjoint(node.all_input_nodes))
+            node.op == "placeholder"
+            or (_name(node.target) not in SHAPE_ONLY and not reached.isdisjoint(node.all_input_nodes))
         ):
             reached.add(node)
         if node.op == "output":
@@ -269,16 +298,19 @@ def _check_followed(module: GraphModule, followed: Sequence[bool]) -> None:
             for k, (leaf, seen) in enumerate(zip(leaves, followed, strict=True)):
                 if isinstance(leaf, Node) and leaf in reached and not seen:
                     raise UntraceableError(
-                        f"result {k} is hidden from autograd (mark_non_differentiable, or the like), so the gradient that is meant is not that of the values",
+                        f"result {k} is hidden from autograd (mark_non_differentiable, or the like), so the"
+                        " gradient that is meant is not that of the values",
                         detached=True,
                     )
 
 
-# From ATen to the engine ---------------------------------------------------------------------------------------------------------------
+# From ATen to the engine ------------------------------------------------------------------------------------
 
 
 class _Walk:
-    """Computes the nodes of a graph: what depends on no argument by Torch itself, all else with the engine's functions."""
+    """Computes the nodes of a graph: what depends on no argument by Torch itself, all else with the engine's
+    functions.
+    """
 
     def __init__(self, module: GraphModule, dtype: torch.dtype) -> None:
         self.module = module
@@ -307,21 +339,28 @@ class _Walk:
             return args[0][args[1]]
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             raise UntraceableError(
-                f"the Torch op {_name(node.target)} draws random numbers; pass them to the function as an argument"
+                f"the Torch op {_name(node.target)} draws random numbers; pass them to the function as an"
+                " argument"
             )
         if _name(node.target) in _CHECKS:
             return None
-        if not any(isinstance(leaf, (Value, Masked)) or leaf is UNSAID for leaf in pytree.tree_leaves((args, kwargs))):
+        if not any(
+            isinstance(leaf, (Value, Masked)) or leaf is UNSAID for leaf in pytree.tree_leaves((args, kwargs))
+        ):
             with torch.no_grad():
                 return node.target(*args, **kwargs)
         handler = HANDLERS.get(_name(node.target))
         if handler is None:
-            raise UntraceableError(f"the Torch op {_name(node.target)} has no counterpart among the ops of gradfuzz")
+            raise UntraceableError(
+                f"the Torch op {_name(node.target)} has no counterpart among the ops of gradfuzz"
+            )
         out = self._out(node)
         try:
             result = handler(out, *args, **kwargs)
         except UntraceableError as error:
-            raise UntraceableError(f"{_name(node.target)}: {error.reason}", detached=error.detached) from error
+            raise UntraceableError(
+                f"{_name(node.target)}: {error.reason}", detached=error.detached
+            ) from error
         except Exception as error:  # an argument that the handler does not know
             raise UntraceableError(f"{_name(node.target)}: {type(error).__name__}: {error}") from error
         return self._fitting(node, out, result)
@@ -341,7 +380,8 @@ class _Walk:
                 kind = "complex"
             if kind is None:
                 raise UntraceableError(
-                    f"{_name(node.target)} makes {getattr(t, 'dtype', type(t).__name__)} where the arguments are {self.dtype}: a program has one precision"
+                    f"{_name(node.target)} makes {getattr(t, 'dtype', type(t).__name__)} where the arguments"
+                    f" are {self.dtype}: a program has one precision"
                 )
             kinds.append(kind)
             shapes.append(tuple(t.shape))
@@ -357,7 +397,8 @@ class _Walk:
                 kind, shape = kind_of(value), tuple(np.shape(value))
                 if kind != out.kinds[k] or not _equal(shape, out.shapes[k]):
                     raise UntraceableError(
-                        f"{_name(node.target)} is {out.kinds[k]}{list(out.shapes[k])} to Torch and {kind}{list(shape)} to gradfuzz"
+                        f"{_name(node.target)} is {out.kinds[k]}{list(out.shapes[k])} to Torch and"
+                        f" {kind}{list(shape)} to gradfuzz"
                     )
             if part is not UNSAID and not isinstance(part, (Value, Masked)):
                 part = torch.as_tensor(part)
@@ -366,8 +407,12 @@ class _Walk:
 
 
 def _equal(mine: tuple[int, ...], theirs: tuple[Any, ...]) -> bool:
-    """Whether two shapes are equal; a size that fake tensors do not know, that of what a constant mask chooses, is any."""
-    return len(mine) == len(theirs) and all(not isinstance(n, int) or m == n for m, n in zip(mine, theirs, strict=True))
+    """Whether two shapes are equal; a size that fake tensors do not know, that of what a constant mask
+    chooses, is any.
+    """
+    return len(mine) == len(theirs) and all(
+        not isinstance(n, int) or m == n for m, n in zip(mine, theirs, strict=True)
+    )
 
 
 def _attribute(module: GraphModule, path: str) -> torch.Tensor:

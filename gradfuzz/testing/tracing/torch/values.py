@@ -18,7 +18,9 @@ from gradfuzz.testing.tracing.compositions import MOST_ENTRIES
 from gradfuzz.testing.tracing.graph import bounded
 
 Handler = Callable[..., Any]
-"""(out, *arguments of the op) -> a value, or a tuple of them; UNSAID stands for a result that cannot be said, if nobody asks for it."""
+"""(out, *arguments of the op) -> a value, or a tuple of them; UNSAID stands for a result that cannot be said,
+if nobody asks for it.
+"""
 
 UNSAID: Final = object()
 """A result of an op that gradfuzz has not: pivots, codes of errors, what only a derivative reads."""
@@ -26,7 +28,9 @@ UNSAID: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Out:
-    """What Torch says of the results of an op: their dtypes, as programs know them, and shapes; the op itself computes on constants."""
+    """What Torch says of the results of an op: their dtypes, as programs know them, and shapes; the op itself
+    computes on constants.
+    """
 
     op: Callable[..., Any]
     kinds: tuple[DType, ...]
@@ -43,7 +47,9 @@ class Out:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Masked:
-    """Values that a constant mask replaces by minus infinity. `value` is what stands there else, of the same shape."""
+    """Values that a constant mask replaces by minus infinity. `value` is what stands there else, of the same
+    shape.
+    """
 
     value: Value
     mask: np.ndarray[Any, np.dtype[np.bool_]]
@@ -65,7 +71,9 @@ def operand(x: Any) -> Operand:
 def array_of(x: torch.Tensor) -> Operand:
     """A tensor as an array, its floats as float64."""
     if x.numel() > MOST_ENTRIES:
-        raise UntraceableError(f"a constant of {x.numel():,} entries is too large for a program; the most is {MOST_ENTRIES:,}")
+        raise UntraceableError(
+            f"a constant of {x.numel():,} entries is too large for a program; the most is {MOST_ENTRIES:,}"
+        )
     x = x.detach().cpu().resolve_conj().resolve_neg()
     if x.is_floating_point():
         x = x.double()
