@@ -31,6 +31,7 @@ from gradfuzz.engine.batching.lanes import (
 from gradfuzz.engine.rules.functions import broadcast_to, matmul, reshape, sum, where
 from gradfuzz.engine.rules.value import Operand, apply, axes_of
 from gradfuzz.errors import NotDifferentiableError
+from gradfuzz.programs.language.functions import Function, for_each
 from gradfuzz.programs.language.syntax import ParamValue
 
 
@@ -278,13 +279,6 @@ BATCH: dict[str, BatchRule] = {
         for op in (
             *("add", "subtract", "multiply", "divide", "negative", "remainder", "integer_pow", "pow"),
             *(
-                "sin",
-                "cos",
-                "tan",
-                "tanh",
-                "exp",
-                "log",
-                "sqrt",
                 "abs",
                 "sign",
                 "maximum",
@@ -292,7 +286,7 @@ BATCH: dict[str, BatchRule] = {
                 "where",
             ),
             *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"),
-            *("logical_and", "logical_or", "logical_not", "astype", "log1p", "expm1", "clip"),
+            *("logical_and", "logical_or", "logical_not", "astype", "clip"),
             *("complex", "conj", "real", "imag"),
         )
     },
@@ -352,3 +346,8 @@ BATCH: dict[str, BatchRule] = {
     "lstsq": _solving("lstsq"),
     "vector_norm": _vector_norm,
 }
+
+
+@for_each
+def _add(row: Function) -> None:
+    BATCH[row.name] = leading(row.name)

@@ -22,6 +22,7 @@ from gradfuzz.engine.compiling.loop_source import RUNTIME, LoopSource, bare
 from gradfuzz.errors import DomainError
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.graphs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Var
+from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision
 from gradfuzz.programs.language.syntax import ArrayConst
@@ -44,25 +45,11 @@ _INFIX = {
     "not_equal": "!=",
     "matmul": "@",
 }
-_CALLS = frozenset(
-    {
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "exp",
-        "log",
-        "sqrt",
-        "log1p",
-        "expm1",
-        "abs",
-        "sign",
-        "maximum",
-        "minimum",
-        "clip",
-        "pow",
-    }
+_FUNCTIONS = frozenset(
+    name for name, row in FUNCTIONS.items() if hasattr(math, name) and not (row.step or row.composition)
 )
+_CALLS = frozenset({"abs", "sign", "maximum", "minimum", "clip", "pow"}) | _FUNCTIONS
+"""Ops of scalars that both dialects call by name. Other elementwise functions are the namespace's."""
 _IDENTITY_ON_SCALARS = frozenset(
     {
         "sum",
@@ -187,10 +174,7 @@ def _minimum(a: float, b: float) -> float:
 
 
 _MATH: dict[str, Any] = {
-    **{
-        n: getattr(math, n)
-        for n in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "pow")
-    },
+    **{name: getattr(math, name) for name in (*_FUNCTIONS, "pow")},
     "abs": abs,
     "sign": _sign,
     "maximum": _maximum,

@@ -11,6 +11,7 @@ from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Atom, Branch, Constant, Equation, Graph, Loop, Var
+from gradfuzz.programs.language.ops import OPS
 
 Tangent = Value | None
 """None: zero, and known to be zero while the graph is built."""
@@ -61,7 +62,7 @@ class ForwardMode:
             ans = self.value(self.builder.emit_as(node.output.name, node.op, *arguments, **dict(node.params)))
         if not active or not node.output.type.is_inexact:
             return [ans.atom], [None]
-        if node.op == "sign":
+        if not OPS[node.op].smooth:
             return [ans.atom], [None]
         if node.op not in JVP:
             raise NotDifferentiableError(

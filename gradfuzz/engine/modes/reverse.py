@@ -106,7 +106,7 @@ class ReverseMode:
     # One method per node ------------------------------------------------------------------------------------
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
-        if node.op == "sign":
+        if not OPS[node.op].smooth:
             return [None] * len(node.inputs)
         if node.op not in VJP:
             raise NotDifferentiableError(

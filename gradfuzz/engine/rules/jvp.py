@@ -14,18 +14,17 @@ import numpy as np
 
 from gradfuzz.engine.rules import linalg as linalg_rules
 from gradfuzz.engine.rules import tensor_jvp as tensor
+from gradfuzz.engine.rules.elementwise import jvp_rules
 from gradfuzz.engine.rules.functions import (
     conj,
-    cos,
-    exp,
     log,
     pow,
     prod,
-    sin,
     sum,
     where,
 )
 from gradfuzz.engine.rules.value import Value, apply, axes_of
+from gradfuzz.programs.language.functions import Function, for_each
 
 JVPRule = Callable[..., Any]
 
@@ -89,15 +88,6 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
     "negative": (_linear("negative"),),
     "integer_pow": (lambda t, ans, x, *, n: _power_slope(x, n) * t if n else None,),
     "pow": (lambda t, ans, x, y: y * pow(x, y - 1.0) * t, lambda t, ans, x, y: log(x) * ans * t),
-    "sin": (lambda t, ans, x: cos(x) * t,),
-    "cos": (lambda t, ans, x: -(sin(x) * t),),
-    "tan": (lambda t, ans, x: t + ans * (ans * t),),
-    "tanh": (lambda t, ans, x: (1.0 - ans) * (1.0 + ans) * t,),
-    "exp": (lambda t, ans, x: ans * t,),
-    "log": (lambda t, ans, x: t / x,),
-    "sqrt": (lambda t, ans, x: t / (2.0 * ans),),
-    "log1p": (lambda t, ans, x: t / (x + 1.0),),
-    "expm1": (lambda t, ans, x: exp(x) * t,),
     "softmax": (tensor.softmax,),
     "log_softmax": (tensor.log_softmax,),
     "abs": (_abs,),
@@ -162,6 +152,12 @@ JVP: dict[str, tuple[JVPRule, ...] | JVPRule] = {
     "matmul": (lambda t, ans, x, y: apply("matmul", t, y), lambda t, ans, x, y: apply("matmul", x, t)),
     **linalg_rules.JVP,
 }
+
+
+@for_each
+def _add(row: Function) -> None:
+    if not row.step:
+        JVP[row.name] = jvp_rules(row, JVP)
 
 
 def _power_slope(x: Any, n: int) -> Any:

@@ -17,6 +17,7 @@ from gradfuzz.errors import NotDifferentiableError
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.graphs.builder import GraphBuilder
 from gradfuzz.programs.graphs.graph import Atom, Constant
+from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, ParamValue
@@ -44,15 +45,6 @@ _SAME_NAME = frozenset(
         "divide",
         "negative",
         "conj",
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "exp",
-        "log",
-        "sqrt",
-        "log1p",
-        "expm1",
         "sign",
         "maximum",
         "minimum",
@@ -71,6 +63,14 @@ _SAME_NAME = frozenset(
 )
 
 
+def _op_of(ufunc: str) -> str | None:
+    """The op that a function of NumPy's is."""
+    op = _UFUNCS.get(ufunc, ufunc)
+    if op in _SAME_NAME or op == "abs":
+        return op
+    return next((row.name for row in FUNCTIONS.values() if ufunc in row.spelled("ufunc")), None)
+
+
 class Operators:
     """Python's operators on what records: a `Value`, or many of them at once."""
 
@@ -86,8 +86,8 @@ class Operators:
         raise NotImplementedError
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Operand, **options: Any) -> Any:
-        op = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
-        if method != "__call__" or options or op not in _SAME_NAME | {"abs"}:
+        op = _op_of(ufunc.__name__)
+        if method != "__call__" or options or op is None:
             raise NotDifferentiableError(
                 f"numpy.{ufunc.__name__} on {self!r} is not an op of gradfuzz; see gradfuzz.programs.OPS"
             )

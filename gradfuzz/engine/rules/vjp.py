@@ -17,12 +17,11 @@ import numpy as np
 
 from gradfuzz.engine.rules import linalg as linalg_rules
 from gradfuzz.engine.rules import tensor_vjp as tensor
+from gradfuzz.engine.rules.elementwise import vjp_rules
 from gradfuzz.engine.rules.functions import (
     broadcast_to,
     conj,
-    cos,
     cumulative_sum,
-    exp,
     expand_reduced,
     flip,
     log,
@@ -32,11 +31,11 @@ from gradfuzz.engine.rules.functions import (
     real,
     reshape,
     sign,
-    sin,
     unbroadcast,
     where,
 )
 from gradfuzz.engine.rules.value import Value, apply, axes_of
+from gradfuzz.programs.language.functions import Function, for_each
 
 VJPRule = Callable[..., Any]
 
@@ -137,15 +136,6 @@ VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
     "negative": (lambda g, ans, x: -g,),
     "integer_pow": (_integer_pow,),
     "pow": (lambda g, ans, x, y: g * conj(y * pow(x, y - 1.0)), lambda g, ans, x, y: g * conj(ans * log(x))),
-    "sin": (lambda g, ans, x: g * conj(cos(x)),),
-    "cos": (lambda g, ans, x: -g * conj(sin(x)),),
-    "tan": (lambda g, ans, x: g * conj(1.0 + ans * ans),),
-    "tanh": (lambda g, ans, x: g * conj(1.0 - ans * ans),),
-    "exp": (lambda g, ans, x: g * conj(ans),),
-    "log": (lambda g, ans, x: g / conj(x),),
-    "sqrt": (lambda g, ans, x: g * 0.5 / conj(ans),),
-    "log1p": (lambda g, ans, x: g / (1.0 + x),),
-    "expm1": (lambda g, ans, x: g * exp(x),),
     "softmax": (tensor.softmax,),
     "log_softmax": (tensor.log_softmax,),
     "abs": (_abs,),
@@ -204,6 +194,13 @@ VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
     "matmul": (_matmul_left, _matmul_right),
     **linalg_rules.VJP,
 }
+
+
+@for_each
+def _add(row: Function) -> None:
+    if not row.step:
+        VJP[row.name] = vjp_rules(row, VJP)
+
 
 VJP_SEVERAL = linalg_rules.VJP_SEVERAL
 """Rules of ops with several results; see `engine.linalg_rules`."""

@@ -29,10 +29,12 @@ from gradfuzz.fuzzer.tolerance.perturbed_complex import ComplexLanes
 from gradfuzz.fuzzer.tolerance.perturbed_linalg import LinalgLanes
 from gradfuzz.fuzzer.tolerance.perturbed_tensors import TensorLanes
 from gradfuzz.oracles.device import operand_roundings
+from gradfuzz.programs.arithmetic.elementwise import composed, numpy_function
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.numpy_namespace import index_key
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError
 from gradfuzz.programs.language.axes import normalize_axes
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import FORMATS, Precision, rounded
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 
@@ -191,6 +193,34 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         )
 
     # Arithmetic
+
+    def elementwise(self, row: Function) -> Callable[..., Array]:
+        """What a library's function may err: units of the result, and where the row says so what as many
+        units of the arguments change.
+        """
+        if row.composition and not row.numpy:
+            return composed(self, row)
+        return functools.partial(self._stepped if row.step else self._evaluated, row)
+
+    def _evaluated(self, row: Function, *args: Array, **params: int) -> Array:
+        exact = numpy_function(row.name)
+        moved = [self._moved(row, a, k == len(args) - 1) for k, a in enumerate(args)]
+        result = exact(*(moved if row.conditioned else args), **params)
+        if not np.all(np.isfinite(result)):
+            raise FloatingPointError(f"{row.name} is not finite within rounding")
+        return self._result(result, self._function)
+
+    def _moved(self, row: Function, x: Array, last: bool) -> Array:
+        moved: Array = x * self._factors(self._function, x.shape)
+        return np.clip(moved, *row.domain) if last else moved
+
+    def _stepped(self, row: Function, x: Array) -> Array:
+        """A function with jumps: no lane may be on another step."""
+        result: Array = numpy_function(row.name)(x)
+        by_point = result.reshape(*result.shape[:-1], self.points, LANES)
+        if np.any(by_point != by_point[..., :1]):
+            raise UndecidedError(f"rounding decides which step of {row.name} is met")
+        return self._keep(result)
 
     def add(self, a: Array, b: Array) -> Array:
         if not has_lanes(a):

@@ -20,12 +20,6 @@ class TensorLanes:
 
     # Functions
 
-    def log1p(self: Any, x: Array) -> Array:
-        return self._result(np.log1p(x), self._function)
-
-    def expm1(self: Any, x: Array) -> Array:
-        return self._result(np.expm1(x), self._function)
-
     def _shift(self: Any, x: Array, axis: Any) -> Array:
         """Each point's greatest entry. Which one it is does not matter: the result is the same for any
         number.

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from gradfuzz.programs.language.functions import FUNCTIONS
+
 Numbers = float | tuple["Numbers", ...]
 """A scalar, or the nested entries of an array."""
 
@@ -332,6 +334,12 @@ CONVENTIONS: tuple[Convention, ...] = (
         ("log", "log1p"),
         "the value and the slope are infinite",
         (_everybody("log(x)", {"x": 0.0}, INF), _everybody("log1p(x)", {"x": -1.0}, INF)),
+    ),
+    Convention(
+        "end-of-domain",
+        tuple(row.name for row in FUNCTIONS.values() if not row.reserved and row.domain != (-INF, INF)),
+        "the value or the slope is infinite, or there is no slope",
+        (_everybody("acos(x)", {"x": 1.0}, -INF), _everybody("log2(x)", {"x": 0.0}, INF)),
     ),
     Convention(
         "beyond-the-domain",

@@ -11,8 +11,10 @@ import numpy as np
 
 from gradfuzz.fuzzer.verdict.ties_linalg import LinalgTies
 from gradfuzz.oracles.base import Point
+from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 
@@ -133,6 +135,25 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
         if any(np.asarray(side).dtype.kind not in "iub" for side in (a, b)):
             self._count(np.equal(a, b), _MANY, "threshold")
 
+    # Elementwise functions
+
+    def elementwise(self, row: Function) -> Any:
+        if row.composition:
+            return composed(self, row)
+        function = super().elementwise(row)
+
+        def met(*args: Any, **params: Any) -> Any:
+            if row.step:
+                x = args[0] + 0.5 if row.name == "round" else args[0]
+                self._count(np.equal(x, np.floor(x)), _MANY, "threshold")
+            for end, beyond in zip(row.domain, (np.less, np.greater), strict=True):
+                if np.isfinite(end) and not np.iscomplexobj(args[-1]):
+                    self.meet(np.equal(args[-1], end), "end-of-domain")
+                    self.meet(beyond(args[-1], end), "beyond-the-domain")
+            return function(*args, **params)
+
+        return met
+
     # The ends of domains
 
     def _count_cut(self, x: Any) -> None:
@@ -146,16 +167,16 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
             self.meet(np.equal(x, end), at_end)
             self.meet(np.less(x, end), "beyond-the-domain")
 
-    def log(self, x: Any) -> Any:  # type: ignore[override]
+    def log(self, x: Any) -> Any:
         self._count_cut(x)
         self._meet_domain(x, 0.0, "log-at-0")
         return np.log(x)
 
-    def log1p(self, x: Any) -> Any:  # type: ignore[override]
+    def log1p(self, x: Any) -> Any:
         self._meet_domain(x, -1.0, "log-at-0")
-        return super().log1p(x)
+        return np.log1p(x)
 
-    def sqrt(self, x: Any) -> Any:  # type: ignore[override]
+    def sqrt(self, x: Any) -> Any:
         self._count_cut(x)
         self._meet_domain(x, 0.0, "sqrt-at-0")
         return np.sqrt(x)

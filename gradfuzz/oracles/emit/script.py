@@ -16,6 +16,7 @@ For a question of order 0 "gradient" means the outputs, under the names "output 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -39,6 +40,7 @@ from gradfuzz.oracles.emit.statements import (
     number_text,
 )
 from gradfuzz.oracles.emit.tensor_source import is_tensor_op
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.language.types import Type
@@ -276,6 +278,20 @@ class MpmathEmitter(Emitter):
 
     def to_complex(self, piece: Piece) -> str:
         return f"elementwise(mp.mpc, {piece.text})" if piece.type.shape else f"mp.mpc({piece.text})"
+
+    def elementwise(
+        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece | None:
+        if row.composition and not row.mpmath:
+            return None
+        text = row.mpmath or f"mp.{row.name}({', '.join(row.arguments)})"
+        for name, value in params.items():
+            text = re.sub(rf"\b{name}\b", str(value), text)
+        function = f"np.frompyfunc(lambda {', '.join(row.arguments)}: {text}, {len(args)}, 1)"
+        if result.shape or any(a.type.shape for a in args):
+            return Piece(f"{function}({', '.join(a.text for a in args)})", result)
+        texts = dict(zip(row.arguments, (a.at(ATOM) for a in args), strict=True))
+        return Piece(re.sub(r"\b[xy]\b", lambda m: texts[m[0]], text), result, PRODUCT)
 
     def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
         x, texts = args[0], [a.text for a in args]

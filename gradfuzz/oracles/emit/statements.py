@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from gradfuzz.errors import ProgramSyntaxError
 from gradfuzz.oracles.emit.linalg_source import Write
 from gradfuzz.oracles.emit.several import Several
+from gradfuzz.programs.arithmetic.elementwise import expression
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.ops import OPS, result_type
 from gradfuzz.programs.language.precision import Precision, rounded
 from gradfuzz.programs.language.syntax import (
@@ -279,8 +281,33 @@ class Emitter(abc.ABC):
         def ready(a: Piece) -> Piece:
             return self.converted(a, dtype) if result.is_inexact else self.value(a)
 
-        piece = self.call(op, [ready(a) if k in values else a for k, a in enumerate(args)], full, result)
+        prepared = [ready(a) if k in values else a for k, a in enumerate(args)]
+        row = FUNCTIONS.get(op)
+        if row is not None and not row.reserved:
+            return self.elementwise(row, prepared, full, result) or self.composed(row, prepared)
+        piece = self.call(op, prepared, full, result)
         return replace(piece, host=piece.host or self.is_host(result))
+
+    def elementwise(
+        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece | None:
+        """A function by its name in the dialect; None where the dialect has no such function."""
+        return None
+
+    def composed(self, row: Function, args: Sequence[Piece]) -> Piece:
+        """A function as its composition. `ProgramSyntaxError` where it is none."""
+        if not row.composition:
+            raise ProgramSyntaxError(
+                f"this language has no function {row.name}, and gradfuzz no way to compose it"
+            )
+        return self._of_pieces(expression(row.composition), dict(zip(row.arguments, args, strict=True)))
+
+    def _of_pieces(self, expr: Expr, names: Mapping[str, Piece]) -> Piece:
+        if isinstance(expr, Name):
+            return names[expr.id]
+        if isinstance(expr, Call):
+            return self.apply(expr.op, [self._of_pieces(a, names) for a in expr.args], dict(expr.params))
+        return self.expression(expr)
 
     def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
         """Both operands of an infix operator. A number next to a float or complex value stays as it is: the

@@ -32,8 +32,6 @@ class TensorMethods:
         """`value`, which may be a plain int or bool, as the library wants it."""
         return value
 
-    log1p = _method("log1p")
-    expm1 = _method("expm1")
     softmax = _method("softmax")
     log_softmax = _method("log_softmax")
     clip = _method("clip")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gradfuzz.oracles.emit import elementwise_source
 from gradfuzz.oracles.emit.linalg_source import is_linalg
 from gradfuzz.oracles.emit.script import RESERVED
 from gradfuzz.oracles.emit.statements import ATOM, POWER, Emitter, Piece, number_text
 from gradfuzz.oracles.emit.tensor_source import is_tensor_op
 from gradfuzz.oracles.jax import tensors_source as jax_tensors_source
 from gradfuzz.oracles.jax.linalg_source import write
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.language.types import Type
@@ -49,6 +51,12 @@ class JaxEmitter(Emitter):
 
     def to_float(self, piece: Piece) -> str:
         return f"jnp.asarray({piece.text}, F)"
+
+    def elementwise(
+        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece | None:
+        text = elementwise_source.write("jax", row.name, [a.text for a in args], params)
+        return Piece(text, result) if text else None
 
     def to_complex(self, piece: Piece) -> str:
         return f"jnp.asarray({piece.text}, C)"

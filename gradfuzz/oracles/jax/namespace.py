@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import jax.scipy.special
 import numpy as np
 from jax import lax
 
+from gradfuzz.oracles.emit import elementwise_source
 from gradfuzz.oracles.jax.linalg import JaxLinalg
 from gradfuzz.oracles.jax.tensors import JaxTensors
+from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.numpy_namespace import index_key
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
+
+_NAMES = {"jax": jax, "jnp": jnp}
 
 
 class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
@@ -28,13 +36,6 @@ class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
     negative = staticmethod(jnp.negative)
     remainder = staticmethod(jnp.remainder)
     pow = staticmethod(jnp.power)
-    sin = staticmethod(jnp.sin)
-    cos = staticmethod(jnp.cos)
-    tan = staticmethod(jnp.tan)
-    tanh = staticmethod(jnp.tanh)
-    exp = staticmethod(jnp.exp)
-    log = staticmethod(jnp.log)
-    sqrt = staticmethod(jnp.sqrt)
     abs = staticmethod(jnp.abs)
     conj = staticmethod(jnp.conj)
     real = staticmethod(jnp.real)
@@ -71,6 +72,9 @@ class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
             "int": np.int64,
             "bool": np.bool_,
         }
+
+    def elementwise(self, row: Function) -> Callable[..., Any]:
+        return elementwise_source.function("jax", row, _NAMES) or composed(self, row)
 
     def constant(self, value: float | int | complex) -> Any:
         with np.errstate(over="ignore"):

@@ -23,6 +23,7 @@ from flint import arb, arb_series, fmpq
 
 from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.oracles.base import Point, Question, Reference, Sides, Truth
+from gradfuzz.oracles.references import arb_functions
 from gradfuzz.oracles.references.arb_linalg import Eigenpairs, LinalgArb
 from gradfuzz.oracles.references.arb_numbers import (
     Number,
@@ -38,6 +39,7 @@ from gradfuzz.oracles.references.arb_numbers import (
 from gradfuzz.oracles.references.directions import Line, Setting, UnsettledError, inconclusive, lines
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import Precision
 
 _PRECISIONS = (128, 1024)
@@ -148,18 +150,32 @@ class ArbNamespace(LinalgArb):
             _positive(a, "pow")
         return (b * a.log()).exp()
 
-    def function(self, name: str, x: Any) -> Any:
+    def function(self, name: str, *args: Any, **params: int) -> Any:
+        row, x = FUNCTIONS[name], args[-1]
         if is_complex(x):
             return complex_function(name, x, self.order)
-        if name == "log1p":
-            _positive(1 + x, name)
-        if name == "log" or (name == "sqrt" and not (self.order == 0 and x.is_zero())):
-            _positive(x, name)
-        if name == "tanh" and isinstance(x, arb_series):
-            return self._tanh(x)
+        _inside(row, x, self.order)
+        if name == "tanh":
+            return self._tanh(x) if isinstance(x, arb_series) else x.tanh()
         if name in ("log1p", "expm1"):
             return _near_zero(name, x)
-        return getattr(x, name)()
+        try:
+            result = arb_functions.call(row, args, params)
+        except ZeroDivisionError as error:
+            raise DomainError(f"{name} of {constant_term(x).str(5)}: division by 0") from error
+        if not constant_term(result).is_finite():
+            raise OutOfRangeError(f"{name} of {constant_term(x).str(5)} is not known to be finite")
+        return result
+
+    def whole(self, x: Any) -> int:
+        here = constant_term(x)
+        below, above = here.lower().floor(), here.upper().floor()
+        count = below.unique_fmpz()
+        if count is None or not below == above:
+            raise WideError(f"the steps on both sides of {here.str(5)} are possible", tie=True)
+        if isinstance(x, arb_series) and here == below:
+            raise UndecidedError("a function with steps is at one of its jumps", tie=True)
+        return int(count)
 
     def _tanh(self, x: arb_series) -> Any:
         """(1 - e) / (1 + e) with e = exp(-2|x|), which cannot overflow; FLINT has no tanh of a series."""
@@ -178,6 +194,16 @@ def _near_zero(name: str, x: Number) -> Number:
         return here
     series = (1 + x).log() if name == "log1p" else x.exp()
     return arb_series([here, *(series[k] for k in range(1, series.prec))])
+
+
+def _inside(row: Function, x: Number, order: int) -> None:
+    """Whether x is in the domain: at a closed end a function has a value but no derivative."""
+    here = constant_term(x)
+    for end, distance in ((row.domain[0], here - row.domain[0]), (row.domain[1], row.domain[1] - here)):
+        if math.isinf(end) or distance > 0 or (row.closed and order == 0 and distance.is_zero()):
+            continue
+        message = f"{row.name} of {here.str(5)}; the argument must be {row.where}"
+        raise DomainError(message) if distance <= 0 else WideError(message)
 
 
 def _positive(x: Number, op: str) -> None:

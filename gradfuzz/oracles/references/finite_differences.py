@@ -17,10 +17,12 @@ the stencil's points the point is a kink, with the slopes to the left and to the
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import CodeType
 from typing import Any
 
 import mpmath
@@ -32,6 +34,7 @@ from gradfuzz.oracles.references.directions import Line, Setting, UnsettledError
 from gradfuzz.oracles.references.mpmath_linalg import LinalgMpmath, bits_of
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import Precision
 
 _STEP = 160
@@ -81,6 +84,13 @@ Number = Any
 """An mpmath.mpf or mpmath.mpc; mpmath has no types."""
 
 
+@functools.cache
+def _code(name: str) -> CodeType:
+    """What mpmath is called with."""
+    row = FUNCTIONS[name]
+    return compile(row.mpmath or f"mp.{name}({', '.join(row.arguments)})", f"<mpmath {name}>", "eval")
+
+
 class MpmathNamespace(LinalgMpmath):
     """mpf and mpc numbers of one context. `order` 0 is a plain evaluation: sqrt(0) is 0 there, and a domain
     error otherwise.
@@ -123,41 +133,50 @@ class MpmathNamespace(LinalgMpmath):
         return a / b
 
     def power(self, a: Number, b: Number) -> Number:
-        self._defined("pow", a)
+        if self.is_complex(a):
+            self._off_the_cut("pow", a)
+        else:
+            _positive(a, "pow")
         return self.function("exp", b * self.mp.ln(a))
 
-    def function(self, name: str, x: Number) -> Number:
-        if name == "log":
-            self._defined(name, x)
-        elif name == "log1p":
-            _positive(1 + x, name)
-        elif name == "sqrt":
-            if x or self.order:
-                self._defined(name, x)
-        elif x and self._beyond(name, x):
-            raise OutOfRangeError(f"{name} of {self.mp.nstr(x, 5)}, a number beyond all floats")
-        # Most runs of a stencil meet the same arguments again: all that do not depend on the coordinate that
-        # moves.
-        key = name, self.mp.prec, bits_of(x)
+    def function(self, name: str, *args: Number, **params: int) -> Number:
+        row, x = FUNCTIONS[name], args[-1]
+        self._defined(row, x)
+        for arg in args:
+            if arg and self._beyond(name, arg):
+                raise OutOfRangeError(f"{name} of {self.mp.nstr(arg, 5)}, a number beyond all floats")
+        # Most runs of a stencil meet the same arguments again: those that do not depend on what moves.
+        key = name, self.mp.prec, *map(bits_of, args), *params.values()
         if key not in self._known:
-            self._known[key] = getattr(self.mp, name)(x)
+            names = {"mp": self.mp, "abs": abs, **dict(zip(row.arguments, args, strict=True)), **params}
+            try:
+                self._known[key] = eval(_code(name), {"__builtins__": {}}, names)  # noqa: S307 - a text of the table
+            except (ValueError, ZeroDivisionError) as error:
+                raise DomainError(f"{name} of {self.mp.nstr(x, 5)}: {error}") from error
         return self._known[key]
+
+    def whole(self, x: Number) -> int:
+        return int(self.mp.floor(x))
 
     def _beyond(self, name: str, x: Number) -> bool:
         """Whether a function of x is nothing that a float leads to. exp grows with the real part, sin and cos
         with the imaginary one.
         """
         if not self.is_complex(x):
-            return bool(self.mp.mag(x) > _RANGES.get(name, math.inf))
+            most = _RANGES.get(name, math.inf if FUNCTIONS[name].reserved else 256)
+            return bool(self.mp.mag(x) > most)
         sizes = [self.mp.mag(part) for part in (x.real, x.imag)]
         growing = {"exp": sizes[0], "sin": sizes[1], "cos": sizes[1]}.get(name, -math.inf)
         return bool(max(sizes) > _RANGES["sin"] or growing > _RANGES["exp"])
 
-    def _defined(self, op: str, x: Number) -> None:
-        if self.is_complex(x):
-            self._off_the_cut(op, x)
-        else:
-            _positive(x, op)
+    def _defined(self, row: Function, x: Number) -> None:
+        """Whether x is in the domain: at a closed end a function has a value but no derivative."""
+        low, high = row.domain
+        if low == 0.0 and self.is_complex(x):
+            if x or self.order or not row.closed:
+                self._off_the_cut(row.name, x)
+        elif not low < x < high and not (row.closed and not self.order and low <= x <= high):
+            raise DomainError(f"{row.name} of {self.mp.nstr(x, 5)}; the argument must be {row.where}")
 
     def _off_the_cut(self, op: str, z: Number) -> None:
         """The ops that jump across the negative real axis, and have no derivative at 0."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from gradfuzz.oracles.emit import elementwise_source
 from gradfuzz.oracles.emit.host import HostEmitter
 from gradfuzz.oracles.emit.linalg_source import is_linalg
 from gradfuzz.oracles.emit.plain_source import plain_source_in
@@ -15,6 +16,7 @@ from gradfuzz.oracles.emit.tensor_source import is_tensor_op
 from gradfuzz.oracles.torch import tensors_source as torch_tensors_source
 from gradfuzz.oracles.torch.linalg_source import write
 from gradfuzz.programs.language.axes import normalize_axes
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.language.types import DType, Type, inexact
 
@@ -78,6 +80,12 @@ class TorchEmitter(HostEmitter):
 
     def to_float(self, piece: Piece) -> str:
         return f"torch.as_tensor({piece.text}, dtype=dtype)" if piece.host else f"{piece.at(ATOM)}.to(dtype)"
+
+    def elementwise(
+        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece | None:
+        text = elementwise_source.write("torch", row.name, [self.tensor(a) for a in args], params)
+        return Piece(text, result) if text else None
 
     def to_complex(self, piece: Piece) -> str:
         return f"{piece.at(ATOM)}.to({self.dtype('complex')})"

@@ -5,17 +5,20 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from gradfuzz.errors import DomainError
+from gradfuzz.oracles.emit import elementwise_source
 from gradfuzz.oracles.torch.linalg import TorchLinalg
 from gradfuzz.oracles.torch.tensors import TorchTensors
+from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.numpy_namespace import index_key
 from gradfuzz.programs.language.axes import normalize_axes
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 
@@ -32,13 +35,6 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
     """
 
     pow = staticmethod(torch.pow)
-    sin = staticmethod(torch.sin)
-    cos = staticmethod(torch.cos)
-    tan = staticmethod(torch.tan)
-    tanh = staticmethod(torch.tanh)
-    exp = staticmethod(torch.exp)
-    log = staticmethod(torch.log)
-    sqrt = staticmethod(torch.sqrt)
     abs = staticmethod(torch.abs)
     conj = staticmethod(torch.conj)
     real = staticmethod(torch.real)
@@ -64,6 +60,12 @@ class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
             "int": torch.int64,
             "bool": torch.bool,
         }
+
+    def elementwise(self, row: Function) -> Callable[..., Any]:
+        function = elementwise_source.function("torch", row, {"torch": torch})
+        if function is None:
+            return composed(self, row)
+        return lambda *args, **params: function(*map(self.tensor, args), **params)
 
     def constant(self, value: float | int | complex) -> torch.Tensor:
         if isinstance(value, complex):

@@ -10,8 +10,11 @@ that loop counters cost nothing.
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from typing import Any
 
+from gradfuzz.programs.arithmetic.elementwise import composed
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.syntax import ArrayConst
 
 _REMEMBERED = 4
@@ -28,6 +31,21 @@ class Namespace(abc.ABC):
     The interpreter converts int operands of float ops with `constant` before it calls, and computes ops on
     int and bool scalars itself, in Python.
     """
+
+    def __getattr__(self, name: str) -> Any:
+        row = FUNCTIONS.get(name)
+        if row is None:
+            raise AttributeError(f"{type(self).__name__} has no op {name!r}")
+        return self.elementwise(row)
+
+    def elementwise(self, row: Function) -> Callable[..., Any]:
+        """The method of an elementwise function that has none of its own: what it is composed of.
+
+        `AttributeError` where the function is no composition: this arithmetic does not know it.
+        """
+        if not row.composition:
+            raise AttributeError(f"{type(self).__name__} has no function {row.name!r}")
+        return composed(self, row)
 
     @abc.abstractmethod
     def constant(self, value: float | int | complex) -> Any:

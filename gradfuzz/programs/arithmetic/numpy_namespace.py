@@ -8,16 +8,18 @@ printed.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradfuzz.errors import DomainError
+from gradfuzz.programs.arithmetic.elementwise import composed, numpy_function
 from gradfuzz.programs.arithmetic.half_numpy import half_kernels
 from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
 from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.tensor_numpy import TensorArrays, TensorNumpy
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 
@@ -102,13 +104,6 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
     divide = staticmethod(np.divide)
     negative = staticmethod(np.negative)
     pow = staticmethod(np.power)
-    sin = staticmethod(np.sin)
-    cos = staticmethod(np.cos)
-    tan = staticmethod(np.tan)
-    tanh = staticmethod(np.tanh)
-    exp = staticmethod(np.exp)
-    log = staticmethod(np.log)
-    sqrt = staticmethod(np.sqrt)
     abs = staticmethod(np.absolute)
     sign = staticmethod(np.sign)
     conj = staticmethod(np.conj)
@@ -131,6 +126,17 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
         self._most = FORMATS[precision].largest
         if precision in HALF:
             vars(self).update(half_kernels(precision, self))
+
+    def elementwise(self, row: Function) -> Callable[..., Any]:
+        if row.composition and not row.numpy:
+            return composed(self, row)
+        function = numpy_function(row.name)
+        if self.precision not in HALF or not row.numpy:
+            return function
+        narrow = self.dtype
+        return lambda *args, **params: np.asarray(
+            function(*(np.asarray(a, np.float32) for a in args), **params)
+        ).astype(narrow)[()]
 
     def context(self) -> contextlib.AbstractContextManager[None]:
         """Entered around a whole evaluation: IEEE results without warnings."""

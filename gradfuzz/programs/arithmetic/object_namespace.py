@@ -20,9 +20,11 @@ import numpy as np
 
 from gradfuzz.errors import DomainError, EvaluationError
 from gradfuzz.programs.arithmetic.complex_objects import ComplexObjects
+from gradfuzz.programs.arithmetic.elementwise import composed
 from gradfuzz.programs.arithmetic.numpy_namespace import ArrayNamespace
 from gradfuzz.programs.arithmetic.tensor_objects import TensorObjects
 from gradfuzz.programs.language.axes import normalize_axes
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import Precision, rounded
 from gradfuzz.programs.language.syntax import ParamValue
 
@@ -83,8 +85,12 @@ class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
         """A ** b for scalars, a > 0 or complex and off the negative real axis."""
 
     @abc.abstractmethod
-    def function(self, name: str, x: Any) -> Any:
-        """sin, cos, tan, tanh, exp, log or sqrt of a scalar.
+    def whole(self, x: Any) -> int:
+        """The greatest int not above x. `UndecidedError` where x is an int here and may be less nearby."""
+
+    @abc.abstractmethod
+    def function(self, name: str, *args: Any, **params: int) -> Any:
+        """An elementwise function of scalars, by its row.
 
         `UndecidedError` for log and sqrt of a complex number on the negative real axis, where their principal
         branches jump: on which side it stands is told by the sign of a zero, which this arithmetic has not.
@@ -164,31 +170,20 @@ class ObjectNamespace(ComplexObjects, TensorObjects, ArrayNamespace):
             return x
         return half * half * x if n % 2 else half * half
 
-    def sin(self, x: Any) -> Any:
-        return self._function("sin", x)
+    def elementwise(self, row: Function) -> Callable[..., Any]:
+        if row.composition and not (row.arb or row.mpmath):
+            return composed(self, row)
+        scalar = functools.partial(self._step if row.step else self.function, row.name)
+        return lambda *args, **params: self.over_entries(functools.partial(scalar, **params), *args)
 
-    def cos(self, x: Any) -> Any:
-        return self._function("cos", x)
-
-    def tan(self, x: Any) -> Any:
-        return self._function("tan", x)
-
-    def tanh(self, x: Any) -> Any:
-        return self._function("tanh", x)
-
-    def exp(self, x: Any) -> Any:
-        return self._function("exp", x)
-
-    def log(self, x: Any) -> Any:
-        return self._function("log", x)
-
-    def sqrt(self, x: Any) -> Any:
-        return self._function("sqrt", x)
-
-    def _function(self, name: str, x: Any) -> Any:
-        if _is_array(x):
-            return np.frompyfunc(functools.partial(self.function, name), 1, 1)(x)
-        return self.function(name, x)
+    def _step(self, name: str, x: Any) -> Any:
+        """A function with jumps. Which step it is on is a choice."""
+        moved = x + self.scalar(0.5) if name == "round" else x
+        whole = self.whole(moved)
+        if name == "round" and whole % 2 and self.compare(moved, self.scalar(whole)) == 0:
+            whole -= 1  # halves are rounded to the even side
+        self.choices.append(whole)
+        return self.scalar(whole)
 
     # Choices
 

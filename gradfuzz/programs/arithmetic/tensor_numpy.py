@@ -115,8 +115,6 @@ class TensorArrays:
 class TensorNumpy(TensorArrays):
     """The same with NumPy's own functions, where it has them."""
 
-    log1p = staticmethod(np.log1p)
-    expm1 = staticmethod(np.expm1)
     amax = staticmethod(np.max)
     amin = staticmethod(np.min)
     argmax = staticmethod(np.argmax)

@@ -129,12 +129,6 @@ class TensorObjects:
 
     # Exponentials: these numbers have a range that needs no shift
 
-    def log1p(self: Any, x: Any) -> Any:
-        return self._function("log1p", x)
-
-    def expm1(self: Any, x: Any) -> Any:
-        return self._function("expm1", x)
-
     def logsumexp(self: Any, x: Any, *, axis: ParamValue, keepdims: bool) -> Any:
         return self.log(self.sum(self.exp(x), axis=axis, keepdims=keepdims))
 

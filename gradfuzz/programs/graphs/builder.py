@@ -29,9 +29,9 @@ from gradfuzz.programs.language.types import DType, Type, inexact
 _KEEPS_INTS = frozenset({"index", "index_update", "astype"})
 
 
-_DEFAULTS: dict[str, dict[str, ParamValue]] = {
-    name: {p: default for p, default in row.params if default is not ...} for name, row in OPS.items()
-}
+@functools.cache
+def _defaults(op: str) -> dict[str, ParamValue]:
+    return {p: default for p, default in OPS[op].params if default is not ...}
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -99,7 +99,7 @@ class GraphBuilder:
         """The same, with a hint for the name of the result."""
         if op in ("conj", "real") and inputs[0].type.is_float:
             return self.use(inputs[0])
-        items = tuple(sorted({**_DEFAULTS[op], **params}.items())) if params or _DEFAULTS[op] else ()
+        items = tuple(sorted({**_defaults(op), **params}.items())) if params or _defaults(op) else ()
         result, wanted = _signature(op, tuple([a.type for a in inputs]), items)
         if wanted is not None:
             inputs = tuple([self.to(a, dtype) for a, dtype in zip(inputs, wanted, strict=True)])

@@ -19,6 +19,7 @@ from gradfuzz.errors import ProgramTypeError
 from gradfuzz.programs.language import linalg_rules as linalg
 from gradfuzz.programs.language import tensor_rules as tensor
 from gradfuzz.programs.language.axes import normalize_axes, normalize_axis
+from gradfuzz.programs.language.functions import FUNCTIONS, Function, for_each
 from gradfuzz.programs.language.syntax import ParamValue
 from gradfuzz.programs.language.types import DType, Type, broadcast_shapes, inexact, promote
 
@@ -38,13 +39,10 @@ Kind = Literal[
 Domain = Literal[
     "",
     "nonzero second",
-    "positive",
     "nonnegative",
     "positive first",
     "nonzero for negative n",
     "in range",
-    "no poles",
-    "above -1",
     "full rank",
     "invertible",
     "positive definite",
@@ -364,6 +362,15 @@ def _several(
 
 _TRIANGULAR = (("lower", True), ("transposed", False), ("unit_diagonal", False), ("left", True))
 
+
+def _elementwise(row: Function) -> Op:
+    """The row of an elementwise function."""
+    count = len(row.arguments)
+    rule = _floating(row.name, _numeric if row.complex else _real)
+    params = tuple((p, ...) for p in row.params)
+    return Op(row.name, "function", (count, count), rule, params, smooth=not row.step)
+
+
 _ROWS = (
     Op("add", "arithmetic", (2, 2), _promoting("add")),
     Op("subtract", "arithmetic", (2, 2), _promoting("subtract")),
@@ -373,15 +380,7 @@ _ROWS = (
     Op("remainder", "arithmetic", (2, 2), _integer_only, domain="nonzero second", smooth=False),
     Op("integer_pow", "arithmetic", (1, 1), _integer_pow, (("n", ...),), domain="nonzero for negative n"),
     Op("pow", "arithmetic", (2, 2), _floating("pow"), domain="positive first"),
-    Op("sin", "function", (1, 1), _floating("sin")),
-    Op("cos", "function", (1, 1), _floating("cos")),
-    Op("tan", "function", (1, 1), _floating("tan"), domain="no poles"),
-    Op("tanh", "function", (1, 1), _floating("tanh")),
-    Op("exp", "function", (1, 1), _floating("exp")),
-    Op("log", "function", (1, 1), _floating("log"), domain="positive"),
-    Op("sqrt", "function", (1, 1), _floating("sqrt"), domain="nonnegative"),
-    Op("log1p", "function", (1, 1), _floating("log1p", _real), domain="above -1"),
-    Op("expm1", "function", (1, 1), _floating("expm1", _real)),
+    *map(_elementwise, FUNCTIONS.values()),
     Op("softmax", "function", (1, 1), tensor.softmax("softmax"), (("axis", -1),)),
     Op("log_softmax", "function", (1, 1), tensor.softmax("log_softmax"), (("axis", -1),)),
     Op("abs", "function", (1, 1), _abs, kink="at 0"),
@@ -509,6 +508,12 @@ _ROWS = (
 
 OPS: dict[str, Op] = {row.name: row for row in _ROWS}
 """All ops by name."""
+
+
+@for_each
+def _add(row: Function) -> None:
+    OPS.setdefault(row.name, _elementwise(row))
+
 
 ALIASES: dict[str, str] = {
     "absolute": "abs",

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 from gradfuzz.errors import ProgramTypeError
+from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import ALIASES, OPS, result_type
 from gradfuzz.programs.language.printer import expression_text, statement_text
 from gradfuzz.programs.language.recent import Recent
@@ -53,7 +54,7 @@ MAX_ENTRIES = 1_000_000
 
 RESERVED = frozenset(
     {
-        *OPS,
+        *(name for name in OPS if name not in FUNCTIONS or FUNCTIONS[name].reserved),
         *ALIASES,
         "array",
         "bool",

@@ -1,0 +1,138 @@
+"""The functions that rows name in ball arithmetic, of balls and of power series.
+
+A row's text has `x`, `y`, its static parameters, `pi`, and the functions of this module. FLINT has series of
+many functions, and of others the value alone: then the series is an expression of those that it has, and its
+first coefficient, which could cancel, is FLINT's own value. No rule of differentiation is applied: where a
+text has the derivative of a function, its coefficients are those of FLINT's series of that function.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import flint
+from flint import arb, arb_series
+
+from gradfuzz.oracles.references.arb_numbers import Number, constant_term
+from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
+
+
+def call(row: Function, args: tuple[Number, ...], params: dict[str, int]) -> Number:
+    """A function of real balls or series, all of them inside its domain."""
+    own = {"__builtins__": {}, "pi": arb.pi()}
+    names = {**_NAMES, **dict(zip(row.arguments, args, strict=True)), **params, **own}
+    result: Number = eval(_code(row.name), names)  # noqa: S307 - a text of the table
+    return result
+
+
+@functools.cache
+def _code(name: str) -> CodeType:
+    row = FUNCTIONS[name]
+    return compile(row.arb or f"{name}({', '.join(row.arguments)})", f"<arb {name}>", "eval")
+
+
+def exact(name: str, x: Number, series: Number) -> Number:
+    """`series`, its constant term replaced by FLINT's own function of the constant term of x."""
+    here = getattr(constant_term(x), name)()
+    if isinstance(series, arb):
+        return here
+    return arb_series([here, *(series[k] for k in range(1, flint.ctx.cap))])
+
+
+def _own(name: str) -> Callable[[Number], Number]:
+    """FLINT's function of balls and of series."""
+    return lambda x: getattr(arb(x) if isinstance(x, int) else x, name)()
+
+
+def _coefficients(function: Callable[[Number], Number], here: arb, count: int) -> list[arb]:
+    """The first coefficients of a function's series around `here`."""
+    before = flint.ctx.cap
+    flint.ctx.cap = count
+    try:
+        series = function(arb_series([here, 1]))
+        return [series[k] for k in range(count)]
+    finally:
+        flint.ctx.cap = before
+
+
+def _at(coefficients: list[arb], x: Number) -> Number:
+    """The series with these coefficients around the constant term of x, at x."""
+    if isinstance(x, arb):
+        return coefficients[0]
+    step = x - constant_term(x)
+    result: Number = arb_series([coefficients[-1]])
+    for coefficient in reversed(coefficients[:-1]):
+        result = result * step + coefficient
+    return result
+
+
+def derivative(function: Callable[[Number], Number], order: int = 1) -> Callable[[Number], Number]:
+    """A derivative of a function that FLINT has series of."""
+
+    def slope(x: Number) -> Number:
+        found = _coefficients(function, constant_term(x), flint.ctx.cap + order)
+        factors = [math.perm(k + order, order) for k in range(flint.ctx.cap)]
+        return _at([found[k + order] * factor for k, factor in enumerate(factors)], x)
+
+    return slope
+
+
+def inverse(function: Callable[[Number], Number], value: str) -> Callable[[Number], Number]:
+    """The inverse of a function that FLINT has series of; `value` names FLINT's own value of it."""
+
+    def undone(x: Number) -> Number:
+        here = getattr(constant_term(x), value)()
+        if isinstance(x, arb):
+            return here
+        around = _coefficients(function, here, max(flint.ctx.cap, 2))
+        back = arb_series([0, *around[1:]]).reversion()
+        return _at([here, *(back[k] for k in range(1, flint.ctx.cap))], x)
+
+    return undone
+
+
+def odd(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
+    """An odd function, computed on its positive side, where nothing cancels."""
+
+    def folded(x: Number) -> Number:
+        here = constant_term(x)
+        if here < 0:
+            return -function(-x)
+        return function(x)
+
+    return folded
+
+
+def atan2(x: Number, y: Number) -> Number:
+    """The angle of the point (y, x): FLINT's at the point itself, and from there by the turn."""
+    x0, y0 = constant_term(x), constant_term(y)
+    here = arb.atan2(x0, y0)
+    if x0.contains(0) and not y0 > 0:
+        raise UndecidedError(f"atan2 of {x0.str(5)} and {y0.str(5)} jumps or has no value", tie=True)
+    if isinstance(x, arb) and isinstance(y, arb):
+        return here
+    return here + ((x * y0 - y * x0) / (y * y0 + x * x0)).atan()
+
+
+def logaddexp(x: Number, y: Number) -> Number:
+    """log(exp(x) + exp(y)), from the greater one on."""
+    if constant_term(y) > constant_term(x):
+        x, y = y, x
+    return x + (1 + (y - x).exp()).log()
+
+
+_NAMES: dict[str, Any] = {
+    **{name: _own(name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "rsqrt", "asin", "acos")},
+    **{name: _own(name) for name in ("atan", "erf", "erfc", "erfi", "gamma", "lgamma", "sin_pi", "cos_pi")},
+    "odd": odd,
+    "atan2": atan2,
+    "derivative": derivative,
+    "exact": exact,
+    "inverse": inverse,
+    "logaddexp": logaddexp,
+}
