@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.strategies.complex.goals import COMPLEX_GOALS, complex_triggers
 from gradfuzz.strategies.complex.program import complex_cases
+from gradfuzz.strategies.function_program import function_cases, function_triggers
 from gradfuzz.strategies.linalg.goals import MATRIX_GOALS, matrix_triggers
 from gradfuzz.strategies.linalg.program import linalg_cases
 from gradfuzz.strategies.loop.case import Case, cases
@@ -61,6 +63,12 @@ FAMILIES: dict[str, Family] = {
         VECTORIZE_GOALS,
         vectorize_triggers,
         together=True,
+    ),
+    "functions": Family(
+        lambda precisions: function_cases(precisions=precisions),
+        tuple(FUNCTIONS),
+        function_triggers,
+        shapes=False,
     ),
 }
 """By name, the default one first."""

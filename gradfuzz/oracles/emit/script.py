@@ -247,10 +247,7 @@ def _exact_input(name: str, of: Type) -> str:
 
 _IDENTITY_ON_SCALARS = frozenset({"sum", "mean", "prod", "reshape", "broadcast_to", "permute_dims", "index"})
 """Ops that leave a scalar as it is, where the result is a scalar too."""
-_FUNCTIONS = {name: name for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sign", "conj")} | {
-    "real": "re",
-    "imag": "im",
-}
+_FUNCTIONS = {"sign": "sign", "conj": "conj", "real": "re", "imag": "im"}
 """Functions of floats and complex numbers in mpmath."""
 
 
@@ -284,11 +281,15 @@ class MpmathEmitter(Emitter):
     ) -> Piece | None:
         if row.composition and not row.mpmath:
             return None
+        arrays = bool(result.shape) or any(a.type.shape for a in args)
+        if not row.mpmath and len(args) == 1:
+            (x,) = (a.text for a in args)
+            return Piece(f"elementwise(mp.{row.name}, {x})" if arrays else f"mp.{row.name}({x})", result)
         text = row.mpmath or f"mp.{row.name}({', '.join(row.arguments)})"
         for name, value in params.items():
             text = re.sub(rf"\b{name}\b", str(value), text)
         function = f"np.frompyfunc(lambda {', '.join(row.arguments)}: {text}, {len(args)}, 1)"
-        if result.shape or any(a.type.shape for a in args):
+        if arrays:
             return Piece(f"{function}({', '.join(a.text for a in args)})", result)
         texts = dict(zip(row.arguments, (a.at(ATOM) for a in args), strict=True))
         return Piece(re.sub(r"\b[xy]\b", lambda m: texts[m[0]], text), result, PRODUCT)

@@ -86,8 +86,6 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
     """The expression for an op with a result of shape `result`."""
     x, shape, axis = texts[0], shapes[0], params.get("axis")
     match op:
-        case "log1p" | "expm1":
-            return f"np.frompyfunc(mp.{op}, 1, 1)({x})" if shape else f"mp.{op}({x})"
         case "clip" if not result:
             return f"min(max({x}, {texts[1]}), {texts[2]})"
         case "clip":

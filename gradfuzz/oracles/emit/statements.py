@@ -283,8 +283,10 @@ class Emitter(abc.ABC):
 
         prepared = [ready(a) if k in values else a for k, a in enumerate(args)]
         row = FUNCTIONS.get(op)
-        if row is not None and not row.reserved:
-            return self.elementwise(row, prepared, full, result) or self.composed(row, prepared)
+        if row is not None:
+            written = self.elementwise(row, prepared, full, result)
+            if written is not None or row.composition:
+                return written or self.composed(row, prepared)
         piece = self.call(op, prepared, full, result)
         return replace(piece, host=piece.host or self.is_host(result))
 
@@ -295,11 +297,7 @@ class Emitter(abc.ABC):
         return None
 
     def composed(self, row: Function, args: Sequence[Piece]) -> Piece:
-        """A function as its composition. `ProgramSyntaxError` where it is none."""
-        if not row.composition:
-            raise ProgramSyntaxError(
-                f"this language has no function {row.name}, and gradfuzz no way to compose it"
-            )
+        """A function as its composition."""
         return self._of_pieces(expression(row.composition), dict(zip(row.arguments, args, strict=True)))
 
     def _of_pieces(self, expr: Expr, names: Mapping[str, Piece]) -> Piece:

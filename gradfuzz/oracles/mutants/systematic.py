@@ -24,14 +24,21 @@ from gradfuzz.oracles.mutants.equivalent import EQUIVALENT
 from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.oracles.mutants.mutations import MUTATIONS, Applied, after
 from gradfuzz.programs.graphs.graph import Equation
+from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.ops import OPS
 
 _MODES: Mapping[str, Mode] = {"vjp": "rev", "jvp": "fwd"}
 
 _EVERYWHERE = ("dropped", "sign", "double", "half")
 
-_UNDIFFERENTIATED = {"where": (0,), "take": (1,), "take_along_axis": (1,), "scatter_add": (1,)}
-"""Operands that are no floats."""
+_UNDIFFERENTIATED = {
+    "where": (0,),
+    "take": (1,),
+    "take_along_axis": (1,),
+    "scatter_add": (1,),
+    "copysign": (1,),
+}
+"""Operands that are no floats, or whose derivative is 0."""
 
 _OPERANDS = {"concat": 2, "stack": 2, "einsum": 2, "cofactor": 2}
 """Of ops that take any number of operands, so many are told apart; a further one is differentiated as the
@@ -276,9 +283,14 @@ def find(name: str) -> Mutant | None:
     return _row(name) if name in systematic_names() else None
 
 
-@functools.cache
 def systematic_names() -> tuple[str, ...]:
     """The names of all, equivalent ones left out. Makes none of them."""
+    return _names(tuple(FUNCTIONS))
+
+
+@functools.cache
+def _names(functions: tuple[str, ...]) -> tuple[str, ...]:
+    """The names where there are these elementwise functions."""
     return tuple(name for name in _all_names() if name not in EQUIVALENT)
 
 
@@ -301,6 +313,9 @@ def _mistakes(kind: str, op: str, place: str) -> Iterator[str]:
     wrong by result.
     """
     several, result = op in _RESULTS, not place.isdigit()
+    if op in FUNCTIONS and not FUNCTIONS[op].reserved:
+        yield from (*_EVERYWHERE, *(("swapped", "exchanged") if len(FUNCTIONS[op].arguments) == 2 else ()))
+        return
     for mistake in MUTATIONS:
         if mistake in _EVERYWHERE:
             if not several or result:

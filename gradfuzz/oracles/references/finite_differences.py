@@ -172,8 +172,8 @@ class MpmathNamespace(LinalgMpmath):
     def _defined(self, row: Function, x: Number) -> None:
         """Whether x is in the domain: at a closed end a function has a value but no derivative."""
         low, high = row.domain
-        if low == 0.0 and self.is_complex(x):
-            if x or self.order or not row.closed:
+        if self.is_complex(x):
+            if low == 0.0 and (x or self.order or not row.closed):
                 self._off_the_cut(row.name, x)
         elif not low < x < high and not (row.closed and not self.order and low <= x <= high):
             raise DomainError(f"{row.name} of {self.mp.nstr(x, 5)}; the argument must be {row.where}")

@@ -29,8 +29,6 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
     """The expression for an op; see `linalg_source.Write`."""
     x, shape, axis = texts[0], shapes[0], params.get("axis")
     match op:
-        case "log1p" | "expm1":
-            return f"torch.{op}({x})"
         case "clip":
             return f"torch.clamp({', '.join(texts)})"
         case "amax" | "amin" | "logsumexp" | "all" | "any":

@@ -144,3 +144,12 @@ def size(expr: Expr) -> int:
     if not isinstance(expr, Call):
         return 0
     return (expr.op != "index") + sum(size(a) for a in expr.args)
+
+
+def replaced(expr: Expr, by: Expr) -> Expr:
+    """An expression of the name `e` with another one in its place."""
+    if isinstance(expr, Name):
+        return by if expr.id == "e" else expr
+    if isinstance(expr, Call):
+        return Call(expr.op, tuple(replaced(a, by) for a in expr.args), expr.params)
+    return expr

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from hypothesis.errors import InvalidArgument
 
-from gradfuzz.programs import Expr, call
+from gradfuzz.programs import Call, Expr, call
+from gradfuzz.programs.arithmetic.elementwise import expression
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.strategies.drawing.algebra import (
     absolute,
     add,
@@ -24,6 +26,7 @@ from gradfuzz.strategies.drawing.algebra import (
     number,
     power,
     real_power,
+    replaced,
     sign,
     sine,
     sqrt,
@@ -204,14 +207,35 @@ _ALONE: Table[Pattern | None] = Table(
 """What a carry becomes where no op joins it to a grown expression."""
 
 
-@functools.lru_cache(maxsize=1024)
+_OTHERS = 3
+"""So many times as often as an elementwise function of weight 1 is a pattern of weight 1 drawn."""
+
+
+def _called(row: Function) -> Pattern:
+    """A function of an expression that is brought into its domain, beside another one where it takes two."""
+    inside = expression(row.inside)
+
+    def build(*args: Expr) -> Expr:
+        return Call(row.name, (*args[:-1], replaced(inside, args[-1])), tuple((p, 1) for p in row.params))
+
+    return Pattern(1, lambda e: build(e)) if row.arguments == ("x",) else Pattern(2, lambda a, b: build(a, b))
+
+
+@functools.cache
+def _functions(names: tuple[str, ...]) -> Table[Pattern | None]:
+    """`_TERMS`, and the elementwise functions of `names`."""
+    rows = [(FUNCTIONS[name].weight, _called(FUNCTIONS[name])) for name in names if FUNCTIONS[name].weight]
+    return Table(*((weight * _OTHERS, pattern) for weight, pattern in _TERMS.rows), *rows)
+
+
 def terms(ops: frozenset[str] | None, scalar: bool) -> Table[Pattern | None]:
     """The patterns of terms, scalars or arrays, that need no op but `ops` (None: all); always with
     the leaf.
     """
+    every = _functions(tuple(FUNCTIONS))
     if ops is None:
-        return _TERMS
-    kept = within(_TERMS, ops)
+        return every
+    kept = within(every, ops)
     reached: frozenset[str] = frozenset().union(*(ops_of(pattern) for _, pattern in kept.rows))
     more = within(_PLAIN, ops).where(lambda p: not ops_of(p) <= reached | {*ORDERS})
     return Table(*kept.rows, *more.where(lambda p: p is not None and (scalar or p.positive < p.arity)).rows)
@@ -234,7 +258,7 @@ def check_ops(ops: object) -> frozenset[str] | None:
     """`ops` as a set; `InvalidArgument` where it is no tuple of ops of loop programs."""
     if ops is None:
         return None
-    check_choices("ops", ops, LOOP_OPS)
+    check_choices("ops", ops, dict.fromkeys((*LOOP_OPS, *FUNCTIONS)))
     assert isinstance(ops, tuple), "it has been checked"
     return frozenset(ops)
 

@@ -149,8 +149,9 @@ def test_scan_is_horner() -> None:
 
 def test_numpy_functions_on_traced_values() -> None:
     assert engine.grad(lambda x: np.sin(x) * 2.0)(0.0) == 2.0
-    with pytest.raises(NotDifferentiableError, match="floor"):
-        engine.grad(lambda x: np.floor(x))(0.5)
+    assert engine.grad(lambda x: np.arctan(x))(0.0) == 1.0
+    with pytest.raises(NotDifferentiableError, match="spacing"):
+        engine.grad(lambda x: np.spacing(x))(0.5)
 
 
 def test_trace_makes_a_program() -> None:
@@ -223,7 +224,8 @@ def test_what_an_op_says_of_scalars_does_not_depend_on_the_dialect(expression: s
         careful = compile(graph)
         careful._fast = None
         for fast, slow in zip(compile(graph)(*arguments), careful(*arguments), strict=True):
-            np.testing.assert_allclose(fast, slow, rtol=1e-15)
+            # The kernels of special functions differ by some roundings between `math` and SciPy.
+            np.testing.assert_allclose(fast, slow, rtol=4e-15)
 
 
 def test_float32_is_float32() -> None:

@@ -54,7 +54,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "engine": ("rules", "modes", "compiling", "batching", "linalg", "api"),
     "strategies": (
         *("drawing", "inputs", "loop", "linalg", "tensor", "complex"),
-        *("vectorize_program", "families", "program"),
+        *("function_program", "vectorize_program", "families", "program"),
     ),
     "oracles": (
         *(

@@ -16,6 +16,7 @@ from gradfuzz.oracles.emit.statements import Emitter, nested_list, number_text, 
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.graphs.lower import lower
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.syntax import Call, Program, walk
 from gradfuzz.programs.text.parse import parse
@@ -218,6 +219,19 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     ),
     "matmul": ("m @ v", "v @ v", "k @ m", "m @ permute_dims(m, (1, 0))", "permute_dims(m, (1, 0)) @ (m + 1)"),
 }
+
+
+def _calls(row: Function) -> tuple[str, ...]:
+    """A function of a scalar, an array and an int, in its domain."""
+    texts = []
+    for e in ("x", "m", "i"):
+        inside = f"({row.inside})".replace("(e)", f"({e})").replace(" e", f" {e}").replace("(e ", f"({e} ")
+        first = f"{e}, " if row.arguments == ("x", "y") else ""
+        texts.append(f"{row.name}({first}{inside}{''.join(f', {p}=2' for p in row.params)})")
+    return tuple(texts)
+
+
+EXPRESSIONS |= {name: _calls(row) for name, row in FUNCTIONS.items() if not row.reserved}
 CASES = [(op, expression) for op, expressions in EXPRESSIONS.items() for expression in expressions]
 
 STATEMENTS = (

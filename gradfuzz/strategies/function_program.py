@@ -1,0 +1,82 @@
+"""Elementwise functions alone: at ordinary numbers, at poles and branch points, at both ends of the range.
+
+A program is one function of its parameters, of scalars or of small arrays, sometimes of another function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import strategies as st
+
+from gradfuzz.programs import parse
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
+from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
+from gradfuzz.strategies.inputs.point import PRECISIONS
+from gradfuzz.strategies.loop.case import MODES, Case, check_asked
+
+_SHAPES: Table[str] = Table((60, ""), (30, "[3]"), (10, "[2, 2]"))
+_ORDINARY = (0.5, -0.75, 1.25, 2.5, -3.0, 0.1)
+_NEAR_ZERO = (0.0, 1e-3, -1e-3, 1e-7, -1e-7)
+_WHOLE = (1.0, 2.0, -1.0, 0.5, 1.5, -2.5, 3.0)
+_LARGE = (20.0, -20.0, 100.0, -100.0, 1e4, -1e4)
+
+
+@st.composite
+def function_cases(draw: Draw, *, precisions: tuple[Precision, ...] = PRECISIONS, max_order: int = 3) -> Case:
+    """Cases about one elementwise function each. Shrinks towards the first functions of the table."""
+    check_asked(precisions, max_order)
+    dice = Dice(draw)
+    row = FUNCTIONS[dice.pick(list(FUNCTIONS))]
+    shape = dice.weighted(_SHAPES)
+    annotation = f': "float{shape}"' if shape else ""
+    params = "".join(f", {name}={dice.pick((1, 2))}" for name in row.params)
+    call = f"{row.name}({', '.join(row.arguments)}{params})"
+    if not row.step and dice.chance(25):
+        call = f"x * {call}"
+    header = ", ".join(f"{name}{annotation}" for name in row.arguments)
+    program = parse(f"def f({header}):\n    return {call}\n")
+    precision = precisions[0] if len(precisions) == 1 or not dice.chance(40) else dice.pick(precisions[1:])
+    modes = dice.weighted(MODES.where(lambda m: len(m) <= max_order))
+    points = tuple(
+        _point(dice, row, program.params[0].type.sizes, precision) for _ in range(1 + dice.below(4))
+    )
+    return Case(program, points, row.arguments, precision, modes)
+
+
+def _point(
+    dice: Dice, row: Function, shape: tuple[int, ...], precision: Precision
+) -> Mapping[str, npt.NDArray[np.generic]]:
+    dtype = FORMATS[precision].dtype
+    return {
+        name: np.array([_number(dice, row, name == row.arguments[-1]) for _ in range(math.prod(shape))])
+        .reshape(shape)
+        .astype(dtype)
+        for name in row.arguments
+    }
+
+
+def _number(dice: Dice, row: Function, last: bool) -> float:
+    """A number, of the last argument one inside the domain: often near an end of it."""
+    low, high = row.domain if last else (-math.inf, math.inf)
+    numbers: tuple[float, ...] = dice.weighted(_KINDS)
+    value = dice.pick(numbers)
+    if math.isinf(low) and math.isinf(high):
+        return value
+    if math.isinf(high):
+        return low + max(abs(value), 1e-3 if not row.closed else 0.0)
+    middle, half = (low + high) / 2, (high - low) / 2
+    return middle + half * (value / (1.0 + abs(value)))
+
+
+_KINDS: Table[tuple[float, ...]] = Table((50, _ORDINARY), (15, _NEAR_ZERO), (20, _WHOLE), (15, _LARGE))
+
+
+def function_triggers(case: Case) -> frozenset[str]:
+    """Which function a case is about."""
+    text = str(case.program)
+    return frozenset(name for name in FUNCTIONS if f" {name}(" in text)
