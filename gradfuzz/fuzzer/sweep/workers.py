@@ -30,8 +30,7 @@ class Workers(Protocol):
     size: int
 
     def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The future of `f(*args, **kwargs)`. `f` is a module-level function: other processes can import it.
-        """
+        """The future of `f(*args, **kwargs)`. A process must find `f`, so it is a module-level function."""
         ...
 
     def close(self, *, at_once: bool = False) -> None:
