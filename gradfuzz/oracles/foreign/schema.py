@@ -1,7 +1,7 @@
-"""The protocol as a JSON Schema: what the types of `protocol` say, and the grammar of programs in messages.
+"""The protocol as a JSON Schema: the types of `protocol`, and the grammar of programs in messages.
 
-The published file is `protocol-1.schema.json`; `python -m gradfuzz.oracles.foreign.schema` writes it anew. A
-line from gradfuzz is valid against `#/$defs/Request`, one from an adapter against `#/$defs/Reply`.
+The published file is `protocol-1.schema.json`; `python -m gradfuzz.oracles.foreign.schema` writes it. A line
+from gradfuzz is valid against `#/$defs/Request`, one from an adapter against `#/$defs/Reply`.
 """
 
 from __future__ import annotations
