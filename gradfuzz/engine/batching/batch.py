@@ -1,11 +1,11 @@
 """Batching: from a graph for one instance to the graph for a whole batch.
 
-Ops become ops with batch axes in front (`batch_rules`). A loop whose trip count is the same for all instances
-stays that loop. A loop whose trip counts differ runs until the last instance is done: a finished lane keeps
-its carries and evaluates the body at a running lane's inputs. So nothing is computed at a point that no
-instance asked for: no NaN appears in an unused lane and comes back as 0 * NaN in a derivative, and an index
-out of range is an error of an actual instance. (Where the derivative of that instance is itself infinite, it
-may come out as NaN: 0 * inf of the finished lanes.) A branch on a batched predicate runs each side that some
+Ops become ops with batch axes in front (`rules`). A loop whose trip count is the same for all instances stays
+that loop. A loop whose trip counts differ runs until the last instance is done: a finished lane keeps its
+carries and evaluates the body at a running lane's inputs. So nothing is computed at a point that no instance
+asked for: no NaN appears in an unused lane and comes back as 0 * NaN in a derivative, and an index out of
+range is an error of an actual instance. (Where the derivative of that instance is itself infinite, it may
+come out as NaN: 0 * inf of the finished lanes.) A branch on a batched predicate runs each side that some
 instance takes, in the same way, and selects.
 """
 

@@ -1,6 +1,6 @@
 """Loops as Python source: `for` and `while` statements, and functions of the iterations for a checkpoint.
 
-`programs.replay` runs those functions, and runs them again where the stacks are read.
+`programs.graphs.rematerialize` runs those functions, and runs them again where the stacks are read.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ and pulls the cotangents of the carries back through it. Cotangents of values ma
 every iteration; those of closed-over values are summed over the iterations; those of the initial values are
 the carries' cotangents at the end. What no derivative needs is pruned afterwards.
 
-With a `checkpoint` the stacks are not kept but computed again as they are read (`programs.replay`); the
-graphs are the same.
+With a `checkpoint` the stacks are not kept but computed again as they are read
+(`programs.graphs.rematerialize`); the graphs are the same.
 """
 
 from __future__ import annotations

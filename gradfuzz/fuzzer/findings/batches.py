@@ -86,7 +86,7 @@ def _stacks(specimen: Specimen) -> tuple[dict[str, Specimen], int]:
         try:
             result[name] = specimen.fitted(changed, typecheck(changed))
         except ProgramError:
-            continue  # the size stands elsewhere in the program, too
+            continue  # the size occurs elsewhere in the program too
     return result, own
 
 

@@ -37,7 +37,7 @@ _LABELS = {
 }
 
 _AS_BAD = 0.99
-"""Of wrong answers that are off by nearly as much, the first is told: rounding decides which is largest."""
+"""Of wrong answers that are off by nearly as much, the first is shown: rounding decides which is largest."""
 
 _SHOWN = ("wrong", "error")
 """The words of cells that get a number and a script."""
@@ -123,7 +123,7 @@ class _Cell:
     word: str
     text: str = ""
     by: tuple[str, ...] = ()
-    """The modes by which it is wrong, those of the case that is told first."""
+    """The modes by which it is wrong, from the case that is shown."""
     references: tuple[str, ...] = ()
     script: Callable[[], str] = str
 

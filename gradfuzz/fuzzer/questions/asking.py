@@ -5,7 +5,7 @@ source  ::= BODY | FILE | MODULE:FUNC | "def ..."     a bare loop body becomes o
 ::= number | true | false | [value, ...]
 
 Questions are about real inputs: a complex input z, as in --at z=0.5+0.25j, becomes the two inputs z_re and
-z_im (see `programs.pairs`).
+z_im (see `programs.evaluation.pairs`).
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _run(specimen: Specimen, trace: list[int]) -> None:
 
 
 def only_loop(program: Program) -> Loop | None:
-    """The program's loop; None where there is not exactly one, or where it stands in a branch."""
+    """The program's loop; None where there is not exactly one, or where it is in a branch."""
     loops = [n for n in walk(program) if isinstance(n, (For, While, Repeat))]
     return loops[0] if len(loops) == 1 and loops[0] in program.body else None
 

@@ -3,7 +3,7 @@
     str, int, bool, None      themselves
     float                     a number, or "NaN", "Infinity", "-Infinity", "-0.0"
     array                     {"dtype": "float64", "shape": [2], "values": [0.5, "NaN"]}, row-major
-    program                   as in `programs.json_form`
+    program                   as in `programs.text.json_form`
     enum, date                its value; "2026-03-01"
     tuple, set                a list, sets in order
     mapping                   an object where the keys are strings or enums, a list of [key, value] elsewhere

@@ -2,10 +2,10 @@
 
     {"schema": 2, "type": "finding", "text": "def f(x): ...", "id": "GF-7c1e", ...}
 
-A document is an object with its schema, its type and all fields of the value, in the form of `fuzzer.codec`.
-A finding also has the text of its program, for the reader. Documents are strict JSON, read field by field and
-never executed. `MIGRATIONS` brings a document of an older schema up to date; a newer schema is refused.
-Whoever adds, removes or redefines a field raises `SCHEMA` by one and adds a row there.
+A document is an object with its schema, its type and all fields of the value, in the form of `codec`. A
+finding also has the text of its program, for the reader. Documents are strict JSON, read field by field and
+never executed. `MIGRATIONS` brings a document of an older schema up to date; a newer schema is refused. To
+add, remove or redefine a field, raise `SCHEMA` by one and add a row there.
 """
 
 from __future__ import annotations

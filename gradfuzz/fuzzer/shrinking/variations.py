@@ -111,7 +111,7 @@ def _ending(ones: Array, share: float) -> Array:
 
 
 def _scaled(specimen: Specimen, scale: float) -> Specimen:
-    """The specimen with the last instance of every array of floats scaled."""
+    """The candidate with the last instance of every float array scaled."""
 
     def scaled(x: Array) -> Array:
         if not is_float(x.dtype) or x.ndim == 0 or len(x) < 2:

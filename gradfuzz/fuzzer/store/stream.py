@@ -1,4 +1,4 @@
-"""Reads an event stream, as `reports.ndjson` writes it, of a finished or a killed sweep."""
+"""Reads an event stream, as `reports.machine.ndjson` writes it, of a finished or a killed sweep."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ in one run. Lanes 1-5 draw r at random. Lane 6 rounds everything up, and lane 7 
 rounding in a loop is not independent between iterations, and a thousand equal additions all err the same way.
 
 For float32 and narrower ones eps is the unit roundoff u, far above float64's own rounding. For float64 eps is
-2^-40, and the spread of the lanes is scaled by u / eps; `tolerance` checks that the spread is proportional,
-and not that of a chaotic computation that has lost everything.
+2^-40, and the spread of the lanes is scaled by u / eps; `allowed` checks that the spread is proportional, and
+not that of a chaotic computation that has lost everything.
 
 Two sides of a comparison that are closer than rounding can tell raise `UndecidedError`; an overflow, an
 underflow or a NaN raises `FloatingPointError`. Several points may share one run as long as they decide alike.
@@ -53,7 +53,7 @@ FUNCTION_UNITS = 4.0
 _DECISION_UNITS = 16.0
 """Sides of a comparison that differ by less than this many times their noise are too close.
 
-It is twice the factor K of `tolerance`, as each side may err.
+It is twice the factor K of `allowed`, as each side may err.
 """
 
 _POOL = 8192

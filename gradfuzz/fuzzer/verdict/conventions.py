@@ -2,7 +2,7 @@
 
 A row is one situation. Its examples say what the engine, JAX and Torch answer in reverse mode, and in forward
 mode where that differs. tests/unit/fuzzer/test_conventions.py asks the installed libraries (measured with jax
-0.10.2 and torch 2.13.0). `fuzzer.ties` tells which rows a program meets at a point.
+0.10.2 and torch 2.13.0). `fuzzer.verdict.ties` tells which rows a program meets at a point.
 
 Slopes are one-sided derivatives by each entry. An answer between them is a convention; an answer outside is a
 finding, whatever this table says. NaN is an answer only in the rows with `nan`, where the makers of a library

@@ -1,4 +1,5 @@
-"""Programs in messages: the JSON form of `programs.json_form`, with all that a reader would have to infer.
+"""Programs in messages: the JSON form of `programs.text.json_form`, with all that a reader would have to
+infer.
 
     program    {..., "variables": {NAME: type, ...}, "outputs": [type, ...]}
     loop       {..., "carries": [NAME, ...], "captures": [NAME, ...], "results": [NAME, ...]}

@@ -2,7 +2,7 @@
 
 Compiling is the cost of asking JAX: about a tenth of a second per derivative, where tracing takes a
 hundredth. A jaxpr, the result of tracing, has been through the same vjp, jvp and loop rules, so running it
-step by step hides none of their mistakes. Exact primitives run in NumPy (`jax_exact`), the others in JAX,
+step by step hides none of their mistakes. Exact primitives run in NumPy (`exact`), the others in JAX,
 compiled once per shape and kept for all programs; loops and branches run in Python.
 """
 

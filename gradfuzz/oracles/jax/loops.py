@@ -5,8 +5,8 @@
     "fori_loop"   lax.fori_loop       lax.fori_loop                  lax.while_loop
     "while_loop"  lax.while_loop      lax.while_loop                 lax.while_loop
 
-`jax_trips` finds the known trip counts. A `lax.while_loop` ended by a condition counts its iterations and
-stops at the trip limit.
+`trips` finds the known trip counts. A `lax.while_loop` ended by a condition counts its iterations and stops
+at the trip limit.
 """
 
 from __future__ import annotations

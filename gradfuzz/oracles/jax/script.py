@@ -79,7 +79,7 @@ def _structured(question: Question, point_index: int, kind: str) -> str:
 
 
 def _helpers(*names: str) -> list[str]:
-    """The sources of functions of `jax_derivatives`."""
+    """The sources of functions of `derivatives`."""
     return list(plain_source_in("gradfuzz.oracles.jax.derivatives", *names).values())
 
 

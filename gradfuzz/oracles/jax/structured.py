@@ -8,7 +8,7 @@ rules, so a gradient that is not finite is asked for again, for that point alone
 is never batched.
 
 Not compiled (":nojit"), the derivative is traced once, without `vmap`, and run step by step at each point
-(`jax_eval`). `answer` on a question about one point is a plain call outside `jit`, in which JAX compiles the
+(`evaluate`). `answer` on a question about one point is a plain call outside `jit`, in which JAX compiles the
 loops itself.
 """
 

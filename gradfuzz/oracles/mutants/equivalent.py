@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 EQUIVALENT: Mapping[str, str] = {}
-"""Name: why no program tells it from the engine. None so far: `systematic_mutants` omits such mistakes."""
+"""Name: why no program tells it from the engine. None so far: `systematic` omits such mistakes."""
 
 _DIRECTION = (
     "a third order (rev, any, any) of the determinant of what is not linear: the directions of a cofactor"

@@ -3,8 +3,7 @@
 
 The third part is the operand whose rule is wrong; for ops with several results it may be a result, whose
 cotangent or tangent is wrong. `_ON` lists the ops on which each mistake makes sense and can change a
-gradient. Mistakes that are still invisible are in `equivalent_mutants`, with a proof. Mutants are made on
-request.
+gradient. Mistakes that are still invisible are in `equivalent`, with a proof. Mutants are made on request.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def ignored_vectors(program: Program) -> str | None:
 
 
 HELPERS = (symmetric, kron_of_stacks)
-"""Functions that the text of `torch_linalg_source` may call."""
+"""Functions that the text of `linalg_source` may call."""
 
 
 class TorchLinalg(LinalgMethods):

@@ -65,7 +65,7 @@ def source(
 
 
 def _helper(name: str) -> str:
-    """The source of a function of `torch_derivatives`."""
+    """The source of a function of `derivatives`."""
     return plain_source_in("gradfuzz.oracles.torch.derivatives", name)[name]
 
 

@@ -1,8 +1,8 @@
 """Torch on structured loops: the program's functional form, with `while_loop` or `scan`, through
 torch.autograd.
 
-The source from `torch_loops` runs here, and a reproducer shows the same. The constructs are prototypes: what
-they cannot do often shows as a failed assertion or a refusal to trace, which counts as "unsupported". Whether
+The source from `loops` runs here, and a reproducer shows the same. The constructs are prototypes: what they
+cannot do often shows as a failed assertion or a refusal to trace, which counts as "unsupported". Whether
 torch can differentiate through a construct in a given mode at all is tried once, on a loop of one
 multiplication.
 """
