@@ -68,9 +68,7 @@ BODIES: tuple[tuple[str, str], ...] = (
     ("init=x: acc * x", "x"),
     ("init=x: acc * (i+2)", "i + 2"),
 )
-"""Loop bodies and their derivative by the carry. `^` is power; the carry starts at 1 unless the body says
-init=x.
-"""
+"""Loop bodies and their derivative by the carry. `^` is power; the carry starts at 1, or at init=x."""
 
 
 def body_program(text: str, trips: int, loop: str = "for", **params: Type) -> Program:

@@ -1,4 +1,4 @@
-"""How often an oracle got which verdict."""
+"""Counts of an oracle's verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disagreement as a batch met it."""
+"""A disagreement as a batch found it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ SYSTEMATIC_SHARE = 0.98
 
 @dataclass(frozen=True, slots=True)
 class MutantScore:
-    """One planted bug."""
+    """The result for one planted bug."""
 
     name: str
     """As a target: "mutant:nx-1747"."""
@@ -40,7 +40,7 @@ class MutantScore:
 
 @dataclass(frozen=True, slots=True)
 class OracleScore:
-    """One library that should be right."""
+    """The result for one library that should be right."""
 
     oracle: str
     version: str

@@ -52,7 +52,7 @@ Interesting = Callable[[Sequence[Specimen]], Sequence[Interest] | Sequence[bool]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shrunk:
-    """Where shrinking ended."""
+    """The result of shrinking."""
 
     specimen: Specimen
     asked: int

@@ -31,7 +31,7 @@ _RESUMABLE = 8
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One sweep."""
+    """A sweep in the store."""
 
     number: int
     began: str

@@ -35,7 +35,7 @@ _OFTENER = 4
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a batch is to do."""
+    """The task of a batch."""
 
     number: int
     """The batch's number, which together with the sweep's seed decides what is drawn."""

@@ -46,7 +46,6 @@ class Example:
 
     @property
     def text(self) -> str:
-        """The text of the program."""
         *before, output = self.statements.split("; ")
         sizes = {name: list(np.shape(np.asarray(value))) for name, value in self.at.items()}
         params = ", ".join(f'{name}: "float{size}"' if size else name for name, size in sizes.items())

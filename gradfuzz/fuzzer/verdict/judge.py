@@ -144,7 +144,7 @@ _REASONS: tuple[tuple[str, Reason], ...] = (
     ("range", Reason.RANGE),
     ("trip limit", Reason.TRIP_LIMIT),
 )
-"""How the message of an inconclusive truth begins."""
+"""Prefixes of the message of an inconclusive truth."""
 
 
 def _without_truth(case: Case, truth: Truth, tolerance: Tolerance) -> Case:

@@ -31,7 +31,7 @@ _OK = (
 
 
 def document() -> dict[str, Any]:
-    """The schema."""
+    """The protocol's JSON Schema."""
     types = [*get_args(protocol.Request), protocol.Failure, *_OK]
     _, found = msgspec.json.schema_components(types, ref_template=_REF)
     definitions: dict[str, Any] = {**found, **_PROGRAM}
@@ -148,7 +148,7 @@ _PROGRAM: dict[str, Any] = {
 
 
 def text() -> str:
-    """The published file."""
+    """The text of the published schema file."""
     return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
 
 

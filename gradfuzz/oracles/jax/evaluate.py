@@ -25,9 +25,7 @@ Function = Callable[..., Sequence[Any]]
 
 
 class StepByStep:
-    """A jaxpr as a Python function of its inputs: `StepByStep(jax.make_jaxpr(f)(*args))(*args)`, flat in and
-    flat out.
-    """
+    """A jaxpr as a function: `StepByStep(jax.make_jaxpr(f)(*args))(*args)`, flat in and flat out."""
 
     def __init__(self, closed: core.ClosedJaxpr) -> None:
         self._run = _block(closed)

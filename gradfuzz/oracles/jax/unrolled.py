@@ -101,7 +101,7 @@ def _function(question: Question, static: dict[str, int | bool]) -> Callable[...
         inputs = dict(zip(names, arguments, strict=True)) | static
         namespace = JaxNamespace(
             question.precision
-        )  # of this run alone: it remembers decompositions, which may be traced
+        )  # of this run alone: it caches decompositions, which may be traced
         return interpret(question.program, inputs, namespace)
 
     return f

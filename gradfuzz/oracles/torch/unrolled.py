@@ -171,7 +171,7 @@ def unrolled(question: Question, point: Point, trace: list[int] | None = None) -
     def f(*xs: torch.Tensor) -> tuple[Any, ...]:
         namespace = TorchNamespace(
             question.precision
-        )  # of this run alone: it remembers decompositions, and they their graph
+        )  # of this run alone: it caches decompositions with their graphs
         return interpret(
             program, {**constants, **dict(zip(question.wrt, xs, strict=True))}, namespace, trace=trace
         )

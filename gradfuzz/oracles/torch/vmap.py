@@ -79,7 +79,7 @@ class _Mapped:
         """The program at one instance of all its parameters."""
         namespace = TorchNamespace(
             self.question.precision
-        )  # of this run alone: it remembers decompositions, and they their graph
+        )  # of this run alone: it caches decompositions with their graphs
         outputs = interpret(self.question.program, dict(zip(self.names, arguments, strict=True)), namespace)
         return tuple(torch.as_tensor(y) for y in outputs)
 
