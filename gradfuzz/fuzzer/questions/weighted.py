@@ -30,9 +30,7 @@ _THIRD_ORDER_EVERY = 4
 
 
 def mode_lists(index: int, orders: Sequence[int], checks: Sequence[str]) -> list[tuple[Mode, ...]]:
-    """The modes asked of the program with this index: first order in every mode, higher orders in turn in
-    every combination of modes.
-    """
+    """The modes asked of program `index`: first order in every mode, higher orders in turn in each mix."""
     steps = [mode for mode, check in _STEPS.items() if check in checks]
     result: list[tuple[Mode, ...]] = [] if steps or "value" not in checks else [()]
     if not steps and "twins" in checks:

@@ -18,9 +18,7 @@ Entry = tuple[str, str, list[float], list[float]]
 
 
 def decimal(value: float, style: str = "{}") -> str:
-    """A finite float as Elixir, Swift and JavaScript all read it: with a point, and an exponent without
-    padding.
-    """
+    """A finite float as Elixir, Swift and JavaScript read it: with a point, the exponent without padding."""
     digits, e, exponent = repr(float(value)).partition("e")
     digits = digits if "." in digits else f"{digits}.0"
     return style.format(digits + (f"e{int(exponent)}" if e else ""))
