@@ -92,8 +92,7 @@ class NotDifferentiableError(GradfuzzError):
 
 
 class UntraceableError(GradfuzzError):
-    """A function of a library that cannot be expressed as a program; `reason` names the primitive and the
-    problem.
+    """A library's function that no program can express; `reason` names the primitive and the problem.
 
     `detached` says that the function hides a value from differentiation on purpose (stop_gradient, detach),
     so its gradient may be meant to differ from the derivative of its value.

@@ -16,8 +16,7 @@ from gradfuzz.programs.language.precision import format_of
 
 
 def check_vectorized(f: Callable[..., Any], *args: Operand, units: float = 256.0) -> None:
-    """Asserts that value and gradient of `f` on vectorized `args` equal those of `f` on each instance alone,
-    stacked.
+    """Asserts that value and gradient of `f` on vectorized `args` equal those of each instance alone.
 
     `f` returns one float scalar per instance. An array is vectorized along its first axis; a number is the
     same for all instances. Non-finite entries must be equal; finite ones may differ by `units` roundings of

@@ -46,8 +46,7 @@ def batch_op(lanes: Lanes, op: str, args: Sequence[Operand], batched: Sequence[b
 
 
 def leading(op: str, *cores: int) -> BatchRule:
-    """The rule of an op that broadcasts the leading axes of its arguments: the batch axes come before all of
-    them.
+    """The rule of an op that broadcasts its arguments' leading axes: the batch axes come before them.
 
     `cores` are the numbers of trailing axes of each argument that the op works on; by default 0, as for
     elementwise ops.

@@ -111,8 +111,7 @@ def emit_loop(
     checkpoint: Checkpoint | None = None,
     lengths: Sequence[int | None] | None = None,
 ) -> tuple[Var, ...]:
-    """`node` with another body and more constants and carries, placed after its own, which its condition does
-    not see.
+    """`node` with another body and more constants and carries after its own, unseen by its condition.
 
     `lengths` are those of all it writes (see `GraphBuilder.loop`), if they differ from `node`'s.
     """

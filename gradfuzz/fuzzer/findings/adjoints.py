@@ -53,8 +53,7 @@ def adjoints(specimen: Specimen, target: Oracle, jury: Jury) -> Adjoints | None:
 
 
 def with_perturbed_carry(specimen: Specimen, carry: str, trips: int) -> tuple[Specimen, str]:
-    """The candidate with an input of zeros whose entries are added to the carry, one per iteration, and its
-    name.
+    """The candidate with an input of zeros, one entry added to the carry per iteration; and its name.
 
     A scalar is added to every entry of an array: the derivative by it is the sum of theirs.
     """

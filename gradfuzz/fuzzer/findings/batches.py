@@ -28,8 +28,7 @@ _MATRIX = 2
 
 
 def batches(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
-    """The candidate in batches of one, two and three, and matrices without a batch axis. Nothing without a
-    batch.
+    """The candidate in batches of one, two and three, and matrices unbatched. Nothing without a batch.
 
     `smallest` is the verdict on the candidate as it is.
     """

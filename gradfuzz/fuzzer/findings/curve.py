@@ -45,8 +45,7 @@ def values(own: float) -> list[float]:
 
 
 def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve | None:
-    """The derivative's entry along itself, or along the first input's first entry where `entry` is no
-    input's.
+    """The derivative's `entry` along itself, or along the first input's first entry if it is no input's.
 
     None without such an entry. An unnamed entry is taken to be the input's. Points without a truth, or at
     which a loop runs long, are inconclusive, and the target is not asked there.

@@ -28,8 +28,7 @@ _TIMES = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proof:
-    """A finding, or the reason and a message why the disagreement is not one. The finding's id is its
-    signature.
+    """A finding, or the reason and a message why it is not one. The finding's id is its signature.
 
     `kinds` are the classes of disagreement that the finding's program shows at ordinary points, `wrong_ways`
     the library's entry points that are wrong about it. `specimen` is what the finding shows, ready to be

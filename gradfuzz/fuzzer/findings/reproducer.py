@@ -50,8 +50,7 @@ def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
 
 
 def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
-    """A standalone script that asks `target` about the candidate at the point of `case`; exits with 1 while
-    wrong.
+    """A standalone script that asks `target` about the candidate at a point; exits with 1 while wrong.
 
     It needs the target's library, NumPy and mpmath. For the engine, its mutants and plug-ins it needs
     gradfuzz. Empty for a target whose library has no script.

@@ -50,8 +50,7 @@ def status(
     progress: Callable[[str], None],
     ops: Sequence[str] | None = None,
 ) -> ProbeReport:
-    """The table of `target`, whose entry points are `oracles`, on all rows of `suite` or on those about
-    `ops`.
+    """The table of `target`, whose entry points are `oracles`, on all rows of `suite` or only those of `ops`.
 
     Entry points share a line where none contradicts another. Those that answer all points of a question in
     one call are asked in the columns made for them; where a target has no others, in all columns.

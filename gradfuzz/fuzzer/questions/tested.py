@@ -48,8 +48,7 @@ _KINDS: Mapping[str, tuple[str, ...] | None] = {
 
 
 def counted(questions: Sequence[Question]) -> Tested:
-    """What one program counts: each feature once. All questions are about this program and have the same
-    points.
+    """What one program counts: each feature once. All questions are about this program and its points.
 
     Iterations are counted where the program runs, in the questions' precision.
     """

@@ -69,8 +69,7 @@ _SCALAR_PRODUCTS = ("matmul", "conv", "outer", "kron")
 
 
 def fewer_axes(specimen: Specimen) -> Iterator[Draft]:
-    """One axis less: in all arrays that have it, counted from the back; in those of the highest rank; in one
-    parameter alone.
+    """One axis less: in all arrays that have it from the back; in those of highest rank; in one parameter.
 
     The first weights along it stay, or the last: the class of the error may depend on their signs.
     """

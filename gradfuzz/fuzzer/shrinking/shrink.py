@@ -112,8 +112,7 @@ class _Driver:
         return list(self._interesting(candidates))
 
     def first(self, current: Specimen, reduction: Reduction, place: int) -> tuple[Specimen | None, int]:
-        """The first smaller and interesting candidate of one reduction from `place` on, and where to go on
-        after it.
+        """The first smaller and interesting candidate of a reduction from `place` on, and the next place.
 
         Places before the last success have just failed; they are not tried again before the next round.
         """

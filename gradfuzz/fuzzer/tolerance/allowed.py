@@ -67,8 +67,7 @@ A program that never ends, which shrinking may try, reaches it at once.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tolerance:
-    """What rounding may do at one point. Where `reason` is given, the point cannot be judged and the rest is
-    empty.
+    """What rounding may do at one point. With a `reason` the point cannot be judged and the rest is empty.
 
     `value_noise` has one array per output (zeros for int and bool outputs), `noise` one per differentiated
     input, both in absolute units. `values` and `gradient` are the engine's in float64.
@@ -297,8 +296,7 @@ def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Ar
 
 
 def _proportional(values: Sequence[Array], noises: Sequence[Array], finer: Sequence[Array]) -> bool:
-    """Whether a smaller perturbation gives the same noise: never more, and not far less where noise exceeds
-    the value.
+    """Whether a smaller perturbation gives similar noise: not more, nor far less if it exceeds the value.
 
     A chaotic computation fails one of these; eight lanes cannot sample what it loses. An entry that is 0 to
     first order, such as the square of an entry that vanishes, has a noise that shrinks with the square of the

@@ -1,5 +1,4 @@
-"""Other forms of the same derivative, which libraries use and the engine does not: their rounding is allowed
-too.
+"""Other forms of the same derivative, which libraries use and the engine does not: their loss is allowed.
 
 The derivative of a product over n entries is y / x_k by division; the engine multiplies the others. At higher
 orders the first leaves rounding where the second is exactly 0: in it the third derivative of x_1 x_2 is no

@@ -116,8 +116,7 @@ def _judged(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
 def plainly_right(
     oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth
 ) -> Case | None:
-    """Agreement without a tolerance: every entry is as near to the truth as rounding the result alone allows,
-    else None.
+    """Agreement without a tolerance, or None: every entry is as near as rounding the result alone allows.
 
     `judge` would allow at least as much; this saves computing how much more.
     """
@@ -155,8 +154,7 @@ def _without_truth(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
 
 
 def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
-    """Between the one-sided slopes is a convention. Outside is wrong where one choice of one op makes the
-    kink.
+    """A convention between the one-sided slopes; wrong outside them if one choice of one op makes the kink.
 
     With two choices at once the sum rule fails for conventions: max(x, 0) - abs(x) / 2 has the slope 1/2 on
     both sides of 0, and 0 by legal choices for each.
@@ -209,8 +207,7 @@ def _across(
     tolerance: Tolerance,
     by_entry: Comparison | None,
 ) -> tuple[Comparison | None, str]:
-    """A comparison along the first line on which the answer's slope lies outside both slopes; else
-    `by_entry`.
+    """A comparison on the first line where the answer's slope is outside both slopes; else `by_entry`.
 
     It shows the entry with the largest part in the slope, next to its expected value. The allowed error along
     a line is the sum of the entries' allowed errors.

@@ -61,8 +61,7 @@ class Jury:
         confirm: bool = False,
         thorough: bool = False,
     ) -> list[Case]:
-        """The verdicts on one oracle's answers to `question`, one per point, or only at the points numbered
-        `at`.
+        """The verdicts on one oracle's answers to `question`, one per point, or only for points `at`.
 
         `confirm` asks both references, which must agree about what is called wrong. An answer that is right
         to the last bits is not measured further unless `thorough`; one that seems wrong is measured again

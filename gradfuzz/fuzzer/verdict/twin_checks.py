@@ -1,5 +1,4 @@
-"""Checks that ask no reference while answers agree: with the engine's answer, or with the answers to
-metamorphic variants.
+"""Checks without references: answers agree with the engine, or with answers to metamorphic variants.
 
 Where two differ by more than rounding explains, the references are asked about both, and their verdict is the
 check's.
@@ -74,8 +73,7 @@ def twin_cases(
     skipped: frozenset[str] = frozenset(),
     eager: Oracle | None = None,
 ) -> list[Case]:
-    """A metamorphic variant of a question, by the relation whose turn it is: a verdict for each of its
-    points.
+    """A metamorphic variant of a question, by the relation whose turn it is: one verdict per point.
 
     `answers` and `cases` are the target's answers and verdicts. Points where one is wrong already, or
     missing, have no variant. `eager` is the entry point without jit for a target with one: the same question

@@ -1,5 +1,4 @@
-"""Metamorphic variants: questions whose answers follow from the answer to the first, so that no reference is
-needed while both agree.
+"""Metamorphic variants: questions whose answers follow from another answer, without a reference.
 
     other modes    the same derivative by another mix of reverse and forward mode
     scaled         cotangents times -2: the gradient times -2
@@ -166,8 +165,7 @@ def _moved(
     back: Mapping[str, Change],
     results: Sequence[tuple[Change, Change]],
 ) -> Twin | None:
-    """The variant at inputs changed by `there`, whose gradients `back` changes back; None where the outputs
-    do not follow.
+    """The variant at inputs changed by `there`, with gradients changed by `back`; None if outputs differ.
 
     `results` are the possible changes of an output, each with its inverse. Directions change as the inputs
     do.

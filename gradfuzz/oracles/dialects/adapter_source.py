@@ -1,5 +1,4 @@
-"""The parts of an adapter's source that a script needs, so that it asks the library exactly as the adapter
-does.
+"""The parts of an adapter's source that a script needs to ask the library exactly as the adapter does.
 
 Kept are the functions of the ops that the program uses, the entry point's methods that make, read and
 differentiate tensors, and everything these refer to. What needs the kit is left out, so an entry point whose

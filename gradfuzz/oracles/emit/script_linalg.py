@@ -1,5 +1,4 @@
-"""Linear algebra in mpmath, for the truth that a reproducer shows: the text of each op and its helper
-functions.
+"""Linear algebra in mpmath, for the truth in a reproducer: the text of each op and its helper functions.
 
 Matrices are NumPy arrays of mpf or mpc. The decompositions are mpmath's, of one matrix at a time, with the
 signs (or phases, and the order of eigenvalues that have none) that NumPy chooses for the matrix rounded to

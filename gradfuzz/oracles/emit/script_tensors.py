@@ -1,5 +1,4 @@
-"""Tensor ops in the mpmath part of a reproducer: NumPy arrays of mpf, with NumPy's functions where these take
-objects.
+"""Tensor ops in the mpmath part of a reproducer: NumPy arrays of mpf, by NumPy's functions if possible.
 
 The helpers are pasted into scripts without their types: they use only `np` and `mp`.
 """

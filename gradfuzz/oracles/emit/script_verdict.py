@@ -82,8 +82,7 @@ def truth_source(
     *,
     dtypes: bool = False,
 ) -> str:
-    """The truth, the comparison with it, and the exit code. `allowed` is the largest acceptable error per
-    entry.
+    """The truth, its comparison, and the exit code. `allowed` is the largest acceptable error per entry.
 
     `across` is given at a kink: further lines along which the answer must lie between the slopes on both
     sides. With `dtypes` an answer whose dtype is not the question's precision is wrong too, whatever its

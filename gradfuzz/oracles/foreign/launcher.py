@@ -1,5 +1,4 @@
-"""Runs a module of a gradfuzz that is not installed in this interpreter: `PYTHON launcher.py MODULE
-ARGUMENTS`.
+"""Runs a module of a gradfuzz installed elsewhere: `PYTHON launcher.py MODULE ARGUMENTS`.
 
 The interpreter is that of another environment, which has a library and the requirements of gradfuzz. Only
 gradfuzz itself is imported from this file's location: the folder around it may hold other releases of the

@@ -1,5 +1,4 @@
-"""Separate environments for targets: "warp==1.19.0" is installed into `.gradfuzz/envs/warp-1.19.0`, and its
-adapter runs there.
+"""Separate environments for targets: "warp==1.19.0" is in `.gradfuzz/envs/warp-1.19.0` with its adapter.
 
 So releases and systems with conflicting requirements can be tested side by side. An environment is made once,
 by the first process that needs it, and then only used. Its marker is written last: an interrupted

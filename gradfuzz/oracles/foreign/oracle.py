@@ -373,8 +373,7 @@ def worker(command: str, limits: Limits | None = None) -> Worker:
 
 
 def named_ways(target: str, command: str, separator: str = "#", limits: Limits | None = None) -> list[Oracle]:
-    """The oracles of an adapter: `target` is the name of a single entry point without a name, otherwise
-    `target#way`.
+    """The oracles of an adapter: an unnamed single entry point is `target`, others are `target#way`.
 
     Raises `SilentTargetError` where the command cannot be started or sends no hello.
     """

@@ -167,8 +167,7 @@ class Ok(Struct, Generic[P], forbid_unknown_fields=True):
 
 
 class Way(Struct, forbid_unknown_fields=True):
-    """One entry point of the library, and what it supports. Several orders and modes mean every sequence of
-    them.
+    """One entry point of the library. Several orders and modes mean every sequence of them.
 
     The fields with defaults are hints for a sweep: how seldom to ask it (`stride`), whether every new shape
     is compiled anew, whether it is another entry point run differently, whether all points of a request are

@@ -1,5 +1,4 @@
-"""Programs in messages: the JSON form of `programs.text.json_form`, with all that a reader would have to
-infer.
+"""Programs in messages: the JSON form of `programs.text.json_form`, with what readers would have to infer.
 
     program    {..., "variables": {NAME: type, ...}, "outputs": [type, ...]}
     loop       {..., "carries": [NAME, ...], "captures": [NAME, ...], "results": [NAME, ...]}

@@ -1,5 +1,4 @@
-"""A conversation with an adapter, in a supervised process that is started when needed and restarted after a
-fault.
+"""A conversation with an adapter, in a supervised process that is started on demand and after a fault.
 
 Faults are a `TargetProcessError` of one of the kinds of `process`, or of these:
 

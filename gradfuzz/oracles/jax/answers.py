@@ -1,5 +1,4 @@
-"""Questions as JAX arrays, and JAX's results as answers. Importing this module makes JAX keep 64-bit floats
-and ints.
+"""Questions as JAX arrays, and answers from its results. Importing this module sets JAX to 64 bits.
 
 That is a setting of the process (`jax_enable_x64`); without it JAX would answer every float64 question in
 float32. All arrays here have an explicit dtype, so float32 questions stay in float32.

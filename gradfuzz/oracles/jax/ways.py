@@ -67,8 +67,7 @@ def script(
     *,
     dtypes: bool = False,
 ) -> str:
-    """A script that asks JAX the same without gradfuzz; it exits with 1 while an entry is further off than
-    `allowed`.
+    """A script that asks JAX the same without gradfuzz; exits with 1 while an entry exceeds `allowed`.
 
     `oracle_name` is the entry point. `expected` sets the scale of the default of `allowed`; the script
     computes the expected values itself.

@@ -1,5 +1,4 @@
-"""Planted bugs in linear algebra, most of them after elixir-nx/nx #1748: right for one matrix, wrong for a
-stack.
+"""Planted bugs in linear algebra, most after elixir-nx/nx #1748: right for one matrix, wrong for a stack.
 
 Most share one error: the cotangent of each matrix is summed over the batch and given to every instance, as by
 a contraction that takes the batch axes for its own. With a batch of 1 it is right. One takes the shape of its

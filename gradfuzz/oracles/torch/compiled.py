@@ -1,5 +1,4 @@
-"""torch.compile with three backends: Dynamo traces the program as a Python function; reverse mode goes
-through the result.
+"""torch.compile with three backends: Dynamo traces the program in Python, then reverse mode runs.
 
     torch:compile:eager      Dynamo's trace, run as it is
     torch:compile:aot_eager  forward and backward traced together by AOTAutograd, run op by op

@@ -1,5 +1,4 @@
-"""Torch on structured loops: the program's functional form, with `while_loop` or `scan`, through
-torch.autograd.
+"""Torch on structured loops: `while_loop` or `scan` in the functional form, through torch.autograd.
 
 The source from `loops` runs here, and a reproducer shows the same. The constructs are prototypes: what they
 cannot do often shows as a failed assertion or a refusal to trace, which counts as "unsupported". Whether

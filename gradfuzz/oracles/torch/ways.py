@@ -60,8 +60,7 @@ def script(
     *,
     dtypes: bool = False,
 ) -> str:
-    """A script that asks torch the same without gradfuzz; it exits with 1 while an entry is further off than
-    `allowed`.
+    """A script that asks torch the same without gradfuzz; exits with 1 while an entry exceeds `allowed`.
 
     `oracle_name` is the entry point. The script computes the expected values itself; `expected` only sets the
     scale of the bound without `allowed`.
