@@ -1,4 +1,4 @@
-"""Every error gradfuzz raises on purpose, under one root.
+"""The errors that gradfuzz raises on purpose, under one root.
 
     GradfuzzError
     ├── ProgramError              a program that cannot be used
@@ -8,21 +8,22 @@
     │       ├── DomainError       an operation left its domain (log of -1, index 7 of 3)
     │       ├── PrecisionError    the working precision has no such op (a QR decomposition in float16)
     │       └── TripLimitError    a loop ran longer than the trip limit
-    ├── NotDifferentiableError    a derivative was asked of something that has none here
-    ├── UntraceableError          a function of a library that cannot be said as a program
+    ├── NotDifferentiableError    a derivative that does not exist or has no rule
+    ├── UntraceableError          a function of a library that cannot be expressed as a program
     ├── UnknownTargetError        no oracle of that name
-    │   └── SilentTargetError     what was started for it says no hello
+    │   └── SilentTargetError     a target's process sends no hello
     ├── MissingExtraError         the oracle's library is not installed
     ├── PluginError               an oracle of another distribution that cannot be used
     ├── InstallError              a target's environment cannot be made
-    ├── ProtocolError             a message between gradfuzz and an adapter that is none
+    ├── ProtocolError             an invalid message between gradfuzz and an adapter
     ├── TargetProcessError        the process of a target died, hung, or broke the protocol
     ├── RecordError               a recorded or exported document that cannot be read
     ├── StoreError                a store or a report that cannot be opened or written
-    └── UsageError                an option or argument that makes no sense
-        └── UnsupportedError      a derivative that a target or function has no way to give
+    └── UsageError                an invalid option or argument
+        └── UnsupportedError      a derivative that a target or function cannot compute
 
-A message says what went wrong, with which value, why, and what to do instead.
+A message says what went wrong, with which value, why, and what to do instead. A few errors that one module
+raises and catches are defined there.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ __all__ = [
 
 
 class GradfuzzError(Exception):
-    """The root of all errors that gradfuzz raises on purpose."""
+    """The root of the errors that gradfuzz raises on purpose."""
 
 
 class ProgramError(GradfuzzError):
-    """A program that cannot be used. `line` is 1-based, 0 where there is no text."""
+    """A program that cannot be used. `line` counts from 1; 0 where there is no text."""
 
     def __init__(self, message: str, *, line: int = 0) -> None:
         super().__init__(f"line {line}: {message}" if line else message)
@@ -87,15 +88,14 @@ class TripLimitError(EvaluationError):
 
 
 class NotDifferentiableError(GradfuzzError):
-    """A derivative was asked of something that has none here."""
+    """A derivative does not exist here, or has no rule."""
 
 
 class UntraceableError(GradfuzzError):
-    """A function of a library that cannot be said as a program: `reason` names the primitive, and what about
-    it.
+    """A library's function that no program can express; `reason` names the primitive and the problem.
 
     `detached` says that the function hides a value from differentiation on purpose (stop_gradient, detach),
-    so that its gradient may well be meant to differ from the derivative of what it computes.
+    so its gradient may be meant to differ from the derivative of its value.
     """
 
     def __init__(self, reason: str, *, detached: bool = False) -> None:
@@ -105,11 +105,11 @@ class UntraceableError(GradfuzzError):
 
 
 class UnknownTargetError(GradfuzzError):
-    """No oracle goes by that name."""
+    """No oracle has that name."""
 
 
 class SilentTargetError(UnknownTargetError):
-    """What was started for a target says no hello."""
+    """A target's process sends no hello."""
 
 
 class MissingExtraError(GradfuzzError):
@@ -121,30 +121,25 @@ class PluginError(GradfuzzError):
 
 
 class InstallError(GradfuzzError):
-    """The environment of a target cannot be made: no such release, no index to be reached, no space."""
+    """The environment of a target cannot be made: no such release, no reachable index, no space."""
 
 
 class RecordError(GradfuzzError):
-    """A document that was recorded or exported, and cannot be read: not JSON, of another schema, or with a
-    field that makes no sense.
-    """
+    """A recorded or exported document cannot be read: not JSON, another schema, or an invalid field."""
 
 
 class StoreError(GradfuzzError):
-    """A store or a report that cannot be opened or written: no space, no permission, no such file, somebody
-    else writes.
-    """
+    """A store or a report cannot be opened or written: no space, no permission, no such file, or in use."""
 
 
 class ProtocolError(GradfuzzError):
-    """A line that is no message of the protocol, or one that does not belong where it came."""
+    """An invalid message of the protocol, or one out of place."""
 
 
 class TargetProcessError(GradfuzzError):
-    """The process of a target died, hung, took too much or broke the protocol. `kind` is one of those of
-    `oracles.foreign.process`.
+    """The process of a target died, hung, exceeded a limit or broke the protocol.
 
-    `stderr` is the end of what the process wrote there.
+    `kind` is one of those of `oracles.foreign.process`; `stderr` is the end of the process's stderr.
     """
 
     def __init__(self, kind: str, message: str, stderr: str = "") -> None:
@@ -157,8 +152,8 @@ class TargetProcessError(GradfuzzError):
 
 
 class UsageError(GradfuzzError):
-    """An option or an argument that makes no sense."""
+    """An invalid option or argument."""
 
 
 class UnsupportedError(UsageError):
-    """A derivative was asked for that the target, or the function, has no way to give."""
+    """A derivative that the target or the function cannot compute."""

@@ -28,9 +28,7 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 
 _MOST_NESTED = 10_000
-"""Ways that compute whole Jacobians are not asked for more numbers: a third order over 50 entries takes
-minutes.
-"""
+"""Whole Jacobians are limited to this many entries: a third order over 50 entries takes minutes."""
 
 Array = npt.NDArray[Any]
 Mode = Literal["fwd", "rev"]
@@ -39,8 +37,9 @@ Status = Literal["ok", "unsupported", "error", "inconclusive"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """Inputs of a program: one array per parameter (0-d for scalars). Float inputs are in the working
-    precision, int ones int64, bools bool.
+    """Inputs of a program: one array per parameter (0-d for scalars).
+
+    Float inputs have the working precision, ints int64, bools bool.
     """
 
     inputs: Mapping[str, Array]
@@ -48,11 +47,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """What is asked of an oracle. Weights and directions are the same at every point.
+    """A question to an oracle. Weights and directions are the same at every point.
 
-    `weights` holds one float64 array per output (of its shape; an output that is not float has none: None),
-    exactly representable in `precision`; `directions` one array per name in `wrt`, likewise. Constants of the
-    program are rounded to `precision` by everybody, references included.
+    `weights` holds one float64 array per output (of its shape; None for an output that is not float), exactly
+    representable in `precision`; `directions` holds one array per name in `wrt`, likewise. Everybody rounds
+    constants of the program to `precision`, references included.
     """
 
     program: Program
@@ -77,9 +76,7 @@ class Question:
 
     @property
     def too_many_slopes(self) -> str | None:
-        """Why ways that compute whole Jacobians, nested to the question's order, are not asked; None where
-        they are.
-        """
+        """Why entry points that compute whole Jacobians of this order are not asked; None where they are."""
         entries = sum(self.points[0].inputs[name].size for name in self.wrt) if self.points else 0
         if entries**self.order <= _MOST_NESTED:
             return None
@@ -88,10 +85,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What an oracle says at one point.
+    """An oracle's answer at one point.
 
     status "ok": `values` are the outputs and `gradient` the derivative, as the library returned them (dtype,
-    shape and non-finite entries unaltered). "unsupported": the oracle has no way to ask this; `message` says
+    shape and non-finite entries unaltered). "unsupported": the oracle cannot be asked this; `message` says
     why. "error": the library raised; `message` has the exception's type and first line.
     """
 
@@ -103,9 +100,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slopes:
-    """The slopes of F to the left and to the right of a point along one direction, and a bound for the error
-    of both.
-    """
+    """The slopes of F to the left and right of a point along a direction, and a bound of both errors."""
 
     direction: Mapping[str, Array]
     left: float
@@ -115,15 +110,14 @@ class Slopes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """A derivative with an error bound, at one point, as float64 arrays (rounded to nearest from many
-    digits).
+    """A derivative with an error bound at one point, as float64 arrays (rounded to nearest from many digits).
 
     status "ok": |true - value| <= value_bounds and |true - gradient| <= bounds, entry by entry (bounds
     include the rounding to float64). "inconclusive": `message` says why (an undecided branch, a kink, a
     domain edge). `left` and `right` are the one-sided slopes where the reference measures them, `side_bounds`
-    their error; `trace` is the branch trace: every decision taken and every trip count, in order. `kink` says
-    that the slopes differ or the trace changes around the point; `across` has the slopes along other
-    directions than the coordinates' own, where somebody measured them.
+    their error. `trace` is the branch trace: every decision and every trip count, in order. `kink` says that
+    the slopes differ or the trace changes around the point. `across` has slopes along directions other than
+    the coordinates', where they were measured.
     """
 
     status: Status
@@ -141,8 +135,9 @@ class Truth:
 
 
 Sides = tuple[Mapping[str, Array], Mapping[str, Array]]
-"""The gradients to the left and to the right of a point: each coordinate on the line that moves it alone, or
-along the direction too.
+"""The gradients to the left and to the right of a point.
+
+Each coordinate is taken on the line that moves it alone, or also along the direction.
 """
 
 
@@ -154,23 +149,18 @@ class Oracle(abc.ABC):
     version: str
     """The version of the library behind it."""
     stride: int = 1
-    """A sweep asks this oracle about every `stride`-th program: 1 for fast ways, more for those that take
-    seconds to compile.
-    """
+    """A sweep asks every `stride`-th program: 1 for fast oracles, more for those that compile for seconds."""
     by_shape: bool = False
-    """Whether every new shape of an array costs it a compilation: then it is asked about fewer programs of
-    matrices and arrays.
-    """
+    """Whether every new array shape is compiled anew: it is asked about fewer programs with arrays."""
     variant: bool = False
-    """Whether it is another one of the library's ways run otherwise (without jit, with its loops unrolled)
-    and compiles op by op: a sweep asks it in turn, a status table of ops leaves it out.
+    """Whether it is another entry point run differently (without jit, loops unrolled) and compiles op by op.
+
+    A sweep asks it in turn; a status table of ops omits it.
     """
     together: bool = False
-    """Whether the points of a question are the instances of one vectorized call: then what is said at one
-    depends on the others.
-    """
+    """Whether a question's points are the instances of one vectorized call, so that answers interact."""
     bulk: bool = False
-    """Whether `answer_all` of many questions is cheaper than asking them one by one."""
+    """Whether `answer_all` of many questions is cheaper than one by one."""
 
     @abc.abstractmethod
     def supports(self, question: Question) -> str | None:
@@ -178,14 +168,14 @@ class Oracle(abc.ABC):
 
     @abc.abstractmethod
     def answer(self, question: Question) -> list[Answer]:
-        """One answer per point, in order. Never raises for what the library does: that is an answer, too."""
+        """One answer per point, in order. Never raises for what the library does: that is an answer too."""
 
     def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
-        """The answers to many questions; overridden by those that are `bulk`."""
+        """The answers to many questions; `bulk` oracles override it."""
         return [self.answer(q) for q in questions]
 
     def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Lets go of what it holds, such as a process; it may be asked again."""
+        """Releases resources, such as a process; the oracle may be asked again."""
 
 
 class Reference(abc.ABC):
@@ -196,10 +186,8 @@ class Reference(abc.ABC):
 
     @abc.abstractmethod
     def truth(self, question: Question) -> list[Truth]:
-        """One truth per point, in order. `question.modes` matters by its order only."""
+        """One truth per point, in order. Of `question.modes` only the order matters."""
 
     def sides(self, question: Question) -> list[Sides | None]:
-        """One pair of gradients per point, just to the left and to the right of it; None where the reference
-        cannot tell.
-        """
+        """The gradients just to the left and right of each point; None where the reference cannot tell."""
         return [None] * len(question.points)

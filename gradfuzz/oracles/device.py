@@ -1,7 +1,7 @@
-"""Where JAX and Torch compute. References, the engine and whatever else is asked compute on the CPU, at the
-same inputs.
+"""The device on which JAX and Torch compute. References, the engine and all others use the CPU, at the same
+inputs.
 
-The device is an environment variable, so that worker processes have it, too. On a GPU the products of float32
+The device is an environment variable, so that worker processes have it too. On a GPU, products of float32
 matrices are rounded to TF32 where a library's default says so (JAX's does on Ampere and later, as Torch's
 does for convolutions): operands keep 11 significant bits.
 """
@@ -19,14 +19,14 @@ DEVICE = "GRADFUZZ_DEVICE"
 DEVICES = ("cpu", "cuda")
 
 WITH_DEVICES = ("jax", "torch")
-"""The libraries that are asked on one."""
+"""The libraries that can compute on a device."""
 
 _TF32 = 2.0**-11
 """The unit roundoff of TF32: 10 bits after the first."""
 
 
 def device() -> str:
-    """The device of this process. `UsageError` for one that there is not."""
+    """The device of this process. `UsageError` for an unknown one."""
     name = os.environ.get(DEVICE) or "cpu"
     if name not in DEVICES:
         raise UsageError(f"{DEVICE} is {name!r}; the devices are {', '.join(DEVICES)}")
@@ -34,7 +34,5 @@ def device() -> str:
 
 
 def operand_roundings(precision: Precision) -> float:
-    """What an operand of a matrix product may lose before it is multiplied, in units of the precision's
-    roundoff.
-    """
+    """The rounding of a matrix product's operands before the product, in units of the roundoff."""
     return _TF32 / FORMATS[precision].roundoff if device() == "cuda" and precision == "float32" else 0.0

@@ -1,6 +1,4 @@
-"""The libraries whose oracles gradfuzz has itself, and the module that serves them. A row of `LIBRARIES` is
-all it takes to add one.
-"""
+"""The libraries whose oracles are part of gradfuzz, with their modules. Add one as a row of `LIBRARIES`."""
 
 from __future__ import annotations
 
@@ -8,11 +6,7 @@ LIBRARIES: dict[str, str] = {
     "jax": "gradfuzz.oracles.jax.ways",
     "torch": "gradfuzz.oracles.torch.ways",
 }
-"""Library -> the module whose `ways()` lists the oracles that use it. The name is also the extra to
-install.
-"""
+"""Library -> the module whose `ways()` lists its oracles. The name is also the extra to install."""
 
 SERVER = "gradfuzz.oracles.server"
-"""The module that serves the oracles of an installation by the protocol: `python -m gradfuzz.oracles.server
-jax`.
-"""
+"""The module that serves this installation's oracles: `python -m gradfuzz.oracles.server jax`."""

@@ -3,11 +3,11 @@
     [project.entry-points."gradfuzz.oracles"]
     tinytape = "tinytape.oracle"
 
-The name is the target's name. What it points to is a module with a function `ways()`, or something that is
-called without arguments: a function, or a subclass of `Oracle`. It returns the ways into the system: one
-`Oracle` or several, named "tinytape" or "tinytape:WAY". Like our own oracles they are asked in a process of
-their own, and nothing of a plug-in is imported before its target is named. One that is broken is an error of
-its own (`PluginError`) and of nobody else.
+The name is the target's name. It points to a module with a function `ways()`, or to something that is called
+without arguments: a function, or a subclass of `Oracle`. It returns one `Oracle` or several, named "tinytape"
+or "tinytape:WAY". Like gradfuzz's own oracles they are asked in a process of their own, and nothing of a
+plug-in is imported before its target is named. A broken plug-in raises `PluginError` and affects no other
+target.
 """
 
 from __future__ import annotations
@@ -33,21 +33,22 @@ class Plugin:
 
     name: str
     value: str
-    """What it points to: "tinytape.oracle" or "tinytape.oracle:ways"."""
+    """The object it points to: "tinytape.oracle" or "tinytape.oracle:ways"."""
     distribution: str
     version: str
     problem: str = ""
-    """Why it is not used, as far as that is known before it is loaded."""
+    """Why it is not used, as far as that is known before loading it."""
 
     @property
     def who(self) -> str:
-        """As it is called in messages."""
+        """Its name in messages."""
         return f"the plug-in {self.name!r} of {self.distribution} {self.version} ({self.value})"
 
 
 def found(taken: Collection[str] = ()) -> list[Plugin]:
-    """All plug-ins by name, with what is wrong about them. Loads none. Those with a name that is `taken` are
-    refused, and any two that share one.
+    """All plug-ins by name, each with its problem. Loads none.
+
+    A plug-in whose name is `taken` is refused, and so are two with the same name.
     """
     return list(_found(tuple(sys.path), frozenset(taken)))
 
@@ -97,9 +98,7 @@ def _problem(plugin: Plugin, taken: Collection[str], others: Sequence[Plugin]) -
 
 
 def ways(plugin: Plugin) -> list[Oracle]:
-    """The ways of a plug-in, which is loaded here. `PluginError` says what is wrong with one that
-    gives none.
-    """
+    """The oracles of a plug-in, which is loaded here. `PluginError` says why it gives none."""
     if plugin.problem:
         raise PluginError(f"{plugin.who} is not used: {plugin.problem}")
     advice = f"ask the authors of {plugin.distribution}, or uninstall it"
@@ -126,7 +125,7 @@ def ways(plugin: Plugin) -> list[Oracle]:
 
 
 def _wrong(name: str, oracles: Sequence[object]) -> str:
-    """What is wrong with the oracles of a plug-in; empty where nothing is."""
+    """What is wrong with the oracles of a plug-in; empty for valid ones."""
     names = []
     for oracle in oracles:
         if not isinstance(oracle, Oracle):

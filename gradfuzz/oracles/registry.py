@@ -1,6 +1,4 @@
-"""Which oracles there are, by name. A row of `libraries.LIBRARIES` adds one here, an entry point adds one
-elsewhere (`plugins`).
-"""
+"""All oracles by name. Rows of `libraries.LIBRARIES` and entry points (`plugins`) add more."""
 
 from __future__ import annotations
 
@@ -28,17 +26,15 @@ if TYPE_CHECKING:
 
 
 IN_PROCESS = "GRADFUZZ_IN_PROCESS"
-"""The environment variable that lets every library be asked in the process that judges: faster to debug, and
-a crash ends both.
-"""
+"""The environment variable to ask libraries in this process: easier to debug, but a crash ends both."""
 
 
 _TAKEN = frozenset({"arb", "cmd", "engine", "mpmath", "mutant", *LIBRARIES, *ADAPTERS})
-"""Names that no plug-in may have."""
+"""Names that a plug-in must not have."""
 
 
 _COMPILING = 300.0
-"""Seconds that a library has for an answer, where it may compile first and the machine may be busy."""
+"""Seconds that a library has for an answer, including compilation on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +47,17 @@ class Available:
     """None: not installed."""
     note: str
     environments: list[str] = field(default_factory=list)
-    """What of it is installed in environments of their own, by the names that a sweep takes."""
+    """Its installed environments, by the names that a sweep takes."""
 
 
 def resolve(name: str, *, together: bool = False, supervised: bool = False) -> list[Oracle]:
-    """The oracles that `name` stands for: all ways into a library ("jax"), one of them ("jax:scan"),
+    """The oracles that `name` stands for: all entry points of a library ("jax"), one of them ("jax:scan"),
     "engine", "mutant:NAME", "cmd:COMMAND", a plug-in.
 
-    "engine" is the engine on one point at a time; `together` adds its ways that answer all points in one
-    call. A library that is imported here is asked in a process of its own where it is to be `supervised`,
-    unless the environment variable GRADFUZZ_IN_PROCESS is set. Raises `UnknownTargetError` (with the names
-    that come close), `MissingExtraError` and `PluginError`.
+    "engine" is the engine on one point at a time; `together` adds its entry points that answer all points in
+    one call. With `supervised`, a Python library is asked in a process of its own, unless the environment
+    variable GRADFUZZ_IN_PROCESS is set. Raises `UnknownTargetError` (with similar names), `MissingExtraError`
+    and `PluginError`.
     """
     target = TargetName.of(name)
     library, way = target.library, target.way
@@ -98,7 +94,7 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
 
 
 def _chosen(target: TargetName, ways: list[Oracle]) -> list[Oracle]:
-    """All ways into a library, or the one that is named."""
+    """All entry points of a library, or the one that is named."""
     if not target.way:
         return ways
     chosen = [o for o in ways if o.name == target.whole]
@@ -110,7 +106,7 @@ def _chosen(target: TargetName, ways: list[Oracle]) -> list[Oracle]:
 
 
 def names() -> list[str]:
-    """Every name that `resolve` takes, but for the single ways into a library and the systematic mutants."""
+    """Every name that `resolve` takes, except single entry points and systematic mutants."""
     from gradfuzz.oracles.mutants.registry import MUTANTS
 
     return [
@@ -124,7 +120,7 @@ def names() -> list[str]:
 
 
 def _similar(library: str) -> list[str]:
-    """What a wrong name may have been meant to be."""
+    """Known names that a misspelt one may stand for."""
     if library != "mutant":
         return names()
     from gradfuzz.oracles.mutants.systematic import systematic_names
@@ -133,9 +129,7 @@ def _similar(library: str) -> list[str]:
 
 
 def _foreign(name: str) -> list[Oracle]:
-    """The ways of "cmd:COMMAND", or the one of "cmd:COMMAND#way". Starts the command, as only it
-    knows them.
-    """
+    """The oracles of "cmd:COMMAND", or the one of "cmd:COMMAND#way". Starts the command, which lists them."""
     from gradfuzz.oracles.foreign.allowance import limits
     from gradfuzz.oracles.foreign.oracle import named_ways
 
@@ -163,19 +157,19 @@ def _ways(library: str, *, supervised: bool) -> list[Oracle]:
 
 
 def plug_ins() -> list[str]:
-    """The names of the plug-ins that may be asked, which does not mean that they can be loaded."""
+    """The names of usable plug-ins; loading them may still fail."""
     return list(dict.fromkeys(plugin.name for plugin in plugins.found(_TAKEN) if not plugin.problem))
 
 
 def plugged_in(library: str) -> Plugin | None:
-    """The plug-in of that name, usable or not; None where there is none, and for our own names."""
+    """The plug-in of that name, usable or not; None where there is none, and for gradfuzz's own names."""
     if library in _TAKEN:
         return None
     return next((plugin for plugin in plugins.found(_TAKEN) if plugin.name == library), None)
 
 
 def _plugged(plugin: Plugin, target: TargetName, *, supervised: bool) -> list[Oracle]:
-    """The ways of a plug-in; in a process of its own, what is wrong with it is what that process says."""
+    """The oracles of a plug-in. If supervised, its process reports what is wrong with it."""
     if target.specifier:
         raise UnknownTargetError(
             f"{target.base!r} names a release, and {plugin.who} is asked in the one that is installed; name"
@@ -192,13 +186,14 @@ def _plugged(plugin: Plugin, target: TargetName, *, supervised: bool) -> list[Or
 
 
 def _guest(library: str) -> str:
-    """The command that serves the oracles of this installation."""
+    """The command that serves this installation's oracles."""
     return shlex.join([sys.executable, launcher.__file__, SERVER, library])
 
 
 def _elsewhere(target: TargetName) -> list[Oracle]:
-    """The ways of a target in an environment of its own: where its name says which releases, and where the
-    library is not installed beside gradfuzz.
+    """The oracles of a target in its own environment.
+
+    Used where the name says which releases, or where the library is not installed beside gradfuzz.
     """
     if not target.specifier and _beside(target.library) is not None:
         return []
@@ -208,7 +203,7 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
     if managed.find(target.base) is not None:
         return named_ways(target.base, managed.plan(target.base).command(), ":", _patient())
     if target.specifier:
-        managed.plan(target.base)  # which tells what is wrong with the name
+        managed.plan(target.base)  # says what is wrong with the name
         raise MissingExtraError(
             f"{target.base} has no environment yet; make it with: gradfuzz targets install '{target.base}'"
         )
@@ -228,7 +223,7 @@ def _adapter(library: str) -> list[Oracle]:
 
 
 def _patient() -> Limits | None:
-    """The limits of a library that gradfuzz knows."""
+    """The limits of a library that gradfuzz supports itself."""
     from gradfuzz.oracles.foreign.allowance import limits
     from gradfuzz.oracles.foreign.process import Limits
 
@@ -236,14 +231,14 @@ def _patient() -> Limits | None:
 
 
 def _beside(library: str) -> str | None:
-    """The version of a library that is installed where gradfuzz is; None for one of another language."""
+    """The version of a library installed beside gradfuzz; None for another language's."""
     if library not in ADAPTERS:
         return _version(library)
     return _version(ADAPTERS[library].distribution) if ADAPTERS[library].language == "python" else None
 
 
 def _how(library: str) -> str:
-    """How a library that is not there is installed."""
+    """How to install a library that is missing."""
     adapter = ADAPTERS.get(library)
     if adapter is not None and adapter.language not in ("python", "node", "elixir"):
         return f"the first lines of {adapter.script} say how it is started"
@@ -262,7 +257,7 @@ def _version(library: str) -> str | None:
 
 
 def references() -> dict[str, Reference]:
-    """The sources of truth, the fast one first."""
+    """The references, the fast one first."""
     from gradfuzz.oracles.references.arb import ArbReference
     from gradfuzz.oracles.references.finite_differences import MpmathReference
 
@@ -270,7 +265,7 @@ def references() -> dict[str, Reference]:
 
 
 def available() -> list[Available]:
-    """What there is, installed or not. Imports no library."""
+    """All targets, installed or not. Imports no library."""
     from gradfuzz.oracles.mutants.registry import MUTANTS
     from gradfuzz.version import __version__
 
@@ -306,7 +301,5 @@ def _remark(plugin: Plugin) -> str:
 
 
 def installed() -> list[str]:
-    """The targets and peers that can be asked here and now in this process; plug-ins, and those that have an
-    adapter, are asked where they are named.
-    """
+    """The targets that can be asked in this process. Plug-ins and adapters are asked only by name."""
     return ["engine", *(library for library in LIBRARIES if _version(library))]

@@ -1,7 +1,7 @@
 """Serves oracles of this installation by the protocol: `python -m gradfuzz.oracles.server jax`, or `engine`,
 `mutant:nx-1747`, `torch:scan`.
 
-So a target that is written in Python as an oracle can run in a supervised process like any other.
+So a target written in Python as an oracle can run in a supervised process like any other.
 """
 
 from __future__ import annotations
@@ -54,13 +54,11 @@ from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
 
 _CHUNK = 1 << 18
-"""Bytes that are read at once."""
+"""Bytes per read."""
 
 
 class Server:
-    """Replies to requests. Its hello promises everything: what an oracle cannot answer, it says when it is
-    asked whether it supports it.
-    """
+    """Replies to requests. Its hello promises everything; `supports` says what an oracle cannot answer."""
 
     def __init__(self, oracles: Sequence[Oracle], target: str) -> None:
         self._oracles = {_way_name(o.name, target): o for o in oracles}
@@ -118,7 +116,7 @@ class Server:
         return _replied(oracle.answer(question))
 
     def _several(self, requests: Sequence[Asked]) -> list[Reached]:
-        """Those about one way are asked together."""
+        """The replies; requests to one oracle are asked together."""
         by_way: dict[str, list[int]] = {}
         for k, request in enumerate(requests):
             by_way.setdefault(request.way, []).append(k)
@@ -187,7 +185,7 @@ def _led(name: str, tensor: Tensor, count: int) -> Array:
 
 
 def _stacked(answers: Sequence[Answer]) -> EvalOk | None:
-    """All answers at once, where every one is ok and they are alike."""
+    """All answers stacked, where every one is ok and has the same form."""
     if len(answers) < 2 or any(a.status != "ok" for a in answers):
         return None
     first = answers[0]
@@ -224,7 +222,7 @@ def _point(answer: Answer) -> PointReply:
 
 
 def _way_name(oracle: str, target: str) -> str:
-    """The way alone, "scan" of jax:scan; "" where the oracle is what was asked for."""
+    """The entry point alone, "scan" of jax:scan; "" where the oracle is what was asked for."""
     return "" if oracle == target else oracle.removeprefix(f"{target}:")
 
 
@@ -254,9 +252,7 @@ def _line(number: int, **arm: str | Failure) -> bytes:
 
 
 def _private_pipes() -> tuple[Iterator[bytearray], Callable[[bytes], object]]:
-    """stdin and stdout for the protocol alone: what a library prints goes to stderr, and nobody else reads
-    what is sent.
-    """
+    """stdin and stdout for the protocol alone: a library prints to stderr, and cannot read requests."""
     reader, writer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -271,7 +267,7 @@ def _private_pipes() -> tuple[Iterator[bytearray], Callable[[bytes], object]]:
 
 
 def _lines(reader: int) -> Iterator[bytearray]:
-    """The lines that come, without their ends."""
+    """The lines of input, without their ends."""
     poll = select.poll()
     poll.register(reader, select.POLLIN)
     patience = Patience(poll)
@@ -288,7 +284,7 @@ def _lines(reader: int) -> Iterator[bytearray]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serves until bye, or until nobody is there any more."""
+    """Serves until bye, or until the pipe ends."""
     if len(arguments) != 1:
         raise SystemExit("usage: python -m gradfuzz.oracles.server TARGET")
     reader, write = _private_pipes()

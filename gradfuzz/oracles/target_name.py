@@ -1,6 +1,4 @@
-"""What a target is called: "warp==1.19.0:kernel" is the way "kernel" into the release 1.19.0 of the library
-"warp".
-"""
+"""Names of targets: "warp==1.19.0:kernel" is the entry point "kernel" of release 1.19.0 of "warp"."""
 
 from __future__ import annotations
 
@@ -15,18 +13,16 @@ _FORM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TargetName:
-    """The parts of a name. What follows "cmd:" or "mutant:" counts as the way."""
+    """The parts of a name. What follows "cmd:" or "mutant:" is its `way`."""
 
     library: str
     specifier: str = ""
-    """Which releases, as packages of Python say it ("==1.19.0", ">=1.2,<2"); empty: the one that is
-    installed.
-    """
+    """Releases as Python packages specify them ("==1.19.0", ">=1.2,<2"); empty: the installed one."""
     way: str = ""
 
     @classmethod
     def of(cls, text: str) -> TargetName:
-        """The parts of `text`; one that has another form is the name of a library that nobody knows."""
+        """The parts of `text`; a text of another form becomes the name of an unknown library."""
         found = _FORM.fullmatch(text.strip())
         if found is None:
             return cls(text)
@@ -34,7 +30,7 @@ class TargetName:
 
     @property
     def base(self) -> str:
-        """The name without the way: "warp==1.19.0"."""
+        """The name without the entry point: "warp==1.19.0"."""
         return f"{self.library}{self.specifier}"
 
     @property
@@ -48,7 +44,7 @@ class TargetName:
 
     @property
     def version(self) -> str:
-        """The one release that fits, or empty where several do."""
+        """The one release that fits; empty where several do."""
         exact = (
             self.specifier.startswith("==")
             and not self.specifier.startswith("===")
@@ -57,5 +53,5 @@ class TargetName:
         return self.specifier[2:] if exact and not self.specifier.endswith("*") else ""
 
     def at(self, version: str) -> TargetName:
-        """The same way into another release."""
+        """The same entry point of another release."""
         return TargetName(self.library, f"=={version}", self.way)

@@ -1,4 +1,4 @@
-"""A check for functions of instances: vectorized, they must do what they do to each instance alone."""
+"""A check of vectorized functions: each instance must get the same result as alone."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from gradfuzz.programs.language.precision import format_of
 
 
 def check_vectorized(f: Callable[..., Any], *args: Operand, units: float = 256.0) -> None:
-    """Asserts that value and gradient of `f` on vectorized `args` are those of `f` on each instance alone,
-    stacked.
+    """Asserts that value and gradient of `f` on vectorized `args` equal those of each instance alone.
 
     `f` returns one float scalar per instance. An array is vectorized along its first axis; a number is the
-    same for all instances. What is not finite must be the same; what is finite may differ by `units`
-    roundings of the largest entry of that instance's gradient: NumPy's loops over many entries do not round
-    as those over one. Raises an `AssertionError` that names the worst entry.
+    same for all instances. Non-finite entries must be equal; finite ones may differ by `units` roundings of
+    the largest entry of that instance's gradient, because NumPy's loops over many entries round differently.
+    Raises an `AssertionError` that names the worst entry.
     """
     whole = [a if isinstance(a, Vectorized) or not np.shape(a) else vectorize(a, "batch") for a in args]
     sizes = union(whole)

@@ -25,12 +25,12 @@ from gradfuzz.programs.language.syntax import ArrayConst, Const, Program
 Mode = Literal["fwd", "rev"]
 
 _UNROLLED = 4
-"""A gradient by forward mode with respect to so many entries is written out entry by entry."""
+"""A forward-mode gradient with respect to up to this many entries is written out entry by entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The two modes. A mutant is another pair, with one method overridden."""
+    """The classes of the two modes. A mutant is another pair, with one method overridden."""
 
     forward: type[ForwardMode] = ForwardMode
     reverse: type[ReverseMode] = ReverseMode
@@ -49,16 +49,16 @@ def derivative(
     F(x) is the sum over the float outputs of <weight, output>, and of Re <weight, output> = Re
     sum(conj(weight) output) over complex ones. The gradient for a complex parameter z = a + ib is dF/da + i
     dF/db, the steepest ascent of F. The graph takes the parameters of the program, then one weight per such
-    output, then, for two modes and more, one direction per name in `wrt`. It returns the outputs, then one
+    output, then, for two or more modes, one direction per name in `wrt`. It returns the outputs, then one
     gradient per name in `wrt`: of F for one mode, of D F[v] for two, of D^2 F[v, v] for three. Every mode but
-    the last contracts with v; with no mode the outputs alone are returned.
+    the last contracts with v. Without a mode only the outputs are returned.
 
     `checkpoint` bounds the memory of long loops in reverse mode and changes no bit of a result: "none" keeps
-    the carries of all n trips; "sqrt" about sqrt(n) of them, whatever the order; an int k at most k for each
-    loop of the program (its tangents with it), while loops on the way back that are differentiated in reverse
-    once more still keep a state per trip. What is not kept is computed again.
+    the carries of all n iterations; "sqrt" about sqrt(n) of them, whatever the order; an int k at most k for
+    each loop of the program (its tangents with it), while backward loops that are differentiated in reverse
+    again still keep a state per iteration. What is not kept is computed again.
 
-    Raises `UsageError` for names in `wrt` that are no float parameters, and for another `checkpoint`.
+    Raises `UsageError` for names in `wrt` that are no float parameters, and for an invalid `checkpoint`.
     """
     graph = lower(program) if isinstance(program, Program) else program
     rules = rules or Rules()
@@ -87,8 +87,8 @@ def derivative(
 class _Step:
     """One differentiation.
 
-    A graph of order 0 returns the program's outputs; later ones return them and then the scalar that comes
-    next. All take the same inputs: parameters, weights, directions.
+    A graph of order 0 returns the program's outputs; higher orders return them and then the next scalar. All
+    take the same inputs: parameters, weights, directions.
     """
 
     program: Graph
@@ -156,7 +156,7 @@ class _Step:
         slopes: list[Value]
         if zeros[
             which
-        ].type.is_complex:  # a unit is complex, too: in a loop a tangent has the type of its carry
+        ].type.is_complex:  # a unit is complex too: in a loop a tangent has the type of its carry
             slopes = [apply("complex", along(k, 1.0 + 0.0j), along(k, 1j)) for k in range(size)]
         else:
             slopes = [along(k, 1.0) for k in range(size)]
@@ -169,9 +169,7 @@ class _Step:
         return result
 
     def _by_units_at_once(self, graph: Graph, builder: GraphBuilder, inputs: list[Var], which: int) -> Value:
-        """The same by the derivative along one direction, batched over all of them: a graph whose size is
-        that of the derivative.
-        """
+        """The same as one directional derivative, batched over all directions: the graph stays small."""
         inner = GraphBuilder(simplify=True)
         copies = [inner.input(v.type, v.name) for v in inputs]
         direction = inner.input(self.program.inputs[self.places[which]].type, "v")
@@ -191,7 +189,7 @@ class _Step:
         return result
 
     def _scalar(self, graph: Graph) -> list[int]:
-        """The outputs of `graph` that make the scalar to be differentiated."""
+        """The outputs of `graph` that make up the scalar to differentiate."""
         n = len(self.program.outputs)
         return self.outputs if len(graph.outputs) == n else [n]
 

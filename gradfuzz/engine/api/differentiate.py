@@ -2,17 +2,17 @@
 
 Every function here takes a Python function of arrays, a `Program` or a `Graph`, and composes with every
 other: the derivative of a derivative is traced like any function. Arguments may be vectorized (see
-`vectorize`): then a derivative is that of each instance. What is returned is computed in the dtype that all
-float arrays have (float32, bfloat16, float16), in float64 where they differ.
+`vectorize`): then a derivative is that of each instance. Results are computed in the dtype that all float
+arrays have (float32, bfloat16, float16), or in float64 where they differ.
 
 Arguments and results may be complex. The gradient of a real L with respect to z = a + ib is dL/da + i dL/db,
 the direction in which L grows fastest, and so is every cotangent; a tangent is the change of z. Then Re
-sum(conj(cotangent) tangent) is the change of L. A function that is holomorphic with slope s has the cotangent
-conj(s) g.
+sum(conj(cotangent) tangent) is the change of L. A holomorphic function with slope s has the cotangent conj(s)
+g.
 
 `checkpoint` bounds the memory that reverse mode needs for a long loop, and changes no bit of a result: "none"
-keeps the carries of every trip, "sqrt" about sqrt(n) of n, an int k at most k (see `derivative`); the others
-are computed again.
+keeps the carries of every iteration, "sqrt" about sqrt(n) of n, an int k at most k (see `derivative`). The
+others are computed again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Mode = Literal["fwd", "rev"]
 def trace(f: Callable[..., Any], *examples: Operand) -> Program:
     """The program that `f` runs for arguments of the types of `examples`.
 
-    Python's own loops and branches are unrolled; `engine.while_loop` and its kin stay loops. Raises
+    Python's own loops and branches are unrolled; `engine.while_loop` and similar functions stay loops. Raises
     `NotDifferentiableError` where `f` needs a value while it is traced (`if x > 0`).
     """
     code = getattr(f, "__code__", None)
@@ -64,8 +64,8 @@ def vjp(
 ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
     """f(*args), and the function from cotangents of the result to the tuple of cotangents of all arguments.
 
-    The pullback takes one cotangent per output, complex where the output is. An argument that is neither
-    float nor complex gets None.
+    The pullback takes one cotangent per output, complex where the output is. The cotangent of an argument
+    that is neither float nor complex is None.
     """
     traced, operands, named = _trace(f, args, range(len(args)))
     active = [v.type.is_inexact for v in traced.graph.inputs]
@@ -90,8 +90,9 @@ def vjp(
 
 
 def jvp(f: Function, primals: Sequence[Operand], tangents: Sequence[Operand]) -> tuple[Any, Any]:
-    """f(*primals), and its derivative along `tangents` (one per primal, of its shape; complex only where the
-    primal is; None: zero).
+    """f(*primals), and its derivative along `tangents`.
+
+    Each primal has one tangent of its shape, complex only where the primal is; None means zero.
     """
     if len(primals) != len(tangents):
         raise UsageError(
@@ -112,9 +113,7 @@ def jvp(f: Function, primals: Sequence[Operand], tangents: Sequence[Operand]) ->
 def value_and_grad(
     f: Function, argnums: int | Sequence[int] = 0, *, checkpoint: Checkpoint = "none"
 ) -> Callable[..., tuple[Any, Any]]:
-    """The function that returns f(*args), which must be one float scalar, and its gradient with respect to
-    `argnums`.
-    """
+    """The function that returns f(*args), one float scalar, and its gradient with respect to `argnums`."""
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     checked(checkpoint)
 
@@ -168,7 +167,7 @@ def jacobian(
 ) -> Callable[..., Any]:
     """The Jacobian of f, which must return one float array, of shape (*result.shape, *argument.shape).
 
-    `mode` "rev" pulls back one unit cotangent per entry of the result, "fwd" pushes one unit tangent per
+    `mode` "rev" pulls back one unit cotangent per entry of the result; "fwd" pushes one unit tangent per
     entry of the argument. A complex argument or result raises `UsageError`: neither an array of conj(s) nor
     one of s would be right for all functions.
     """
@@ -205,8 +204,9 @@ def jacobian(
 
 
 def hessian(f: Function, argnum: int = 0, *, checkpoint: Checkpoint = "none") -> Callable[..., Any]:
-    """The matrix of second derivatives of f (one float scalar), of shape (*argument.shape, *argument.shape):
-    forward over reverse.
+    """The matrix of second derivatives of f (one float scalar), by forward over reverse mode.
+
+    Its shape is (*argument.shape, *argument.shape).
     """
     return jacobian(grad(f, argnum, checkpoint=checkpoint), argnum, mode="fwd")
 
@@ -220,7 +220,7 @@ def _refuse_complex(value: Operand, what: str) -> None:
 
 
 def _floated(value: Operand) -> Operand:
-    """A plain int as a float: who writes grad(f)(2) means 2.0."""
+    """A plain int as a float: grad(f)(2) means 2.0."""
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -229,8 +229,8 @@ def _trace(
 ) -> tuple[Traced, list[Any], list[tuple[str, ...]]]:
     """`f` traced, the operands of its graph, and the named axes of each argument.
 
-    The arguments at `places` get the named axes of all arguments, and those of what `f` closes over that
-    reach a result.
+    The arguments at `places` get the named axes of all arguments, and of closed-over values that reach a
+    result.
     """
     sizes = union(args)
     precision = precision_of([devectorize(a) for a in args])
@@ -258,9 +258,7 @@ def _named(part: Any, axes: tuple[str, ...]) -> Any:
 
 
 def _number(value: Operand, precision: Precision) -> Operand:
-    """A Python number that will be repeated in an array gets the precision of the others; it has none of its
-    own.
-    """
+    """A Python number that will be repeated in an array gets the arrays' precision, as it has none itself."""
     if active_builder() is not None or type(value) not in (int, float, complex):
         return value
     format = FORMATS[precision]
@@ -268,9 +266,7 @@ def _number(value: Operand, precision: Precision) -> Operand:
 
 
 def _matching(value: Operand, type: Type, axes: tuple[str, ...], operands: Sequence[Operand]) -> Any:
-    """A tangent or cotangent as data of `type`, whose leading axes are the named `axes`: the same for all
-    instances if it has none.
-    """
+    """A tangent or cotangent as data of `type` with leading named `axes`; without axes it is repeated."""
     if type_of(value).is_complex and not type.is_complex:
         raise UsageError(f"a complex tangent or cotangent for what is of type {type}; give its real part")
     if not axes and not isinstance(value, Vectorized):
@@ -280,9 +276,7 @@ def _matching(value: Operand, type: Type, axes: tuple[str, ...], operands: Seque
 
 
 def _reverse(graph: Graph, active: Sequence[bool], checkpoint: Checkpoint) -> Graph:
-    """`graph` with one cotangent per float output after its inputs, and the cotangents of the active inputs
-    after its outputs.
-    """
+    """`graph` with a cotangent per float output as further inputs, and those of active inputs as outputs."""
     builder = GraphBuilder(simplify=True)
     inputs = [builder.input(v.type, v.name) for v in graph.inputs]
     mode = ReverseMode(builder, checkpoint=checkpoint)
@@ -305,7 +299,7 @@ def _units(shape: tuple[int, ...], precision: Precision) -> list[Any]:
 
 
 def _assemble(parts: Sequence[Any], outer: tuple[int, ...], inner: tuple[int, ...]) -> Any:
-    """`parts`, one per entry of `outer` and each of shape `inner`, as one array."""
+    """`parts`, one of shape `inner` per entry of `outer`, as one array."""
     if not outer:
         return parts[0]
     if not parts:

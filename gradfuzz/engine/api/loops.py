@@ -1,10 +1,10 @@
-"""Loops and branches for functions that are traced: what Python's own statements cannot record.
+"""Loops and branches for traced functions, which cannot record Python's own statements.
 
-A carry is one value or a tuple of values. It keeps its shapes from trip to trip; an int that becomes a float
-starts as one. Outside of a trace these functions simply run.
+A carry is one value or a tuple of values. Its shapes are the same in every iteration; an int that becomes a
+float starts as a float. Outside a trace these functions simply run.
 
-Where something is vectorized (see `vectorize`), bodies and conditions see one instance, and each instance has
-its own trip count and takes its own side.
+With vectorized values (see `vectorize`), bodies and conditions see one instance, and each instance has its
+own trip count and takes its own side.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ Carry = Any
 def while_loop(
     condition: Callable[[Carry], Operand], body: Callable[[Carry], Carry], initial: Carry
 ) -> Carry:
-    """carry = body(carry) while condition(carry): test first, zero trips are possible. Differentiable in both
-    modes.
-    """
+    """carry = body(carry) while condition(carry): tests first, zero iterations possible. Both modes."""
     if is_vectorized(initial):
         return _each(initial, lambda c: while_loop(condition, body, c))
     if active_builder() is None:
@@ -48,7 +46,7 @@ def while_loop(
 def repeat_while(
     body: Callable[[Carry], Carry], condition: Callable[[Carry], Operand], initial: Carry
 ) -> Carry:
-    """carry = body(carry), again while condition(carry): body first, at least one trip."""
+    """carry = body(carry), again while condition(carry): body first, at least one iteration."""
     if is_vectorized(initial):
         return _each(initial, lambda c: repeat_while(body, condition, c))
     if active_builder() is None:
@@ -79,7 +77,7 @@ def scan(
     """carry, y_k = body(carry, xs[k]) for each row k of the array `xs`; returns the last carry and the array
     of all y_k.
 
-    Raises `UsageError` where `xs` has no axis, or no row (the shape of y_k is known from the first).
+    Raises `UsageError` where `xs` has no axis or no row (the first row determines the shape of y_k).
     """
     if is_vectorized(initial, xs):
         if not isinstance(initial, tuple):
@@ -108,9 +106,7 @@ def scan(
 def cond(
     predicate: Operand, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Operand
 ) -> Any:
-    """then(*operands) where `predicate`, a bool scalar, holds, otherwise(*operands). Only one of
-    them runs.
-    """
+    """then(*operands) if `predicate`, a bool scalar, is true, else otherwise(*operands). Only one runs."""
     if is_vectorized(predicate):
         return by_instance(lambda p: cond(p, then, otherwise, *operands), predicate)
     builder = active_builder()
@@ -152,7 +148,7 @@ def _flat(result: Any) -> list[Atom]:
 
 
 def _each(initial: Carry, run: Callable[[Carry], Carry]) -> Carry:
-    """run(initial), traced on one instance of what is vectorized."""
+    """run(initial), traced on one instance of the vectorized values."""
     single = not isinstance(initial, tuple)
     return by_instance(
         lambda *values: run(values[0] if single else values), *((initial,) if single else initial)
@@ -171,9 +167,7 @@ def _record(
     count: Operand | None,
     rows: Operand | None = None,
 ) -> Carry:
-    """A loop in the graph that is being traced. Over the `rows` of an array `body` is that of a `scan`, and
-    the array of all y_k comes last.
-    """
+    """A loop in the graph being traced. With `rows` it is a `scan`, and the array of y_k comes last."""
     builder = active_builder()
     assert builder is not None, "the caller has looked"
     single = not isinstance(initial, tuple)

@@ -1,4 +1,4 @@
-"""Tracing Python functions: running them once on values that record."""
+"""Traces Python functions by running them once on values that record."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _KINDS: dict[str, DType] = {"b": "bool", "i": "int", "u": "int", "c": "complex"}
 
 
 def active_builder() -> GraphBuilder | None:
-    """The graph that is being traced just now, or None."""
+    """The graph that is being traced, or None."""
     stack = ACTIVE.get()
     return stack[-1] if stack else None
 
 
 @contextmanager
 def build(builder: GraphBuilder) -> Iterator[int]:
-    """Makes `builder` the innermost trace; gives its level."""
+    """Makes `builder` the innermost trace; yields its level."""
     stack = ACTIVE.get()
     token = ACTIVE.set((*stack, builder))
     try:
@@ -46,7 +46,7 @@ def build(builder: GraphBuilder) -> Iterator[int]:
 
 
 def type_of(value: Operand) -> Type:
-    """The type of a value, a number or an array; of a vectorized one, that of an instance."""
+    """The type of a value, a number or an array; for a vectorized one, that of an instance."""
     if isinstance(value, Vectorized):
         whole = type_of(value.data)
         return Type(whole.dtype, value.shape)
@@ -65,21 +65,17 @@ def type_of(value: Operand) -> Type:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What a function did: a graph of its arguments and of what it closed over, and the form of its
-    result.
-    """
+    """A traced function: a graph of its arguments and closed-over values, and the form of its result."""
 
     graph: Graph
     captured: tuple[Var | Vectorized, ...]
-    """Values of enclosing traces; the graph takes them after the arguments, and of vectorized ones an
-    instance.
-    """
+    """Values of enclosing traces, which the graph takes after the arguments; instances of vectorized ones."""
     single: bool
     """Whether the function returned one value and not a tuple."""
     axes: tuple[tuple[str, ...], ...] = ()
-    """The named axes of each result; none given: no result has any."""
+    """The named axes of each result; empty: no result has any."""
     foreign: Sizes = field(default_factory=dict)
-    """The named axes of what it closed over."""
+    """The named axes of closed-over values."""
 
     def axes_of(self, k: int) -> tuple[str, ...]:
         """The named axes of result `k`."""
@@ -90,7 +86,7 @@ class Traced:
         return self.graph.outputs[k].type.shape[: len(self.axes_of(k))]
 
     def restore(self, results: Sequence[Any]) -> Any:
-        """The results in the form in which the function returned them."""
+        """The results in the form that the function returned."""
         if any(self.axes):
             results = [Vectorized(r, a) if a else r for r, a in zip(results, self.axes, strict=True)]
         return results[0] if self.single else tuple(results)
@@ -104,10 +100,10 @@ def trace_function(
     axes: Sequence[tuple[str, ...]] = (),
     by_instance: bool = False,
 ) -> Traced:
-    """Runs `f` on recording arguments of `types`. A program or a graph is taken as it is.
+    """Runs `f` on recording arguments of `types`. A program or a graph is used as it is.
 
-    Arguments with named `axes` are vectorized; their types have these axes in front. `by_instance`: what `f`
-    closes over is seen one instance at a time.
+    Arguments with named `axes` are vectorized; their types have these axes in front. With `by_instance`,
+    closed-over values are seen one instance at a time.
     """
     if isinstance(f, Program):
         f = lower(f)
@@ -143,7 +139,7 @@ def trace_function(
 
 
 def _caller(graph: Graph) -> Callable[..., Any]:
-    """`graph` as a function that takes vectorized arguments."""
+    """`graph` as a function of vectorized arguments."""
 
     def call(*args: Operand) -> Any:
         results = call_instances(graph, args)
@@ -154,9 +150,7 @@ def _caller(graph: Graph) -> Callable[..., Any]:
 
 
 def by_instance(f: Function, *operands: Operand) -> Any:
-    """f(*operands) where `f` is traced on one instance and batched afterwards: loops and branches go their
-    own ways.
-    """
+    """f(*operands), traced on one instance and then batched: each instance has its own loops and branches."""
     traced = trace_function(f, [type_of(o) for o in operands], by_instance=True)
     return traced.restore(call_instances(traced.graph, [*operands, *traced.captured]))
 
@@ -190,8 +184,9 @@ def call_graph(graph: Graph, operands: Sequence[Operand]) -> list[Any]:
 
 
 def precision_of(operands: Sequence[Operand]) -> Precision:
-    """The precision that all float and complex arrays have, float64 where they differ or there is none; plain
-    Python floats do not count.
+    """The precision of all float and complex arrays; float64 where they differ or there are none.
+
+    Plain Python floats do not count.
     """
     kinds = {np.asarray(o).dtype for o in operands if isinstance(o, (np.ndarray, np.generic))}
     floats = {k for k in kinds if is_float(k)} | {np.empty(0, k).real.dtype for k in kinds if k.kind == "c"}

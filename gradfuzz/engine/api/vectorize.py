@@ -8,9 +8,9 @@
     (2, 2)
 
 Every op works on one instance at a time: a sum over all axes leaves the named ones alone. Values with
-different axes are aligned to the union of their axes, in the order of first appearance. The functions that
-differentiate align what is differentiated before they begin, so a gradient has all axes that the result has,
-with one partial derivative for each instance and nothing summed.
+different axes are aligned to the union of their axes, in the order of first appearance. Differentiation first
+aligns the differentiated values, so a gradient has all axes of the result, with one partial derivative for
+each instance and nothing summed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Vectorized(Operators):
         raise TypeError(f"{self!r} as a NumPy array would lose the names of its axes; devectorize it first")
 
     def apply_op(self, op: str, operands: Sequence[Operand], params: Mapping[str, ParamValue]) -> Any:
-        """`op` on operands of which some are vectorized, instance by instance."""
+        """`op` on operands, some of them vectorized, instance by instance."""
         seen = [here(o) for o in operands]
         if not is_vectorized(*seen):
             return apply(op, *seen, **params)
@@ -90,7 +90,7 @@ class Vectorized(Operators):
 
 
 class Trace(GraphBuilder):
-    """The graph of a function that is being traced, and how it meets vectorized values from outside.
+    """The graph of a function that is being traced, with its rules for vectorized values from outside.
 
     A function sees them whole: `foreign` collects their axes. The body of a loop or a branch, and what `vmap`
     maps (`by_instance`), sees one instance: a vectorized value becomes an input of the graph, in `instances`.
@@ -103,7 +103,7 @@ class Trace(GraphBuilder):
         self.instances: list[tuple[Vectorized, Var]] = []
 
     def instance(self, outer: Vectorized) -> Var:
-        """The input that stands for one instance of `outer`."""
+        """The input for one instance of `outer`."""
         for known, var in self.instances:
             if known is outer:
                 return var
@@ -113,14 +113,12 @@ class Trace(GraphBuilder):
 
 
 def is_vectorized(*operands: Operand) -> bool:
-    """Whether one of `operands` is vectorized; tuples are looked into."""
+    """Whether one of `operands` is vectorized, also inside tuples."""
     return any(is_vectorized(*o) if isinstance(o, tuple) else isinstance(o, Vectorized) for o in operands)
 
 
 def here(operand: Operand) -> Operand:
-    """`operand` as the innermost trace sees it: one instance, where a body that is traced was entered after
-    it was made.
-    """
+    """`operand` in the innermost trace: one instance, if it was made before a traced body was entered."""
     if not isinstance(operand, Vectorized):
         return operand
     stack = ACTIVE.get()
@@ -138,9 +136,9 @@ def here(operand: Operand) -> Operand:
 
 
 def settled(operand: Operand) -> Operand:
-    """What the body of a loop or branch returns, as a value of one instance.
+    """The result of the body of a loop or branch, as a value of one instance.
 
-    Raises `UsageError` where the body has vectorized a value of its own and not devectorized it again.
+    Raises `UsageError` where the body has vectorized a value and not devectorized it again.
     """
     seen = here(operand)
     if isinstance(seen, Vectorized):
@@ -152,9 +150,7 @@ def settled(operand: Operand) -> Operand:
 
 
 def union(operands: Sequence[Operand]) -> Sizes:
-    """The axes of all vectorized `operands`, in the order of first appearance. Raises `UsageError` where
-    sizes differ.
-    """
+    """The axes of all vectorized `operands`, in order of first appearance. `UsageError` if sizes differ."""
     sizes: Sizes = {}
     for operand in operands:
         if isinstance(operand, Vectorized):
@@ -168,9 +164,7 @@ def union(operands: Sequence[Operand]) -> Sizes:
 
 
 def align(operand: Operand, sizes: Sizes) -> Operand:
-    """The data of `operand` with exactly the axes `sizes` in front, repeated along those that it did not
-    have.
-    """
+    """The data of `operand` with exactly the axes `sizes` in front, repeated along missing ones."""
     target = tuple(sizes.values())
     if not isinstance(operand, Vectorized):
         return broadcast_to(operand, (*target, *shape_of(operand)))
@@ -191,7 +185,7 @@ def align(operand: Operand, sizes: Sizes) -> Operand:
 
 
 def vectorize(x: Operand, *names: str) -> Vectorized:
-    """`x` with its leading axes as named batch axes, after those that it already has.
+    """`x` with its leading axes as named batch axes, after its existing ones.
 
     Raises `UsageError` where there are fewer axes than names, or a name is taken.
     """
@@ -209,7 +203,7 @@ def vectorize(x: Operand, *names: str) -> Vectorized:
 
 
 def devectorize(x: Operand) -> Operand:
-    """The whole array of `x`, its batch axes first; anything that is not vectorized stays as it is."""
+    """The whole array of `x`, its batch axes first; anything not vectorized is unchanged."""
     return x.data if isinstance(x, Vectorized) else x
 
 

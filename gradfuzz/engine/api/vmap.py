@@ -1,4 +1,4 @@
-"""`vmap`: a function of one instance as a function of a batch."""
+"""`vmap` turns a function of one instance into a function of a batch."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def vmap(
 ) -> Callable[..., Any]:
     """The function that maps `f` over an axis of its arguments.
 
-    `in_axes` says which axis of each argument (one int for all of them; None: the argument is the same for
-    all instances), `out_axes` where the new axis of each result goes. `f` is traced once, for one instance;
-    its loops run, and its branches go, as each instance wants. Derivatives can be taken inside `f` and of the
-    mapped function. Raises `UsageError` where sizes differ.
+    `in_axes` is the axis of each argument (one int for all; None: the argument is the same for all
+    instances), `out_axes` the place of the new axis in each result. `f` is traced once, for one instance;
+    each instance has its own trip counts and branches. Derivatives can be taken inside `f` and of the mapped
+    function. Raises `UsageError` where sizes differ.
     """
 
     def function(*args: Operand) -> Any:
@@ -66,16 +66,14 @@ def _size(x: Operand, axis: int) -> int:
 
 
 def _moved(x: Operand, source: int, target: int) -> Operand:
-    """`x` with one axis in another place."""
+    """`x` with one axis moved."""
     order = [k for k in range(len(shape_of(x))) if k != source]
     order.insert(target, source)
     return x if order == sorted(order) else permute_dims(x, tuple(order))
 
 
 def _unmapped(x: Operand, name: str, n: int, axis: int) -> Operand:
-    """`x` with its named axis as the axis `axis`; what has no such axis is the same for all instances, and
-    repeated.
-    """
+    """`x` with its named axis at `axis`; a value without it is the same for all instances, and repeated."""
     if isinstance(x, Vectorized) and name in x.axes:
         others = {k: m for k, m in x.sizes.items() if k != name}
         data = align(x, {**others, name: n})

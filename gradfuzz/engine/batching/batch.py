@@ -1,13 +1,12 @@
-"""Batching: from a graph for one instance to the graph for a whole batch of them.
+"""Batching: from a graph for one instance to the graph for a whole batch.
 
-Ops become ops with batch axes in front (`batch_rules`). A loop whose trip count is the same for all instances
-stays that loop. A loop that ends at a different trip for each instance runs until the last one is done: an
-instance that is done keeps its carries, and computes the body on the inputs of an instance that is not. So
-nothing is ever computed at a point that no instance asked for: no NaN appears in a lane that nobody looks at
-and comes back as 0 * NaN in a derivative, and an index outside its array is an error that an instance really
-has. (Where the derivative of that instance is itself infinite, it may come out as NaN: 0 * inf of those that
-are done.) A branch on a batched predicate runs each side that some instance takes, in the same way, and
-selects.
+Ops become ops with batch axes in front (`rules`). A loop whose trip count is the same for all instances stays
+that loop. A loop whose trip counts differ runs until the last instance is done: a finished lane keeps its
+carries and evaluates the body at a running lane's inputs. So nothing is computed at a point that no instance
+asked for: no NaN appears in an unused lane and comes back as 0 * NaN in a derivative, and an index out of
+range is an error of an actual instance. (Where the derivative of that instance is itself infinite, it may
+come out as NaN: 0 * inf of the finished lanes.) A branch on a batched predicate runs each side that some
+instance takes, in the same way, and selects.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def batch(
     """`graph` for a batch: inputs marked `batched` have batch axes of sizes `shape` in front.
 
     Returns the graph and which of its outputs have the batch axes; the others are the same for every
-    instance. A mutant brings `rules` of its own. Raises `NotDifferentiableError` for an op without a batching
+    instance. A mutant passes its own `rules`. Raises `NotDifferentiableError` for an op without a batching
     rule.
     """
     batching = (rules or Batching)(
@@ -57,10 +56,10 @@ def batch(
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A value of the graph as it stands in the batched graph.
+    """A value of the graph as it is in the batched graph.
 
-    `trips` belongs to a stack that a loop with a trip count per instance has written: a stack of bools of the
-    batch's shape, true where the instance took the trip.
+    `trips` is for a stack written by a loop with a trip count per instance: a stack of bools of the batch's
+    shape, true where the instance took the iteration.
     """
 
     value: Value
@@ -77,7 +76,7 @@ class Batching:
         self.level = level
 
     def nested(self) -> Batching:
-        """The same for an inner graph."""
+        """The same rules for an inner graph."""
         return type(self)(GraphBuilder(simplify=True), self.lanes, self.level + 1)
 
     def value(self, atom: Atom) -> Value:
@@ -95,7 +94,7 @@ class Batching:
 
     @staticmethod
     def traced(value: object) -> Value:
-        """`value`, which an op has computed from values."""
+        """`value`, the result of an op on values."""
         assert isinstance(value, Value), "an op of a value is a value"
         return value
 
@@ -129,18 +128,18 @@ class Batching:
     # Masks --------------------------------------------------------------------------------------------------
 
     def any(self, live: Value) -> Value:
-        """Whether one instance is live."""
+        """Whether at least one instance is live."""
         return self.traced(sum(apply("astype", live, dtype="int")) > 0)
 
     def select(self, live: Value, then: Value, otherwise: Value) -> Value:
-        """then where an instance is live, else otherwise; both batched."""
+        """`then` where an instance is live, else `otherwise`; both are batched."""
         ones = [1] * (then.ndim - self.lanes.rank)
         return self.traced(
             where(reshape(live, (*self.lanes.shape, *ones)) if ones else live, then, otherwise)
         )
 
     def guard(self, live: Value, lanes: Sequence[Lane]) -> list[Lane]:
-        """`lanes` for those instances that are live, and for the others what the first live one has."""
+        """`lanes` with the values of dead instances replaced by those of the first live one."""
         flat = reshape(live, (self.lanes.count,))
         first = sum(apply("astype", cumulative_sum(apply("astype", flat, dtype="int")) < 1, dtype="int"))
         guarded = []
@@ -157,7 +156,7 @@ class Batching:
     # Branches -----------------------------------------------------------------------------------------------
 
     def common_branch(self, node: Branch, args: Sequence[Lane]) -> list[Lane]:
-        """A branch that all instances take to the same side."""
+        """A branch in which all instances take the same side."""
         sides = []
         for graph in (node.then, node.otherwise):
             side = self.nested()
@@ -187,9 +186,7 @@ class Batching:
         return [Lane(self.select(predicate, a, b), True) for a, b in zip(then, otherwise, strict=True)]
 
     def _side(self, graph: Graph, live: Value, operands: Sequence[Lane]) -> list[Value]:
-        """The outputs of one side where it is live, computed if it is live anywhere; elsewhere anything
-        finite.
-        """
+        """One side's outputs where it is live, computed if it is live anywhere; elsewhere anything finite."""
         side, skipped = self.nested(), GraphBuilder()
         mask = side.input(Type("bool"), "live", True)
         inputs = [side.input(v.type, v.name, a.batched) for v, a in zip(graph.inputs, operands, strict=True)]
@@ -209,7 +206,7 @@ class Batching:
     # Loops --------------------------------------------------------------------------------------------------
 
     def loop(self, node: Loop, args: Sequence[Lane]) -> list[Lane]:
-        """A loop: with one trip count for all where there is one, else with masks."""
+        """A loop: without masks if all instances have the same trip count."""
         parts = _Parts.of(node, args)
         if any(s.trips is not None for s in parts.stacks) or (
             parts.count is not None and parts.count.batched
@@ -218,7 +215,7 @@ class Batching:
         return self.common_loop(node, parts)
 
     def common_loop(self, node: Loop, parts: _Parts) -> list[Lane]:
-        """A loop with the same trips for all instances. Which carries are batched is a fixpoint."""
+        """A loop with the same iterations for all instances. Which carries are batched is a fixpoint."""
         carried = [a.batched for a in parts.initial]
         while True:
             inner, copies = self.nested(), parts.copies(node, carried)
@@ -261,9 +258,7 @@ class Batching:
         ]
 
     def by_trip(self, lane: Lane) -> Atom:
-        """What a loop reads: a stack as it is, an array with the axis of its rows in front of the
-        batch axes.
-        """
+        """What a loop reads: a stack unchanged, an array with its axis of rows in front of the batch axes."""
         if lane.value.type.is_stack or not lane.batched:
             return lane.value.atom
         rank = self.lanes.rank
@@ -271,7 +266,7 @@ class Batching:
         return self.traced(permute_dims(lane.value, axes)).atom
 
     def from_trips(self, lane: Lane, length: int | None) -> Lane:
-        """What a loop has written: a stack as it is, an array with the batch axes in front."""
+        """What a loop has written: a stack unchanged, an array with the batch axes in front."""
         if length is None or not lane.batched:
             return lane
         rank = self.lanes.rank
@@ -353,7 +348,7 @@ class Batching:
     def trip(
         self, node: Loop, parts: _Parts, live: Value, inputs: Sequence[Lane]
     ) -> tuple[list[Lane], list[Lane]]:
-        """One trip of those instances that are live: all carries after it, and what is written to stacks."""
+        """One iteration of the live instances: all carries after it, and what is written to stacks."""
         nc, ni = len(parts.constants), len(parts.initial)
         outputs = self.run(node.body, self.guard(live, inputs))
         old = inputs[nc : nc + ni]
@@ -364,7 +359,7 @@ class Batching:
         return new, outputs[ni:]
 
     def greatest(self, counts: Value) -> Value:
-        """The greatest of a batch of counts, at least 0."""
+        """The largest of a batch of counts, at least 0."""
         inner = self.nested()
         flat, best, index = (
             inner.builder.input(t, n)
@@ -381,7 +376,7 @@ class Batching:
         return self.value(result)
 
     def _masked_results(self, values: Sequence[Value], carries: int, written: Sequence[Lane]) -> list[Lane]:
-        """The outputs of a masked loop; the last of `values` is the stack that says who took which trip."""
+        """The outputs of a masked loop; the last of `values` is the stack of who took which iteration."""
         *results, trips = values
         out = [Lane(v, True) for v in results[:carries]]
         return out + [Lane(v, w.batched, trips) for v, w in zip(results[carries:], written, strict=True)]
@@ -407,7 +402,7 @@ class _Parts:
         )
 
     def copies(self, node: Loop, carried: Sequence[bool]) -> list[tuple[Type, str, bool]]:
-        """Type, name and whether it is batched of each input of the body."""
+        """Type, name and batched flag of each input of the body."""
         flags = [*(a.batched for a in self.constants), *carried, *(a.batched for a in self.stacks), False]
         return [(v.type, v.name, b) for v, b in zip(node.body.inputs, flags, strict=False)]
 

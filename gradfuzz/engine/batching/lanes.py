@@ -1,4 +1,4 @@
-"""Batch axes, and what the batching rules share."""
+"""Batch axes, and the common parts of the batching rules."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ class Lanes:
         return tuple(("slice", 0, n) for n in self.shape)
 
     def padded(self, x: Operand, rank: int, core: int = 0) -> Operand:
-        """A batched `x` whose instances get axes of size 1, before their last `core` axes, until they have
-        `rank`.
-        """
+        """A batched `x` whose instances get size-1 axes before their last `core` axes, up to `rank`."""
         own = self.instance(x, True)
         if len(own) >= rank:
             return x
@@ -65,7 +63,7 @@ class Lanes:
         return reshape(x, (*self.shape, *[1] * (rank - len(own)), *own[:split], *own[split:]))
 
     def spread(self, x: Operand, batched: bool) -> Operand:
-        """`x` with the batch axes, repeated over them where it was not batched."""
+        """`x` with the batch axes, repeated along them if it was not batched."""
         return x if batched else broadcast_to(x, (*self.shape, *shape_of(x)))
 
 
@@ -73,7 +71,7 @@ BatchRule = Callable[[Lanes, Sequence[Operand], Sequence[bool], Params], Any]
 
 
 def one_by_one(op: str) -> BatchRule:
-    """The rule of last resort: the op on each instance, and the results stacked."""
+    """The fallback rule: the op on each instance, and the results stacked."""
 
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         places = np.ndindex(*lanes.shape)
@@ -98,7 +96,7 @@ def sizes_of(value: ParamValue) -> tuple[int, ...]:
 
 
 def zeros(like: Sequence[Operand], dtype: DType, shape: tuple[int, ...]) -> Operand:
-    """Zeros, traced where one of `like` is."""
+    """Zeros, traced if one of `like` is."""
     home = innermost(like)
     if home is not None:
         return Value(home.builder, home.builder.zeros(Type(dtype, shape)), home.level)
@@ -106,13 +104,14 @@ def zeros(like: Sequence[Operand], dtype: DType, shape: tuple[int, ...]) -> Oper
 
 
 def from_front(i: Operand, n: int) -> Operand:
-    """Indices into an axis of size n, those below 0 counted from the end."""
+    """Indices into an axis of size n, with negative ones counted from the end."""
     return where(i < 0, i + n, i)
 
 
 def checked(x: Operand, indices: Sequence[tuple[Operand, int, int]]) -> Any:
-    """`x`, or the error of an index that is not in its range, `(indices, first, end)`, in one instance: by an
-    index into an axis of size 1.
+    """`x`, or an error for an index outside its range, `(indices, first, end)`, in any instance.
+
+    The error comes from an index into an axis of size 1.
     """
     outside: Any = None
     for i, first, end in indices:

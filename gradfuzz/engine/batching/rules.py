@@ -1,9 +1,9 @@
 """Batching rules: for each op, the same op on a whole batch at once.
 
 A rule takes the batch axes (`Lanes`), the arguments, which of them are batched, and the static parameters. A
-batched argument has the batch axes in front; the result of a rule always has. Rules are ops of the table, so
-that what is batched is differentiated like anything else. The programs that they make equal a loop over the
-instances, but for the order in which NumPy adds.
+batched argument has the batch axes in front; so has the result of a rule, always. Rules are ops of the table,
+so that batched graphs are differentiated like any other. Batched programs equal a loop over the instances,
+except for the order in which NumPy adds.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ from gradfuzz.programs.language.syntax import ParamValue
 
 
 def batch_op(lanes: Lanes, op: str, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    """`op` on a batch; at least one argument is batched. Raises `NotDifferentiableError` for an op without a
-    rule.
-    """
+    """`op` on a batch with a batched argument. `NotDifferentiableError` for an op without a rule."""
     rule = BATCH.get(op)
     if rule is None:
         raise NotDifferentiableError(f"no batching rule for {op}; give it a line in engine/batching/rules.py")
@@ -49,11 +47,10 @@ def batch_op(lanes: Lanes, op: str, args: Sequence[Operand], batched: Sequence[b
 
 
 def leading(op: str, *cores: int) -> BatchRule:
-    """The rule of an op that broadcasts the leading axes of its arguments: the batch axes are put before all
-    of them.
+    """The rule of an op that broadcasts its arguments' leading axes: the batch axes come before them.
 
-    `cores` are the numbers of trailing axes of each argument that the op works on (none given: none, as
-    elementwise).
+    `cores` are the numbers of trailing axes of each argument that the op works on; by default 0, as for
+    elementwise ops.
     """
 
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
@@ -68,7 +65,7 @@ def leading(op: str, *cores: int) -> BatchRule:
 
 
 def _same_leading(op: str) -> BatchRule:
-    """The rule of an op whose arguments have the same leading axes: none broadcasts."""
+    """The rule of an op whose arguments have the same leading axes, without broadcasting."""
     return lambda lanes, args, batched, params: apply(op, *map(lanes.spread, args, batched), **params)
 
 
@@ -118,7 +115,7 @@ def _joining(op: str, new_axes: int) -> BatchRule:
 
 
 def _matmul(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    """A vector becomes a matrix of one row or one column, and the result loses that axis again."""
+    """A vector becomes a matrix of one row or column, and the result loses that axis again."""
     (x, y), (x_batched, y_batched) = args, batched
     row, column = len(lanes.instance(x, x_batched)) == 1, len(lanes.instance(y, y_batched)) == 1
     if row:
@@ -139,9 +136,7 @@ def _matmul(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], para
 
 
 def _solving(op: str) -> BatchRule:
-    """The right side is a vector where an instance of it has one axis; it is solved as a matrix of one
-    column.
-    """
+    """A right side with one axis per instance is a vector, solved as a matrix of one column."""
 
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         a, b = args
@@ -162,7 +157,7 @@ def _outer(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], param
 
 
 def _einsum(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    """The batch axes get letters of their own, in front."""
+    """The batch axes get new letters, in front."""
     left, out = str(params["subscripts"]).replace(" ", "").split("->")
     letters = "".join([c for c in string.ascii_letters if c not in left][: lanes.rank])
     terms = [letters + term if b else term for term, b in zip(left.split(","), batched, strict=True)]
@@ -183,14 +178,12 @@ def _vector_norm(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool],
 
 
 def _one_hot(lanes: Lanes, i: Operand, n: int) -> Operand:
-    """Where entry i of an axis of size n is, of shape (*batch, n); an index below 0 counts from the end."""
+    """Where entry i of an axis of size n is, of shape (*batch, n); a negative index counts from the end."""
     return reshape(from_front(i, n), (*lanes.shape, 1)) == np.arange(n)
 
 
 def _index(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    """Indices that are the same for all instances are an index again; one that differs picks with a mask and
-    a sum.
-    """
+    """Indices common to all instances stay an index; one that differs selects by a mask and a sum."""
     (x, *indices), (x_batched, *i_batched) = args, batched
     pattern = params["pattern"]
     assert isinstance(pattern, tuple), "the type rule lets nothing else through"
@@ -252,16 +245,14 @@ def _index_update(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool]
 
 
 def _within(pattern: tuple[ParamValue, ...], sizes: tuple[int, ...]) -> Any:
-    """Where the slices of a pattern are, as a constant array."""
+    """The places of a pattern's slices, as a constant array."""
     inside = np.zeros(sizes, bool)
     inside[tuple(slice(None) if e == "at" else slice(e[1], e[2]) for e in pattern)] = True  # type: ignore[index]
     return inside
 
 
 def _placed(lanes: Lanes, value: Operand, pattern: tuple[ParamValue, ...], sizes: tuple[int, ...]) -> Operand:
-    """`value` in an array that broadcasts to `sizes`: zeros outside the slices, one entry along the indexed
-    axes.
-    """
+    """`value` in an array that broadcasts to `sizes`: zero outside the slices, size 1 on indexed axes."""
     grown = tuple(1 if e == "at" else n for e, n in zip(pattern, sizes, strict=True))
     region = tuple(1 if e == "at" else e[2] - e[1] for e in pattern)  # type: ignore[index, operator]
     value = reshape(value, (*lanes.shape, *region))

@@ -1,6 +1,4 @@
-"""Batching rules of the tensor ops that are no reduction and no map: gathering, scattering, windows,
-convolution, extremes' places.
-"""
+"""Batching rules of gathering, scattering, windows, convolution, argmax and argmin."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ def _axis(params: Params, rank: int) -> int:
 
 
 def argextreme(op: str) -> Any:
-    """argmax and argmin: over all entries of an instance they are taken along its entries as one axis."""
+    """argmax and argmin; without an axis they flatten the entries of each instance."""
 
     def rule(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
         (x,) = args
@@ -36,7 +34,7 @@ def argextreme(op: str) -> Any:
 
 
 def window_sum(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    """A window of one instance."""
+    """The window has size 1 along the batch axes."""
     ones = (1,) * lanes.rank
     wider: dict[str, Any] = {"window": (*ones, *params["window"])}  # type: ignore[misc]
     if params["strides"] is not None:
@@ -47,9 +45,7 @@ def window_sum(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], p
 
 
 def conv(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    """Batched arrays are more of the batch that conv has, batched kernels more output channels; both at once
-    have no such form.
-    """
+    """Batched arrays extend conv's own batch, batched kernels its output channels; both go one by one."""
     x, kernel = args
     if all(batched):
         return one_by_one("conv")(lanes, args, batched, params)
@@ -88,7 +84,7 @@ def take_along_axis(lanes: Lanes, args: Sequence[Operand], batched: Sequence[boo
 
 
 def scatter_add(lanes: Lanes, args: Sequence[Operand], batched: Sequence[bool], params: Params) -> Any:
-    """Indices that differ count along all instances as one axis."""
+    """Indices that differ between instances address all instances flattened into one axis."""
     x, indices, updates = args
     x, updates = lanes.spread(x, batched[0]), lanes.spread(updates, batched[2])
     shape = lanes.instance(x, True)

@@ -1,9 +1,9 @@
-"""Graphs as straight Python source: compiled once, run many times.
+"""Graphs as straight-line Python source: compiled once, run many times.
 
-Two dialects. A graph whose values are all scalars is, in float64, written with Python floats and `math`:
-about thirty nanoseconds an operation. Where Python raises and IEEE 754 goes on (1/0, log(0), an overflow in
-exp), the call is made again in the other dialect, NumPy, which all other graphs use from the start. Values
-used once are written where they are used.
+There are two dialects. In float64 a graph of scalars only is written with Python floats and `math`: about
+thirty nanoseconds an operation. Where Python raises and IEEE 754 does not (1/0, log(0), an overflow in exp),
+the call is repeated in the other dialect, NumPy, which all other graphs use from the start. Values used once
+are written in place.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def compile(graph: Graph, *, precision: Precision = "float64", trip_limit: int |
     """`graph` as a Python function of its inputs that returns the tuple of its outputs.
 
     Floats are computed in `precision`, with IEEE results and no warnings. A loop of more than `trip_limit`
-    trips raises `TripLimitError` (None: no limit); an index outside its array raises `DomainError`.
+    iterations raises `TripLimitError` (None: no limit); an index outside its array raises `DomainError`.
     """
     return Compiled(graph, precision, trip_limit)
 
@@ -87,7 +87,7 @@ _CASTS: dict[DType, Callable[[Any], Any]] = {"complex": complex, "float": float,
 
 
 class Compiled:
-    """A compiled graph. `source` is what runs."""
+    """A compiled graph. `source` is the text that runs."""
 
     def __init__(self, graph: Graph, precision: Precision, trip_limit: int | None) -> None:
         self._graph, self._precision, self._trip_limit = graph, precision, trip_limit
@@ -155,9 +155,7 @@ def _load(writer: _Writer, names: dict[str, Any]) -> Callable[..., tuple[Any, ..
 
 @functools.lru_cache(maxsize=1024)
 def _code(source: str, name: str) -> CodeType:
-    """`source` compiled by Python. Programs that differ in their shapes and constants alone are often the
-    same text.
-    """
+    """`source` compiled by Python. Programs that differ only in shapes and constants often share it."""
     return builtins.compile(source, f"<gradfuzz {name}>", "exec")
 
 
@@ -197,7 +195,7 @@ def _numpy_names(precision: Precision) -> dict[str, Any]:
 
 
 def _all_scalar(graph: Graph) -> bool:
-    """Whether no array occurs: stacks of scalars do not count."""
+    """Whether there is no array; stacks of scalars do not count."""
 
     def plain(atom: Atom) -> bool:
         return not atom.type.is_complex and all(n is None for n in atom.type.shape)
@@ -267,7 +265,7 @@ class _Writer(LoopSource):
     # Blocks -------------------------------------------------------------------------------------------------
 
     def _block(self, graph: Graph, depth: int) -> None:
-        """The nodes of `graph`; afterwards every output has a text."""
+        """Writes the nodes of `graph`; then every output has a text."""
         uses: dict[Var, int] = {}
         for node in graph.nodes:
             for atom in node.inputs:
@@ -295,7 +293,7 @@ class _Writer(LoopSource):
                 self._branch(node, depth)
 
     def _one_of_several(self, node: Equation, computed: dict[tuple[Any, ...], str], depth: int) -> str:
-        """A result of an op that has several: all are computed where the first is wanted."""
+        """A result of an op with several; all are computed where the first is used."""
         params = {name: value for name, value in node.params if name != "part"}
         key = (node.op, node.inputs, tuple(params.items()))
         if key not in computed:

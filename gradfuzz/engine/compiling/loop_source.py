@@ -1,7 +1,6 @@
-"""Loops as Python source: `for` and `while` statements, and functions of the trips where a loop has a
-checkpoint.
+"""Loops as Python source: `for` and `while` statements, and functions of the iterations for a checkpoint.
 
-`programs.replay` runs those functions, and runs them again where the stacks are read.
+`programs.graphs.rematerialize` runs those functions, and runs them again where the stacks are read.
 """
 
 from __future__ import annotations
@@ -22,13 +21,11 @@ RUNTIME: dict[str, Any] = {
     "partial": functools.partial,
     "replay": replay,
 }
-"""What the source of loops reads."""
+"""The names that the source of loops reads."""
 
 
 class LoopSource:
-    """The part of a writer that knows lines, names and loops. What writes operands and blocks is given by
-    whoever extends it.
-    """
+    """The part of a writer that has lines, names and loops. Subclasses write operands and blocks."""
 
     def __init__(self, graph: Graph, *, trip_limit: int | None, taken: Iterable[str]) -> None:
         self.trip_limit = trip_limit
@@ -44,7 +41,7 @@ class LoopSource:
         raise NotImplementedError
 
     def _block(self, graph: Graph, depth: int) -> None:
-        """Writes the nodes of `graph`; afterwards every output has a text."""
+        """Writes the nodes of `graph`; then every output has a text."""
         raise NotImplementedError
 
     # Lines and names ----------------------------------------------------------------------------------------
@@ -64,14 +61,14 @@ class LoopSource:
         return self._text[var]
 
     def _entry(self, atom: Atom) -> str:
-        """An atom that outlives the trip or the call: a stack as a list of its own."""
+        """An atom that outlives the iteration or the call: a stack as a new list."""
         return f"[*{self._atom(atom)}]" if self._replays and atom.type.is_stack else self._atom(atom)
 
     def _write(self, text: str, depth: int) -> None:
         self._lines.append("    " * depth + text)
 
     def _assign(self, names: Sequence[str], texts: Sequence[str], depth: int) -> None:
-        """All at once; `x = x` is left out."""
+        """Assigns all at once; `x = x` is left out."""
         pairs = [(n, bare(t)) for n, t in zip(names, texts, strict=True) if n != t]
         if pairs:
             self._write(f"{', '.join(n for n, _ in pairs)} = {', '.join(t for _, t in pairs)}", depth)
@@ -105,13 +102,13 @@ class LoopSource:
         self._arrays(node, depth)
 
     def _arrays(self, node: Loop, depth: int) -> None:
-        """Of what was written entry by entry, what is wanted as an array."""
+        """Turns what was written entry by entry into arrays where these are needed."""
         for var, length in zip(node.written, node.lengths, strict=True):
             if length is not None:
                 self._write(f"{self._text[var]} = ns.stack(*{self._text[var]}, axis=0)", depth)
 
     def _pushes(self, stacks: Sequence[str], depth: int) -> list[str]:
-        """Makes empty stacks. Returns the names of what appends to them."""
+        """Makes empty stacks; returns the names of the functions that append to them."""
         pushes = []
         for stack in stacks:
             pushes.append(self._fresh(f"push_{stack}"))
@@ -120,7 +117,7 @@ class LoopSource:
         return pushes
 
     def _trip(self, body: Graph, carries: Sequence[str], pushes: Sequence[str], depth: int) -> None:
-        """One trip: the body, what it writes, what it carries on."""
+        """One iteration: the body, what it writes, and its carries."""
         self._block(body, depth)
         for push, atom in zip(pushes, body.outputs[len(carries) :], strict=True):
             self._write(f"{push}({bare(self._entry(atom))})", depth)
@@ -151,9 +148,7 @@ class LoopSource:
         self._write(f"for {', '.join(targets)} in {source}:", depth)
 
     def _reading_head(self, node: Loop, entries: Sequence[Var], depth: int) -> None:
-        """Over stacks of which some may be computed as they are read: those that are not used are
-        not read.
-        """
+        """A loop over stacks, some of which may be computed as they are read: unused ones are not read."""
         used = {a for inner in node.body.nodes for a in inner.inputs} | {*node.body.outputs}
         read = [
             (self._bind(v), self._atom(s)) for v, s in zip(entries, node.stacks, strict=True) if v in used
@@ -180,7 +175,7 @@ class LoopSource:
     # Loops with a checkpoint --------------------------------------------------------------------------------
 
     def _replayed(self, node: Loop, depth: int) -> None:
-        """Functions of the loop's trips, and the call that runs them."""
+        """Functions of the loop's iterations, and the call that runs them."""
         rest = prune(
             Graph(node.body.inputs, node.body.nodes, node.body.outputs[: len(node.initial)], node.body.name)
         )
@@ -211,9 +206,7 @@ class LoopSource:
         self._arrays(node, depth)
 
     def _function(self, hint: str, node: Loop, first: str, write: Callable[[list[str], str], None]) -> str:
-        """A function of the constants, of `first` and of the carries, whose lines `write` writes. Returns its
-        name.
-        """
+        """A function of the constants, `first` and the carries with lines from `write`; returns its name."""
         nc, ni = len(node.constants), len(node.initial)
         outer, self._lines = self._lines, []
         name, parameter = self._fresh(hint), self._fresh(first)
@@ -226,7 +219,7 @@ class LoopSource:
         return name
 
     def _stretch(self, hint: str, node: Loop, body: Graph, written: Sequence[Var]) -> str:
-        """Given trips, in order; returns the carries, or the entries of `written` where there are some."""
+        """Runs given iterations in order; returns the carries, or the entries of `written` if any."""
 
         def write(carries: list[str], trips: str) -> None:
             stacks = [self._fresh(v.name) for v in written]
@@ -240,7 +233,7 @@ class LoopSource:
         return self._function(hint, node, "trips", write)
 
     def _explore(self, node: Loop, body: Graph) -> str:
-        """At most so many trips as long as the condition holds; returns how many, and the carries."""
+        """Runs iterations while the condition holds, up to a limit; returns their number and the carries."""
 
         def write(carries: list[str], most: str) -> None:
             trips = self._fresh("trips")
@@ -262,7 +255,7 @@ class LoopSource:
         )
 
     def _see(self, node: Loop) -> Graph:
-        """The loop's condition, with its inputs bound to what the loop carries."""
+        """The loop's condition, with its inputs bound to the loop's carries."""
         assert node.condition is not None, "while and repeat have a condition"
         for var, other in zip(node.condition.inputs, node.body.inputs, strict=False):
             self._text[var] = self._text[other]
@@ -294,7 +287,7 @@ def _tuple(texts: Iterable[str]) -> str:
 
 
 def bare(text: str) -> str:
-    """`text` without the parentheses around all of it."""
+    """`text` without parentheses around the whole."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     if "(" not in text[1:]:

@@ -14,7 +14,7 @@ from gradfuzz.programs.graphs.graph import Atom, Branch, Constant, Equation, Gra
 from gradfuzz.programs.language.ops import OPS
 
 Tangent = Value | None
-"""None: zero, and known to be zero while the graph is built."""
+"""None: zero, known while the graph is built."""
 
 
 class ForwardMode:
@@ -80,17 +80,13 @@ class ForwardMode:
         return [ans.atom], [total]
 
     def rule(self, node: Equation, k: int, t: Tangent, ans: Value, args: Sequence[Value]) -> Tangent:
-        """What the table says is the tangent of the result along the tangent of argument `k`; it may still
-        have to be broadcast.
-        """
+        """The rule's tangent of the result along the tangent of argument `k`, before broadcasting."""
         return apply_rule(JVP, node.op, k, (t, ans, *args), dict(node.params))
 
     def loop(
         self, node: Loop, arguments: list[Atom], tangents: list[Tangent]
     ) -> tuple[list[Atom], list[Tangent]]:
-        """A loop with more carries: the tangents of those carries that can be non-zero, found as a
-        fixpoint.
-        """
+        """A loop with more carries: the tangents of the carries that can be nonzero, found as a fixpoint."""
         nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
         constants, initial, stacks = (
             arguments[:nc],
@@ -191,9 +187,7 @@ class ForwardMode:
 
 
 def pushforward(graph: Graph, moving: Sequence[int]) -> Graph:
-    """`graph` with a tangent of each input at `moving` after its inputs, and the tangents of its outputs
-    after its outputs.
-    """
+    """`graph` with tangents of the inputs at `moving` as further inputs, and of outputs as outputs."""
     builder = GraphBuilder(simplify=True)
     inputs = [builder.input(v.type, v.name) for v in graph.inputs]
     dots = {k: builder.input(graph.inputs[k].type, f"{graph.inputs[k].name}_dot") for k in moving}

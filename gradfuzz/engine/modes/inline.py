@@ -1,6 +1,4 @@
-"""Pieces that both modes share: applying a rule of a table, copying nodes and loops from one graph into
-another.
-"""
+"""Common parts of both modes: applying a rule of a table, copying nodes and loops into another graph."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ def apply_rule(
     given: Sequence[Any],
     params: Mapping[str, Any],
 ) -> Value | None:
-    """What the rule of `op` for argument `k` says of `given`: the cotangent or tangent, the result and the
-    arguments.
-    """
+    """The rule of `op` for argument `k` applied to the cotangent or tangent, the result and the arguments."""
     rules = table[op]
     part: Value | None = rules(k, *given, **params) if callable(rules) else rules[k](*given, **params)
     return part
@@ -51,7 +47,7 @@ def values(mode: _Mode, atoms: Sequence[Atom]) -> list[Value]:
 
 
 def or_zeros(mode: _Mode, value: Value | None, like: Atom) -> Value:
-    """`value`, or where it is None a zero of the type of `like`."""
+    """`value`, or if it is None a zero of the type of `like`."""
     return mode.value(mode.builder.zeros(like.type.tangent())) if value is None else value
 
 
@@ -68,7 +64,7 @@ def inline(builder: GraphBuilder, graph: Graph, inputs: Sequence[Atom]) -> list[
 
 
 def primal(mode: _Mode, node: Equation, arguments: Sequence[Atom]) -> Atom:
-    """The value of an op whose derivative is wanted, too."""
+    """The value of an op whose derivative is also needed."""
     params = dict(node.params)
     value = FORTH[node.op](*values(mode, arguments), **params) if node.op in FORTH else None
     return (
@@ -77,7 +73,7 @@ def primal(mode: _Mode, node: Equation, arguments: Sequence[Atom]) -> Atom:
 
 
 def copy_node(builder: GraphBuilder, node: Node, arguments: Sequence[Atom]) -> Sequence[Atom]:
-    """`node` again, in `builder`, on other arguments."""
+    """`node` in `builder` with other arguments."""
     if isinstance(node, Equation):
         return [builder.emit_as(node.output.name, node.op, *arguments, **dict(node.params))]
     if isinstance(node, Branch):
@@ -115,10 +111,9 @@ def emit_loop(
     checkpoint: Checkpoint | None = None,
     lengths: Sequence[int | None] | None = None,
 ) -> tuple[Var, ...]:
-    """`node` with another body and more constants and carries, placed after its own; its condition does not
-    see them.
+    """`node` with another body and more constants and carries after its own, unseen by its condition.
 
-    `lengths`: of all that it writes (see `GraphBuilder.loop`), where that is not what `node` writes.
+    `lengths` are those of all it writes (see `GraphBuilder.loop`), if they differ from `node`'s.
     """
     condition = node.condition
     if condition is not None:

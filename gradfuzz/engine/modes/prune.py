@@ -1,6 +1,4 @@
-"""Removes from a graph what no output needs: equations, branch outputs, and carries, stacks and constants of
-loops.
-"""
+"""Removes unneeded parts of a graph: equations, branch outputs, and loops' carries, stacks and constants."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Reverse mode: a graph, then its nodes again from last to first, with cotangents.
+"""Reverse mode: a graph, then its nodes from last to first, with cotangents.
 
-The derivative of a loop is a loop. The first saves every carry at the start of every trip on a stack; the
-second reads the stacks from the last trip to the first, computes the body again from what was saved, and
-pulls the cotangents of the carries back through it. Cotangents of values made in the body are new in every
-trip; those of values closed over add up over the trips; those of the initial values are what the carries'
-cotangents are in the end. What no derivative needs is pruned afterwards.
+The derivative of a loop is a loop. The first saves every carry at the start of every iteration on a stack.
+The second reads the stacks from the last iteration to the first, computes the body again from what was saved,
+and pulls the cotangents of the carries back through it. Cotangents of values made in the body start anew in
+every iteration; those of closed-over values are summed over the iterations; those of the initial values are
+the carries' cotangents at the end. What no derivative needs is pruned afterwards.
 
-With a `checkpoint` the stacks are no longer kept but computed again as they are read (`programs.replay`); the
-graphs are the same.
+With a `checkpoint` the stacks are not kept but computed again as they are read
+(`programs.graphs.rematerialize`); the graphs are the same.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.types import INT
 
 Cotangent = Value | None
-"""None: zero, and known to be zero while the graph is built."""
+"""None: zero, known while the graph is built."""
 
 
 def checked(checkpoint: Checkpoint) -> Checkpoint:
-    """`checkpoint` itself. Raises `UsageError` where it is neither "none" nor "sqrt" nor a positive int."""
+    """`checkpoint` itself. Raises `UsageError` unless it is "none", "sqrt" or a positive int."""
     if checkpoint in ("none", "sqrt") or (
         isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0
     ):
@@ -54,11 +54,11 @@ def checked(checkpoint: Checkpoint) -> Checkpoint:
 class ReverseMode:
     """Pulls cotangents back through a graph. The rules of a mutant override a method.
 
-    `checkpoint` is how stacks are kept (`graph.Loop`). "sqrt" holds for every stack. An int holds for the
-    loops that read no stacks: those of a program, and of its derivatives by forward mode; the loops on the
-    way back, where they are differentiated again, keep every entry, because computing theirs would jump about
-    in stacks that are cheap to read in one direction only. A loop that was made with a checkpoint keeps it
-    when it is differentiated with "none".
+    `checkpoint` says how stacks are kept (`graph.Loop`). "sqrt" applies to every stack. An int applies to
+    loops that read no stacks: those of a program, and of its derivatives by forward mode. Backward loops that
+    are differentiated again keep every entry, because computing theirs would jump about in stacks that are
+    cheap to read in one direction only. A loop that was made with a checkpoint keeps it when it is
+    differentiated with "none".
     """
 
     def __init__(self, builder: GraphBuilder, level: int = 0, checkpoint: Checkpoint = "none") -> None:
@@ -75,21 +75,21 @@ class ReverseMode:
         return Value(self.builder, atom, self.level)
 
     def forward(self, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]) -> Tape:
-        """Runs `graph`, keeping what the way back needs. `active`: the inputs to be differentiated."""
+        """Runs `graph`, keeping what the backward pass needs. `active`: the inputs to be differentiated."""
         return Tape(self, graph, inputs, active)
 
     def accumulate(self, var: Var, part: Cotangent) -> None:
-        """Adds to the cotangent of a value of the graph that is being differentiated."""
+        """Adds to the cotangent of a value of the differentiated graph."""
         if part is not None:
             old = self.cotangents.get(var)
             self.cotangents[var] = part if old is None else self.add(old, part)
 
     def take(self, var: Var) -> Cotangent:
-        """The cotangent of `var`, complete: all its uses have been visited."""
+        """The complete cotangent of `var`, after all its uses were visited."""
         return self.cotangents.pop(var, None)
 
     def add(self, a: Value, b: Value) -> Value:
-        """The sum of two cotangents; stacks add entry by entry."""
+        """The sum of two cotangents; stacks are added entry by entry."""
         if not a.type.is_stack:
             total = a + b
             assert isinstance(total, Value), "a sum of values is a value"
@@ -128,11 +128,11 @@ class ReverseMode:
         return parts
 
     def rule(self, node: Equation, k: int, g: Value, ans: Value, args: Sequence[Value]) -> Cotangent:
-        """What the table says is the cotangent of argument `k`; broadcasting is not undone yet."""
+        """The rule's cotangent of argument `k`, before broadcasting is undone."""
         return apply_rule(VJP, node.op, k, (g, ans, *args), dict(node.params))
 
     def equation_of_several(self, node: Equation, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
-        """The same for all results of one computation at once; the rule gets a cotangent or None for each."""
+        """The same for all results of one computation; the rule gets a cotangent or None for each."""
         rule = VJP_SEVERAL.get(node.op)
         if rule is None:
             raise NotDifferentiableError(
@@ -146,7 +146,7 @@ class ReverseMode:
         return [part if tape.is_active(atom) else None for part, atom in zip(parts, node.inputs, strict=True)]
 
     def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
-        """The same branch on the way back; each side runs its graph again."""
+        """The branch in the backward pass; each side runs its graph again."""
         arguments = [tape.read(a) for a in node.inputs]
         seeds = [g for g in gs if g is not None]
         active = [tape.is_active(a) for a in node.operands]
@@ -177,7 +177,7 @@ class ReverseMode:
         return "sqrt" if self.checkpoint == "sqrt" else "none"
 
     def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
-        """`node` on the way forth: its outputs, and a stack of each of its carries."""
+        """`node` in the forward pass: its outputs, and a stack of each of its carries."""
         nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
         body = GraphBuilder()
         kept = self.stacked() if node.stacks else self.checkpoint
@@ -203,7 +203,7 @@ class ReverseMode:
         return list(results[: len(node.outputs)]), list(results[len(node.outputs) :])
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
-        """The loop on the way back."""
+        """The loop in the backward pass."""
         arguments, saved = [tape.read(a) for a in node.inputs], tape.saved[node]
         nc, ni, ns = len(node.constants), len(node.initial), len(node.stacks)
         pull = self.pullback(node, gs, tape)
@@ -232,7 +232,7 @@ class ReverseMode:
         return self.to_inputs(node, pull, results, tape)
 
     def to_inputs(self, node: Loop, pull: Pullback, results: Sequence[Var], tape: Tape) -> list[Cotangent]:
-        """The results of a loop on the way back, as cotangents of the inputs of the loop on the way forth."""
+        """The results of a backward loop, as cotangents of the forward loop's inputs."""
         nc, ni = len(node.constants), len(node.initial)
         supply = iter(results)
         out: list[Cotangent] = [None] * len(node.inputs)
@@ -247,7 +247,7 @@ class ReverseMode:
         return out
 
     def pullback(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> Pullback:
-        """The body of the way back: which carries have a cotangent is a fixpoint."""
+        """The body of the backward loop; which carries have a cotangent is a fixpoint."""
         ni = len(node.initial)
         moving = {k for k in range(ni) if gs[k] is not None}
         while True:
@@ -258,7 +258,7 @@ class ReverseMode:
 
 
 def _like(part: Value, argument: Value) -> Value:
-    """A cotangent of `argument` in its dtype: of a real one, the real part."""
+    """A cotangent of `argument` in its dtype: for a real one, the real part."""
     if argument.type.is_complex:
         return (
             part
@@ -272,10 +272,10 @@ def _like(part: Value, argument: Value) -> Value:
 
 
 class Pullback:
-    """One trip of a loop's way back.
+    """One iteration of a backward loop.
 
-    `outputs` are, in order, the sums of the constants' cotangents, the carries' cotangents before the trip,
-    and the cotangents of the entries read from stacks.
+    `outputs` are, in order, the sums of the constants' cotangents, the carries' cotangents before the
+    iteration, and the cotangents of the entries read from stacks.
     """
 
     def __init__(
@@ -312,7 +312,7 @@ class Pullback:
 
 
 class Tape:
-    """A graph that has been run forth: every value, what is active, and what the loops saved."""
+    """A graph after its forward pass: every value, what is active, and what the loops saved."""
 
     def __init__(
         self, mode: ReverseMode, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]
@@ -342,11 +342,11 @@ class Tape:
         self.outputs = [self.read(a) for a in graph.outputs]
 
     def read(self, atom: Atom) -> Atom:
-        """A value of the graph as it stands in the builder."""
+        """A value of the graph as it is in the builder."""
         return atom if isinstance(atom, Constant) else self.known[atom]
 
     def is_active(self, atom: Atom) -> bool:
-        """Whether `atom` depends on a differentiated input in a way that has a derivative."""
+        """Whether `atom` depends differentiably on a differentiated input."""
         return isinstance(atom, Var) and atom in self.active
 
     def _loop_activity(self, node: Loop) -> tuple[list[bool], list[bool]]:
@@ -386,7 +386,7 @@ class Tape:
         return [mode.cotangents.get(v) for v in self.graph.inputs]
 
     def _groups(self) -> dict[Equation, _Group]:
-        """The equations that are results of one computation with several results, together."""
+        """Groups the equations that are results of one computation with several results."""
         known: dict[tuple[object, ...], _Group] = {}
         result: dict[Equation, _Group] = {}
         for node in self.graph.nodes:
@@ -400,7 +400,7 @@ class Tape:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The results of one computation: complete when the first of them is reached on the way back."""
+    """The results of one computation: complete when the backward pass reaches the first of them."""
 
     first: Equation
     gs: list[Cotangent]

@@ -1,8 +1,8 @@
-"""The derivative by a loop's carry as it enters each trip, asked of the target by the program itself.
+"""The derivative by a loop's carry at the start of each iteration, asked of the target through the program.
 
-The program gets an input e with an entry for each trip, and its loop begins with `carry = carry + e[k]` in
-trip k. At e = 0 it is the same function, and its gradient by e[k] is the adjoint of the carry before trip k.
-So nothing has to be known of how the target works.
+The program gets an input e with one entry per iteration, and its loop begins with `carry = carry + e[k]` in
+iteration k. At e = 0 it is the same function, and its gradient by e[k] is the adjoint of the carry before
+iteration k. This needs no knowledge of how the target works.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from gradfuzz.programs.text.expressions import call
 
 
 def adjoints(specimen: Specimen, target: Oracle, jury: Jury) -> Adjoints | None:
-    """What the target says of each trip, next to the truth; None where the program has no such loop, or
-    either has no answer.
+    """The target's adjoint before each iteration next to the truth. None where the program has no such loop,
+    or where the target or the truth has no answer.
 
-    The order is that of the specimen, which has to be one, and its own inputs are differentiated along.
+    The order must be one. The candidate's own inputs are differentiated along.
     """
     carry, trips = float_carry(specimen.program), loop_trips(specimen)
     if len(specimen.modes) != 1 or specimen.others or carry is None or not trips or trips > TRIPS:
@@ -53,7 +53,7 @@ def adjoints(specimen: Specimen, target: Oracle, jury: Jury) -> Adjoints | None:
 
 
 def with_perturbed_carry(specimen: Specimen, carry: str, trips: int) -> tuple[Specimen, str]:
-    """The specimen with an input of zeros that is added to the carry trip by trip, and that input's name.
+    """The candidate with an input of zeros, one entry added to the carry per iteration; and its name.
 
     A scalar is added to every entry of an array: the derivative by it is the sum of theirs.
     """

@@ -1,4 +1,4 @@
-"""Which derivative rules a question calls on: a mutant of any other rule gives the engine's answer."""
+"""Which derivative rules a question uses: a mutant of any other rule gives the engine's answer."""
 
 from __future__ import annotations
 
@@ -15,20 +15,18 @@ from gradfuzz.oracles.mutants.mutant import Mutant, Need
 from gradfuzz.programs.graphs.graph import Atom, Equation, Loop
 
 Applied = frozenset[tuple[Mode, str, Need]]
-"""A mode, an op or "loop", and what an equation of the op has; each op stands there with "", too."""
+"""A mode, an op or "loop", and a property of the op's equation. Each op also has the property ""."""
 
 
 def concerns(mutant: Mutant, applied: Applied) -> bool:
-    """Whether the mutant can say anything else than the engine, where these rules are applied."""
+    """Whether the mutant can differ from the engine where these rules are applied."""
     if not mutant.ops:
         return any(mode in mutant.modes for mode, _, _ in applied)
     return any((mode, op, mutant.needs) in applied for mode in mutant.modes for op in mutant.ops)
 
 
 def applied_rules(question: Question) -> Applied:
-    """The rules that its derivative is made with, those of the derivatives that it differentiates again
-    included.
-    """
+    """The rules that make the derivative, including those of the inner derivatives at higher order."""
     found: set[tuple[Mode, str, Need]] = set()
     rules = Rules(
         forward=type("Forward", (_Forward,), {"found": found}),

@@ -1,6 +1,4 @@
-"""The same with a smaller or larger batch: of points that are answered in one call, or of matrices in one
-array.
-"""
+"""The candidate with a smaller or larger batch: points answered in one call, or matrices in one array."""
 
 from __future__ import annotations
 
@@ -30,10 +28,9 @@ _MATRIX = 2
 
 
 def batches(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
-    """The specimen in batches of one, two and three; matrices without a batch axis, too. Nothing where there
-    is no batch.
+    """The candidate in batches of one, two and three, and matrices unbatched. Nothing without a batch.
 
-    `smallest` is the verdict on the specimen as it is.
+    `smallest` is the verdict on the candidate as it is.
     """
     if target.together:
         changed, own = _companies(specimen), len(specimen.others) + 1
@@ -51,9 +48,7 @@ def _name(size: int) -> str:
 
 
 def _companies(specimen: Specimen) -> dict[str, Specimen]:
-    """With fewer and more points, first the specimen's others and then ones near its own, which vary what
-    varies already.
-    """
+    """With fewer and more points: first the candidate's others, then neighbours that vary the same inputs."""
     points = [specimen.inputs, *specimen.others]
     varying = [
         name
@@ -73,9 +68,7 @@ def _differ(a: Array, b: Array) -> bool:
 
 
 def _stacks(specimen: Specimen) -> tuple[dict[str, Specimen], int]:
-    """With fewer and more matrices along the first axis of the arrays that have most axes, and how many there
-    are.
-    """
+    """With fewer and more matrices along the first axis of the arrays of highest rank; and their number."""
     program = specimen.program
     rank = max((p.type.rank for p in program.params), default=0)
     sizes = {p.type.sizes[0] for p in program.params if p.type.rank == rank and rank}
@@ -92,7 +85,7 @@ def _stacks(specimen: Specimen) -> tuple[dict[str, Specimen], int]:
         try:
             result[name] = specimen.fitted(changed, typecheck(changed))
         except ProgramError:
-            continue  # the size stands elsewhere in the program, too
+            continue  # the size occurs elsewhere in the program too
     return result, own
 
 

@@ -1,6 +1,4 @@
-"""The canonical loop bodies in the loop of a finding: which of them go wrong says what of a body matters (the
-tables of Nx #1747).
-"""
+"""The canonical loop bodies in a finding's loop: which of them go wrong (the tables of Nx #1747)."""
 
 from __future__ import annotations
 
@@ -27,20 +25,21 @@ _BODIES = (
     "sin(acc * x)",
     "acc + acc*x",
 )
-"""As in `suites.BODIES`, where their derivatives by the carry stand."""
+"""As in `suites.BODIES`, which has their derivatives by the carry."""
 
 _FEW = ("acc + x", "acc * acc", "acc * x", "sin(acc * x)")
-"""For a target that answers slowly."""
+"""For targets that answer slowly."""
 
 _X = 0.5
 
 _SIGNS = (("acc * (x-2)", (0.5, 1.5)), ("acc * (-x)", (0.3, 0.7)))
-"""Bodies with a negative slope by the carry, where a sum of even powers has the wrong sign."""
+"""Bodies with a negative slope by the carry, for which a sum of even powers has the wrong sign."""
 
 
 def bodies(specimen: Specimen, target: Oracle) -> list[Variant]:
-    """The bodies in the specimen's loop form, dtype and modes, with as many trips; none where it has no loop
-    with a float carry, or no trips.
+    """The bodies in the candidate's loop form, dtype, modes and trip count.
+
+    None where it has no loop with a float carry, or no iterations.
     """
     trips, loop = loop_trips(specimen), only_loop(specimen.program)
     if loop is None or not trips or float_carry(specimen.program) is None:

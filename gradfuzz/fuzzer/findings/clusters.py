@@ -1,9 +1,9 @@
-"""Findings of one root cause, as far as can be told from outside.
+"""Groups findings that seem to have one root cause.
 
-Those that behave like the same planted bug stand together; where several planted bugs would do, the one that
-explains most of a library's findings. Of the others, errors stand together by their exception and its words
-without numbers, wrong numbers by how the derivative was asked for and the ops that are left in the shrunk
-program.
+Findings that behave like the same planted bug form a cluster. Where several planted bugs fit, the one that
+explains most of the library's findings names it. The other findings are grouped by symptom: errors by their
+exception and its message without numbers, wrong numbers by the modes and by the ops that are left in the
+shrunk program.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ _PLAIN = frozenset(
         *("negative", "permute_dims", "reshape", "stack", "subtract", "sum"),
     }
 )
-"""Ops that stand in many a program for want of a smaller one: they say little where another op is left."""
+"""Ops that many shrunk programs keep because nothing smaller is left: they say little beside another op."""
 
 
 def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
-    """Every finding in exactly one cluster, in the order of `findings`; clusters in the order of their first
-    findings.
-    """
+    """Every finding in exactly one cluster; findings and clusters keep the order of `findings`."""
     labels = {finding.id: f"{library(finding.target)}: {_symptom(finding)}" for finding in findings}
     for name in dict.fromkeys(library(finding.target) for finding in findings):
         labels |= _by_cause(name, [finding for finding in findings if library(finding.target) == name])
@@ -38,9 +36,7 @@ def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
 
 
 def _by_cause(name: str, findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
-    """(id, label) of the findings that have a cause; greedily by the mutant that explains most of those that
-    are left.
-    """
+    """(id, label) of findings with a cause. Greedy: the mutant that explains most of the rest comes first."""
     left = [f for f in findings if f.cause is not None and f.cause.likelihood is not Likelihood.POSSIBLE]
     while left:
         options = [mutant for finding in left for mutant in _options(finding)]

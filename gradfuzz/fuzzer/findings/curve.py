@@ -1,4 +1,4 @@
-"""The derivative as one entry of one input takes other values, everything else as at the smallest point."""
+"""A derivative as a function of one entry of one input, everything else as at the smallest point."""
 
 from __future__ import annotations
 
@@ -25,18 +25,16 @@ _SIZES = (0.001, 0.0022, 0.0046, 0.01, 0.022, 0.046, 0.1, 0.22, 0.46, 1.0, 2.2, 
 _ROUND = (0.5, 1.5, 2.0)
 
 _COSTLY_STEP, _COSTLY_TOGETHER_STEP = 3, 6
-"""Of these values a target that answers slowly is asked every third, or every sixth where each takes a call
-of its own.
-"""
+"""A slow target is asked at every third value, or at every sixth where each value is a call of its own."""
 
 _MANY_DIRECTIONS = 64
-"""A truth that takes more of them, entries to the power of the order, takes time, too."""
+"""With more entries than this, to the power of the order, the truth is slow too."""
 
 _TELLING = (Label.AGREES, Label.DIFFERS, Label.CRASHED)
 
 
 def is_costly(target: Oracle) -> bool:
-    """Whether every answer takes long: it is compiled, or run op by op without being compiled."""
+    """Whether every answer is slow: it is compiled, or run op by op without being compiled."""
     return is_slow(target) or target.variant
 
 
@@ -47,11 +45,10 @@ def values(own: float) -> list[float]:
 
 
 def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve | None:
-    """The entry of the derivative along itself, or along the first input's first entry where it is no
-    input's. None without such an entry. Where nothing is said of an entry, it is that of the input.
+    """The derivative's `entry` along itself, or along the first input's first entry if it is no input's.
 
-    Points at which nobody can judge, or at which a loop does not soon end, are inconclusive, and the target
-    is not asked there.
+    None without such an entry. An unnamed entry is taken to be the input's. Points without a truth, or at
+    which a loop runs long, are inconclusive, and the target is not asked there.
     """
     varied = _varied(specimen, entry)
     if varied is None:
@@ -105,9 +102,7 @@ _Numbers = tuple[float, float, float, float]
 def _asked(
     specimens: Sequence[Specimen], entry: Entry, target: Oracle, jury: Jury
 ) -> list[tuple[Label, _Numbers, Case | None]]:
-    """For each specimen its label, as yet without its neighbours, its numbers, and the verdict where there is
-    one.
-    """
+    """For each candidate its label before neighbours are considered, its numbers and its verdict if any."""
     result: list[tuple[Label, _Numbers, Case | None]] = [(Label.INCONCLUSIVE, (math.nan,) * 4, None)] * len(
         specimens
     )
@@ -155,8 +150,8 @@ def _allowed(case: Case, entry: Entry, tolerance: Tolerance, expected: float, bo
 
 
 def _with_neighbours(labels: Sequence[Label], cases: Sequence[Case | None], entry: Entry) -> list[Label]:
-    """Of the samples that agree: vacuous where the truth is zero there and next to it, a coincidence where
-    both next to it that tell something differ.
+    """Relabels samples that agree: vacuous where the truth is zero there and beside it, a coincidence where
+    both conclusive neighbours differ.
     """
     result = list(labels)
     for k, (label, case) in enumerate(zip(labels, cases, strict=True)):
@@ -171,7 +166,7 @@ def _with_neighbours(labels: Sequence[Label], cases: Sequence[Case | None], entr
             result[k] = Label.VACUOUS
         below = [other for other in labels[:k][::-1] if other in _TELLING][:2]
         above = [other for other in labels[k + 1 :] if other in _TELLING][:2]
-        # At an end of the curve, two on the one side.
+        # At an end of the curve, take two neighbours on the one side.
         beside = [*below[:1], *above[:1]] if below and above else [*below, *above]
         if len(beside) == 2 and Label.AGREES not in beside:
             result[k] = Label.COINCIDENCE

@@ -1,8 +1,8 @@
 """Which planted bug a finding behaves like.
 
 Every mutant is asked what the target was asked: the shrunk program at the finding's points and at further
-ones, in the other modes and loop forms that were looked at, and the program as it was drawn. One that says
-what the target says everywhere, where the target is right too, names the probable cause. That is a likeness,
+ones, in the other modes and loop forms that were tried, and the program as it was drawn. A mutant that gives
+the target's answers everywhere, also where the target is right, names the probable cause. That is a likeness,
 not a proof: the target need not be written like the engine.
 """
 
@@ -31,24 +31,22 @@ from gradfuzz.programs.language.syntax import For, Repeat, While, walk
 _WRONG = frozenset({Verdict.DISAGREE, Verdict.CRASHED})
 _TELLING = _WRONG | {Verdict.AGREE}
 _RIGHT_NUMBERS = frozenset({Class.WRONG_DTYPE})
-"""Classes that no mutant is wrong in: every one that is right would do."""
-"""Verdicts that say something about the target; at a kink, legal answers differ."""
+"""Classes in which no mutant is wrong: every mutant that is right would match."""
+"""Verdicts that tell something about the target. At a kink, legal answers differ."""
 
 _ENOUGH = 3
-"""Wrong answers that a mutant must reproduce before it is certain."""
+"""This many wrong answers a mutant must reproduce before it is certain."""
 
 _MOST_QUESTIONS = 6
-"""So often a target is asked to tell mutants apart."""
+"""At most this many questions are asked of a target to tell mutants apart."""
 
 _APART = 1e-3
-"""Errors that differ by less than this share of them are the same evidence twice."""
+"""Errors that differ by a smaller share than this count as the same evidence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Witness:
-    """What the target said about a specimen, and the verdict on it. `drawn`: the program as it was met,
-    before it was shrunk.
-    """
+    """What the target answered about a candidate, and the verdict. `drawn`: before it was shrunk."""
 
     specimen: Specimen
     case: Case
@@ -56,10 +54,9 @@ class Witness:
 
 
 def diagnose(witnesses: Sequence[Witness], target: Oracle, jury: Jury) -> Cause | None:
-    """The mutant that gives the answers of `target`, or None where none does. The first witness is the
-    finding's smallest.
+    """The mutant that gives the answers of `target`, or None. The first witness is the finding's smallest.
 
-    Where several give them, the target is asked about small programs with a loop on which these differ.
+    Where several mutants fit, the target is asked about small programs with a loop on which they differ.
     """
     telling = [w for w in witnesses if w.case.verdict in _TELLING]
     if not telling or telling[0].case.verdict not in _WRONG or telling[0].case.kind in _RIGHT_NUMBERS:
@@ -76,9 +73,7 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle, jury: Jury) -> Cause 
 
 
 def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, jury: Jury) -> list[Mutant]:
-    """Those that say what the target says about standard programs on which they differ; they are asked as
-    `like` was.
-    """
+    """The mutants that agree with the target on standard programs that tell them apart, asked like `like`."""
     if not any(isinstance(node, (For, While, Repeat)) for node in walk(like.program)):
         return mutants
     questions = _MOST_QUESTIONS
@@ -108,9 +103,7 @@ def _cause(mutants: Sequence[Mutant], likelihood: Likelihood) -> Cause:
 
 
 def _conclusive(telling: Sequence[Witness]) -> bool:
-    """Whether there is enough to be certain: errors that differ, the program as it was drawn among what is
-    wrong.
-    """
+    """Whether the evidence is enough: different errors, one of them on the program as it was drawn."""
     wrong = [w for w in telling if w.case.verdict in _WRONG]
     if not any(w.drawn for w in wrong):
         return False
@@ -129,7 +122,7 @@ def _conclusive(telling: Sequence[Witness]) -> bool:
 
 
 def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
-    """Those that can be wrong about a specimen: those after real reports first, then one rule at a time."""
+    """Mutants that can be wrong about a candidate: those after real reports, then one rule at a time."""
     applied = applied_rules(smallest.alone().question())
     for mutant in itertools.chain(MUTANTS, systematic({op for _, op, _ in applied})):
         if (together or mutant.batched is None) and concerns(mutant, applied):
@@ -151,7 +144,7 @@ def _agrees(said: Answer, witness: Witness, jury: Jury) -> bool:
 
 
 def _same(said: Answer, given: Answer, tolerance: Tolerance) -> bool:
-    """Whether two answers are the same, as far as rounding lets one see."""
+    """Whether two answers are the same up to rounding."""
     if said.status != given.status or len(said.values) != len(given.values):
         return False
     if said.status != "ok":

@@ -1,7 +1,7 @@
-"""What a finding shows beside its points, measured: `evidence.py` says what there is.
+"""Measures the evidence that a finding shows beside its points; `evidence.py` lists the kinds.
 
-What cannot be asked is left out. Nothing here is an argument for or against the finding, which is proved by
-then.
+Evidence that cannot be measured is left out. Nothing here argues for or against the finding, which is proved
+before.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ T = TypeVar("T")
 def gather(
     specimen: Specimen, smallest: Case, surveyed: Survey, entry: Entry, target: Oracle, jury: Jury
 ) -> Evidence:
-    """The evidence for a shrunk disagreement: `smallest` is the verdict on it, `entry` the one that the
-    finding shows.
-    """
+    """The evidence for a shrunk disagreement: `smallest` is its verdict, `entry` the entry it shows."""
     asked = replace(specimen, modes=()) if smallest.kind is Class.WRONG_PRIMAL else specimen
     return Evidence(
         _or_none(lambda: curve(asked, entry, target, jury)),
@@ -42,7 +40,7 @@ def gather(
 
 
 def _or_none(part: Callable[[], T]) -> T | None:
-    """A part of the evidence; None where what it asks about is no program, or cannot be evaluated."""
+    """A part of the evidence; None where it needs an invalid program or one that cannot be evaluated."""
     try:
         return part()
     except GradfuzzError:

@@ -45,9 +45,7 @@ def comparison():
 
 
 def own_script(question: Question, oracle_name: str, place: int = 0) -> str:
-    """A runnable script that asks `oracle_name` the question, and shows what it says at the point number
-    `place`.
-    """
+    """A runnable script that asks `oracle_name` the question and shows its answer at point number `place`."""
     dtypes = {
         p.name: {"float": question.precision, "int": "int64", "bool": "bool"}[p.type.dtype]
         for p in question.program.params

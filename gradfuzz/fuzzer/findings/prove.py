@@ -1,6 +1,4 @@
-"""From a disagreement as it was met to a finding: asked again alone, confirmed, shrunk, shown at three
-points, with a script.
-"""
+"""From a disagreement to a finding: asked again alone, confirmed, shrunk, shown at three points, scripted."""
 
 from __future__ import annotations
 
@@ -25,17 +23,16 @@ from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 
 _TIMES = 5
-"""How often a shrunk disagreement is asked again."""
+"""A shrunk disagreement is asked again this many times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proof:
-    """A finding, or the reason and words why the disagreement is none after all. The finding's id is not
-    given yet: it is its signature.
+    """A finding, or the reason and a message why it is not one. The finding's id is its signature.
 
-    `kinds` has the classes of disagreement that the finding's program shows at ordinary points, `wrong_ways`
-    the ways into the library that are wrong about it, `specimen` is what the finding shows as it can be asked
-    again, with the points of the same call.
+    `kinds` are the classes of disagreement that the finding's program shows at ordinary points, `wrong_ways`
+    the library's entry points that are wrong about it. `specimen` is what the finding shows, ready to be
+    asked again with the points of the same call.
     """
 
     finding: Finding | None
@@ -47,7 +44,7 @@ class Proof:
 
 
 def _met(raw: Raw) -> Specimen:
-    """The disagreement as a specimen, with the points that were answered in the same call."""
+    """The disagreement as a candidate, with the points that were answered in the same call."""
     question = raw.case.question
     if not raw.points:
         return Specimen.of(question)
@@ -57,8 +54,8 @@ def _met(raw: Raw) -> Specimen:
 def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
     """Everything between a disagreement and a finding.
 
-    `known` holds findings that there are already, by the skeleton of their program: one that would not go
-    before them gets no evidence.
+    `known` has the precedence of earlier findings by the skeleton of their program: a finding that would not
+    precede them gets no evidence.
     """
     case = raw.case
     target = oracle(case.oracle)
@@ -160,7 +157,7 @@ def _on_grid(specimen: Specimen, target: Oracle) -> list[Case]:
 
 
 def _what(case: Case) -> str:
-    """What a reader has to know beside the numbers."""
+    """What a reader must know beside the numbers."""
     parts = []
     if case.kind in (Class.ERROR, Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
         parts.append(f"{case.message.rstrip('.')}.")

@@ -1,6 +1,4 @@
-"""The scripts that show a wrong answer without what found it: to its own library, to others, and as
-a test.
-"""
+"""Scripts that show a wrong answer without gradfuzz: for its own library, for others, and as a test."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ _OWN = ("engine", "mutant")
 
 
 def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
-    """What the scripts show of `specimen` at the point of `case`."""
+    """What the scripts show of the candidate at the point of `case`."""
     point, truth = finding_point(case), case.truth
     question = specimen.question([] if target.together else [case.point.inputs])
     if case.kind is Class.WRONG_PRIMAL or (
@@ -52,11 +50,10 @@ def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
 
 
 def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
-    """A standalone script that asks `target` about `specimen` at the point of `case`, and exits with 1 while
-    the answer is wrong.
+    """A standalone script that asks `target` about the candidate at a point; exits with 1 while wrong.
 
-    It needs the target's library, NumPy and mpmath; for the engine, its mutants and plug-ins gradfuzz itself.
-    Empty for a target whose library writes none.
+    It needs the target's library, NumPy and mpmath. For the engine, its mutants and plug-ins it needs
+    gradfuzz. Empty for a target whose library has no script.
     """
     base = TargetName.of(target.name).library
     if base in _OWN or plugged_in(base) is not None:
@@ -76,9 +73,7 @@ def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
 
 
 def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
-    """What the adapter writes itself; or the calls of its source; or the library's dialect; or else gradfuzz
-    itself asks it.
-    """
+    """The adapter's own script; else its source's calls; else the library's dialect; else gradfuzz asks."""
     name = TargetName.of(target.name)
     if isinstance(target, ForeignOracle):
         text = target.script(shown.question)
@@ -99,11 +94,10 @@ def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
 
 
 def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature: str) -> dict[str, str]:
-    """The same question in every other dialect that can say it, and `script`, the target's own, as a test
-    with the name of the finding.
+    """The same question in every other dialect that can express it, and `script`, the target's own, as a test
+    named after the finding.
 
-    A dialect whose script cannot be written for a reason that nobody foresaw is left out: no finding is lost
-    for it.
+    A dialect whose script fails for an unforeseen reason is left out, so that the finding is not lost.
     """
     found: dict[str, str] = {}
     shown = exhibit(specimen, case, target)

@@ -15,16 +15,14 @@ _ROUND = (0.5, 2.0, 1.7, 1.5, 3.0, 0.25, 0.75, -0.5, -2.0)
 """Round numbers: what a person would try."""
 
 _ORDINARY = (*_ROUND, 0.001, 0.01, 0.1, 0.3, 0.7, 0.9, 1.0, 5.0, 10.0, -0.001, -0.1, -1.0)
-"""Ordinary ones, near zero and larger too: where the error may be far worse than at a round number."""
+"""Ordinary values, also near zero and larger: the error may be far worse there than at a round number."""
 
 _PLAIN_RATIO = 0.25
 """An answer is plainly wrong where it is off by this share."""
 
 
 def grid(specimen: Specimen) -> list[Mapping[str, Array]]:
-    """The specimen's own inputs, and then ordinary ones: each float input in turn takes every
-    ordinary value.
-    """
+    """The candidate's own inputs, then each float input in turn at every ordinary value."""
     return [specimen.inputs, *_varied(specimen)]
 
 
@@ -38,7 +36,7 @@ def _varied(specimen: Specimen) -> Iterator[Mapping[str, Array]]:
 
 
 def clearest(cases: Sequence[Case]) -> Case:
-    """The first at round numbers where the answer is plainly wrong; the first of all where there is none."""
+    """The first case at round numbers where the answer is plainly wrong; without one, the first case."""
     return next((case for case in cases if _plain(case)), cases[0])
 
 
@@ -63,14 +61,12 @@ def _is_round(value: float) -> bool:
 
 
 def worst(cases: Sequence[Case]) -> Case:
-    """The one with the largest relative error; where the true derivative is zero the relative error is
-    infinite, and the first such is taken.
-    """
+    """The case with the largest relative error, which is infinite where the true derivative is zero."""
     return max(cases, key=relative_error)
 
 
 def relative_error(case: Case) -> float:
-    """Of the worst entry; infinite where there is none."""
+    """The relative error of the worst entry; infinite where there is none."""
     expected, got = case.expected, case.got
     if expected is None or got is None or not math.isfinite(got) or expected == 0.0:
         return math.inf
@@ -78,9 +74,7 @@ def relative_error(case: Case) -> float:
 
 
 def finding_point(case: Case) -> FindingPoint:
-    """The row that a finding shows for a case. For a wrong value the "gradient" is the outputs, under the
-    names "output 0", ...
-    """
+    """A case as a finding's row. For a wrong value "gradient" holds the outputs as "output 0", ..."""
     truth, answer = case.truth, case.answer
     expected: dict[str, Array] = {}
     bound: dict[str, Array] = {}
@@ -92,7 +86,7 @@ def finding_point(case: Case) -> FindingPoint:
     elif truth is not None and truth.status == "ok":
         expected, bound = dict(truth.gradient), dict(truth.bounds)
     elif truth is not None and truth.left is not None and truth.right is not None:
-        # A kink: the slope that is nearer to the answer.
+        # At a kink: the slope that is nearer to the answer.
         for name, left in truth.left.items():
             right = truth.right[name]
             expected[name] = np.where(np.abs(got[name] - left) <= np.abs(got[name] - right), left, right)
@@ -113,7 +107,7 @@ def finding_point(case: Case) -> FindingPoint:
 
 
 def _first_entry(arrays: Mapping[str, Array]) -> tuple[str, tuple[int, ...]]:
-    """What is shown of an answer that cannot be compared entry by entry."""
+    """The entry that is shown of an answer that cannot be compared entry by entry."""
     return next(((name, (0,) * a.ndim) for name, a in arrays.items() if a.size), ("", ()))
 
 

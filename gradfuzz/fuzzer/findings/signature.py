@@ -1,4 +1,4 @@
-"""When two findings are the same: the same library is wrong about programs that are built alike."""
+"""When two findings are the same: the same library is wrong about programs of the same structure."""
 
 from __future__ import annotations
 
@@ -23,26 +23,24 @@ def library(oracle_name: str) -> str:
 
 
 def installation(oracle_name: str) -> str:
-    """What is asked, with all its ways: "torch==2.13.0" for "torch==2.13.0:scan"."""
+    """What is asked, with all its entry points: "torch==2.13.0" for "torch==2.13.0:scan"."""
     name = TargetName.of(oracle_name)
     return name.base if name.specifier else library(oracle_name)
 
 
 Precedence = tuple[int, int, str, int, str, str]
-"""Of findings with the same signature the one with the smallest gives its numbers."""
+"""Of findings with one signature, the one with the smallest precedence gives its numbers."""
 
 
 def precedence(finding: Finding, index: int) -> Precedence:
-    """The most serious first, then the lowest order; `index` is the number of the program that it
-    was met on.
-    """
+    """The most serious first, then the lowest order; `index` is the number of the program that showed it."""
     return finding.kind.severity, len(finding.modes), finding.target, index, finding.check, finding.precision
 
 
 def skeleton(program: Program) -> str:
-    """The text of a program with names and constants erased, and of sizes only whether they are 0, 1 or more.
+    """The program's text without names and constants; of sizes only whether they are 0, 1 or more.
 
-    It is equal for programs that are built alike.
+    It is equal for programs of the same structure.
     """
 
     def erase(e: Expr) -> Expr:
@@ -59,5 +57,5 @@ def skeleton(program: Program) -> str:
 
 
 def signature(finding: Finding) -> str:
-    """64 hex digits that are the same wherever the same library is wrong about programs built alike."""
+    """64 hex digits, the same wherever one library is wrong about programs of the same structure."""
     return hashlib.sha256(f"{library(finding.target)}\n{skeleton(finding.program)}".encode()).hexdigest()

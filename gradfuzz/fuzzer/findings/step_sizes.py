@@ -1,8 +1,7 @@
-"""Central differences against their step: the best of them come near the truth, so what the target says is no
-matter of a step size.
+"""Central differences against their step. The best come near the truth: no step size explains the answer.
 
-The error of (F(x + h) - F(x - h)) / 2h is about h^2 |F'''| / 6 + u |F| / h: it falls to the left until h is
-near u^(1/3), and rises again.
+The error of (F(x + h) - F(x - h)) / 2h is about h^2 |F'''| / 6 + u |F| / h. It falls with h until h is near
+u^(1/3), and rises again below.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ _STEPS = tuple(10.0**-k for k in range(15, 0, -1))
 
 
 def differences(specimen: Specimen, smallest: Case, entry: Entry) -> Differences | None:
-    """The differences at the specimen's inputs, whose verdict is `smallest`; None where the entry has no true
-    derivative or no answer.
+    """The differences at the candidate's inputs, whose verdict is `smallest`. None where the entry has no
+    true derivative or no answer.
 
-    Of order two and three, they are differences of the engine's derivative of one order less. A step that
-    leaves the domain is left out.
+    At order two and three they are differences of the engine's derivative of one order less. Steps that leave
+    the domain are left out.
     """
     true, got = true_entry(smallest.truth, entry), answered_entry(smallest.answer, entry)
     name, index = entry
@@ -59,7 +58,7 @@ def differences(specimen: Specimen, smallest: Case, entry: Entry) -> Differences
 
 
 def _in_float64(specimen: Specimen) -> Specimen:
-    """The same function in float64: its constants are those of the specimen's precision."""
+    """The same function in float64; its constants are rounded to the candidate's precision."""
     inputs = {name: v.astype(np.float64) if is_float(v.dtype) else v for name, v in specimen.inputs.items()}
     program = _with_constants_of(specimen.program, specimen.precision)
     return replace(specimen.alone(), program=program, inputs=inputs, precision="float64")
@@ -78,9 +77,7 @@ def _with_constants_of(program: Program, precision: Precision) -> Program:
 
 
 def _heights(specimen: Specimen, points: Sequence[Mapping[str, Array]]) -> list[float]:
-    """What is differentiated last, at each of the points: F, or its derivative of one order less along the
-    direction. NaN where there is none.
-    """
+    """F at each point, or its derivative of one order less along the direction. NaN where there is none."""
     if len(specimen.modes) == 1:
         return [_value(specimen, inputs) for inputs in points]
     lower = replace(specimen, modes=specimen.modes[:-1])

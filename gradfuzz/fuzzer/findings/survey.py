@@ -1,6 +1,4 @@
-"""Where a shrunk disagreement shows: other ways into the same library, modes, precisions and loop forms, one
-changed at a time.
-"""
+"""Where a shrunk disagreement shows: the library's other entry points, modes, precisions and loop forms."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ _PLURALS = {Aspect.WAY: "ways", Aspect.MODE: "checks", Aspect.DTYPE: "precisions
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What was said where one thing is changed: `name` is what it is changed to, `case.oracle` who
-    was asked.
-    """
+    """The answer with one thing changed: `name` is what it is changed to, `case.oracle` who was asked."""
 
     aspect: Aspect
     name: str
@@ -39,23 +35,19 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What came of it: a note in words (empty where there is nothing to tell), and all outcomes, the
-    finding's own among them.
-    """
+    """A note in words (empty where there is nothing to tell), and all outcomes with the finding's own."""
 
     note: str
     outcomes: tuple[Outcome, ...]
 
     @property
     def wrong_ways(self) -> tuple[str, ...]:
-        """The ways into the library that are wrong, the target's own among them."""
+        """The library's entry points that are wrong, the target's own included."""
         return tuple(o.name for o in self.outcomes if o.aspect is Aspect.WAY and o.case.verdict in _WRONG)
 
 
 def survey(specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Oracle], jury: Jury) -> Survey:
-    """Asks where else the specimen is answered wrongly by the same library, and where rightly. `smallest` is
-    the verdict on it.
-    """
+    """Asks where the same library is right and wrong about the candidate. `smallest` is the verdict on it."""
     outcomes = list(_outcomes(specimen, smallest, target, ways, jury))
     parts = []
     for aspect, what in _PLURALS.items():
@@ -87,7 +79,7 @@ def _outcomes(
 
 
 def outcome(aspect: Aspect, name: str, specimen: Specimen, way: Oracle, jury: Jury) -> Outcome:
-    """What `way` says about a specimen, or that it cannot be asked."""
+    """What `way` answers about a candidate, or that it cannot be asked."""
     refusal = way.supports(specimen.question())
     if refusal is None:
         return Outcome(aspect, name, specimen, asked(specimen, way, jury))
@@ -97,17 +89,13 @@ def outcome(aspect: Aspect, name: str, specimen: Specimen, way: Oracle, jury: Ju
 
 
 def asked(specimen: Specimen, way: Oracle, jury: Jury, *, confirm: bool = False) -> Case:
-    """The verdict on what `way` says about a specimen, asked together with the specimen's others where it
-    answers them in one call.
-    """
+    """The verdict on `way`'s answer about a candidate; with its others where it answers in one call."""
     (case,) = jury.cases(way.name, specimen.alone().question(), [answered(specimen, way)], confirm=confirm)
     return case
 
 
 def answered(specimen: Specimen, way: Oracle) -> Answer:
-    """What `way` says about a specimen: in one call with the specimen's others where it answers together,
-    alone where not.
-    """
+    """`way`'s answer about a candidate: in one call with its others where it answers together, else alone."""
     return (
         way.answer(specimen.question())[specimen.place]
         if way.together
@@ -116,9 +104,7 @@ def answered(specimen: Specimen, way: Oracle) -> Answer:
 
 
 def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
-    """What is wrong and what is right, as in: Of the loop forms, wrong: repeat loop; right: for loop. Empty
-    where nothing differs.
-    """
+    """As in "Of the loop forms, wrong: repeat loop; right: for loop." Empty where nothing differs."""
     wrong = [name for name, v in verdicts.items() if v in _WRONG]
     right = [name for name, v in verdicts.items() if v in (Verdict.AGREE, Verdict.CONVENTION)]
     if not right:

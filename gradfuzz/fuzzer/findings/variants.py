@@ -1,6 +1,4 @@
-"""What the target says where one thing is changed: what the survey asked, other orders, other batches, other
-loop bodies.
-"""
+"""The target's answers with one thing changed: the survey's, other orders, batches and loop bodies."""
 
 from __future__ import annotations
 
@@ -28,14 +26,15 @@ _WRONG = (Verdict.DISAGREE, Verdict.CRASHED)
 _STEPS: tuple[Mode, ...] = ("rev", "fwd")
 
 _MOST_DIRECTIONS = 300
-"""A truth of third order takes time with the third power of the entries."""
+"""A truth of third order takes time with the cube of the number of entries."""
 
 
 def variants(
     specimen: Specimen, smallest: Case, surveyed: Sequence[Outcome], entry: Entry, target: Oracle, jury: Jury
 ) -> tuple[Variant, ...]:
-    """All of them, by what is changed; nothing of what cannot be changed. `smallest` is the verdict on the
-    specimen, `entry` the one that a finding shows.
+    """All variants, by what is changed; what cannot be changed is left out.
+
+    `smallest` is the verdict on the candidate, `entry` the entry that a finding shows.
     """
     outcomes = [
         *surveyed,
@@ -62,9 +61,7 @@ def _orders(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> I
 
 
 def _modes_of(order: int, specimen: Specimen, target: Oracle) -> tuple[Mode, ...] | None:
-    """The first modes of this order that the target supports, those that begin as the specimen's do before
-    all others.
-    """
+    """The first modes of this order that the target supports; those that begin like the candidate's first."""
     own = specimen.modes[:order]
     choices = sorted(itertools.product(_STEPS, repeat=order), key=lambda modes: modes[: len(own)] != own)
     return next((m for m in choices if target.supports(replace(specimen, modes=m).question()) is None), None)
@@ -74,9 +71,7 @@ def _modes_of(order: int, specimen: Specimen, target: Oracle) -> tuple[Mode, ...
 
 
 def _variant(found: Outcome, entry: Entry, target: Oracle, jury: Jury) -> Variant:
-    """An outcome with its label, and the numbers of the worst entry; of the finding's where nothing
-    differs.
-    """
+    """An outcome with its label and its worst entry's numbers; the finding's entry where nothing differs."""
     case = found.case
     if case.verdict is Verdict.DISAGREE and case.worst is not None and case.expected is not None:
         _, bound = true_entry(case.truth, case.worst) or (None, None)
@@ -91,9 +86,7 @@ def _variant(found: Outcome, entry: Entry, target: Oracle, jury: Jury) -> Varian
 
 
 def _label(found: Outcome, target: Oracle, jury: Jury) -> Label:
-    """By the verdict; of those that agree a coincidence where a neighbouring point is wrong, vacuous where
-    the truth is zero here and there.
-    """
+    """The verdict's label; of agreement, a coincidence beside a wrong point, vacuous at a zero truth."""
     label = VERDICTS[found.case.verdict]
     way = target if found.case.oracle == target.name else oracle(found.case.oracle)
     if label is not Label.AGREES or found.case.truth is None or is_costly(way):
@@ -115,6 +108,6 @@ def _label(found: Outcome, target: Oracle, jury: Jury) -> Label:
 
 
 def _is_zero(truth: Truth) -> bool:
-    """Whether a derivative was asked for and all of it is zero, as far as its bound tells."""
+    """Whether a derivative was asked for and all of it is zero up to its bound."""
     slopes = [(slope, truth.bounds[name]) for name, slope in truth.gradient.items() if slope.size]
     return bool(slopes) and all(bool((abs(slope) <= bound).all()) for slope, bound in slopes)

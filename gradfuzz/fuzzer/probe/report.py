@@ -1,6 +1,6 @@
 """A report card: one target on a fixed grid of canonical cases, in tables, with a label per row.
 
-A label says what was found at this row, never more; `rows.py` says how it is found.
+A label says what was found at this row, never more. `rows.py` makes the labels.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ def probe(
     *,
     ops: Sequence[str] | None = None,
 ) -> ProbeReport:
-    """The report card of `target`, whose ways are `oracles`, over the cases of `suite`. `progress` hears what
-    is being done.
+    """The report card of `target`, whose entry points are `oracles`, over the cases of `suite`.
 
-    `ops`: the ops that the rows of a grid are to be about (None: all). Raises `UsageError` for an unknown
-    suite or op.
+    `progress` is called with what is being done. `ops` restricts a grid to rows about these ops (None: all).
+    Raises `UsageError` for an unknown suite or op.
     """
     if suite in GRIDS:
         return status(target, oracles, suite, progress or (lambda _: None), ops)
@@ -68,7 +67,7 @@ def probe(
 
 
 def _table(table: CanonicalTable, rows: Sequence[Row], ways: int) -> ProbeTable:
-    """The rows of all ways; ways that say the same share a row, and are named where there are several."""
+    """The rows of all entry points. Those with equal answers share a row; it names them if several."""
     merged: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         told = row.got if row.label is Label.DIFFERS else None
@@ -94,7 +93,7 @@ def _counted(rows: Sequence[Row]) -> str:
 
 
 def _form_sentences(rows: Sequence[Row]) -> list[str]:
-    """Per way: which loop forms differ and which agree, for which bodies."""
+    """Per entry point: which loop forms differ and which agree, for which bodies."""
     labels: dict[tuple[str, Value], dict[str, set[Label]]] = {}
     for row in rows:
         body, form, *_ = row.case.cells

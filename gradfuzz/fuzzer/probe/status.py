@@ -1,6 +1,4 @@
-"""The status table of a target: op by situation, each cell one word, with what was wrong in words below, and
-a script for each.
-"""
+"""A target's status table: op by situation, one word a cell; below it the wrong cells with scripts."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ _WORDS: dict[Verdict, str] = {
     Verdict.AGREE: "ok",
     Verdict.UNSUPPORTED: "unsupported",
 }
-"""What a cell says; of several verdicts the first in this order. A convention of the ledger is not wrong."""
+"""What a cell says; of several verdicts the first in this order. A known convention is not wrong."""
 
 _ORDER = list(dict.fromkeys(_WORDS.values()))
 
@@ -39,9 +37,7 @@ _LABELS = {
 }
 
 _AS_BAD = 0.99
-"""Of several wrong answers that are off by nearly as much the first is told: which is largest by a hair
-depends on rounding.
-"""
+"""Of wrong answers that are off by nearly as much, the first is shown: rounding decides which is largest."""
 
 _SHOWN = ("wrong", "error")
 """The words of cells that get a number and a script."""
@@ -54,10 +50,10 @@ def status(
     progress: Callable[[str], None],
     ops: Sequence[str] | None = None,
 ) -> ProbeReport:
-    """The table of `target`, whose ways are `oracles`, on all rows of `suite` or on those about `ops`.
+    """The table of `target`, whose entry points are `oracles`, on all rows of `suite` or only those of `ops`.
 
-    Ways share a line where none contradicts another. Those that answer all points of a question in one call
-    are asked in the columns made for them; where a target has no other ways, in all columns.
+    Entry points share a line where none contradicts another. Those that answer all points of a question in
+    one call are asked in the columns made for them; where a target has no others, in all columns.
     """
     grid = GRIDS[suite]
     asked = {oracle: columns for oracle in oracles if (columns := asked_columns(oracle, oracles, grid))}
@@ -105,8 +101,9 @@ def _left_out(oracles: Sequence[Oracle], asked: Collection[Oracle]) -> list[str]
 def asked_columns(
     oracle: Oracle, oracles: Sequence[Oracle], grid: Grid, *, variants: bool = False
 ) -> frozenset[str]:
-    """The columns in which an oracle is asked, beside the others of its target; those that are others run
-    otherwise only as `variants`.
+    """The columns in which an oracle is asked, given all oracles of its target.
+
+    Oracles that run another one differently are asked only with `variants`.
     """
     if not variants and oracle.variant and not all(other.variant for other in oracles):
         return frozenset()
@@ -120,22 +117,18 @@ def asked_columns(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cell:
-    """What one way says in one cell: the worst word, what there is to say about it, and where it is wrong the
-    case that shows it best.
-    """
+    """One entry point's result in one cell: the worst word, its text, and if wrong the clearest case."""
 
     word: str
     text: str = ""
     by: tuple[str, ...] = ()
-    """The modes by which it is wrong, those of the case that is told first."""
+    """The modes by which it is wrong, from the case that is shown."""
     references: tuple[str, ...] = ()
     script: Callable[[], str] = str
 
 
 def _answered(oracle: Oracle, row: GridRow, grid: Grid, columns: frozenset[str]) -> list[_Cell]:
-    """The cells of one way. Its questions are asked all at once, which is cheaper where each has to be
-    compiled.
-    """
+    """The cells of one entry point. All its questions are asked at once, which saves compilations."""
     asked = [
         q
         for column, questions in zip(grid.columns, row.cells, strict=True)
@@ -168,8 +161,9 @@ def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, l
 
 
 def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[Case]:
-    """The verdicts; `answers` None: the oracle cannot be asked. What is not plain agreement is asked of both
-    references; what is wrong then is asked again, alone.
+    """The verdicts; `answers` None: the oracle cannot be asked.
+
+    Both references check what is not plain agreement; what is then wrong is asked again, alone.
     """
     if answers is None:
         nothing = Answer("unsupported", message=oracle.supports(question) or "")
@@ -188,7 +182,7 @@ def _reason(case: Case) -> str:
 
 
 def in_words(case: Case) -> str:
-    """What there is to say about an answer that is wrong: the exception, or the entry that is off most."""
+    """A wrong answer in words: the exception, or the entry that is off most."""
     if case.verdict is Verdict.CRASHED:
         return f"{_reason(case).rstrip('.')}."
     kind = case.kind.value if case.kind else "wrong"
@@ -203,7 +197,7 @@ def in_words(case: Case) -> str:
 
 
 def _by(cells: Mapping[str, _Cell]) -> tuple[str, ...]:
-    """The modes by which ways are wrong in a cell, with the ways that are where not all of them are."""
+    """The modes by which a cell is wrong, with the entry points where not all of them are."""
     ways: dict[str, list[str]] = {}
     for name, cell in cells.items():
         for modes in cell.by:
@@ -218,14 +212,12 @@ def _by(cells: Mapping[str, _Cell]) -> tuple[str, ...]:
 
 
 def _refused(cells: Sequence[_Cell]) -> bool:
-    """Whether a way cannot be asked about a row at all."""
+    """Whether an entry point cannot be asked about a row at all."""
     return {cell.word for cell in cells} <= {"", "unsupported"}
 
 
 def _lines(answered: Mapping[str, Sequence[_Cell]]) -> list[tuple[list[str], list[str]]]:
-    """Names of ways and the words of their cells; ways share a line where no cell of one contradicts
-    another's.
-    """
+    """Names of entry points and words of their cells; those without a contradiction share a line."""
     lines: list[tuple[list[str], list[str]]] = []
     for name, cells in answered.items():
         words = [cell.word for cell in cells]
@@ -249,13 +241,13 @@ class _Told:
     shown: list[ProbeCell] = field(default_factory=list)
     totals: Counter[str] = field(default_factory=Counter)
     places: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
-    """By word and reason: where a cell is inconclusive, or the ways that do not support what is asked."""
+    """By word and reason: inconclusive cells, or entry points that do not support the question."""
     unasked: dict[str, Counter[str]] = field(default_factory=dict)
-    """By way: how many rows it cannot be asked about at all, by the reason."""
+    """By entry point: how many rows it cannot be asked about at all, by reason."""
     rows: int = 0
 
     def add(self, row: GridRow, grid: Grid, answered: Mapping[str, Sequence[_Cell]]) -> None:
-        """One row, by the names of the ways that are asked about it."""
+        """Adds one row, by the names of the entry points that are asked about it."""
         self.rows += 1
         for name, cells in answered.items():
             if _refused(cells):
@@ -279,7 +271,7 @@ class _Told:
                     self.places.setdefault((word, text), {}).update(dict.fromkeys(same))
 
     def notes(self) -> Iterator[str]:
-        """The cells with a number, then what is the same in many cells, once."""
+        """The numbered cells, then each message that many cells share, once."""
         numbers: dict[str, int] = {}
         for number, cell in enumerate(self.shown, 1):
             first = numbers.setdefault(cell.text, number) if cell.word == "error" else number
@@ -294,7 +286,7 @@ class _Told:
             )
 
     def summary(self) -> Iterator[str]:
-        """How many cells say what, who confirms it, and what was not asked."""
+        """How many cells have each word, which references confirm it, and what was not asked."""
         counted = ", ".join(f"{word} {self.totals[word]}" for word in _ORDER if self.totals[word])
         yield f"In all, way by way: {counted or 'nothing'}."
         behind = Counter(cell.references for cell in self.shown if cell.word == "wrong")

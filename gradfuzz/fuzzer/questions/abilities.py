@@ -1,4 +1,4 @@
-"""What an oracle can be asked, found by asking it whether it would answer. Nothing is run."""
+"""What an oracle can be asked, found from what it says it supports. Nothing is run."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
-"""What a person asks for, from text to data: a program by its body, file or function, and points by their
-inputs.
+"""Reads what a person asks for: a program by its body, file or function, and points by their inputs.
 
-source  ::= BODY | FILE | MODULE:FUNC | "def ..."     a bare loop body becomes one program per loop form
-at      ::= name=value, ...                           one point; an input that is not named takes a default
-value   ::= number | true | false | [value, ...]
+source  ::= BODY | FILE | MODULE:FUNC | "def ..."     a bare loop body becomes one program per loop form at
+::= name=value, ...                           one point; an input that is not named takes a default value
+::= number | true | false | [value, ...]
 
-What is asked about is real: a complex input z, as in --at z=0.5+0.25j, is asked about as the two inputs z_re
-and z_im (see `programs.pairs`).
+Questions are about real inputs: a complex input z, as in --at z=0.5+0.25j, becomes the two inputs z_re and
+z_im (see `programs.evaluation.pairs`).
 """
 
 from __future__ import annotations
@@ -52,9 +51,7 @@ def closest(name: str, known: Iterable[str]) -> str:
 
 
 def read_inputs(texts: Sequence[str]) -> list[dict[str, Array]]:
-    """One mapping of names to arrays for each text such as "x=0.5, v=[1, 2]". Floats are float64 here, not
-    yet of a precision.
-    """
+    """One mapping of names to arrays for each text such as "x=0.5, v=[1, 2]". Floats are still float64."""
     return [dict(_item(part, text) for part in _split(text)) for text in texts]
 
 
@@ -75,7 +72,7 @@ def read_inits(texts: Sequence[str]) -> dict[str, float | str]:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between the commas that stand outside brackets."""
+    """The parts between commas outside brackets."""
     parts, depth, start = [], 0, 0
     for k, character in enumerate(text):
         depth += (character == "[") - (character == "]")
@@ -119,8 +116,9 @@ def _value(value: str, name: str, text: str) -> Array:
 
 
 def default_input(param: Param) -> Array:
-    """The value of an input that nobody named: 0.5 for a float, 0.5, 0.75, 1.0, ... for the entries of an
-    array; 3 for an int; true.
+    """The default value of an input.
+
+    A float is 0.5, the entries of an array are 0.5, 0.75, 1.0, ...; an int is 3; a bool is true.
     """
     shape = param.type.sizes
     if param.type.dtype == "float":
@@ -131,8 +129,7 @@ def default_input(param: Param) -> Array:
 def points_of(
     program: Program, given: Sequence[Mapping[str, Array]], precision: Precision
 ) -> tuple[Point, ...]:
-    """The points of `program`, one per mapping in `given` (one of defaults where there is none), in
-    `precision`.
+    """The points of `program` in `precision`, one per mapping in `given`; one of defaults without any.
 
     A scalar fills an array input. Raises `UsageError` for names that are no inputs and for values that do not
     fit.
@@ -168,7 +165,7 @@ def remarks(program: Program, given: Sequence[Mapping[str, Array]], source: str)
 
 
 def inputs_named(program: Program, names: Iterable[str]) -> tuple[str, ...]:
-    """`names`, that of a complex input replaced by those of its parts."""
+    """`names`, with a complex input replaced by its two parts."""
     return tuple(part for name in names for part in _parts(program, name))
 
 
@@ -178,7 +175,7 @@ def _parts(program: Program, name: str) -> Iterator[str]:
 
 
 def _in_parts(program: Program, values: Mapping[str, Array]) -> dict[str, Array]:
-    """The values, that of a complex input as those of its parts."""
+    """The values, with that of a complex input split into its two parts."""
     result: dict[str, Array] = {}
     for name, value in values.items():
         parts = list(_parts(program, name))
@@ -219,11 +216,12 @@ def programs_of(
     init: Mapping[str, float | str] | None = None,
     inputs: Sequence[Mapping[str, Array]] = (),
 ) -> list[tuple[LoopForm | None, Program]]:
-    """The programs that `source` stands for, in pairs: a bare loop body one per form in `loops` (all of them
-    by default), anything else one.
+    """The programs that `source` stands for: a bare loop body gives one per form in `loops` (default: all),
+    anything else gives one.
 
     `inputs` tells the shapes of a body's inputs and the examples that a Python function is traced with. A
-    body-first loop has no zero trips: that form is left out, or refused where it alone is asked for.
+    body-first loop cannot have trip count zero: that form is left out, or refused where it alone is asked
+    for.
     """
     whole = _whole_program(source, inputs)
     if whole is not None:
@@ -296,7 +294,7 @@ def _traced(source: str, inputs: Sequence[Mapping[str, Array]]) -> Program:
         return engine.trace(function, *examples)
     except GradfuzzError:
         raise
-    except Exception as error:  # a stranger's function may raise anything
+    except Exception as error:  # a user's function may raise anything
         raise UsageError(f"tracing {source} raised {type(error).__name__}: {_first_line(error)}") from error
 
 
@@ -306,15 +304,13 @@ def _example(value: Array) -> Array:
 
 
 def imported(module_name: str, name: str) -> Callable[..., Any]:
-    """A function of a module that can be imported from the current directory. `UsageError` where there is
-    none.
-    """
+    """A function of a module importable from the current directory. Raises `UsageError` without one."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # a stranger's module may raise anything
+    except Exception as error:  # a user's module may raise anything
         raise UsageError(
             f"cannot import {module_name!r}: {type(error).__name__}: {_first_line(error)}"
         ) from error

@@ -1,6 +1,4 @@
-"""Programs with an axis less. Nothing here follows shapes through a program: an axis goes wherever it seems
-to occur.
-"""
+"""Removes an axis from a program. Shapes are not inferred: the axis is removed wherever it seems to occur."""
 
 from __future__ import annotations
 
@@ -15,13 +13,14 @@ from gradfuzz.programs.language.types import Type
 
 
 def without_axis(program: Program, rank: int, axis: int, aligned: bool) -> Program:
-    """`program` without the axis of its arrays of `rank`; where `aligned`, of arrays of lower rank that reach
-    so far from the back, too.
+    """`program` without the axis of its arrays of `rank`.
+
+    With `aligned`, arrays of lower rank lose it too where it lies within them, counted from the back.
     """
     back = axis - rank
 
     def place(n: int) -> int | None:
-        """Where an array of rank `n` has the axis."""
+        """The position of the axis in an array of rank `n`, or None."""
         return n + back if n == rank or (aligned and -back <= n < rank) else None
 
     def expr(e: Expr) -> Expr:
@@ -59,7 +58,7 @@ def _call_without_axis(e: Call, rank: int, axis: int) -> Call:
 
 def _parameter_without_axis(name: str, value: Any, rank: int, axis: int) -> Any:
     def renumbered(v: int) -> int:
-        """The same axis by its new number; another one where it is the one that goes."""
+        """The axis by its new number; a neighbouring one where it is the removed one."""
         return min(v - (v > axis), rank - 2) if v >= 0 else max(v + (v < axis - rank), 1 - rank)
 
     if name == "axis" and isinstance(value, int):

@@ -17,8 +17,8 @@ from gradfuzz.programs.language.typecheck import Typed
 class Specimen:
     """A question with one point, taken apart. `precision` and `modes` never change while it is shrunk.
 
-    Where all points of a question are answered in one call, `others` are the inputs of those that are asked
-    with it, and `place` says how many of them come first.
+    Where all points of a question are answered in one call, `others` are the inputs of the other points, and
+    `place` is the number of them that come before this one.
     """
 
     program: Program
@@ -33,9 +33,7 @@ class Specimen:
 
     @classmethod
     def of(cls, question: Question, point_index: int = 0, *, together: bool = False) -> Specimen:
-        """The specimen at one point of a question; with all the others, where they are answered
-        `together`.
-        """
+        """The candidate at one point of a question; with all others where they are answered `together`."""
         points = [point.inputs for point in question.points]
         others = (*points[:point_index], *points[point_index + 1 :]) if together else ()
         return cls(
@@ -51,20 +49,21 @@ class Specimen:
         )
 
     def alone(self) -> Specimen:
-        """The specimen without the others."""
+        """The candidate without the others."""
         return replace(self, others=(), place=0)
 
     def question(self, points: Sequence[Mapping[str, Array]] = ()) -> Question:
-        """The question at the specimen's own inputs among the others, or at `points`."""
+        """The question at the candidate's own inputs among the others, or at `points`."""
         own = [*self.others[: self.place], self.inputs, *self.others[self.place :]]
         at = tuple(Point(inputs) for inputs in (points or own))
         return Question(self.program, at, self.precision, self.wrt, self.modes, self.weights, self.directions)
 
     def fitted(self, program: Program, typed: Typed) -> Specimen:
-        """The specimen with another program: inputs, weights and directions that are left over go, and the
-        rest take the new shapes.
+        """The candidate with another program. Inputs, weights and directions without a use are dropped, the
+        others take the new shapes.
 
-        Entries are repeated or cut off where a shape changes. `program` has no parameter that this one lacks.
+        Entries are repeated or cut off where a shape changes. Every parameter of `program` is one of this
+        program's.
         """
         inputs = {p.name: _sized(self.inputs[p.name], p.type.sizes) for p in program.params}
         wrt = tuple(name for name in self.wrt if name in inputs)
@@ -92,7 +91,7 @@ class Specimen:
         )
 
     def with_input(self, name: str, value: Array) -> Specimen:
-        """The specimen with another value of an input, at all points that have the same one."""
+        """The candidate with another value of an input, at all points that have the same value."""
         old = self.inputs[name].tobytes()
         others = tuple(
             {**other, name: value} if other[name].tobytes() == old else other for other in self.others
@@ -100,7 +99,7 @@ class Specimen:
         return replace(self, inputs={**self.inputs, name: value}, others=others)
 
     def renamed(self, program: Program, names: Mapping[str, str]) -> Specimen:
-        """The specimen of a program whose names have changed."""
+        """The candidate of a program whose names have changed."""
 
         def name(old: str) -> str:
             return names.get(old, old)
@@ -115,7 +114,7 @@ class Specimen:
         )
 
     def mapped(self, change: Callable[[Array], Array]) -> Specimen:
-        """The specimen with `change` applied to every weight and direction."""
+        """The candidate with `change` applied to every weight and direction."""
         return replace(
             self,
             weights=tuple(None if w is None else change(w) for w in self.weights),
@@ -124,7 +123,7 @@ class Specimen:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for equal specimens."""
+        """Equal for equal candidates."""
         return (
             self.program,
             tuple(self.inputs[p.name].tobytes() for p in self.program.params),
@@ -136,15 +135,11 @@ class Specimen:
 
 
 Draft = Specimen | Program
-"""A candidate of shrinking: a whole specimen, or a program to which inputs, weights and directions have yet
-to be fitted.
-"""
+"""A proposal of shrinking: a candidate, or a program to which the candidate's inputs are fitted."""
 
 
 def _sized(array: Array, shape: tuple[int, ...]) -> Array:
-    """The leading block of `array`, which keeps a matrix's structure, or its entries over and over where
-    `shape` is larger.
-    """
+    """The leading block, which keeps a matrix's structure; entries are repeated where `shape` is larger."""
     array = np.asarray(array)
     if array.ndim == len(shape) + 1 and array.shape[0]:
         array = array[0]

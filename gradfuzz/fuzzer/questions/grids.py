@@ -1,6 +1,4 @@
-"""The at-a-glance grids: each op in a fixed set of situations, after the status table of
-elixir-nx/nx #1748.
-"""
+"""Status grids: each op in a fixed set of situations, after the status table of elixir-nx/nx #1748."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ _SIZES = {"square": (3, 3), "tall": (3, 2), "wide": (2, 3)}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridRow:
-    """An op in one use: what stands in the first cells, and for each column the questions."""
+    """An op in one use: what its first cells show, and the questions of each column."""
 
     op: str
     use: str
@@ -65,19 +63,19 @@ class Grid:
 
     columns: tuple[str, ...]
     rows: Callable[..., Sequence[GridRow]]
-    """All rows. Where `names` is given it takes a collection of ops, and makes the rows about these alone."""
+    """All rows. Where `names` is given, it takes a collection of ops and makes only the rows about these."""
     tried: str
     together: frozenset[str] = frozenset()
-    """The columns whose questions have several points, to be answered in one vectorized call."""
+    """The columns whose questions have several points, for one vectorized call."""
     names: Callable[[], Sequence[str]] | None = None
-    """The ops that rows are about, where they are known without making the rows."""
+    """The ops of the rows, where they are known without making the rows."""
 
     def ops(self) -> list[str]:
-        """What rows are about, in their order."""
+        """The ops of the rows, in their order."""
         return list(dict.fromkeys(self.names() if self.names else (row.op for row in self.rows())))
 
     def about(self, ops: Sequence[str] | None = None) -> list[GridRow]:
-        """All rows, or those about `ops`. `UsageError` for an op that has none."""
+        """All rows, or those about `ops`. Raises `UsageError` for an op without a row."""
         if ops is None:
             return list(self.rows())
         known = sorted(self.ops())
@@ -156,9 +154,7 @@ _OPERANDS: tuple[tuple[Shape, Shape], ...] = (((2,), ()), ((), (2,)), ((2, 1), (
 
 
 def _broadcast(recipe: Recipe, size: tuple[int, int]) -> Iterator[Question]:
-    """Operands with different batch axes, as far as the program has a type with them: a loop's carry keeps
-    its shape.
-    """
+    """Operands with different batch axes, where that type-checks: a loop's carry must keep its shape."""
     for first, second in _OPERANDS:
         program = compose(Plain(), recipe, first, size, second=second)
         try:
@@ -173,7 +169,7 @@ def _broadcast(recipe: Recipe, size: tuple[int, int]) -> Iterator[Question]:
 
 
 def _complex_column(op: str) -> tuple[Question, ...]:
-    """Everything that is asked about an op with complex matrices, in both modes."""
+    """All questions about an op with complex matrices, in both modes."""
     both = _Situation("complex", (2,), modes=(("rev",), ("fwd",)))
     return tuple(
         question for recipe in COMPLEX_RECIPES if recipe.op == op for question in _complex_cell(recipe, both)
@@ -213,8 +209,9 @@ def _complex_cell(recipe: ComplexRecipe, situation: _Situation) -> tuple[Questio
 
 @dataclass(frozen=True, slots=True)
 class _TensorSituation:
-    """A column: shapes of the first array, of which the first that fits is taken, in general and for conv,
-    and what is asked.
+    """A column: what is asked, and shapes of the first array, of which the first that fits is taken.
+
+    `image` is the shape for conv.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""A program's loop in the other forms, and how a specimen's program runs."""
+"""A program's loop in the other forms, and how a candidate's program runs."""
 
 from __future__ import annotations
 
@@ -29,15 +29,13 @@ from gradfuzz.programs.text.expressions import call
 from gradfuzz.strategies.loop.facts import Facts
 
 TRIPS = 64
-"""A program with a longer loop is not asked about where nobody drew it: what is drawn has 17 trips
-at most.
-"""
+"""Longer loops are asked about only where they were drawn: drawn loops have at most 17 iterations."""
 
 Loop = For | While | Repeat
 
 
 def ends(specimen: Specimen) -> bool:
-    """Whether the program can be run at all, and soon ends: many a changed one never does."""
+    """Whether the program runs and soon ends. Many changed programs never end."""
     try:
         _run(specimen, [])
     except EvaluationError:
@@ -46,9 +44,7 @@ def ends(specimen: Specimen) -> bool:
 
 
 def loop_trips(specimen: Specimen) -> int | None:
-    """How many trips the only loop takes, None where it cannot be told: there are several, or the loop does
-    not soon end.
-    """
+    """The trip count of the only loop. None where there are several loops, or where the loop runs long."""
     trace: list[int] = []
     with contextlib.suppress(EvaluationError):
         _run(specimen, trace)
@@ -65,15 +61,13 @@ def _run(specimen: Specimen, trace: list[int]) -> None:
 
 
 def only_loop(program: Program) -> Loop | None:
-    """The program's loop; None where there is not exactly one, or where it stands in a branch."""
+    """The program's loop; None where there is not exactly one, or where it is in a branch."""
     loops = [n for n in walk(program) if isinstance(n, (For, While, Repeat))]
     return loops[0] if len(loops) == 1 and loops[0] in program.body else None
 
 
 def fresh_name(program: Program, wanted: Sequence[str], *, besides: str = "") -> str:
-    """The first of the names that the program does not use, else the last with a number; it is not
-    `besides`.
-    """
+    """The first of the names that the program does not use, else the last one numbered; never `besides`."""
     used = {n.id for n in walk(program) if isinstance(n, Name)} | {p.name for p in program.params} | {besides}
     used |= {n.target for n in walk(program) if isinstance(n, (Assign, For))}
     numbered = (f"{wanted[-1]}{k}" for k in range(len(used) + 1))
@@ -81,10 +75,9 @@ def fresh_name(program: Program, wanted: Sequence[str], *, besides: str = "") ->
 
 
 def loop_forms(specimen: Specimen) -> dict[str, Program]:
-    """The program with its loop as `for`, `while` and `repeat` of as many trips as it takes at the specimen's
-    inputs.
+    """The program with its loop as `for`, `while` and `repeat`, of the trip count at the candidate's inputs.
 
-    Empty where there is not exactly one loop, where it takes no trip, or where it cannot be run.
+    Empty where there is not exactly one loop, where its trip count is zero, or where it cannot be run.
     """
     program = specimen.program
     loop, trips = only_loop(program), loop_trips(specimen)
@@ -93,7 +86,7 @@ def loop_forms(specimen: Specimen) -> dict[str, Program]:
     counter = loop.target if isinstance(loop, For) else fresh_name(program, ("i", "k", "i"))
     spare = fresh_name(program, ("k", "n", "k"), besides=counter)
     step = (Assign(spare, call("add", Name(spare), Const(1))),)
-    # The body reads the trip's number, and the loop counts one on before it: so `continue` is no trap.
+    # The body reads the iteration's number, and the loop counts on before it: `continue` skips neither.
     number = (
         (Assign(counter, call("subtract", Name(spare), Const(1))),)
         if isinstance(loop, For) and _reads(loop.body, counter)
@@ -106,14 +99,15 @@ def loop_forms(specimen: Specimen) -> dict[str, Program]:
         "for": with_loop(program, loop, (*first, For(counter, Const(trips), loop.body))),
         "while": with_loop(program, loop, (*first, start, While(again, (*step, *number, *loop.body)))),
     }
-    if not any(isinstance(n, Continue) for n in walk(loop.body)):  # which a body-first loop cannot have
+    if not any(isinstance(n, Continue) for n in walk(loop.body)):  # a body-first loop cannot have it
         forms["repeat"] = with_loop(program, loop, (start, Repeat((*step, *number, *loop.body), again)))
     return forms
 
 
 def _first_values(program: Program, loop: While | Repeat | For) -> Block:
-    """Zeros for what only the body assigns and the rest reads: after a body-first loop that is allowed, after
-    the others it is not.
+    """Zeros for names that only the body assigns and that are read later.
+
+    After a body-first loop such a reading is allowed, after the others it is not.
     """
     before, after = program.body[: program.body.index(loop)], program.body[program.body.index(loop) + 1 :]
     known = {p.name for p in program.params} | {s.target for s in before if isinstance(s, Assign)}
@@ -133,15 +127,13 @@ def _reads(block: Block, name: str) -> bool:
 
 
 def with_loop(program: Program, loop: Stmt, instead: Block) -> Program:
-    """The program with other statements in its loop's place."""
+    """The program with other statements in place of its loop."""
     k = program.body.index(loop)
     return replace(program, body=(*program.body[:k], *instead, *program.body[k + 1 :]))
 
 
 def float_carry(program: Program) -> str | None:
-    """A float that the only loop carries: one that is read after it where there is one. None where there is
-    no such loop or carry.
-    """
+    """A float carry of the only loop, if possible one that is read after it. None where there is none."""
     if only_loop(program) is None:
         return None
     (loop,) = Facts(program).loops

@@ -1,6 +1,4 @@
-"""Programs with one thing changed: the tree surgery that shrinking is made of. Nothing here knows what a
-program means.
-"""
+"""Programs with one thing changed: the tree surgery of shrinking. Nothing here knows what a program means."""
 
 from __future__ import annotations
 
@@ -26,9 +24,7 @@ ExprRewrite = Callable[[Expr], Iterable[Expr]]
 
 
 def block_edits(block: Block, rewrite: Callable[[Block], Iterable[Block]]) -> Iterator[Block]:
-    """Every block that comes from applying `rewrite` to `block` itself or to one block inside it; outer ones
-    first.
-    """
+    """Every block made by applying `rewrite` to `block` or to one block inside it; outer ones first."""
     yield from rewrite(block)
     for k, statement in enumerate(block):
         for changed in _inner_edits(statement, rewrite):
@@ -45,9 +41,7 @@ def _inner_edits(statement: Stmt, rewrite: Callable[[Block], Iterable[Block]]) -
 
 
 def expression_edits(block: Block, rewrite: ExprRewrite) -> Iterator[Block]:
-    """Every block with one expression, at any depth, replaced by one of those that `rewrite` gives for it;
-    outer ones first.
-    """
+    """Every block with one expression, at any depth, replaced by one from `rewrite`; outer ones first."""
     for k, statement in enumerate(block):
         for changed in _statement_edits(statement, rewrite):
             yield (*block[:k], changed, *block[k + 1 :])
@@ -84,7 +78,7 @@ def _expr_edits(expr: Expr, rewrite: ExprRewrite) -> Iterator[Expr]:
 
 
 def map_expressions(block: Block, change: Callable[[Expr], Expr]) -> Block:
-    """`block` with every expression replaced, innermost first; `change` gives back what it leaves alone."""
+    """`block` with every expression replaced, innermost first; `change` may return its argument."""
 
     def expr(e: Expr) -> Expr:
         if isinstance(e, Call):
@@ -117,9 +111,7 @@ def substitute(block: Block, name: str, value: Expr) -> Block:
 
 
 def rename(program: Program, names: Mapping[str, str], name: str) -> Program:
-    """`program` with other names, and `name` for itself. The mapping is applied at once, so names can be
-    swapped.
-    """
+    """`program` with other names, and `name` for itself. All names change at once, so they can be swapped."""
 
     def target(s: Stmt) -> Stmt:
         match s:

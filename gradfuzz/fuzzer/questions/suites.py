@@ -1,6 +1,7 @@
-"""Canonical cases for a report card: fixed programs at fixed points, in tables. The cases of the loop suite
-are those of the report that made loop gradients a topic (elixir-nx/nx #1747), and what was later found to
-matter beside them.
+"""Canonical cases for a report card: fixed programs at fixed points, in tables.
+
+The loop suite has the cases of the report that made loop gradients a topic (elixir-nx/nx #1747), and further
+ones that later proved to matter.
 """
 
 from __future__ import annotations
@@ -22,9 +23,7 @@ from gradfuzz.programs.text.parse import parse
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CanonicalCase:
-    """One row: what stands in its leading cells, and what is asked. `entry` is the entry of the gradient that
-    the row shows.
-    """
+    """One row: its leading cells, its question, and the `entry` of the gradient that it shows."""
 
     cells: tuple[Value, ...]
     program: Program
@@ -37,9 +36,7 @@ class CanonicalCase:
 
 @dataclass(frozen=True, slots=True)
 class CanonicalTable:
-    """The rows of one table, under the names of their leading cells. `tried` says in words what the rows
-    cover.
-    """
+    """The rows of one table, with the names of their leading cells. `tried` describes what they cover."""
 
     title: str
     columns: tuple[str, ...]
@@ -71,9 +68,7 @@ BODIES: tuple[tuple[str, str], ...] = (
     ("init=x: acc * x", "x"),
     ("init=x: acc * (i+2)", "i + 2"),
 )
-"""Loop bodies and their derivative by the carry. `^` is power; the carry starts at 1 unless the body says
-init=x.
-"""
+"""Loop bodies and their derivative by the carry. `^` is power; the carry starts at 1, or at init=x."""
 
 
 def body_program(text: str, trips: int, loop: str = "for", **params: Type) -> Program:

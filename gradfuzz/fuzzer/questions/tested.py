@@ -1,6 +1,4 @@
-"""What the drawn programs had in them and how they were asked about: so that silence about something means
-something.
-"""
+"""What the drawn programs contained and how they were asked about: it shows what was not tested."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.syntax import Call, For, Program, Repeat, While, walk
 
 Tested = Mapping[str, Mapping[str, int]]
-"""Of every kind of thing, how many programs had each: those of sizes count points."""
+"""By kind of feature, how many programs had each; sizes count points."""
 
 _FORMS = {For: "for", While: "while", Repeat: "repeat"}
 _NO_LOOP = "none"
@@ -46,16 +44,13 @@ _KINDS: Mapping[str, tuple[str, ...] | None] = {
         ),
     ),
 }
-"""Kinds in the order in which they are told, and what there is of each; None: in the order of the
-alphabet.
-"""
+"""Kinds and their features in the order of reports; None: alphabetical."""
 
 
 def counted(questions: Sequence[Question]) -> Tested:
-    """What one program counts, which the questions are about: whatever it has counts once. They have the same
-    points, all of them.
+    """What one program counts: each feature once. All questions are about this program and its points.
 
-    Trips are counted where the program runs, in the questions' precision.
+    Iterations are counted where the program runs, in the questions' precision.
     """
     if not questions:
         return {}
@@ -83,7 +78,7 @@ def counted(questions: Sequence[Question]) -> Tested:
 
 
 def added(parts: Iterable[Tested]) -> dict[str, Counter[str]]:
-    """The sum of several."""
+    """The sum of several counts."""
     result: dict[str, Counter[str]] = {}
     for part in parts:
         for kind, counts in part.items():
@@ -92,7 +87,7 @@ def added(parts: Iterable[Tested]) -> dict[str, Counter[str]]:
 
 
 def ordered(counts: Tested) -> dict[str, dict[str, int]]:
-    """The same, in the order in which it is told."""
+    """The same counts in the order of reports."""
     result = {}
     for kind, known in _KINDS.items():
         of_kind = counts.get(kind, {})
@@ -107,7 +102,7 @@ def _once(names: Iterable[str]) -> Counter[str]:
 
 
 def _trips(program: Program, inputs: Mapping[str, Array], question: Question) -> list[int]:
-    """The trips of every run of a loop, as far as the program can be run."""
+    """The trip count of every run of a loop, as far as the program runs."""
     plain = {
         name: v if np.shape(v) else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()
     }
@@ -130,7 +125,7 @@ def _decade(value: float) -> str:
         return "not finite"
     if value == 0.0:
         return "0"
-    # Of 0.001 the logarithm may be rounded either way; the text has the decade as it is written.
+    # The logarithm of 0.001 may be rounded either way; the text has the exact decade.
     decade = int(f"{abs(value):e}".partition("e")[2])
     if decade < _SMALLEST:
         return f"<1e{_SMALLEST}"

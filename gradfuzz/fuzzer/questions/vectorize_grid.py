@@ -90,13 +90,11 @@ _LOOPS: tuple[tuple[str, str], ...] = (
         ),
     ),
 )
-"""By name. At (x, y) = (1.25, 0.5), (1.5, 0.75), (2, 0.3125) the loops that end by a value take different
-trips.
-"""
+"""By name. At (x, y) = (1.25, 0.5), (1.5, 0.75), (2, 0.3125) loops that end by a value differ in trips."""
 
 
 class Nth(Plain):
-    """The same decision every time, but not the simplest: another point of the same kind."""
+    """Makes the same decision every time, but not the simplest: another point of the same kind."""
 
     __slots__ = ("_place",)
 
@@ -109,16 +107,14 @@ class Nth(Plain):
 
 
 def instances(program: Program, points: Sequence[Inputs]) -> tuple[Question, ...]:
-    """What one call is asked about a program at all `points`: by vjp and by jvp."""
+    """The questions of one call about a program at all `points`: by vjp and by jvp."""
     at = [Point(inputs) for inputs in points]
     return tuple(weighted_question(program, at, "float64", modes) for modes in _FIRST)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Subject:
-    """A program with two points that are independent of each other, and three at which its loops take
-    different trips, where they can.
-    """
+    """A program with two independent points, and three at which its loops differ in trips if they can."""
 
     op: str
     use: str
@@ -146,7 +142,7 @@ def _loops() -> Iterator[_Subject]:
 
 
 def _loop_point(program: Program, x: float, y: float, n: int) -> Inputs:
-    """Scalars, and arrays whose entries differ."""
+    """Scalars, and arrays with different entries."""
     values = {"x": x, "y": y}
     point: dict[str, Any] = {}
     for p in program.params:

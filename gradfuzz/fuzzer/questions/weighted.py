@@ -1,4 +1,4 @@
-"""From a drawn case to what is asked about it.
+"""From a drawn case to the questions about it.
 
 Weights and directions are random, signed, exact in every precision and never a plain sum: a cotangent of 1
 hides a cotangent that is applied twice, and equal weights hide entries that are mixed up.
@@ -19,20 +19,18 @@ from gradfuzz.programs.language.typecheck import Typed, typecheck
 from gradfuzz.strategies import Case as Drawn
 
 CHECKS = ("value", "vjp", "jvp", "twins")
-"""What may be asked: the value alone, reverse steps, forward steps, and twins of these (`twins.py`). Every
-answer carries the value.
+"""What may be asked: the value alone, reverse steps, forward steps, and their metamorphic variants
+(`twins.py`). Every answer carries the value.
 """
 
 _STEPS: Mapping[Mode, str] = {"rev": "vjp", "fwd": "jvp"}
 
 _THIRD_ORDER_EVERY = 4
-"""Every so many programs one question of third order is asked: they cost most and find least."""
+"""One question of third order per this many programs: they cost most and find least."""
 
 
 def mode_lists(index: int, orders: Sequence[int], checks: Sequence[str]) -> list[tuple[Mode, ...]]:
-    """The differentiations asked of the program with this index: first order in every mode; higher orders in
-    turn in each combination of modes.
-    """
+    """The modes asked of program `index`: first order in every mode, higher orders in turn in each mix."""
     steps = [mode for mode, check in _STEPS.items() if check in checks]
     result: list[tuple[Mode, ...]] = [] if steps or "value" not in checks else [()]
     if not steps and "twins" in checks:
@@ -51,9 +49,7 @@ def mode_lists(index: int, orders: Sequence[int], checks: Sequence[str]) -> list
 
 
 def by_references(question: Question, checks: Sequence[str]) -> bool:
-    """Whether the references are asked about every answer: not where twins are all that is to be checked of
-    these modes.
-    """
+    """Whether the references check every answer; not where these modes are only checked by variants."""
     return all(_STEPS[mode] in checks for mode in question.modes)
 
 
@@ -69,7 +65,7 @@ def questions(
     """The questions about one drawn case, the `index`-th of a sweep with this seed.
 
     First order is asked with respect to the inputs that were drawn and, where there are several, of another
-    choice too (each alone in turn, or all together); the higher orders with respect to the inputs that were
+    choice (each alone in turn, or all together). Higher orders are asked with respect to the inputs that were
     drawn. The precision is the drawn one where it is wanted.
     """
     rng = np.random.default_rng([seed & (2**63 - 1), index])
@@ -131,9 +127,7 @@ def plain_question(
 def weighted_question(
     program: Program, points: Sequence[Point], precision: Precision, modes: Sequence[Mode]
 ) -> Question:
-    """A question with respect to all float inputs, with signed weights and directions that are the same every
-    time.
-    """
+    """A question with respect to all float inputs, with fixed signed weights and directions."""
     typed, rng = typecheck(program), np.random.default_rng(0)
     _refuse_complex(typed)
     shapes = {p.name: p.type.sizes for p in program.params if p.type.is_float}
@@ -144,7 +138,7 @@ def weighted_question(
 
 
 def _refuse_complex(typed: Typed) -> None:
-    """`UsageError` where an output is complex. Complex inputs `Question` itself refuses."""
+    """Raises `UsageError` where an output is complex. `Question` itself refuses complex inputs."""
     for k, t in enumerate(typed.outputs):
         if t.is_complex:
             raise UsageError(

@@ -1,16 +1,16 @@
-"""Values of the fuzzer as plain JSON data and back, led by their type hints.
+"""Values of the fuzzer as plain JSON data and back, by their type hints.
 
     str, int, bool, None      themselves
     float                     a number, or "NaN", "Infinity", "-Infinity", "-0.0"
     array                     {"dtype": "float64", "shape": [2], "values": [0.5, "NaN"]}, row-major
-    program                   as in `programs.json_form`
+    program                   as in `programs.text.json_form`
     enum, date                its value; "2026-03-01"
     tuple, set                a list, sets in order
     mapping                   an object where the keys are strings or enums, a list of [key, value] elsewhere
     dataclass                 an object with every one of its fields
 
-What is read is checked against the hints; an error names the place, as in `smallest.inputs.x`. `decode(T,
-encode(T, v))` is `v` bit for bit.
+Data is checked against the hints; an error names the place, as in `smallest.inputs.x`. `decode(T, encode(T,
+v))` is `v` bit for bit.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _WITH_A_FORM = (float, Program, np.ndarray, datetime.date)
 
 
 def encode(hint: Any, value: Any) -> Json:
-    """`value`, which is of the type `hint`, as data for `json.dumps`."""
+    """`value`, of the type `hint`, as data for `json.dumps`."""
     own = _origin(hint)
     if own in _UNIONS:
         return None if value is None else encode(_not_none(hint), value)
@@ -74,9 +74,7 @@ def encode(hint: Any, value: Any) -> Json:
 
 
 def decode(hint: type[T], data: Json, place: str = "") -> T:
-    """The value of the type `hint` that `encode` wrote. `RecordError` with the place and the reason where
-    `data` is none.
-    """
+    """The value that `encode` wrote with type `hint`. `RecordError` with place and reason if invalid."""
     return cast(T, _read(hint, data, place))
 
 

@@ -1,4 +1,4 @@
-"""How often an oracle got which verdict."""
+"""Counts of an oracle's verdicts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Counts:
     worst_agreeing: float = 0.0
 
     def add(self, other: Counts) -> None:
-        """The sum of both, here."""
+        """Adds `other` to this."""
         self.checks += other.checks
         self.verdicts.update(other.verdicts)
         self.reasons.update(other.reasons)
         self.worst_agreeing = max(self.worst_agreeing, other.worst_agreeing)
 
     def count(self, case: Case) -> None:
-        """One more verdict. What cannot be asked is no check."""
+        """Counts one more verdict. A question that the oracle does not support is no check."""
         self.verdicts[case.verdict] += 1
         self.checks += case.verdict is not Verdict.UNSUPPORTED
         if case.reason is not None:

@@ -1,4 +1,4 @@
-"""Where and when a sweep runs: what somebody needs to know who wants the same numbers."""
+"""Where and when a sweep runs: what is needed to reproduce its numbers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ _LIBRARIES = ("numpy", "mpmath", "python-flint")
 
 
 def environment(started: datetime.datetime) -> dict[str, str]:
-    """Versions of gradfuzz, Python and the references' libraries, the platform, and `started`, to the second,
-    in UTC.
-    """
+    """Versions of gradfuzz, Python and the references' libraries; the platform; `started` in UTC seconds."""
     return {
         "gradfuzz": __version__,
         "python": platform.python_version(),

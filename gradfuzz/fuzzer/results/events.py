@@ -1,4 +1,4 @@
-"""What a sweep says while it runs. Reports listen; the fuzzer never prints.
+"""The events of a sweep. Reports listen; the fuzzer never prints.
 
 SweepStarted (Progress | FindingFound)* SweepFinished        always in this order, the last one always comes
 """
@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.results.finding import Cluster, Finding, Reason
 
 @dataclass(frozen=True, slots=True)
 class TargetSummary:
-    """Counts for one oracle (one way into a target) and one family."""
+    """Counts for one oracle (one entry point of a target) and one family."""
 
     name: str
     version: str
@@ -26,12 +26,12 @@ class TargetSummary:
     unsupported: int = 0
     crashed: int = 0
     worst_agreeing: float = 0.0
-    """The largest error in units of what was allowed among the checks that agree."""
+    """The largest error in units of the allowed one, among the checks that agree."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepStarted:
-    """The first event: what is going to be asked of whom."""
+    """The first event: which targets are asked, and what."""
 
     seed: int
     targets: tuple[tuple[str, str], ...]
@@ -58,14 +58,14 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class FindingFound:
-    """A finding, shrunk. The same `finding.id` may come again with a higher `seen`."""
+    """A shrunk finding. The same `finding.id` may come again with a higher `seen`."""
 
     finding: Finding
 
 
 @dataclass(frozen=True, slots=True)
 class SweepFinished:
-    """The last event: all that was counted and found."""
+    """The last event: all counts and findings."""
 
     seed: int
     seconds: float
@@ -73,27 +73,25 @@ class SweepFinished:
     checks: int
     summaries: tuple[TargetSummary, ...]
     findings: tuple[Finding, ...]
-    """Ranked: those at ordinary inputs first and absurd ones last, then the most serious, then the most often
-    seen.
-    """
+    """Ranked: at ordinary inputs first and absurd ones last, then most serious, then most often seen."""
     complete: bool
     """False where a time limit or an interrupt ended it early."""
     interrupted: bool
     rerun: str
     coverage: Mapping[str, int] = field(default_factory=dict)
-    """How many programs had each of the triggers that strategies.coverage counts."""
+    """How many programs had each trigger that strategies.coverage counts."""
     clusters: tuple[Cluster, ...] = ()
     """The findings by root cause."""
     tested: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """What the programs had in them, so that silence means something: by "op", "trips", "dtype", "size of
-    inputs", "order" and "loop form", how many programs (of sizes, points) had each.
+    """What the programs contained, so that no findings about a feature mean something.
+
+    By "op", "trips", "dtype", "size of inputs", "order" and "loop form": how many programs had each feature
+    (of sizes, how many points).
     """
     conventions: Mapping[str, int] = field(default_factory=dict)
-    """How many checks met each row of the ledger of conventions."""
+    """How many checks met each row of the conventions table."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Versions of gradfuzz, Python and the references' libraries, and the platform; when it
-    started, in UTC.
-    """
+    """Versions of gradfuzz, Python and the references' libraries, the platform, and the start in UTC."""
 
 
 Event = SweepStarted | Progress | FindingFound | SweepFinished

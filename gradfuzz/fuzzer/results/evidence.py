@@ -1,10 +1,8 @@
-"""What a report shows beside a finding's three points, as data: curves, tables of variants, step sizes,
-adjoints.
+"""What a report shows beside a finding's three points, as data.
 
-Curve        the derivative as one input entry varies
-Variant      the same question with one thing changed: the loop's body or form, dtype, mode, order, batch, way
-Differences  central differences against their step: the error is not one of a step size
-Adjoints     the derivative by a loop's carry before each trip
+Curve        the derivative as one input entry varies Variant      the same question with one thing changed:
+the loop's body or form, dtype, mode, order, batch, way Differences  central differences against their step:
+the error is not one of a step size Adjoints     the derivative by a loop's carry before each iteration
 """
 
 from __future__ import annotations
@@ -17,9 +15,7 @@ from gradfuzz.fuzzer.results.report_card import Label
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One point of a curve. The numbers are of the entry that the curve is about; NaN where the truth or the
-    answer has none.
-    """
+    """One point of a curve. The numbers are of the curve's entry; NaN where truth or answer has none."""
 
     x: float
     expected: float
@@ -31,14 +27,12 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One entry of the derivative where one entry of one input takes other values, everything else as at the
-    smallest point.
-    """
+    """A derivative as a function of one entry of one input, everything else as at the smallest point."""
 
     varied: tuple[str, tuple[int, ...]]
-    """The input entry that takes the values `x`."""
+    """The input entry whose values are `x`."""
     entry: tuple[str, tuple[int, ...]]
-    """The entry of the derivative that is shown, as in `FindingPoint.entry`."""
+    """The entry of the derivative, as in `FindingPoint.entry`."""
     samples: tuple[Sample, ...]
     """By ascending x."""
 
@@ -54,20 +48,22 @@ class Aspect(enum.Enum):
     ORDER = "order"
     BATCH = "batch"
     WAY = "way"
-    """How the library is asked: with jit or without, another function of it."""
+    """How the library is asked: with jit or without, by another of its functions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The target asked something else in one respect. Numbers are of the worst entry, and of the finding's
-    where nothing differs; None where there is none.
+    """The target's answer with one thing changed.
+
+    Numbers are of the worst entry, of the finding's entry where nothing differs, and None where there is
+    none.
     """
 
     aspect: Aspect
     name: str
     """As in "acc * x", "float32", "while loop", "jax:scan:nojit"."""
     at: str
-    """The point, as in "x = 0.5, 3 trips"; empty where it is the finding's smallest."""
+    """The point, as in "x = 0.5, 3 trips"; empty at the finding's smallest point."""
     expected: float | None
     bound: float | None
     got: float | None
@@ -77,7 +73,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A central difference of the program in float64 with this step, and its distance from the truth."""
+    """A central difference of the program in float64 with step `h`, and its distance from the truth."""
 
     h: float
     error: float
@@ -85,9 +81,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """How near differences of the value come to the truth at the smallest point, and how far the
-    target is.
-    """
+    """How near differences of the value come to the truth at the smallest point, and the target's error."""
 
     entry: tuple[str, tuple[int, ...]]
     expected: float
@@ -99,9 +93,7 @@ class Differences:
 
 @dataclass(frozen=True, slots=True)
 class Adjoints:
-    """The derivative of the result by a carry as it enters each trip, first trip first; of an array the sum
-    of its entries.
-    """
+    """The derivative by a carry at the start of each iteration; of an array, the sum of its entries."""
 
     carry: str
     expected: tuple[float, ...]
@@ -110,7 +102,7 @@ class Adjoints:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All of it; what could not be measured is None or empty."""
+    """All evidence; what could not be measured is None or empty."""
 
     curve: Curve | None = None
     variants: tuple[Variant, ...] = ()

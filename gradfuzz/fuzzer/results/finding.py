@@ -1,9 +1,8 @@
-"""Verdicts and findings: what the fuzzer says, as data.
+"""Verdicts and findings: the fuzzer's results as data.
 
-Case      one question to one target at one point, with its verdict
-Finding   disagreements of one kind of one target, shrunk, with three points
-Cause     the planted bug that a finding behaves like
-Cluster   findings of one root cause, as far as can be told
+Case      one question to one target at one point, with its verdict Finding   disagreements of one kind of one
+target, shrunk, with three points Cause     the planted bug that a finding behaves like Cluster   findings
+that seem to have one root cause
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Class(enum.Enum):
 
     @property
     def of_numbers(self) -> bool:
-        """Whether it is about numbers, so that a truth is needed to see it."""
+        """Whether it is about numbers, so that only a truth shows it."""
         return self not in (Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR)
 
     @property
@@ -70,10 +69,10 @@ class Reason(enum.Enum):
 class Case:
     """One check: a target's answer at one point, judged.
 
-    `ratio` is got / expected for the worst entry, `error_over_allowed` the largest error in units of what was
-    allowed; `worst` names that entry (input, index). `allowed` has one array per differentiated input.
-    `conventions` names the rows of the ledger (`conventions.CONVENTIONS`) that the program meets at the point
-    of a case that is a convention or inconclusive.
+    `ratio` is got / expected for the worst entry, `error_over_allowed` the largest error in units of the
+    allowed one; `worst` names that entry (input, index). `allowed` has one array per differentiated input.
+    `conventions` names the rows of the conventions table (`conventions.CONVENTIONS`) that the program meets
+    at the point of a case that is a convention or inconclusive.
     """
 
     oracle: str
@@ -109,20 +108,18 @@ class FindingPoint:
     ratio: float | None
     error_over_allowed: float
     allowed: Mapping[str, Array] = field(default_factory=dict)
-    """The error that was allowed, entry by entry; empty where entries were not compared."""
+    """The allowed error, entry by entry; empty where entries were not compared."""
 
 
 class Likelihood(enum.Enum):
     """How well a planted bug explains a finding."""
 
     CERTAIN = "certain"
-    """It alone gives the target's answers: at every point, in every mode and loop form asked, and on the
-    program as it was drawn.
-    """
+    """It alone gives the target's answers, at all points, in all modes, and on the program as drawn."""
     LIKELY = "likely"
-    """It gives them too, but others do as well, or there is too little to tell."""
+    """It gives them too, but so do others, or the evidence is too little."""
     POSSIBLE = "possible"
-    """It gives the wrong answers to the shrunk program, but not everything else."""
+    """It gives the wrong answers to the shrunk program, but not all other answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +130,11 @@ class Cause:
     """Its alias: `mutant:ALIAS` is a target."""
     likelihood: Likelihood
     summary: str
-    """What is wrong in it, in words."""
+    """What is wrong in it."""
     reported: str
-    """The real report of that kind; "systematic" where it was made from a rule."""
+    """The real report of that kind; "systematic" for a mutant made from a rule."""
     also: tuple[str, ...] = ()
-    """Others that cannot be told from it."""
+    """Other mutants that the evidence does not tell from it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +146,7 @@ class Finding:
     target: str
     version: str
     check: str
-    """"value", "vjp", "jvp", or "second order (rev, fwd)" and the like."""
+    """"value", "vjp", "jvp", or as in "second order (rev, fwd)"."""
     kind: Class
     family: str
     precision: Precision
@@ -170,22 +167,16 @@ class Finding:
     """Where it shows: only one loop form, only one mode, only batched; or "suspect the reference"."""
     cause: Cause | None = None
     script: str = ""
-    """A standalone script that needs the target's library and mpmath only; exits 1 while the bug is there."""
+    """A standalone script that needs only the target's library and mpmath; exits 1 while the bug is there."""
     ports: Mapping[str, str] = field(default_factory=dict)
-    """The same question put to other systems, by dialect: "jax", "torch", "autograd", "nx", "swift", "tfjs",
-    "pytest".
-    """
+    """The same question by dialect: "jax", "torch", "autograd", "nx", "swift", "tfjs", "pytest"."""
     evidence: Evidence | None = None
     signature: str = ""
-    """What `id` is short for: 64 hex digits that are the same wherever the same library is wrong about
-    programs built alike.
-    """
+    """64 hex digits, which `id` abbreviates: the same wherever one library is wrong about one structure."""
     others: tuple[Mapping[str, Array], ...] = ()
-    """The inputs that are answered in the same call as each of the points, where the target answers together
-    ...
-    """
+    """The inputs answered in the same call as each of the points, where the target answers together ..."""
     place: int = 0
-    """... and how many of them come first."""
+    """... and how many of them come before the point."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A disagreement as a batch met it."""
+"""A disagreement as a batch found it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ from gradfuzz.oracles.base import Point
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raw:
-    """A disagreement or crash as it was met: not yet confirmed, not yet shrunk. `case.question` has the one
-    point only.
-    """
+    """A disagreement or crash before it is confirmed and shrunk. `case.question` has only the one point."""
 
     case: Case
     family: str
     index: int
     """The program's number in the sweep."""
     points: tuple[Point, ...] = ()
-    """All points that were answered in one call, the case's own among them; none where each is answered by
-    itself.
-    """
+    """All points that were answered in one call, the case's own included; empty where each is alone."""
     place: int = 0
-    """Which of them is the case's own."""
+    """The place of the case's own point among them."""

@@ -2,10 +2,10 @@
 
     {"schema": 2, "type": "finding", "text": "def f(x): ...", "id": "GF-7c1e", ...}
 
-A document is an object with its schema, its type and all fields of the value, in the form of `fuzzer.codec`;
-a finding has the text of its program beside, for the reader. It is strict JSON, read field by field and never
-executed. One of an older schema is brought up to date by `MIGRATIONS`; one of a newer schema is refused. When
-a field comes, goes or changes its meaning, `SCHEMA` grows by one and gets a row there.
+A document is an object with its schema, its type and all fields of the value, in the form of `codec`. A
+finding also has the text of its program, for the reader. Documents are strict JSON, read field by field and
+never executed. `MIGRATIONS` brings a document of an older schema up to date; a newer schema is refused. To
+add, remove or redefine a field, raise `SCHEMA` by one and add a row there.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from gradfuzz.fuzzer.results.review import Baseline, Review
 from gradfuzz.programs.language.printer import to_text
 
 SCHEMA = 2
-"""What is written here. Schema 1 had no evidence, no ports, and none of the other fields that
-`_from_1` adds.
-"""
+"""The schema that is written. Schema 1 had no evidence, no ports, and no other field that `_from_1` adds."""
 
 TYPES: Mapping[str, type] = {
     "finding": Finding,
@@ -55,8 +53,9 @@ def to_document(
 
 
 def from_document(data: Json, of: type[T], source: str) -> T:
-    """The value of the type `of` that `to_document` wrote, now or by an older gradfuzz. `RecordError` names
-    `source` and the place in it.
+    """The value of the type `of` that `to_document` wrote, now or in an older gradfuzz.
+
+    Raises `RecordError`, which names `source` and the place in it.
     """
     if not isinstance(data, dict):
         raise RecordError(
@@ -102,7 +101,7 @@ def load(path: Path) -> Json:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file. `RecordError` where there is none."""
+    """The text of a file. `RecordError` where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -115,7 +114,7 @@ def read_text(path: Path) -> str:
 
 
 def _migrated(data: dict[str, Json], source: str) -> dict[str, Json]:
-    """The document in the present schema."""
+    """The document in the current schema."""
     while (schema := data.get("schema")) != SCHEMA:
         if type(schema) is not int or schema not in MIGRATIONS:
             newer = type(schema) is int and schema > SCHEMA
@@ -133,7 +132,7 @@ def _migrated(data: dict[str, Json], source: str) -> dict[str, Json]:
 
 
 def _from_1(data: dict[str, Json]) -> dict[str, Json]:
-    """What came with schema 2."""
+    """Adds the fields of schema 2."""
     for finding in _findings(data):
         for name, empty in _NEW_IN_2["finding"].items():
             finding.setdefault(name, empty)
@@ -167,4 +166,4 @@ def _findings(data: dict[str, Json]) -> Iterator[dict[str, Json]]:
 
 
 MIGRATIONS: Mapping[int, Callable[[dict[str, Json]], dict[str, Json]]] = {1: _from_1}
-"""From a schema to the next one."""
+"""From each schema to the next."""

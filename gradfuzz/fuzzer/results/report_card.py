@@ -15,11 +15,9 @@ class Label(enum.Enum):
     DIFFERS = "differs"
     AGREES = "agrees"
     COINCIDENCE = "agrees by coincidence"
-    """It agrees here, and differs at a neighbouring point of the same program."""
+    """It agrees here and differs at a neighbouring point of the same program."""
     VACUOUS = "vacuous"
-    """It agrees, but the true derivative is zero here and at the neighbouring points: the row tests
-    nothing.
-    """
+    """It agrees, but the true derivative is zero here and at the neighbouring points: nothing is tested."""
     INCONCLUSIVE = "inconclusive"
     UNSUPPORTED = "unsupported"
     CRASHED = "crashed"
@@ -27,24 +25,20 @@ class Label(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProbeTable:
-    """One table. The last column is always `label`, and holds the value of a `Label`."""
+    """One table. The last column is always `label` and holds the value of a `Label`."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
     notes: tuple[str, ...] = ()
-    """What was tried and what came of it, one sentence each."""
+    """What was tried and what was found, one sentence each."""
     heads: int = 0
-    """So many of the first columns say what a row is about, and all others what was found there in one word
-    each. 0: a table of figures.
-    """
+    """This many columns say what a row is about; the others are one-word results. 0: a table of figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeCell:
-    """A cell that is wrong or an error, in words, with what shows it. Ways that say the same are
-    told once.
-    """
+    """A wrong cell or an error in words, with a script. Entry points with equal answers share it."""
 
     word: str
     """"wrong" or "error"."""
@@ -56,11 +50,9 @@ class ProbeCell:
     """The modes, as in "fwd, rev", innermost first; the script asks by the first of them."""
     text: str
     references: tuple[str, ...]
-    """Those that confirm what is true there."""
+    """The references that confirm the truth."""
     script: str
-    """Standalone, of the first of the ways; exits with 1 while the cell is wrong. Empty where its library has
-    none.
-    """
+    """A standalone script of the first entry point; exits 1 while the cell is wrong. May be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +65,6 @@ class ProbeReport:
     tables: tuple[ProbeTable, ...]
     summary: tuple[str, ...] = ()
     cells: tuple[ProbeCell, ...] = ()
-    """Cells that are wrong or errors, in the order of their numbers, which begin at 1."""
+    """Cells that are wrong or errors, in the order of their numbers, which start at 1."""
     rerun: str = ""
-    """The command that makes it again."""
+    """The command that repeats the probe."""

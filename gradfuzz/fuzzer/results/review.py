@@ -1,6 +1,4 @@
-"""What became of recorded findings, and of the baseline, by the end of a sweep: data that reports show beside
-what the sweep found.
-"""
+"""The state of recorded findings and of the baseline at the end of a sweep, for reports to show."""
 
 from __future__ import annotations
 
@@ -21,12 +19,12 @@ class BaselineEntry:
     reason: str
     link: str = ""
     expires: datetime.date | None = None
-    """The first day on which it counts again; None: it never does."""
+    """The first day on which the finding counts again; None: never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """An entry with what it takes to ask about it again."""
+    """An entry with the finding, so that it can be asked about again."""
 
     entry: BaselineEntry
     finding: Finding
@@ -34,26 +32,22 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """All that is accepted, by target and id."""
+    """All accepted findings, by target and id."""
 
     accepted: tuple[Accepted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Known findings are those of the sweep that the baseline accepts; all others of the sweep are new or
-    open.
-    """
+    """Known findings are those of the sweep that the baseline accepts; the sweep's others are new or open."""
 
     known: tuple[BaselineEntry, ...] = ()
     """Entries that accept a finding of this sweep."""
     expired: tuple[BaselineEntry, ...] = ()
-    """Entries of findings of this sweep that no longer accept them."""
+    """Expired entries of findings of this sweep."""
     stale: tuple[BaselineEntry, ...] = ()
-    """Entries whose finding is fixed: replayed, the target is right."""
+    """Entries whose finding is fixed: rechecked, the target is right."""
     fixed: tuple[Finding, ...] = ()
     """Findings of earlier sweeps that are fixed."""
     first_seen: tuple[tuple[str, str], ...] = ()
-    """(id of a finding of this sweep, when it was first recorded, as in "2026-03-01") where that was before
-    this sweep.
-    """
+    """(id, date first recorded, as in "2026-03-01") of this sweep's findings known from earlier sweeps."""

@@ -1,6 +1,4 @@
-"""What a self-test found out: how many programs each planted bug survives, and what is said against correct
-oracles.
-"""
+"""The result of a self-test: how many programs each planted bug survives, and false alarms."""
 
 from __future__ import annotations
 
@@ -12,23 +10,21 @@ VJP_RULES, JVP_RULES = "vjp rules", "jvp rules"
 """The groups of the systematic mutants."""
 
 SYSTEMATIC_SHARE = 0.98
-"""The share of the systematic mutants that must be killed; of those after real reports it is all."""
+"""The share of the systematic mutants that must be killed; mutants after real reports must all be."""
 
 
 @dataclass(frozen=True, slots=True)
 class MutantScore:
-    """One planted bug."""
+    """The result for one planted bug."""
 
     name: str
     """As a target: "mutant:nx-1747"."""
     group: str
     summary: str
     programs: Mapping[int, int | None]
-    """By seed: how many programs of one family it takes to kill it, in the family where that is least; None
-    where it survives them all.
-    """
+    """By seed: programs of one family needed to kill it, in its best family; None where it survives all."""
     reason: str = ""
-    """Of a survivor: what was missing."""
+    """For a survivor: what was missing."""
 
     @property
     def killed(self) -> bool:
@@ -44,16 +40,16 @@ class MutantScore:
 
 @dataclass(frozen=True, slots=True)
 class OracleScore:
-    """One library that should be right."""
+    """The result for one library that should be right."""
 
     oracle: str
     version: str
     checks: int
     inconclusive: int
     findings: int
-    """Confirmed ones: real bugs of the library."""
+    """Confirmed findings: real bugs of the library."""
     false_alarms: int
-    """Findings that a second reference or the finding's own script does not bear out."""
+    """Findings that the second reference or the finding's own script does not confirm."""
     alarms: tuple[str, ...] = ()
     """The false alarms in words."""
 
@@ -85,7 +81,7 @@ class Score:
     interrupted: bool
     rerun: str
     equivalent: Mapping[str, str] = field(default_factory=dict)
-    """Systematic mutants that were not asked, because they are right: the proof of each."""
+    """Systematic mutants that were not asked because they are right, with the proof of each."""
 
     @property
     def killed(self) -> int:
@@ -101,14 +97,14 @@ class Score:
 
     @property
     def passed(self) -> bool:
-        """Every named bug killed, nearly every systematic one, and nothing said against what is right."""
+        """Every named bug killed, nearly every systematic one, and no false alarm."""
         rest = [m.killed for m in self.mutants if m.group in (VJP_RULES, JVP_RULES)]
         named = [m.killed for m in self.mutants if m.group not in (VJP_RULES, JVP_RULES)]
         return all(named) and sum(rest) >= SYSTEMATIC_SHARE * len(rest) and not self.false_alarms
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The mutants by group, and all together where there is more than one."""
+        """The mutants by group, and all together if there are several groups."""
         names = list(dict.fromkeys(m.group for m in self.mutants))
         found = [_group(name, [m for m in self.mutants if m.group == name]) for name in names]
         return (*found, _group("all", self.mutants)) if len(found) > 1 else tuple(found)

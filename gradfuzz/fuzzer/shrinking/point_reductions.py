@@ -1,6 +1,4 @@
-"""Smaller batches: what shrinking tries with the points that are answered together with the
-specimen's own.
-"""
+"""Smaller batches: reductions of the points that are answered together with the candidate's own."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.oracles.base import Array
 
 _PLAIN = (2.0, 1.5, 3.0, 0.25)
-"""Entries of a companion, the plainest first; the specimen's own are 0.5 where they may be."""
+"""Entries of a companion, the plainest first. The candidate's own become 0.5 where possible."""
 
 _COUNTS = (2, 1, 3, 0)
 
@@ -21,7 +19,7 @@ Inputs = Mapping[str, Array]
 
 
 def fewer_points(specimen: Specimen) -> Iterator[Specimen]:
-    """The specimen alone, with one companion, without one of them."""
+    """The candidate alone, with one companion, or without one of them."""
     others, place = specimen.others, specimen.place
     if not others:
         return
@@ -36,7 +34,7 @@ def fewer_points(specimen: Specimen) -> Iterator[Specimen]:
 
 
 def shared_inputs(specimen: Specimen) -> Iterator[Specimen]:
-    """An input that varies made the same at all points."""
+    """An input that varies, made the same at all points."""
     for name in varying_inputs(specimen):
         yield replace(
             specimen, others=tuple({**other, name: specimen.inputs[name]} for other in specimen.others)

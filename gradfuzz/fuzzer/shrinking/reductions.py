@@ -1,7 +1,7 @@
-"""Smaller specimens: everything that shrinking tries, simplest result first.
+"""Smaller candidates: everything that shrinking tries, simplest result first.
 
-A reduction gives candidates; most of them mean something else than the program they come from, many do not
-even type-check. That is for the driver to find out: only what is still interesting is kept.
+A reduction proposes candidates. Most of them mean something else than the program they come from, and many do
+not type-check. The driver keeps only those that are still interesting.
 """
 
 from __future__ import annotations
@@ -42,16 +42,14 @@ from gradfuzz.programs.language.types import FLOAT
 Reduction = Callable[[Specimen], Iterator[Draft]]
 
 PLAIN_FLOATS = (0.5, 2.0, 1.5, 0.25, 3.0, 1.0, 0.75, -0.5, -2.0, -1.5, 0.0, -1.0)
-"""Inputs, the plainest first. 1 and -1 stand late: too many wrong derivatives are right there."""
+"""Inputs, the plainest first. 1 and -1 come late: too many wrong derivatives are right there."""
 
 _PLAIN_CONSTANTS = (1.0, 2.0, 0.5, 3.0, -1.0, 0.0)
 _TRIPS = (1, 2, 3)
 
 
 def plainness(value: float, plain: tuple[float, ...] = PLAIN_FLOATS) -> tuple[int, int]:
-    """How plain a number is, least first: its place among the plain ones, otherwise the number of
-    its digits.
-    """
+    """How plain a number is, plainest lowest: its place among the plain ones, else its number of digits."""
     if value in plain:
         return 0, plain.index(value)
     return 1, len(repr(float(value)))
@@ -67,9 +65,7 @@ def _edited(specimen: Specimen, blocks: Iterator[Block]) -> Iterator[Program]:
 
 
 def _without_statements(specimen: Specimen) -> Iterator[Draft]:
-    """One statement less; where it was a loop or a branch, first all of it, then only what is around its
-    body.
-    """
+    """One statement less. Of a loop or a branch, first all of it, then only what is around its body."""
 
     def delete(block: Block) -> Iterator[Block]:
         for k, statement in enumerate(block):
@@ -103,8 +99,9 @@ def _escapes(block: Block) -> bool:
 
 
 def _flattened(specimen: Specimen) -> Iterator[Draft]:
-    """A loop or branch replaced by its body, and a constant that is assigned by a parameter: the loop may
-    only have made a variable vary.
+    """A loop or branch replaced by its body, and an assigned constant replaced by a parameter.
+
+    The latter because the loop may only have made a variable vary.
     """
     params = [Name(p.name) for p in specimen.program.params if p.type == FLOAT]
 
@@ -128,7 +125,7 @@ def _flattened(specimen: Specimen) -> Iterator[Draft]:
 
 
 def _inlined(specimen: Specimen) -> Iterator[Draft]:
-    """A temporary replaced by what it stands for, wherever the rest of its block reads it."""
+    """A temporary replaced by its value wherever the rest of its block reads it."""
 
     def inline(block: Block) -> Iterator[Block]:
         for k, statement in enumerate(block):
@@ -139,7 +136,7 @@ def _inlined(specimen: Specimen) -> Iterator[Draft]:
 
 
 def _loop_forms(specimen: Specimen) -> Iterator[Draft]:
-    """Loops as `for` with few trips, then as `while`. A counter of the program's own becomes the loop's."""
+    """Loops as `for` with few iterations, then as `while`. A counter of the program becomes the loop's."""
     names = {n.target for n in walk(specimen.program) if isinstance(n, (Assign, For))} | {
         p.name for p in specimen.program.params
     }
@@ -162,7 +159,7 @@ def _loop_forms(specimen: Specimen) -> Iterator[Draft]:
 
 
 def _counters(body: Block) -> list[str]:
-    """Names that `body` steps: `i = i + 1`."""
+    """Names that `body` steps, as in `i = i + 1`."""
     return [
         s.target
         for s in body
@@ -214,12 +211,12 @@ def _smaller_expressions(specimen: Specimen) -> Iterator[Draft]:
 
 
 def _whole(e: Expr) -> bool:
-    """Whether an expression may be an int: counters and conditions, nothing with a float constant in it."""
+    """Whether an expression may be an int: counters and conditions without a float constant."""
     return not any(isinstance(n, Const) and isinstance(n.value, float) for n in walk(e))
 
 
 def _fewer_names(specimen: Specimen) -> Iterator[Draft]:
-    """A name replaced by a constant, or by a parameter that comes before it."""
+    """A name replaced by a constant or by a parameter before it."""
     params = [Name(p.name) for p in specimen.program.params if p.type.is_float]
 
     def fewer(e: Expr) -> Iterator[Expr]:
@@ -342,7 +339,7 @@ def _plainer_inputs(specimen: Specimen) -> Iterator[Draft]:
 
 
 def _plainer_weights(specimen: Specimen) -> Iterator[Draft]:
-    """All weights and directions 1; then only those of one output or input."""
+    """All weights and directions 1, then only those of one output or input."""
     yield specimen.mapped(np.ones_like)
     for k, weight in enumerate(specimen.weights):
         if weight is not None:
@@ -374,16 +371,14 @@ REDUCTIONS: tuple[Reduction, ...] = (
     plainer_companions,
     _plainer_weights,
 )
-"""In the order in which they are tried: what removes most comes first."""
+"""In the order in which they are tried: those that remove most come first."""
 
 
 # Names ------------------------------------------------------------------------------------------------------
 
 
 def canonical_names(specimen: Specimen) -> Specimen:
-    """The same program as f(x, y, ...), its carries acc, b, ..., counters i, j, ..., all other names t, u,
-    ...
-    """
+    """The same program as f(x, y, ...) with carries acc, b, ..., counters i, j, ..., other names t, u, ..."""
     program = specimen.program
     names: dict[str, str] = {}
     pools = {

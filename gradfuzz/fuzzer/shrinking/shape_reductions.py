@@ -1,7 +1,7 @@
-"""Smaller specimens by their shapes: fewer axes, shorter ones, plainer axes and windows in the ops.
+"""Smaller candidates by their shapes: fewer and shorter axes, plainer axes and windows in the ops.
 
-Nothing here follows shapes through a program: a length or an axis is changed wherever it seems to occur, and
-what does not type-check then is dropped by the driver.
+Shapes are not inferred: a length or an axis is changed wherever it seems to occur, and the driver drops what
+does not type-check.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _SCALAR_FORM: Mapping[str, int] = {
     "take_along_axis": 0,
     "window_sum": 0,
 }
-"""Which argument an op on arrays comes down to when everything is a scalar."""
+"""The argument that stands for an array op when everything is a scalar."""
 
 _SCALAR_PRODUCTS = ("matmul", "conv", "outer", "kron")
 
@@ -69,11 +69,9 @@ _SCALAR_PRODUCTS = ("matmul", "conv", "outer", "kron")
 
 
 def fewer_axes(specimen: Specimen) -> Iterator[Draft]:
-    """One axis less: in all arrays that have it, counted from the back; in those of the highest rank; in one
-    parameter alone.
+    """One axis less: in all arrays that have it from the back; in those of highest rank; in one parameter.
 
-    Of the weights along it the first ones stay, or the last: the class of what is wrong may depend on their
-    signs.
+    The first weights along it stay, or the last: the class of the error may depend on their signs.
     """
     program = specimen.program
     for rank in sorted({p.type.rank for p in program.params if p.type.rank > 1}, reverse=True):
@@ -95,7 +93,7 @@ def _at_either_end(specimen: Specimen, changed: Program, back: int) -> Iterator[
 
 
 def _first(specimen: Specimen, changed: Program, back: int) -> dict[str, Array]:
-    """The inputs, of those that lose the axis `back` the first entry along it."""
+    """The inputs; those that lose the axis `back` keep their first entry along it."""
     inputs = dict(specimen.inputs)
     for p in changed.params:
         value = inputs[p.name]
@@ -108,9 +106,7 @@ def _first(specimen: Specimen, changed: Program, back: int) -> dict[str, Array]:
 
 
 def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
-    """Everything as scalars; then one axis length, wherever it occurs, or in matrices only, made smaller;
-    then one axis of one parameter.
-    """
+    """Everything as scalars; one axis length smaller, everywhere or in matrices; one axis of a parameter."""
     program = specimen.program
     arrays = any(p.type.shape for p in program.params) or any(
         isinstance(n, ArrayConst) for n in walk(program)
@@ -144,7 +140,7 @@ def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
 
 
 def _in_range(specimen: Specimen, size: int) -> dict[str, Array]:
-    """The inputs, those that are indices made to fit an axis of `size`."""
+    """The inputs, with indices made to fit an axis of `size`."""
     places = {
         a.id
         for c in walk(specimen.program)
@@ -168,10 +164,10 @@ def _scalar(e: Expr) -> Expr:
 
 
 def _resized(program: Program, size: int, smaller: int, last: int | None = None) -> Program:
-    """`program` with every axis of length `size`, and every `for` of so many trips, made `smaller`; places
+    """`program` with every axis of length `size`, and every `for` of that trip count, made `smaller`; indices
     along it stay in range.
 
-    With `last` only so many axes of an array, the last ones: a batch may be as long as its matrices.
+    With `last`, only that many last axes of an array: a batch may be as long as its matrices.
     """
 
     def shape(old: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -221,9 +217,7 @@ def _resized(program: Program, size: int, smaller: int, last: int | None = None)
 
 
 def plainer_parameters(specimen: Specimen) -> Iterator[Draft]:
-    """A parameter of an op at its default; an axis 0; one entry of a window, a stride or a padding
-    smaller.
-    """
+    """An op's parameter at its default, an axis 0, or one entry of a window, stride or padding smaller."""
 
     def plainer(e: Expr) -> Iterator[Expr]:
         if not isinstance(e, Call):

@@ -1,9 +1,9 @@
-"""Shrinking: the smallest specimen that is still interesting.
+"""Shrinking: the smallest candidate that is still interesting.
 
-Greedy and deterministic: the reductions are tried in turn, the first candidate that is smaller by `cost` and
-still interesting is taken, and when none is left the specimen is minimal. What "interesting" means is the
-caller's affair; the fuzzer's means "disagrees clearly, in the same class", so that shrinking does not slide
-into rounding noise or into another bug.
+Greedy and deterministic: the reductions are tried in turn, and the first candidate that is smaller by `cost`
+and still interesting is taken. Where none is left, the candidate is minimal. The caller defines
+"interesting"; the fuzzer's definition is "disagrees clearly, in the same class", so that shrinking does not
+slide into rounding noise or into another bug.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ class Interest(enum.IntEnum):
 
 
 Interesting = Callable[[Sequence[Specimen]], Sequence[Interest] | Sequence[bool]]
-"""Which of several candidates are interesting. Asked with several at once where asking one by one is dear."""
+"""Which of several candidates are interesting. It gets several at once where one by one is slow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shrunk:
-    """Where shrinking ended."""
+    """The result of shrinking."""
 
     specimen: Specimen
     asked: int
-    """How many candidates were asked about."""
+    """How many candidates were tried."""
     complete: bool
     """Whether nothing smaller is interesting; False where the budget ran out first."""
 
 
 def shrink(specimen: Specimen, interesting: Interesting, *, budget: int = 1000, batch: int = 1) -> Shrunk:
-    """The smallest specimen that can be reached from `specimen`, which is interesting itself.
+    """The smallest candidate that can be reached from an interesting one.
 
-    At most `budget` candidates are asked about, `batch` at a time. The result does not depend on `batch`,
-    unless the budget runs out.
+    At most `budget` candidates are tried, `batch` at a time. The result does not depend on `batch` unless the
+    budget runs out.
     """
     driver = _Driver(interesting, budget, batch)
     current = driver.fixpoint(specimen)
@@ -80,7 +80,7 @@ def shrink(specimen: Specimen, interesting: Interesting, *, budget: int = 1000, 
 
 
 class _Driver:
-    """Asks about candidates, each once, until the budget is spent."""
+    """Tries candidates, each once, until the budget is spent."""
 
     def __init__(self, interesting: Interesting, budget: int, batch: int) -> None:
         self._interesting = interesting
@@ -94,7 +94,7 @@ class _Driver:
         return self.asked >= self._budget
 
     def fixpoint(self, specimen: Specimen) -> Specimen:
-        """Where no reduction leads any further."""
+        """The candidate at which no reduction makes progress."""
         current = specimen
         complete = False
         while not complete and not self.spent:
@@ -112,11 +112,9 @@ class _Driver:
         return list(self._interesting(candidates))
 
     def first(self, current: Specimen, reduction: Reduction, place: int) -> tuple[Specimen | None, int]:
-        """The first smaller and interesting candidate of one reduction from `place` on, and where to go on
-        after it.
+        """The first smaller and interesting candidate of a reduction from `place` on, and the next place.
 
-        Places before the last success have just been tried in vain; they are not tried again before the next
-        round.
+        Places before the last success have just failed; they are not tried again before the next round.
         """
         candidates = self._smaller(current, reduction, place)
         while not self.spent:
@@ -135,7 +133,7 @@ class _Driver:
         return None, -1
 
     def _varied(self, candidate: Specimen, limit: tuple[object, ...]) -> Specimen | None:
-        """The first interesting one of those that differ from `candidate` in numbers only."""
+        """The first interesting candidate that differs from `candidate` in numbers only."""
         others = (v for v in variations(candidate) if cost(v) < limit and v.key not in self._boring)
         while not self.spent:
             chunk = list(itertools.islice(others, self._batch))
@@ -148,9 +146,7 @@ class _Driver:
         return None
 
     def _smaller(self, current: Specimen, reduction: Reduction, place: int) -> Iterator[tuple[Specimen, int]]:
-        """The well-formed candidates that cost less than `current` and have not been asked about, with their
-        places.
-        """
+        """The well-formed candidates that cost less than `current` and are untried, with their places."""
         limit = cost(current)
         for at, draft in enumerate(reduction(current)):
             if at < place:
@@ -162,16 +158,14 @@ class _Driver:
 
 
 _ELSEWHERE = (0.1, 0.01)
-"""A bug that needs a large program at an input of 0.5 may need only a small one near zero."""
+"""A bug that needs a large program at 0.5 may need only a small one near zero."""
 
 _LARGE = 5
-"""A program of so many operations may be small for a bug that shows in the derivative by another input."""
+"""From this many operations on, the bug may show in a smaller program in the derivative by another input."""
 
 
 def _elsewhere(specimen: Specimen) -> Iterator[Specimen]:
-    """The specimen with all inputs differentiated, where its program is large; at other inputs, where it is
-    not as small as can be.
-    """
+    """A large program with all inputs differentiated; a program that is not minimal at other inputs."""
     if operations(specimen.program) < 2:
         return
     floats = [p.name for p in specimen.program.params if p.type.is_float]
@@ -186,7 +180,7 @@ def _elsewhere(specimen: Specimen) -> Iterator[Specimen]:
 
 
 def _whole(current: Specimen, draft: Specimen | Program) -> Specimen | None:
-    """A candidate that type-checks and returns what is real, with inputs and weights that fit it, or None."""
+    """A candidate that type-checks and has real outputs, with inputs and weights that fit it, or None."""
     program = draft if isinstance(draft, Program) else draft.program
     try:
         typed = typecheck(program)
@@ -216,14 +210,12 @@ _CONSTANTS = (1.0, 2.0, 0.5, 3.0, -1.0, 0.0)
 
 
 def operations(program: Program) -> int:
-    """How many operations the text of a program has."""
+    """The number of operations in a program's text."""
     return sum(isinstance(node, Call) for node in walk(program))
 
 
 def cost(specimen: Specimen) -> tuple[object, ...]:
-    """What shrinking lowers, the most important first: loops and branches, operations, statements, names,
-    numbers.
-    """
+    """What shrinking lowers, by importance: loops, branches, operations, statements, names, numbers."""
     program = specimen.program
     nodes = list(walk(program))
     loops = [n for n in nodes if isinstance(n, (For, While, Repeat))]
@@ -264,7 +256,7 @@ def cost(specimen: Specimen) -> tuple[object, ...]:
 
 
 def _plain_parameters(call: Call) -> int:
-    """How far the axes and windows of an op are from its defaults, and how large they are."""
+    """How far an op's axes and windows are from their defaults, and how large they are."""
     defaults = dict(OPS[call.op].params)
     return sum(
         100 * (value != defaults[name]) + _sum(value)

@@ -1,7 +1,7 @@
-"""Small standard programs: where shrinking of a large one gets stuck, they are tried in its place.
+"""Small standard programs, tried in place of a large one that shrinking cannot reduce.
 
-Each has at most one loop, and together they use a parameter everywhere it can stand: in the body, in the
-initial value, before the loop, after it, in a temporary, in the condition.
+Each has at most one loop. Together they use a parameter in every possible place: in the body, in the initial
+value, before the loop, after it, in a temporary, in the condition.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHAPES = (
     ("acc = 1.0\n    b = x", "t = acc\n        acc = b\n        b = t * x", "acc + b"),
     ("acc = x", "if acc > 1.0:\n            acc = acc * x\n        else:\n            acc = acc + x", "acc"),
 )
-"""Before the loop, in it, returned."""
+"""The statements before the loop, in it, and what is returned."""
 
 _LOOPS = (
     "    for i in range(2):\n        {body}\n",
@@ -42,7 +42,7 @@ _LOOPS = (
 
 _POINTS = (0.5, 2.0, -0.5, 0.01)
 _COMPANION = 1.5
-"""What is asked along, where `like` is asked with others."""
+"""The point asked in the same call, where `like` has others."""
 
 _BY_VALUE = (
     ("acc < 3.0", "acc * x", 1.5),
@@ -51,8 +51,9 @@ _BY_VALUE = (
     ("acc > 0.3", "acc - x", 0.25),
     ("acc < 3.0", "acc / x", 0.6),
 )
-"""While what, the next value from 1 on, and a companion that takes more trips: what a batch does with an
-instance that has ended.
+"""The condition, the next value from 1 on, and a companion with a higher trip count.
+
+They show what a batch does with a lane whose loop has ended.
 """
 
 
@@ -79,9 +80,7 @@ def _by_value() -> tuple[tuple[Program, float], ...]:
 
 
 def standards(like: Specimen) -> Iterator[Specimen]:
-    """The standard programs at a few points, asked as `like` is: in its precision and modes, alone or with
-    another point.
-    """
+    """The standard programs at a few points, in `like`'s precision and modes, and batched like it."""
     programs = [*(_by_value() if like.others else ()), *((program, _COMPANION) for program in _programs())]
     for program, companion in programs:
         for x in _POINTS:

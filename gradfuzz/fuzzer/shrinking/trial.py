@@ -1,4 +1,4 @@
-"""What shrinking asks about a disagreement: is a smaller one still clearly wrong, and in the same class?"""
+"""What shrinking asks about a disagreement: is a smaller candidate still clearly wrong, in the same class?"""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.syntax import For, Program, Repeat, While, walk
 
 _BUDGET, _SLOW_BUDGET = 800, 40
-"""Candidates that shrinking may ask about: a slow oracle compiles each of them."""
+"""How many candidates shrinking may try: a slow oracle compiles each of them."""
 
 _BATCH = 12
-"""How many candidates an oracle is asked about at once that has a cheaper way for many."""
+"""How many candidates are asked about at once, where an oracle has a cheaper way for many."""
 
 
 _SMALL = 4
-"""A program of one loop and so many operations needs no further shrinking."""
+"""A program of one loop and at most this many operations needs no further shrinking."""
 
 
 def same_kind(case: Case, kind: Class, message: str) -> bool:
-    """Whether a case is the same kind of wrong; a crash is the same with the same exception."""
+    """Whether a case is wrong in the same way; a crash must have the same exception."""
     if kind is Class.ERROR:
         return case.verdict is Verdict.CRASHED and _exception(case.message) == _exception(message)
     return case.verdict is Verdict.DISAGREE and case.kind is kind
@@ -39,11 +39,11 @@ def _exception(message: str) -> str:
 
 
 def smallest_alike(first: Specimen, met: Case, target: Oracle) -> Iterator[Specimen]:
-    """The shrunk specimen, wrong in the class of `met`; where it is still large, a standard program that is
-    wrong in it, shrunk.
+    """The shrunk candidate, wrong in the class of `met`; where it is still large, a shrunk standard program
+    that is wrong in that class.
 
-    After it come larger ones from the way there, farther and farther back: for where a truth that was good
-    enough to shrink with is not confirmed. The last is `first` itself.
+    Larger candidates from the way there follow, farther and farther back, in case the truth at the smallest
+    is not confirmed. The last is `first` itself.
     """
     trial = _Trial(target, met)
     yield _smallest(first, trial, target)
@@ -84,11 +84,11 @@ def _is_small(program: Program) -> bool:
 _BY_NUMBERS = frozenset(
     {Class.SIGN_FLIP, Class.RATIO_BLOWUP, Class.MISSING, Class.SPURIOUS, Class.WRONG_VALUE}
 )
-"""Classes of which another one may show at other numbers: the class is that of the worst entry."""
+"""Numeric classes: a case can move between them when inputs change, as the worst entry decides the class."""
 
 
 class _Trial:
-    """What shrinking asks: does this one still disagree, clearly, in the same way?"""
+    """Asks whether candidates still disagree clearly and in the same class."""
 
     def __init__(self, target: Oracle, met: Case) -> None:
         assert met.kind is not None, "a disagreement has a class"
@@ -96,12 +96,10 @@ class _Trial:
         self._kind = met.kind
         self._message = met.message
         self.accepted: list[Specimen] = []
-        """All that were interesting, in the order in which they were asked about."""
+        """All interesting candidates, in the order in which they were tried."""
 
     def interesting(self, specimens: Sequence[Specimen]) -> list[Interest]:
-        """The cheap tests first: the engine's tolerance, then the target, then a comparison with the engine,
-        and only then the truth.
-        """
+        """Cheap tests first: the engine's tolerance, the target, a comparison with the engine, the truth."""
         result = [Interest.NO] * len(specimens)
         ready = []
         for k, specimen in enumerate(specimens):

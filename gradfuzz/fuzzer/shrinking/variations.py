@@ -1,9 +1,9 @@
-"""A specimen with other numbers: what shrinking tries where a smaller one is wrong too, but in another class.
+"""A candidate with other numbers: tried where a smaller candidate is wrong too, but in another class.
 
-The class of a wrong gradient is that of its worst entry, and which one that is depends on the numbers. Where
-instances are mixed up, of two with cotangents 1 and c both get 1 + c: a wrong value for c = 1, a sign flip
+The class of a wrong gradient is that of its worst entry, and the numbers decide which entry that is. Where a
+bug mixes up instances, of two with cotangents 1 and c both get 1 + c: a wrong value for c = 1, a sign flip
 for c = -16, a blowup for c = 16, missing for c = -1, and spurious where the first one is 0. So one instance
-is weighted like that, or its matrix scaled where the weights do not tell them apart.
+gets such a weight, or its matrix is scaled where the weights do not tell the instances apart.
 """
 
 from __future__ import annotations
@@ -19,19 +19,17 @@ from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import is_float
 
 _SHARES = (-1.0, 16.0, -16.0, 1 / 16, -1 / 16, 0.0)
-"""What the last instance weighs where the others weigh 1."""
+"""Weights of the last instance where the others have weight 1."""
 
 _SCALES = (0.25, -1.0, -0.25)
-"""How the last instance of an input is scaled."""
+"""Scales of the last instance of an input."""
 
 _NUMBERS = ((0.5,), (2.0,), (-0.5,), (0.5, 2.0), (2.0, -0.5), (-2.0, 3.0), (0.01,))
 """Inputs that are single numbers, in turn."""
 
 
 def variations(specimen: Specimen) -> Iterator[Specimen]:
-    """The specimen with other weights and directions; at other inputs; with both. Program, shapes and
-    companions stay.
-    """
+    """The candidate with other weights and directions, at other inputs, or both. Program and shapes stay."""
     floats = [p for p in specimen.program.params if p.type.is_float]
     yield from _weighted(specimen)
     if any(p.type.shape for p in floats):
@@ -46,8 +44,10 @@ def variations(specimen: Specimen) -> Iterator[Specimen]:
 
 
 def ordinary(specimen: Specimen) -> Specimen:
-    """The specimen at matrices and with weights that hide nothing: what is left of larger ones may have ties,
-    or be equal where only a difference shows. Inputs of the sizes that the program says.
+    """The candidate at regular matrices with weights that hide nothing.
+
+    What is left of larger matrices may have ties, or be equal where only a difference shows. Inputs have the
+    sizes that the program declares.
     """
     inputs = {
         p.name: regular(p.type.sizes).astype(specimen.precision)
@@ -59,8 +59,9 @@ def ordinary(specimen: Specimen) -> Specimen:
 
 
 def regular(shape: tuple[int, ...]) -> Array:
-    """Matrices with a heavy diagonal that differs between instances, or a vector with a step between its
-    entries; multiples of 1/8.
+    """Matrices with a heavy diagonal that differs between instances, or a vector with distinct entries.
+
+    All entries are multiples of 1/8.
     """
     places = np.arange(math.prod(shape)).reshape(shape)
     entries: Array = (places * 5 % 7 - 3) / 8
@@ -72,16 +73,18 @@ def regular(shape: tuple[int, ...]) -> Array:
 
 
 def _signed(weights: Array) -> Array:
-    """Weights of either sign, which differ."""
+    """Weights of either sign, all different."""
     places = np.arange(weights.size).reshape(weights.shape)
     result: Array = (places % 5 + 4) * (-1.0) ** places / 8
     return result
 
 
 def _weighted(specimen: Specimen) -> Iterator[Specimen]:
-    """All weights and directions 1, but those of the last instance, along the first axis, or of the last
-    output or input; of the weights, and in higher order of the directions. A single one scales the whole
-    gradient, so there is nothing to try.
+    """All weights and directions 1, but those of the last instance.
+
+    The last instance is the last entry along the first axis, or the last output or input. The weights are
+    varied and, at higher order, the directions. A single one scales the whole gradient, so there is nothing
+    to try.
     """
     plain = specimen.mapped(np.ones_like)
     weights = [(k, w) for k, w in enumerate(plain.weights) if w is not None]
@@ -98,7 +101,7 @@ def _weighted(specimen: Specimen) -> Iterator[Specimen]:
 
 
 def _ending(ones: Array, share: float) -> Array:
-    """Ones with another number in the last place along the first axis, or as the only one."""
+    """Ones, with another number in the last place along the first axis, or as the only one."""
     result = ones.copy()
     if result.ndim and len(result) > 1:
         result[-1] = share
@@ -108,7 +111,7 @@ def _ending(ones: Array, share: float) -> Array:
 
 
 def _scaled(specimen: Specimen, scale: float) -> Specimen:
-    """The specimen with the last instance of every array of floats scaled."""
+    """The candidate with the last instance of every float array scaled."""
 
     def scaled(x: Array) -> Array:
         if not is_float(x.dtype) or x.ndim == 0 or len(x) < 2:

@@ -1,7 +1,7 @@
-"""The findings that are accepted for now: a file beside the code, made to be committed.
+"""The findings that are accepted for now, in a file beside the code, made to be committed.
 
-It is strict JSON with one entry for each finding: why it is accepted, until when, and what it takes to ask
-about it again.
+Strict JSON with one entry for each finding: why it is accepted, until when, and the finding itself, so that
+it can be asked about again.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gradfuzz.fuzzer.results.review import Accepted, Baseline, BaselineEntry
 from gradfuzz.fuzzer.store.runs import signature_of
 
 FILE = Path("gradfuzz-baseline.json")
-"""Where it is, in the current directory."""
+"""Its path, relative to the current directory."""
 
 
 def read(path: Path = FILE) -> Baseline:
-    """What the file says; an empty baseline where there is none. `RecordError` where it is not one."""
+    """The baseline in the file; an empty one without a file. `RecordError` for an invalid file."""
     return from_document(load(path), Baseline, str(path)) if path.exists() else Baseline()
 
 
@@ -41,7 +41,7 @@ def write(baseline: Baseline, path: Path = FILE) -> None:
 
 
 def added(baseline: Baseline, finding: Finding, entry: BaselineEntry) -> Baseline:
-    """With the finding accepted; an entry that it has already is replaced."""
+    """The baseline with the finding accepted; an earlier entry for it is replaced."""
     bare = dataclasses.replace(finding, script="", ports={}, evidence=None)
     others = [item for item in baseline.accepted if item.entry.signature != entry.signature]
     return Baseline(
@@ -52,7 +52,7 @@ def added(baseline: Baseline, finding: Finding, entry: BaselineEntry) -> Baselin
 def entry_of(
     finding: Finding, reason: str, link: str = "", expires: datetime.date | None = None
 ) -> BaselineEntry:
-    """An entry that accepts the finding. `UsageError` where it would accept nothing, or says no reason."""
+    """An entry that accepts the finding. `UsageError` where it would accept nothing or has no reason."""
     if not reason.strip():
         raise UsageError("a baseline entry needs a reason: --reason 'reported, see the link'")
     if expires is not None and expires <= datetime.datetime.now(datetime.UTC).date():
@@ -63,10 +63,10 @@ def entry_of(
 
 
 def removed(baseline: Baseline, entry: BaselineEntry) -> Baseline:
-    """Without the entry."""
+    """The baseline without the entry."""
     return Baseline(tuple(item for item in baseline.accepted if item.entry != entry))
 
 
 def accepts(entry: BaselineEntry, today: datetime.date) -> bool:
-    """Whether it still does: not from the day on which it expires."""
+    """Whether the entry still accepts: it stops on the day on which it expires."""
     return entry.expires is None or today < entry.expires

@@ -1,9 +1,8 @@
-"""The file of the store: an SQLite database that is opened, locked, brought up to date, and whose errors are
-told in words.
+"""The SQLite database of the store: opened, locked, brought up to date, with errors in words.
 
-One process writes, and holds a lock on a file beside the database for as long; the system takes it back when
-the process dies. Others read all the while. The log that SQLite writes ahead keeps the database whole
-wherever the writer is killed.
+One process writes. It holds a lock on a file beside the database, which the system releases when the process
+dies. Others can read meanwhile. SQLite's write-ahead log keeps the database whole wherever the writer is
+killed.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from urllib.parse import quote
 from gradfuzz.errors import StoreError
 
 _APPLICATION = 0x67726466
-"""Written into the head of the file: what it is."""
+"""The application id in the head of the file."""
 
 _STEPS: Sequence[str] = (
     """
@@ -53,7 +52,7 @@ _STEPS: Sequence[str] = (
     );
     """,
 )
-"""From each version of the database to the next; a new one is of version 0 and takes them all."""
+"""From each version of the database to the next; a new one has version 0 and takes all steps."""
 
 _IN_WORDS = {
     sqlite3.SQLITE_FULL: "there is no space left for it; free some, then go on with --resume",
@@ -69,13 +68,11 @@ _IN_WORDS = {
 """What to do about an error, by SQLite's primary code."""
 
 _PRIMARY = 0xFF
-"""Of the codes of SQLite: the rest says where in SQLite it was noticed."""
+"""The primary part of SQLite's codes; the rest says where in SQLite the error was noticed."""
 
 
 class Database:
-    """A connection. Every method raises `StoreError` in words where the file, the disk or the permissions do
-    not allow it.
-    """
+    """A connection. Methods raise `StoreError` in words where file, disk or permissions do not allow them."""
 
     def __init__(self, path: Path, *, write: bool) -> None:
         self.path = path
@@ -89,7 +86,7 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Nothing more is read or written, and another one may write."""
+        """Ends reading and writing, so that another process may write."""
         for connection in (self._connection, self._lock):
             if connection is not None:
                 with contextlib.suppress(sqlite3.Error):
@@ -117,7 +114,7 @@ class Database:
         self._check(self._connection)
 
     def _make_folder(self) -> None:
-        """The folder, with what makes git overlook it where it is the usual one."""
+        """Makes the folder; in the default one, a .gitignore hides it from git."""
         folder = self.path.parent
         if not folder.exists():
             folder.mkdir(parents=True)
@@ -125,9 +122,7 @@ class Database:
                 (folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
     def _reader(self) -> sqlite3.Connection:
-        """Reading needs a file for what readers share; in a folder that may not be written nobody writes, and
-        it does without.
-        """
+        """Opens for reading, which needs a shared file; not in a read-only folder, which has no writer."""
         try:
             connection = _connected(self.path, "ro")
             connection.execute("SELECT count(*) FROM sqlite_schema")
@@ -166,7 +161,7 @@ class Database:
             )
 
     def _is_blank(self, connection: sqlite3.Connection) -> bool:
-        """Whether nothing is in it yet: it is new, or its maker was killed before."""
+        """Whether it is empty: new, or its maker was killed early."""
         return (
             self._versions(connection) == (0, 0)
             and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
@@ -184,20 +179,20 @@ class Database:
     # Use
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """What a query finds."""
+        """The rows that a query finds."""
         with self._told():
             assert self._connection is not None, "the database is open"
             return self._connection.execute(statement, values).fetchall()
 
     def execute(self, statement: str, *values: object) -> int:
-        """Changes rows, inside a `transaction`; the number of the row that was inserted last."""
+        """Changes rows inside a `transaction`; returns the number of the row inserted last."""
         with self._told():
             assert self._connection is not None, "the database is open"
             return self._connection.execute(statement, values).lastrowid or 0
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All changes or none; they are on the disk when it ends."""
+        """All changes or none; they are on disk when it ends."""
         connection = self._connection
         assert connection is not None, "the database is open"
         with self._told():

@@ -1,4 +1,4 @@
-"""What a person means by an id, a run's number or a path: recorded and exported findings."""
+"""Finds recorded and exported findings by an id, a run's number or a path."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gradfuzz.fuzzer.store.runs import Store
 from gradfuzz.fuzzer.store.stream import read as read_stream
 
 _STREAM = (".ndjson", ".jsonl")
-"""How the name of an event stream ends."""
+"""The file suffix of an event stream."""
 
 
 def recorded(store: Store, text: str) -> Finding:
-    """The finding of this id, as it was recorded last. `UsageError` where there is none, or several."""
+    """The finding with this id, as recorded last. `UsageError` where there is none, or several."""
     finding = store.latest(chosen(text, store.ids(), str(store.path)))
     assert finding is not None, "it is one of the store's"
     return finding
 
 
 def chosen(text: str, ids: list[str], place: str) -> str:
-    """The id that `text` is, or that alone begins with it; "GF-" may be left out."""
+    """The id that equals `text`, or the only one that begins with it; "GF-" may be left out."""
     wanted = text.lower().removeprefix("gf-")
     fits = [id for id in ids if id.lower().removeprefix("gf-").startswith(wanted)]
     exact = [id for id in fits if len(id) == len(wanted) + 3]
@@ -45,13 +45,14 @@ def chosen(text: str, ids: list[str], place: str) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Whether it names a file or folder, there or not, rather than an id or a number."""
+    """Whether it names a file or folder, existing or not, rather than an id or a number."""
     return "/" in text or "\\" in text or text.endswith((".json", *_STREAM, ".sqlite")) or Path(text).exists()
 
 
 def findings_in(path: Path) -> list[Finding]:
-    """The findings of a JSON file (a finding, a sweep's document, a baseline, an event stream), or of all
-    such files in a folder.
+    """The findings in a JSON file or in all JSON files of a folder.
+
+    A file may hold a finding, a sweep's document, a baseline or an event stream.
     """
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in (".json", *_STREAM))
@@ -78,7 +79,7 @@ def _of_sweep(item: object, source: str) -> Finding:
 
 
 def sweep_of(text: str, store: Path) -> tuple[SweepFinished, Review | None]:
-    """The end of a sweep: a run's number in `store`, a store (its last run), or an event stream."""
+    """The end of a sweep, given by a run's number in `store`, a store (its last run), or an event stream."""
     if is_path(text) and _is_stream(Path(text)):
         return read_stream(Path(text))
     number = None if is_path(text) else _number(text)
@@ -90,7 +91,7 @@ def sweep_of(text: str, store: Path) -> tuple[SweepFinished, Review | None]:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is text, and no database; by its name where it is not there."""
+    """Whether it is text and no database; judged by its name where it does not exist."""
     if not path.is_file():
         return path.suffix in _STREAM
     with path.open("rb") as file:

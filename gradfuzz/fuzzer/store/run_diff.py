@@ -1,4 +1,4 @@
-"""Two sets of findings side by side: what is new, what is gone, what is still there."""
+"""Compares two sets of findings: new, gone, still there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradfuzz.fuzzer.store.runs import signature_of
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Findings are the same where their signatures are. Those still there are as the later set has them."""
+    """Findings are equal where their signatures are. `still` has the later set's findings."""
 
     new: tuple[Finding, ...]
     gone: tuple[Finding, ...]
@@ -19,7 +19,7 @@ class Difference:
 
 
 def difference(before: Sequence[Finding], after: Sequence[Finding]) -> Difference:
-    """From one set to a later one."""
+    """The difference from one set to a later one."""
     old, now = ({signature_of(finding) for finding in findings} for findings in (before, after))
     return Difference(
         new=tuple(finding for finding in after if signature_of(finding) not in old),

@@ -1,8 +1,8 @@
-"""The memory of a campaign: runs, their findings, and the finished work of those that did not end.
+"""The store: runs, their findings, and the finished work of runs that did not end.
 
-A run is one sweep. Its findings are there as soon as they are found; the work it has done is kept until it is
-complete, so that it can be resumed. A finding that is fixed stays in its run, and is recorded no more:
-`recorded` leaves it out until a run finds it again.
+A run is one sweep. Its findings are stored as soon as they are found. The work it has done is kept until it
+is complete, so that it can be resumed. A finding that is fixed stays in its run, but `recorded` leaves it out
+until a run finds it again.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.store.database import Database
 
 DEFAULT = Path(".gradfuzz") / "store.sqlite"
-"""Where the store is, below the current directory."""
+"""The path of the store, relative to the current directory."""
 
 _RESUMABLE = 8
-"""So many unfinished runs keep their work; of older ones it is forgotten."""
+"""This many unfinished runs keep their work; that of older ones is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One sweep."""
+    """A sweep in the store."""
 
     number: int
     began: str
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A finding as the latest run that had it recorded it. The first run that had it began at `first`."""
+    """A finding as the latest run recorded it. The first run that recorded it began at `first`."""
 
     run: int
     finding: Finding
@@ -50,9 +50,7 @@ class Recorded:
 
 
 class Store:
-    """Opened to read, or to read and write. Every method raises `StoreError` where the file does not allow
-    it.
-    """
+    """A store opened to read, or to read and write. Methods raise `StoreError` where the file forbids it."""
 
     def __init__(self, path: Path = DEFAULT, *, write: bool = False) -> None:
         if path.is_dir():
@@ -67,13 +65,13 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Others may write."""
+        """Closes the store; others may write."""
         self._database.close()
 
     # Runs
 
     def runs(self) -> list[Run]:
-        """All of them, oldest first."""
+        """All runs, oldest first."""
         rows = self._database.rows("SELECT number, began, settings, complete FROM runs ORDER BY number")
         return [
             Run(number, began, loads(settings, str(self.path)), bool(complete))
@@ -81,7 +79,7 @@ class Store:
         ]
 
     def run(self, number: int) -> Run:
-        """`RecordError` where there is none of this number."""
+        """The run of this number; `RecordError` without one."""
         found = next((run for run in self.runs() if run.number == number), None)
         if found is None:
             numbers = [run.number for run in self.runs()]
@@ -90,7 +88,7 @@ class Store:
         return found
 
     def begin(self, started: SweepStarted, settings: Mapping[str, Json]) -> int:
-        """A new run; its number."""
+        """Begins a new run; returns its number."""
         database = self._database
         began = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         with database.transaction():
@@ -108,16 +106,14 @@ class Store:
         return number
 
     def progress(self, run: int, progress: Progress) -> None:
-        """How far a run is: what is known of it if it does not end."""
+        """Records a run's progress, which is what remains of it if it is killed."""
         with self._database.transaction():
             self._database.execute(
                 "UPDATE runs SET progress = ? WHERE number = ?", _text(to_document(progress)), run
             )
 
     def finish(self, run: int, finished: SweepFinished) -> None:
-        """The end of a run. It can still be resumed, and then ends so again: until `review` says that
-        everybody has been told.
-        """
+        """Records the end of a run. Until `review` is recorded it can be resumed, with the same end."""
         bare = replace(finished, findings=())
         database = self._database
         with database.transaction():
@@ -126,8 +122,9 @@ class Store:
             database.execute("UPDATE runs SET finished = ? WHERE number = ?", _text(to_document(bare)), run)
 
     def review(self, run: int, review: Review, *, complete: bool) -> None:
-        """What became of earlier findings; those that are fixed are recorded no more. Of a complete run the
-        work that led to it is forgotten.
+        """Records what became of earlier findings; those that are fixed no longer count as recorded.
+
+        Deletes the work of a complete run.
         """
         database = self._database
         with database.transaction():
@@ -143,7 +140,7 @@ class Store:
                 database.execute("DELETE FROM work WHERE run = ?", run)
 
     def finished(self, run: int) -> tuple[SweepFinished, Review | None]:
-        """The end of a run and its review; of one that was killed what was known of it."""
+        """The end of a run and its review; for a killed run, what was recorded of it."""
         ((started, progress, finished, review),) = self._database.rows(
             "SELECT started, progress, finished, review FROM runs WHERE number = ?", self.run(run).number
         )
@@ -159,7 +156,7 @@ class Store:
     # Findings
 
     def found(self, run: int, finding: Finding) -> None:
-        """A finding of a run, as it is so far."""
+        """Records a finding of a run in its present state."""
         with self._database.transaction():
             self._insert(run, [finding])
 
@@ -171,7 +168,7 @@ class Store:
         return tuple(self._finding(id, document) for id, document in rows)
 
     def recorded(self) -> list[Recorded]:
-        """Every finding once, newest run first, but for those that are fixed."""
+        """Every finding once, newest run first, without those that are fixed."""
         rows = self._database.rows("""
             SELECT latest.run, latest.id, latest.document, runs.began
             FROM (SELECT *, max(run) FROM findings GROUP BY signature) AS latest
@@ -194,7 +191,7 @@ class Store:
         return self._finding(*rows[0]) if rows else None
 
     def first_seen(self, before: int) -> dict[str, str]:
-        """By signature, when the first run that had it began, of the runs before this one."""
+        """For each signature in runs before this one, when the first run with it began."""
         rows = self._database.rows(
             "SELECT signature, min(began) FROM findings JOIN runs ON run = number WHERE run < ? GROUP BY"
             " signature",
@@ -220,18 +217,18 @@ class Store:
     # Work
 
     def work(self, run: int, key: str) -> bytes | None:
-        """The result of a piece of work that a run has done."""
+        """The result of a piece of work that the run has done, or None."""
         rows = self._database.rows("SELECT result FROM work WHERE run = ? AND key = ?", run, key)
         return rows[0][0] if rows else None
 
     def keep(self, run: int, key: str, result: bytes) -> None:
-        """The result of a piece of work."""
+        """Records the result of a piece of work."""
         with self._database.transaction():
             self._database.execute("INSERT OR IGNORE INTO work VALUES (?, ?, ?)", run, key, result)
 
 
 def cut_short(started: SweepStarted, progress: Progress | None, findings: Sequence[Finding]) -> SweepFinished:
-    """The end of a sweep that has none, because it was killed."""
+    """The end of a sweep that was killed before it had one."""
     return SweepFinished(
         seed=started.seed,
         seconds=progress.seconds if progress else 0.0,
@@ -246,7 +243,7 @@ def cut_short(started: SweepStarted, progress: Progress | None, findings: Sequen
 
 
 def signature_of(finding: Finding) -> str:
-    """The finding's own, or of one of an older schema what it would be."""
+    """The finding's signature; computed for a finding of an older schema."""
     if finding.signature:
         return finding.signature
     from gradfuzz.fuzzer.findings.signature import signature

@@ -1,4 +1,4 @@
-"""An event stream, as `reports.ndjson` writes it, read again when the sweep is over or was cut short."""
+"""Reads an event stream, as `reports.machine.ndjson` writes it, of a finished or a killed sweep."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gradfuzz.fuzzer.store.runs import cut_short
 
 
 def read(path: Path) -> tuple[SweepFinished, Review | None]:
-    """The end of the sweep that wrote the file and its review; of one that was killed what it had said.
-    `RecordError` where it is no stream.
+    """The end of the sweep that wrote the file and its review; for a killed sweep, what it had written.
 
-    A last line without a line break was cut off, and counts as not written.
+    Raises `RecordError` for an invalid stream. A last line without a line break was cut off and does not
+    count.
     """
     started: SweepStarted | None = None
     progress: Progress | None = None

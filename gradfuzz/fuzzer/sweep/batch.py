@@ -1,7 +1,7 @@
-"""One batch of a sweep: draw programs, ask every oracle, judge. The unit of work that a worker process takes.
+"""One batch of a sweep: draw programs, ask every oracle, judge. It is the unit of work of a worker process.
 
-A batch depends on its number and the sweep's seed alone, so it is the same in every process and however many
-there are.
+A batch depends only on its number and the sweep's seed, so it is the same in every process and for any number
+of processes.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from gradfuzz.strategies import FAMILIES, draw_many
 from gradfuzz.strategies import Case as Drawn
 
 _SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
-"""A slow oracle is asked so few of the questions about each, at so few points."""
+"""A slow oracle is asked only this many questions about each program, at this many points."""
 
 _BY_SHAPE = 4
-"""So many times as seldom are those asked that compile for each shape, where there are many."""
+"""Oracles that recompile for every shape are asked this many times less in families with many shapes."""
 
 _OFTENER = 4
-"""So many times as often are those asked that a family is about."""
+"""Oracles that a family is about are asked this many times more often."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a batch is to do."""
+    """The task of a batch."""
 
     number: int
-    """The batch's number, which with the sweep's seed decides what is drawn."""
+    """The batch's number, which together with the sweep's seed decides what is drawn."""
     first: int
     """Its programs are first, ..., first + count - 1 of the sweep."""
     count: int
@@ -52,29 +52,25 @@ class Order:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """What came of an order."""
+    """The result of an order."""
 
     number: int
     programs: int
     counts: Mapping[str, Counts]
     raws: tuple[Raw, ...]
     explained: Mapping[tuple[str, Class], int]
-    """Disagreements of higher order where first order disagrees on the same program: (oracle, class) and how
-    many.
-    """
+    """(oracle, class) -> how many higher-order disagreements on programs that disagree at first order too."""
     latest: str
     """The text of the last program."""
     coverage: Mapping[str, int]
     tested: Tested = field(default_factory=dict)
-    """What the programs had in them."""
+    """What the programs contained."""
     conventions: Mapping[str, int] = field(default_factory=dict)
-    """How many checks met each row of the ledger of conventions."""
+    """How many checks met each row of the conventions table."""
 
 
 def drawn(order: Order) -> list[Drawn]:
-    """The batch's cases. The first draw of every seed is the simplest case there is; only the first batch
-    keeps it.
-    """
+    """The batch's cases. Every seed first draws the simplest case; only the first batch keeps it."""
     skip = 0 if order.number == 0 else 1
     seed = (
         f"{order.seed}/{order.number}"
@@ -85,7 +81,7 @@ def drawn(order: Order) -> list[Drawn]:
 
 
 def run(order: Order) -> Batch:
-    """Draws, asks, judges."""
+    """Draws programs, asks the oracles, and judges the answers."""
     found = drawn(order)
     asked: list[tuple[int, Question]] = []
     coverage: Counter[str] = Counter()
@@ -127,8 +123,10 @@ def run(order: Order) -> Batch:
 
 
 def stride_of(target: Oracle, family: str) -> int:
-    """How seldom a sweep of a family asks: where its programs have many shapes, those that compile for each
-    less often; in a family about batches those that answer all points together more often, the others less.
+    """A sweep asks a target about one in this many programs of a family.
+
+    In families with many shapes, targets that recompile for each shape are asked less often. In families
+    about batches, targets that answer all points together are asked more often, the others less.
     """
     about = FAMILIES[family]
     stride = target.stride * (_BY_SHAPE if target.by_shape and about.shapes else 1)
@@ -140,9 +138,7 @@ def stride_of(target: Oracle, family: str) -> int:
 def _ask(
     target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, stride: int
 ) -> list[tuple[int, Case]]:
-    """Every verdict on one oracle, with the program's number. Points that nobody could judge are not asked
-    about.
-    """
+    """Every verdict on one oracle, with the program's number. Points that cannot be judged are not asked."""
     result: list[tuple[int, Case]] = []
     ready: list[tuple[int, Question, list[int]]] = []
     most = _SLOW_POINTS if is_slow(target) and not target.together else None
@@ -200,7 +196,7 @@ def _twins(
     turn: int,
     order: Order,
 ) -> list[Case]:
-    """A twin of the question; of a slow target none but what the same way says without jit."""
+    """A metamorphic variant of the question; for a slow target only the same entry point without jit."""
     if is_slow(target):
         name = f"{target.name}:nojit"
         return (
@@ -219,8 +215,8 @@ def _share(
 ) -> list[tuple[int, Question]]:
     """What a target is asked in a batch that begins with program `begin`.
 
-    Of every `stride` programs it is the first one about which the target can answer anything, as far as the
-    batch reaches; a stride that began in an earlier batch was served there.
+    One program per window of `stride` programs: the first in the batch that the target supports. A window
+    that began in an earlier batch was served there.
     """
     groups: dict[int, dict[int, list[Question]]] = {}
     for index, question in asked:

@@ -1,4 +1,4 @@
-"""In which release of a library a finding came or went: it is asked again of as few releases as tell."""
+"""In which release of a library a finding came or went, found by asking as few releases as possible."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
 
 _BETWEEN = 3
-"""Releases between the ends that are asked where both ends say the same."""
+"""Releases between the ends that are asked where both ends give the same answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What became of the finding in one release."""
+    """The status of the finding in one release."""
 
     version: str
     status: Status
     message: str
     packages: Mapping[str, str] = field(default_factory=dict)
-    """What else its environment holds, by name."""
+    """The other packages of its environment, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Between two releases next to each other, but for those that could not tell."""
+    """A change between two neighbouring releases, except for releases that cannot tell."""
 
     came: bool
-    """Whether the bug came, rather than went."""
+    """Whether the bug came (True) or went."""
     before: str
     after: str
     untold: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
-    """Packages beside the library that are not the same before and after: "numpy 1.26.4 and 2.4.6"."""
+    """Other packages that differ before and after, as in "numpy 1.26.4 and 2.4.6"."""
 
     def __str__(self) -> str:
         what = "came" if self.came else "went"
@@ -64,9 +64,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
-    """What was asked, the oldest release first, and when it changed; `releases` are all that might have been
-    asked.
-    """
+    """What was asked, oldest release first, and when it changed; `releases` are all that could be asked."""
 
     releases: tuple[str, ...]
     asked: tuple[Said, ...]
@@ -93,11 +91,11 @@ class Bisection:
 
 
 def bisect(releases: Sequence[str], ask: Callable[[str], Said]) -> Bisection:
-    """Asks the ends of `releases`, given the oldest first, and then between those that differ. Every release
+    """Asks the ends of `releases`, which are oldest first, and then between those that differ. Every release
     is asked at most once.
 
-    One that cannot tell is passed over. Where the ends agree a few between them are asked, too: a bug may
-    have come and gone.
+    A release that cannot tell is passed over. Where the ends agree, a few between them are asked too: a bug
+    may have come and gone.
     """
     return _Search(releases, ask).result()
 
@@ -129,8 +127,9 @@ class _Search:
         return [k for k in sorted(self._said) if self._said[k].status is not Status.ERROR]
 
     def _ends(self) -> tuple[int, int] | None:
-        """The outermost releases that can tell, where those that cannot are the oldest and the newest; None
-        where no one can that was asked.
+        """The outermost releases that can tell; None where no release that was asked can.
+
+        Other releases are asked where the oldest and the newest cannot tell.
         """
         last = len(self._releases) - 1
         for k in dict.fromkeys((0, last, last // 2, last // 4, 3 * last // 4)):
@@ -155,7 +154,7 @@ class _Search:
         return inner
 
     def _narrow(self, low: int, high: int) -> None:
-        """Asks between two that differ until what is left between two that differ cannot tell."""
+        """Asks between two releases that differ until no release between two that differ can tell."""
         if self._status(low) is self._status(high):
             return
         while open_ := [k for k in range(low + 1, high) if k not in self._said]:
@@ -193,8 +192,9 @@ class _Search:
 def asker(
     finding: Finding, tell: Callable[[str], None], extra: Sequence[str] = (), *, discard: bool = False
 ) -> Callable[[str], Said]:
-    """Asks a release about a finding, in the environment that it has or that is made for it, with `extra`
-    requirements; `discard` removes those that were made.
+    """A function that asks a release about a finding, in its existing or a new environment.
+
+    `extra` are further requirements; `discard` removes the environments that were made.
     """
     target = TargetName.of(finding.target)
 
@@ -212,7 +212,7 @@ def asker(
         try:
             resolve(
                 release.whole, together=True, supervised=True
-            )  # says why it does not start, or has no such way
+            )  # says why it does not start, or that it has no such entry point
             outcome = replay(replace(finding, target=release.whole))
             return Said(version, outcome.status, outcome.message, others)
         except GradfuzzError as error:

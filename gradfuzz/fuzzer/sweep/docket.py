@@ -1,13 +1,12 @@
-"""Which disagreements are worth shrinking: queues, taken one by one, in the order in which they were met.
+"""Which disagreements are worth shrinking: queues, served one by one in the order of the disagreements.
 
 Shrinking costs more than everything else, and most disagreements of a library are the same bug again. So
-those of one way into the library, one check and one class are shrunk until a few in a row have brought
-nothing new; the others are counted. What a finding already shows elsewhere counts there as one that brought
-nothing new: the classes it has at other points, the other ways that are wrong about it.
+disagreements with one entry point, check and class form a bucket. A bucket is shrunk until a few in a row
+bring nothing new; the rest is counted. A disagreement that a finding of another bucket already shows, at
+other points or by other entry points, counts as bringing nothing new.
 
-A library has two queues, one for its ways that answer at once and one for those that take seconds. In a queue
-each result decides about the next, and nothing that happens outside: so what is found does not depend on who
-is faster.
+A library has two queues, one for its fast entry points and one for its slow ones. Within a queue each result
+decides about the next, and nothing outside it does: so the findings do not depend on timing.
 """
 
 from __future__ import annotations
@@ -21,26 +20,26 @@ from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.raw import Raw
 
 _REPEATS, _SLOW_REPEATS = 2, 1
-"""So many in a row that bring nothing new close a bucket."""
+"""A bucket closes after this many in a row that bring nothing new."""
 
 _AT_MOST, _SLOW_AT_MOST = 24, 3
-"""Disagreements that are shrunk for one queue ..."""
+"""This many disagreements are shrunk for one queue ..."""
 
 _OF_MUTANTS = 4
-"""... and for a mutant, which has one bug by construction."""
+"""... and this many for a mutant, which has one bug by construction."""
 
 _DROPPED = 4
-"""Disagreements of one bucket that turn out to be none, until the rest of it is only counted."""
+"""After this many false alarms in a bucket, its other disagreements are only counted."""
 
 Queue = tuple[str, bool]
-"""Library, with the release where its name says which, and whether it is the slow ones'."""
+"""Library, with the release if its name has one, and whether the queue is for slow entry points."""
 
 Bucket = tuple[str, str, Class]
-"""Way, kind of check, class."""
+"""Entry point, kind of check, class."""
 
 
 class Docket:
-    """The queues of one sweep. `slow` names the oracles whose answers take long."""
+    """The queues of one sweep. `slow` names the oracles that answer slowly."""
 
     def __init__(self, slow: Collection[str] = ()) -> None:
         self._slow = slow
@@ -51,24 +50,22 @@ class Docket:
         self._known: dict[Queue, dict[str, Precedence]] = {}
         self._waiting: set[Queue] = set()
         self.skipped: list[Raw] = []
-        """Those that are only counted; the list is the reader's to empty."""
+        """Disagreements that are only counted; the reader empties the list."""
 
     def queue(self, oracle_name: str) -> Queue:
-        """Where the disagreements of an oracle stand."""
+        """The queue of an oracle's disagreements."""
         return installation(oracle_name), oracle_name in self._slow
 
     def known(self, queue: Queue) -> dict[str, Precedence]:
-        """What the queue has brought: the skeletons of the findings' programs, and the precedence of the
-        first of each.
-        """
+        """The queue's results: the skeletons of its findings' programs with the first one's precedence."""
         return dict(self._known.get(queue, {}))
 
     def add(self, raw: Raw) -> None:
-        """One more disagreement."""
+        """Adds a disagreement."""
         self._queues.setdefault(self.queue(raw.case.oracle), deque()).append(raw)
 
     def ready(self) -> Iterator[tuple[Queue, Raw]]:
-        """The next disagreement of every queue that is not waiting for the last one's proof."""
+        """The next disagreement of every queue that does not wait for a proof."""
         for queue in [q for q in self._queues if q not in self._waiting]:
             raw = self._next(queue)
             if raw is not None:
@@ -92,13 +89,13 @@ class Docket:
         return None
 
     def close(self) -> None:
-        """No more shrinking: what is still waiting is only counted."""
+        """Stops shrinking: what still waits is only counted."""
         for waiting in self._queues.values():
             self.skipped += waiting
             waiting.clear()
 
     def settled(self, raw: Raw, proof: Proof) -> None:
-        """What came of the last one of a queue."""
+        """Enters the proof of a queue's last disagreement."""
         queue, bucket = self.queue(raw.case.oracle), _bucket(raw)
         self._waiting.discard(queue)
         if proof.finding is None:

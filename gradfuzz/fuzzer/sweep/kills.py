@@ -1,7 +1,7 @@
-"""Which planted bugs the programs of one batch kill. The unit of work of a self-test.
+"""Which planted bugs the programs of one batch kill. It is the unit of work of a self-test.
 
-A mutant is killed by a program where the jury says that its answer is wrong, as in a sweep. What the engine
-says too is right, so the references are asked only where a mutant differs from it.
+A program kills a mutant where the evaluator finds the mutant's answer wrong, as in a sweep. An answer equal
+to the engine's is right, so the references are asked only where a mutant differs from the engine.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from gradfuzz.oracles.mutants.registry import named
 from gradfuzz.strategies import FAMILIES
 
 ORDERS = (1, 2)
-"""Orders of the derivatives that are asked for. A third order costs more than it kills."""
+"""Orders of the derivatives. A third order costs more than it kills."""
 
 _KILLED = (Verdict.DISAGREE, Verdict.CRASHED)
 
 
 @dataclass(frozen=True, slots=True)
 class Ordeal:
-    """A batch of programs, and the mutants that are to survive it. `order` names no oracles."""
+    """A batch of programs, and the mutants that are asked about them. `order` names no oracles."""
 
     order: Order
     mutants: tuple[str, ...]
@@ -37,16 +37,14 @@ class Ordeal:
 
 @dataclass(slots=True)
 class Record:
-    """What happened to one mutant: of how many questions, how often it differed from the engine, and what was
-    said then if it was not killed.
-    """
+    """What happened to one mutant: its questions, its differences from the engine, and their verdicts."""
 
     asked: int = 0
     different: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Record) -> None:
-        """The sum of both, here."""
+        """Adds `other` to this."""
         self.asked += other.asked
         self.different += other.different
         self.verdicts.update(other.verdicts)
@@ -54,7 +52,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Kills:
-    """What came of an ordeal. `killed`: by name, how many programs of the stream it took."""
+    """The result of an ordeal. `killed`: by name, how many programs of the stream it took."""
 
     order: Order
     killed: Mapping[str, int]
@@ -62,9 +60,9 @@ class Kills:
 
 
 def kills(ordeal: Ordeal) -> Kills:
-    """Draws the programs and asks the mutants, one program after the other; who is killed is asked no more.
+    """Draws the programs and asks the mutants, program by program; a killed mutant is not asked again.
 
-    Mutants that answer all points together are asked in families that are about that.
+    Mutants that answer all points together are asked only in families about that.
     """
     order = ordeal.order
     alive = [found for name in ordeal.mutants if (found := named(name)) is not None]

@@ -1,4 +1,4 @@
-"""What a sweep has found so far: counts by oracle, and findings by signature."""
+"""The results of a sweep so far: counts by oracle, and findings by signature."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from gradfuzz.strategies import FAMILIES
 
 @dataclass(slots=True)
 class _Entry:
-    """A finding, where it comes from in the order of importance, the shape of its program, and where else it
-    is wrong.
-    """
+    """A finding, its precedence and signature, and where else it is wrong."""
 
     finding: Finding
     key: Precedence
@@ -31,7 +29,7 @@ class _Entry:
 
 
 def summarized(name: str, version: str, family: str, counts: Counts) -> TargetSummary:
-    """What was counted of an oracle in a family, as events and reports have it."""
+    """The counts of an oracle in a family, as events and reports have them."""
     return TargetSummary(
         name,
         version,
@@ -48,7 +46,7 @@ def summarized(name: str, version: str, family: str, counts: Counts) -> TargetSu
 
 
 class Ledger:
-    """Adds up batches and proofs, in the order in which they are given."""
+    """Adds up batches and proofs in the order in which they are given."""
 
     def __init__(self, oracles: Sequence[tuple[str, str]], families: Sequence[str]) -> None:
         self._versions = dict(oracles)
@@ -81,14 +79,14 @@ class Ledger:
         return dict(sorted(self._conventions.items(), key=lambda item: (-item[1], item[0])))
 
     def summaries(self) -> tuple[TargetSummary, ...]:
-        """One per oracle and family."""
+        """One summary per oracle and family."""
         return tuple(
             summarized(name, self._versions[name], family, counts)
             for (name, family), counts in self._counts.items()
         )
 
     def add(self, batch: Batch, family: str) -> None:
-        """Counts a batch."""
+        """Adds a batch to the counts."""
         self.programs += batch.programs
         self._coverage.update(batch.coverage)
         self._tested = added([self._tested, batch.tested])
@@ -99,7 +97,7 @@ class Ledger:
             self._counted[library(name), kind] += n
 
     def count(self, raws: Sequence[Raw]) -> None:
-        """Disagreements that nobody shrinks."""
+        """Counts disagreements that are not shrunk."""
         self._counted.update(
             (library(raw.case.oracle), raw.case.kind) for raw in raws if raw.case.kind is not None
         )
@@ -107,7 +105,7 @@ class Ledger:
     # Findings
 
     def settle(self, raw: Raw, proof: Proof) -> Finding | None:
-        """Enters a proof: the finding as it stands now, or None where the disagreement was none."""
+        """Enters a proof: the finding as it stands now, or None for a false alarm."""
         if proof.finding is None:
             counts = self._counts[raw.case.oracle, raw.family]
             counts.verdicts[raw.case.verdict] -= 1
@@ -130,7 +128,7 @@ class Ledger:
         return _noted(entry, 0)
 
     def _short(self, signature: str) -> str:
-        """As few hex digits as tell the signature from all others, at least four."""
+        """As few hex digits as tell the signature from all others, but at least four."""
         digits = 4
         while digits < len(signature) and any(
             e.signature[:digits] == signature[:digits] for e in self._entries
@@ -139,8 +137,9 @@ class Ledger:
         return f"GF-{signature[:digits]}"
 
     def findings(self) -> tuple[Finding, ...]:
-        """Ranked, each with how often it was seen: what was not shrunk is counted with the first finding of
-        its library and class.
+        """Ranked, each with how often it was seen.
+
+        Disagreements that were not shrunk count for the first finding of their library and class.
         """
         more: Counter[int] = Counter()
         for (base, kind), n in self._counted.items():
@@ -152,13 +151,11 @@ class Ledger:
 
 
 _ORDINARY, _CONCEIVABLE = 100.0, 1e6
-"""Inputs and constants of a size in 1/100 .. 100, and in 1e-6 .. 1e6."""
+"""Sizes of inputs and constants: ordinary is 1/100 .. 100, conceivable 1e-6 .. 1e6."""
 
 
 def rank(finding: Finding) -> tuple[object, ...]:
-    """Those at ordinary inputs first, absurd ones last; then those that repeat, the most serious, the most
-    often seen.
-    """
+    """Sorts findings: at ordinary inputs first, absurd ones last; then reproducible, serious, frequent."""
     flaky = finding.reproduced[0] < finding.reproduced[1]
     constants = [
         n.value for n in walk(finding.program) if isinstance(n, Const) and isinstance(n.value, float)
@@ -172,7 +169,7 @@ def rank(finding: Finding) -> tuple[object, ...]:
 
 
 def _absurdity(numbers: Sequence[float]) -> int:
-    """0 where every number is zero or of ordinary size, 1 where it is conceivable, 2 elsewhere."""
+    """0 where every number is zero or of ordinary size, 1 where all are conceivable, 2 otherwise."""
     sizes = [abs(number) for number in numbers if number]
     return sum(not all(1 / most <= size <= most for size in sizes) for most in (_ORDINARY, _CONCEIVABLE))
 
@@ -182,9 +179,7 @@ def _where(finding: Finding) -> str:
 
 
 def _merge(entry: _Entry, other: Finding, key: Precedence) -> None:
-    """One finding for both. The more serious one gives its numbers, whichever came first; the note says what
-    else there is.
-    """
+    """Merges a finding into an entry. The more serious one gives the numbers; the note lists the other."""
     lead = other if key < entry.key else entry.finding
     entry.finding = replace(
         lead, id=entry.finding.id, signature=entry.signature, seen=entry.finding.seen + other.seen
@@ -195,7 +190,7 @@ def _merge(entry: _Entry, other: Finding, key: Precedence) -> None:
 
 
 def _noted(entry: _Entry, more: int) -> Finding:
-    """The finding with `more` sightings and with where else its program is wrong."""
+    """The finding with `more` sightings and a note on where else its program is wrong."""
     finding = entry.finding
     also = sorted(text for text in entry.also if text != _where(finding))
     note = f"{finding.note} Also {', '.join(also)}.".strip() if also else finding.note

@@ -1,8 +1,8 @@
-"""What a sweep has done already, by what was to be done: so that one that was killed goes on where it was.
+"""The finished work of a sweep, by its content, so that a killed sweep continues where it was.
 
-The sweep asks its memo before it gives work out, and tells it what came of it. A piece of work is known by
-its content, so a batch or a proof is taken again only where everything that it depends on is the same; the
-ledger and the docket see no difference.
+The sweep asks its memo before it hands out a piece of work, and gives it the result. A piece of work is known
+by its content, so a batch or a proof is reused only where everything it depends on is the same. The results
+of the sweep are the same with and without a memo.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Memo(Protocol):
     """Remembers finished work."""
 
     def recall(self, work: Work) -> Result | None:
-        """What came of it, or None where it has yet to be done."""
+        """The result of the work, or None where it is not done."""
         ...
 
     def keep(self, work: Work, result: Result) -> None:
-        """Remember what came of it; nothing where it is known."""
+        """Remembers a result; does nothing where it is known."""
         ...
 
 
@@ -40,7 +40,7 @@ class Forgetful:
         return None
 
     def keep(self, work: Work, result: Result) -> None:
-        """Nothing is kept."""
+        """Keeps nothing."""
 
 
 def key(work: Work) -> str:
@@ -50,11 +50,11 @@ def key(work: Work) -> str:
 
 
 def pack(result: Result) -> bytes:
-    """As few bytes as may be."""
+    """The result as compressed bytes."""
     return zlib.compress(json.dumps(encode(type(result), result), allow_nan=False).encode())
 
 
 def unpack(work: Work, data: bytes) -> Result:
-    """The result of this work that `pack` made smaller."""
+    """The result of this work from the bytes of `pack`."""
     plain = json.loads(zlib.decompress(data))
     return decode(Batch, plain) if isinstance(work, Order) else decode(Proof, plain)

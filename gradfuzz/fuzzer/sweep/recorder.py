@@ -1,7 +1,6 @@
-"""Writes a sweep into the store as it happens, and knows what an earlier part of it has done.
+"""Writes a sweep into the store while it runs, and is its memo.
 
-Its `handle` hears every event before anybody prints it: what is printed is on the disk. It is the sweep's
-memo, too.
+The recorder gets every event before any report, so whatever is printed is already on disk.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ from gradfuzz.fuzzer.sweep.run import SweepConfig, rerun_command
 from gradfuzz.version import __version__
 
 _PAUSE = 2.0
-"""Seconds between two records of how far a sweep is."""
+"""Seconds between two records of a sweep's progress."""
 
 
 class Recorder:
-    """Of one sweep. With `resume` it goes on with the last unfinished run of the same settings; `UsageError`
-    where there is none.
+    """The recorder of one sweep.
+
+    With `resume` it continues the last unfinished run with the same settings; `UsageError` without one.
     """
 
     def __init__(self, store: Store, config: SweepConfig, *, resume: bool = False) -> None:
@@ -36,16 +36,15 @@ class Recorder:
         self._said = float("-inf")
         self._known: set[str] = set()
         self.unfinished: int | None = None
-        """The last run of the same settings, where it did not end and is not resumed."""
+        """The last run with the same settings, where it did not end and is not resumed."""
 
     @property
     def run(self) -> int:
-        """The number of the run."""
         assert self._run is not None, "the sweep has started"
         return self._run
 
     def handle(self, event: Event) -> None:
-        """Writes down what the event says."""
+        """Writes the event into the store."""
         if isinstance(event, SweepStarted):
             settings = _settings(self._config, event)
             if self._resume:
@@ -69,7 +68,7 @@ class Recorder:
     # Memo
 
     def recall(self, work: Work) -> Result | None:
-        """What an earlier part of the sweep has made of it."""
+        """The result of the work, if an earlier part of the sweep did it."""
         if not self._resume:
             return None
         name = key(work)
@@ -80,7 +79,7 @@ class Recorder:
         return unpack(work, data)
 
     def keep(self, work: Work, result: Result) -> None:
-        """For a later part of the sweep."""
+        """Records a result for a resumed sweep."""
         name = key(work)
         if name not in self._known:
             self.store.keep(self.run, name, pack(result))
@@ -88,7 +87,7 @@ class Recorder:
     # Which run
 
     def _last_unfinished(self, settings: Mapping[str, Json]) -> Run:
-        """The last one of the same settings."""
+        """The last unfinished run with the same settings."""
         runs = [run for run in reversed(self.store.runs()) if not run.complete]
         if not runs:
             raise UsageError(
@@ -106,9 +105,7 @@ class Recorder:
 
 
 def _settings(config: SweepConfig, started: SweepStarted) -> dict[str, Json]:
-    """What the result of a sweep depends on; how many processes do the work, and for how long, it
-    does not.
-    """
+    """What a sweep's result depends on. The number of processes and the time limit are not part of it."""
     shown: dict[str, Any] = encode(SweepConfig, replace(config, jobs=None, max_time=None))
     return {
         "gradfuzz": __version__,
@@ -119,7 +116,7 @@ def _settings(config: SweepConfig, started: SweepStarted) -> dict[str, Json]:
 
 
 def _differences(old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:
-    """In words, as in "seed was 0 and is 1"."""
+    """Differences in words, as in "seed was 0 and is 1"."""
     pairs = [("gradfuzz", old["gradfuzz"], new["gradfuzz"])]
     pairs += [(name, old["config"].get(name), value) for name, value in new["config"].items()]
     both = [name for name in old["versions"] if name in new["versions"]]

@@ -1,7 +1,7 @@
-"""Recorded findings asked again: is the target right now, still wrong, or can it not be told?
+"""Rechecks recorded findings: is the target right now, still wrong, or undecided?
 
-A finding is asked at each of its points, with the other points of its call where there are any, and judged by
-the same jury as ever. What it once answered plays no part.
+A finding is asked at each of its points, with the other points of its call if there are any, and judged by
+the usual evaluator. The recorded answer plays no part.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import Type
 
 _TIMES = 5
-"""How often one that did not repeat each time is asked."""
+"""How often a finding that did not repeat every time is asked."""
 
 
 class Status(enum.Enum):
-    """What came of asking again."""
+    """The result of a recheck."""
 
     FIXED = "FIXED"
     """Right at every point."""
     FAILED = "FAILED"
-    """Still wrong at one of them."""
+    """Still wrong at a point."""
     ERROR = "ERROR"
-    """It cannot be told."""
+    """Undecided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of one finding; `message` says where it is wrong, or why it cannot be told."""
+    """The result for one finding; `message` says where it is wrong, or why it is undecided."""
 
     finding: Finding
     status: Status
@@ -49,9 +49,7 @@ class Outcome:
 
 
 def replay_all(findings: Iterable[Finding]) -> Iterator[Outcome]:
-    """An outcome for each, as they come. Libraries are asked in a process of their own, which they may take
-    down.
-    """
+    """Yields an outcome per finding. Libraries are asked in a separate process, which they may crash."""
     here: Workers = Here()
     pool: Pool | None = None
     try:
@@ -93,7 +91,7 @@ def replay(finding: Finding) -> Outcome:
 
 
 def _target(finding: Finding) -> Oracle:
-    """The way into the library that was wrong."""
+    """The library's entry point that was wrong."""
     ways = resolve(finding.target, together=True, supervised=True)
     found = next((way for way in ways if way.name == finding.target), None)
     if found is None:
@@ -105,9 +103,7 @@ def _target(finding: Finding) -> Oracle:
 
 
 def _cases(finding: Finding, target: Oracle) -> Iterator[Case]:
-    """The verdicts at the points, each once. The numbers of the smallest one need both references, as they
-    did.
-    """
+    """The verdicts at the distinct points. At the smallest point both references must confirm, as before."""
     times = 1 if finding.reproduced[0] == finding.reproduced[1] else _TIMES
     seen: set[bytes] = set()
     for point in (finding.smallest, finding.clearest, finding.worst):
@@ -156,9 +152,7 @@ def _why_not(case: Case) -> str:
 
 
 def _check(finding: Finding) -> None:
-    """`RecordError` or `ProgramTypeError` where the parts of a finding, which a person may have written, do
-    not fit together.
-    """
+    """`RecordError` or `ProgramTypeError` where the parts of a finding, perhaps hand-written, do not fit."""
     typed = typecheck(finding.program)
     params = {p.name: p.type for p in finding.program.params}
     points = [finding.smallest.inputs, finding.clearest.inputs, finding.worst.inputs, *finding.others]

@@ -1,8 +1,8 @@
-"""What became of earlier findings by the end of a sweep: known, expired, stale, fixed.
+"""The state of earlier findings at the end of a sweep: known, expired, stale, fixed.
 
-The baseline's entries and the store's findings for the targets of the sweep that did not come up are asked
-again, the newest ones of the store and no more than a few: a sweep draws other programs each time, so that a
-finding did not come up says little.
+Each sweep draws other programs, so that a finding did not come up says little. Those of the baseline and of
+the store that did not come up for the sweep's targets are therefore rechecked: of the store the newest, and
+only a few.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.store.runs import Store, signature_of
 from gradfuzz.fuzzer.sweep.replaying import Status, replay_all
 
 _AT_MOST = 24
-"""Findings that are asked again at the end of a sweep."""
+"""This many findings are rechecked at the end of a sweep."""
 
 
 def review(
@@ -31,8 +31,9 @@ def review(
     today: datetime.date | None = None,
     tell: Callable[[str], None] = lambda words: None,
 ) -> Review:
-    """The review of a sweep, which is the store's run of this number. `tell` hears how many are asked again.
-    After Ctrl-C none is.
+    """The review of a sweep, which is run number `run` of the store. After Ctrl-C nothing is rechecked.
+
+    `tell` is called with a sentence on how many findings are rechecked.
     """
     today = today or datetime.datetime.now(datetime.UTC).date()
     found = {signature_of(finding): finding.id for finding in finished.findings}
@@ -59,13 +60,13 @@ def review(
 
 
 def counted(finished: SweepFinished, review: Review) -> tuple[Finding, ...]:
-    """The findings of the sweep that nobody has accepted."""
+    """The findings of the sweep that the baseline does not accept."""
     known = {entry.signature for entry in review.known}
     return tuple(finding for finding in finished.findings if signature_of(finding) not in known)
 
 
 def _right(findings: dict[str, Finding], tell: Callable[[str], None]) -> set[str]:
-    """The signatures of those that are fixed."""
+    """The signatures of the fixed findings."""
     if findings:
         tell(
             f"Asking again about {len(findings)} earlier finding{'s' if len(findings) > 1 else ''} that did"

@@ -1,9 +1,8 @@
 """The sweep: bounded, seeded, repeatable; a stream of events.
 
-Programs are drawn in batches whose seeds are the sweep's seed and the batch's number. A batch is judged in
-one piece wherever there is a free worker; batches are added up in their order, so what is found does not
-depend on who was faster. Only a time limit or Ctrl-C makes two sweeps differ, and then the end says that it
-is not complete.
+Programs are drawn in batches, each seeded by the sweep's seed and its number. Any free worker judges a whole
+batch. Batches are added up in their order, so the findings do not depend on timing. Only a time limit or
+Ctrl-C makes two sweeps differ, and then the last event says that the sweep is not complete.
 """
 
 from __future__ import annotations
@@ -47,59 +46,53 @@ from gradfuzz.programs.language.printer import to_text
 from gradfuzz.strategies import FAMILIES
 
 _BATCH = 16
-"""Programs in a batch: enough for an oracle that answers many questions at once, few enough for a lively
-progress display.
-"""
+"""Programs in a batch: enough for oracles that answer many at once, few enough for steady progress."""
 
 _FIRST = 4
-"""Programs in the first batch: it waits for the libraries to load, and somebody waits for it. The second has
-the rest of `_BATCH`.
-"""
+"""Programs in the first batch, which waits for the libraries to load. The second has the rest of `_BATCH`."""
 
 _HEARTBEAT = 1.0
-"""Seconds between two signs of life while workers are busy."""
+"""Seconds between two progress events while workers are busy."""
 
 _TRIES = 2
-"""How often a piece of work is given out again after a worker process died: another piece may have been to
-blame.
-"""
+"""How often work is handed out again after a worker process died: other work may have caused it."""
 
 _CHEAP = ("engine", "mutant")
-"""Libraries that need no process of their own."""
+"""Libraries that are asked without worker processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepConfig:
-    """What to sweep. The defaults are an everyday sweep."""
+    """The settings of a sweep. The defaults are an everyday sweep."""
 
     targets: tuple[str, ...]
-    """Names of oracles, or of libraries with all their ways."""
+    """Names of oracles, or of libraries with all their entry points."""
     families: tuple[str, ...] = ("loops",)
     seed: int = 0
     max_examples: int = 96
     """Programs per family; every target is asked about each."""
     max_time: float | None = None
-    """Seconds after which no new batch is begun."""
+    """Seconds after which no new batch begins."""
     precisions: tuple[Precision, ...] = ("float64", "float32")
     orders: tuple[int, ...] = (1, 2, 3)
     checks: tuple[str, ...] = CHECKS
     jobs: int | None = None
     """Worker processes; None: one per core, at most four, and none where every target is cheap."""
     device: str = field(default_factory=device)
-    """Where JAX and Torch compute: that of this process, as `GRADFUZZ_DEVICE` says."""
+    """Where JAX and Torch compute: the device of this process, from `GRADFUZZ_DEVICE`."""
 
 
 def sweep(config: SweepConfig, memo: Memo | None = None) -> Iterator[Event]:
     """The events of one sweep: `SweepStarted`, then `Progress` and `FindingFound` as they come, and
     `SweepFinished` at last.
 
-    `memo` is asked before a piece of work is given out, and told what came of it. `SweepFinished` comes after
-    Ctrl-C, too, with what was found until then. Raises `UsageError`, `UnknownTargetError` and
+    `memo` is asked before a piece of work is handed out, and gets its result. `SweepFinished` also comes
+    after Ctrl-C, with the findings until then. Raises `UsageError`, `UnknownTargetError` and
     `MissingExtraError` before the first event.
     """
     oracles = _oracles(config)
     for oracle in oracles:
-        oracle.close()  # those who ask have their own
+        oracle.close()  # workers open their own
     return _Sweep(config, oracles, memo or Forgetful()).events()
 
 
@@ -146,8 +139,9 @@ def _oracles(config: SweepConfig) -> list[Oracle]:
 
 
 class _Interrupts:
-    """Ctrl-C as a flag while the listener has the floor, as an exception while the sweep itself works. Ctrl-C
-    twice is always an exception.
+    """Ctrl-C as a flag while the consumer of events runs, as an exception while the sweep itself works.
+
+    A second Ctrl-C is always an exception.
     """
 
     def __init__(self) -> None:
@@ -249,15 +243,13 @@ class _Sweep:
                 first += count
 
     def _work(self) -> Iterator[Event]:
-        """Batches under way, at most two for each worker, and one proof for each queue of the docket; what
-        they bring is taken in order.
-        """
+        """Runs at most two batches per worker and one proof per shrink queue; takes results in order."""
         orders = self._orders()
         batches: deque[tuple[Order, Future[Batch]]] = deque()
         proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}
         at_once = 2 * self._workers.size if self._workers.size > 1 else 1
         exhausted = False
-        # Drawn here too: there is a program to read while the workers start.
+        # Drawn here too, so that there is a program to show while the workers start.
         self._latest = to_text(drawn(next(self._orders()))[-1].program)
         yield self._progress(
             "drawing programs"
@@ -293,8 +285,9 @@ class _Sweep:
                 yield self._restarted(batches, proofs)
 
     def _give(self, do: Callable[..., Any], work: Work, *more: Any) -> Future[Any]:
-        """The promise of what comes of a piece of work: kept at once where the memo knows it. What it takes
-        `more` follows from earlier work.
+        """The future of a piece of work, done at once where the memo has it.
+
+        `more` arguments follow from earlier work.
         """
         known = self._memo.recall(work)
         if known is None:
@@ -306,7 +299,7 @@ class _Sweep:
     def _taken(
         self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
     ) -> Iterator[Event]:
-        """What is ready: the first batches, and any proof."""
+        """Takes what is ready: the first batches, and any proof."""
         while batches and batches[0][1].done():
             batch = batches[0][1].result()
             order, _ = batches.popleft()
@@ -331,9 +324,7 @@ class _Sweep:
     def _restarted(
         self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
     ) -> Progress:
-        """A library has taken its process down. New processes; the work that was under way is given out
-        again, a few times.
-        """
+        """Starts new processes after a library crashed one; hands out its work again, a few times."""
         self._workers.close(at_once=True)
         self._workers = Pool(self._workers.size)
         orders, raws = [order for order, _ in batches], [raw for raw, _ in proofs.values()]
@@ -410,9 +401,7 @@ class _Sweep:
 
 
 def rerun_command(config: SweepConfig) -> str:
-    """The command that repeats the sweep; what has its default is left out, but for the seed and the number
-    of programs.
-    """
+    """The command that repeats the sweep. Defaults are left out, except seed and number of programs."""
     default = SweepConfig(config.targets)
     parts = [
         "gradfuzz",

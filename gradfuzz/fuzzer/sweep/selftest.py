@@ -1,9 +1,9 @@
-"""The self-test: are the planted bugs found, and is nothing said against what is right?
+"""The self-test: are the planted bugs found, and do correct oracles pass?
 
 Every mutant is asked about the programs that a sweep draws, family by family, until one of them kills it. The
-work is done in rounds: a batch of each family and seed at a time, and who is killed in a round is asked no
-more. So the numbers depend on the seeds alone, not on who was faster. Then correct oracles are swept, and
-what is found against them has to be borne out.
+work is done in rounds of one batch per family and seed; a mutant that is killed in a round is not asked
+again. So the numbers depend on the seeds alone, not on timing. Then correct oracles are swept, and each
+finding against them must be confirmed.
 """
 
 from __future__ import annotations
@@ -43,51 +43,45 @@ from gradfuzz.strategies import FAMILIES
 Profile = Literal["quick", "full"]
 
 _EVERY = 11
-"""In the quick profile, of the systematic mutants every so many-th is asked: a number that meets every op and
-every kind of mistake.
-"""
+"""The quick profile asks every n-th systematic mutant; this n reaches every op and kind of mistake."""
 
 _CORRECT: Mapping[Profile, tuple[int, tuple[str, ...]]] = {
     "quick": (12, ("loops",)),
     "full": (16, tuple(FAMILIES)),
 }
-"""How many programs correct oracles are asked about, and of which families: to compile them is what takes JAX
-its time.
-"""
+"""How many programs correct oracles are asked about, from which families: JAX spends its time compiling."""
 
 _QUICK_WAYS = ("engine", "jax:scan:nojit", "torch:eager", "torch:func")
-"""The ways that a quick self-test asks: none that compiles whole programs."""
+"""The entry points that a quick self-test asks: none that compiles whole programs."""
 
 _BATCHES = (4, 12, 16)
-"""Programs in the first rounds and in all later ones: most mutants are dead after a few."""
+"""Programs in the first rounds and in all later ones: most mutants are killed by a few."""
 
 _PAUSE = 5.0
-"""Seconds between two signs of life while correct oracles are asked."""
+"""Seconds between two progress events while correct oracles are asked."""
 
 _SCRIPT_SECONDS = 120.0
-"""How long a finding's script may run."""
+"""Seconds that a finding's script may run."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelftestConfig:
-    """What to test."""
+    """The settings of a self-test."""
 
     profile: Profile = "quick"
     seeds: tuple[int, ...] = (0,)
     max_examples: int = 300
     """Programs per family and seed that a mutant may survive before it counts as not found."""
     mutants: tuple[str, ...] = ()
-    """Only these, by id, alias or systematic name; then no correct oracles are asked."""
+    """Only these, by id, alias or systematic name; then correct oracles are not asked."""
     jobs: int | None = None
     """Worker processes; None: one per core, at most four."""
     max_time: float | None = None
-    """Seconds after which no new round is begun."""
+    """Seconds after which no new round begins."""
 
 
 def selftest(config: SelftestConfig) -> Iterator[SelftestProgress | Score]:
-    """Progress after every round, and the score at last. Raises `UsageError` and `UnknownTargetError` before
-    the first event.
-    """
+    """Progress after every round, and the score last. `UsageError` and `UnknownTargetError` come first."""
     if config.profile not in _CORRECT:
         raise UsageError(f"unknown profile {config.profile!r}; there is {', '.join(_CORRECT)}")
     for name, value in (
@@ -109,7 +103,7 @@ def _mutants(config: SelftestConfig) -> list[Mutant]:
     for name in config.mutants:
         row = named(name.removeprefix("mutant:"))
         if row is None:
-            resolve(f"mutant:{name.removeprefix('mutant:')}")  # which says what comes close
+            resolve(f"mutant:{name.removeprefix('mutant:')}")  # its error suggests similar names
             raise UnknownTargetError(f"unknown mutant {name!r}")
         found[row.alias] = row
     return list(found.values())
@@ -162,9 +156,7 @@ class _Selftest:
             workers.close(at_once=not ended)
 
     def _round(self, number: int, first: int) -> list[Ordeal]:
-        """A batch of each family and seed for those that are alive; none where all are dead or the programs
-        or the time are used up.
-        """
+        """A batch per family and seed for living mutants; empty once mutants, programs or time run out."""
         config = self._config
         count = min(_size(number), config.max_examples - first)
         alive = {
@@ -279,7 +271,7 @@ _NEEDS: Mapping[Need, str] = {
 
 
 def _reason(mutant: Mutant, record: Record) -> str:
-    """Why a mutant survived, as far as can be seen."""
+    """Why a mutant survived, as far as the record shows."""
     if mutant.alias in TRIGGERS and not record.different:
         return f"it takes {TRIGGERS[mutant.alias]}"
     if not record.asked:
@@ -297,7 +289,7 @@ def _reason(mutant: Mutant, record: Record) -> str:
 
 
 def _doubt(finding: Finding) -> str:
-    """Why a finding is a false alarm; empty where a second reference and its own script bear it out."""
+    """Why a finding is a false alarm; empty where a second reference and its own script confirm it."""
     if finding.kind.of_numbers and len(finding.references) < 2:
         return "only one reference says so"
     if not finding.script:
@@ -315,7 +307,7 @@ def _doubt(finding: Finding) -> str:
 
 
 def _rerun(config: SelftestConfig) -> str:
-    """The command that repeats it; what has its default is left out, but for the profile and the seeds."""
+    """The command that repeats the self-test. Defaults are left out, except profile and seeds."""
     parts = ["gradfuzz", "selftest", "--profile", config.profile]
     first, last = config.seeds[0], config.seeds[-1]
     parts += ["--seed", str(first)] if first == last else ["--seeds", f"{first}..{last}"]

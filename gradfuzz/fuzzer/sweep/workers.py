@@ -1,6 +1,4 @@
-"""Where the work of a sweep is done: here, or in worker processes. Results are the same, and come in the
-order of the asking.
-"""
+"""Where a sweep's work is done: in this process or in workers. The results and their order are the same."""
 
 from __future__ import annotations
 
@@ -23,27 +21,25 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
-"""The programs are tiny: threads inside a worker only take the cores from the other workers."""
+"""The programs are tiny: threads inside a worker only take cores from the other workers."""
 
 
 class Workers(Protocol):
-    """Something that calls functions, by and by."""
+    """Something that calls functions, now or later."""
 
     size: int
 
     def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The promise of `f(*args, **kwargs)`. `f` is a function of a module, so that a process can
-        find it.
-        """
+        """The future of `f(*args, **kwargs)`. A process must find `f`, so it is a module-level function."""
         ...
 
     def close(self, *, at_once: bool = False) -> None:
-        """No more work; with `at_once` what is under way is given up."""
+        """Takes no more work; `at_once` also cancels work under way."""
         ...
 
 
 class Here:
-    """Calls at once, in this process: for oracles that are cheap to ask."""
+    """Calls at once in this process, for cheap oracles."""
 
     size = 1
 
@@ -56,11 +52,11 @@ class Here:
         return future
 
     def close(self, *, at_once: bool = False) -> None:
-        """Nothing is left over."""
+        """Nothing to close."""
 
 
 class Pool:
-    """Processes, started afresh: forking a process in which JAX or Torch runs threads is not safe."""
+    """Spawned processes: forking a process in which JAX or Torch runs threads is not safe."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -68,7 +64,7 @@ class Pool:
         self._pool = ProcessPoolExecutor(size, mp_context=context, initializer=_begin)
 
     def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        with _single_threaded():  # a process may be started, and NumPy reads this when it is imported there
+        with _single_threaded():  # a process may start here, and NumPy reads this at its import
             return self._pool.submit(f, *args, **kwargs)
 
     def close(self, *, at_once: bool = False) -> None:
@@ -82,7 +78,7 @@ class Pool:
 
 @contextlib.contextmanager
 def _single_threaded() -> Iterator[None]:
-    """The environment that workers get; what somebody has set stays."""
+    """Sets the environment of workers; variables that are already set stay."""
     added = {name: value for name, value in _ENVIRONMENT.items() if name not in os.environ}
     os.environ.update(added)
     try:
@@ -93,9 +89,7 @@ def _single_threaded() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """Runs first in every worker: Ctrl-C is the parent's affair, and a worker whose parent was killed ends,
-    too.
-    """
+    """Runs first in every worker: the parent handles Ctrl-C, and a worker ends when its parent was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

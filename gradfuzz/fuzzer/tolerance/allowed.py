@@ -1,14 +1,14 @@
-"""How far a right answer may be from the truth, derived from the computation itself.
+"""The allowed error of an answer, derived from the computation itself.
 
     allowed = SAFETY * (noise + u |g|) + bound of the truth            entry by entry
 
-u is the unit roundoff of the target's dtype, and noise is what rounding every primitive result to u does to
-the engine's derivative of the same program: the spread of its lanes in perturbed arithmetic (see
-`perturbed`). There is no absolute and no relative tolerance anywhere: a gradient that cancels is granted what
-the cancellation costs, and one that is structurally zero is granted nothing.
+u is the unit roundoff of the target's dtype. Noise is what rounding every primitive result to u does to the
+engine's derivative of the same program: the spread of its lanes in perturbed arithmetic (see `perturbed`).
+There is no absolute and no relative tolerance anywhere: a gradient that cancels is allowed what the
+cancellation costs, and one that is structurally zero is allowed nothing.
 
-The same run tells where the question is not a fair one: an intermediate that leaves the dtype's range, or a
-decision that rounding may turn.
+The same run shows where a point cannot be judged: an intermediate leaves the dtype's range, or rounding may
+change a decision.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.syntax import Program
 
 SAFETY = 8.0
-"""K: how many times its estimated noise a right answer may be wrong."""
+"""K: a right answer may be off by this many times its estimated noise."""
 
 _MARGINS: Mapping[Precision, float] = dict.fromkeys(FORMATS, 2.0**16) | {"float16": 2.0**4}
-"""An intermediate counts as in range only this far inside the normal numbers: another way to the same
-derivative has other intermediates. float16 has room for no more than a factor of 16: what is judged in it
-lies between 2^-10 and 2^12.
+"""Intermediates must be this far inside the normal numbers: another way to the same derivative has others.
+
+For float16 the factor can only be 16: what is judged in it lies between 2^-10 and 2^12.
 """
 
 _NORMAL: Mapping[Precision, tuple[float, float]] = {
@@ -47,34 +47,30 @@ _NORMAL: Mapping[Precision, tuple[float, float]] = {
 }
 
 _SMALL = 2.0**-6
-"""Lanes that stray from the exact one by more than this share of it may have left the range in which noise is
-proportional to eps.
-"""
+"""Lanes farther than this share from the exact one may be where noise is not proportional to eps."""
 
 _SIMILAR = 4.0
-"""Two estimates of the same noise are hardly ever farther apart than this factor."""
+"""Two estimates of the same noise hardly ever differ by more than this factor."""
 
 _SATURATED = 64.0
-"""Noise that grows this much more than in proportion to the perturbation is no longer that of a
-differentiable computation.
-"""
+"""Noise that grows this much faster than the perturbation is not that of a differentiable computation."""
 
 _MINOR = 1e-3
-"""A noise so small beside the largest of the same array says nothing about chaos."""
+"""Noise this small beside the largest of the same array is no sign of chaos."""
 
 TRIPS = 1_000
-"""How many trips of a loop are measured where nothing else is said: many times what a drawn program takes,
-and at once when a program that shrinking tries never ends.
+"""The default limit of iterations that are measured: many times what a drawn program takes.
+
+A program that never ends, which shrinking may try, reaches it at once.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tolerance:
-    """What rounding may do at one point. Where `reason` is given the point cannot be judged, and the rest is
-    empty.
+    """What rounding may do at one point. With a `reason` the point cannot be judged and the rest is empty.
 
     `value_noise` has one array per output (zeros for int and bool outputs), `noise` one per differentiated
-    input, both in absolute units; `values` and `gradient` are what the engine says in float64.
+    input, both in absolute units. `values` and `gradient` are the engine's in float64.
     """
 
     precision: Precision
@@ -92,18 +88,17 @@ class Tolerance:
 
 
 def tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
-    """One tolerance per point, from reverse mode. `question.modes` matters by its order only."""
+    """One tolerance per point, from reverse mode. Of `question.modes` only the order matters."""
     return _by_modes(question, _only("rev", question.order), trip_limit)
 
 
 def wide_tolerances(question: Question, *, trip_limit: int = TRIPS) -> list[Tolerance]:
-    """One tolerance per point, the widest of what all modes need: reverse, forward, and those of the
-    question.
+    """One tolerance per point, the widest of those of all modes: reverse, forward, and the question's.
 
     The two sets of rules write the same derivative differently, as libraries do: the slope of tanh is 1 - y*y
     in one and (1 - y)(1 + y) in the other, and the second derivative of the latter cancels near zero. A
-    disagreement has to stand beyond what each of them loses, and beyond what the other forms of
-    `alternatives` lose where they can be computed.
+    disagreement must exceed what each of them loses, and what the forms of `alternatives` lose where they can
+    be computed.
     """
     order = question.order
     modes = dict.fromkeys([_only("rev", order), _only("fwd", order), question.modes])
@@ -172,7 +167,7 @@ def _derivative(
 
 
 def _alike(question: Question) -> list[list[int]]:
-    """The points that may share a run: those whose int and bool inputs are equal."""
+    """The points that can share a run: those whose int and bool inputs are equal."""
     exact = [p.name for p in question.program.params if p.type.dtype != "float"]
     groups: dict[tuple[bytes, ...], list[int]] = {}
     for k, point in enumerate(question.points):
@@ -183,7 +178,7 @@ def _alike(question: Question) -> list[list[int]]:
 def _together(
     graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool
 ) -> list[Tolerance]:
-    """All points in one run where they go the same way, each in its own where they do not."""
+    """All points in one run where they take the same branches, otherwise each in its own."""
     if len(points) > 1:
         try:
             return _run(graph, question, points, trip_limit, regrouped)
@@ -212,14 +207,14 @@ def _alone(graph: Graph, question: Question, point: Point, trip_limit: int, regr
 def _run(
     graph: Graph, question: Question, points: Sequence[Point], trip_limit: int, regrouped: bool
 ) -> list[Tolerance]:
-    """The points' tolerances from one run. Raises where a point cannot be judged or the points part ways."""
+    """The points' tolerances from one run. Raises where a point cannot be judged or branches differ."""
     namespace = PerturbedNamespace(question.precision, len(points), regrouped=regrouped)
     outputs = _evaluate(graph, question, points, namespace, trip_limit)
     rows = _rows(namespace)
     exact = rows[..., 0]
     spread = np.abs(rows - rows[..., :1]).max(axis=-1, initial=0.0)
     sizes = np.abs(exact)
-    # What cancels is in the target as large as its noise, however near to 0 the exact lane comes.
+    # In the target, a value that cancels is as large as its noise, even where the exact lane is near 0.
     smallest = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * namespace.scale)).min(
         axis=0, initial=1.0
     )
@@ -285,9 +280,7 @@ def _rows(namespace: PerturbedNamespace) -> Array:
 
 
 def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Array], list[Array]]:
-    """The exact lane of each output at one point, and how far the others stray, scaled to the target's
-    roundoff.
-    """
+    """The exact lane of each output at one point, and the others' spread, scaled to the target's roundoff."""
     values: list[Array] = []
     noises: list[Array] = []
     for output in outputs:
@@ -303,12 +296,11 @@ def _measured(outputs: Sequence[Any], point: int, scale: float) -> tuple[list[Ar
 
 
 def _proportional(values: Sequence[Array], noises: Sequence[Array], finer: Sequence[Array]) -> bool:
-    """Whether a smaller perturbation tells the same: no more, and where the noise drowns the value not far
-    less either.
+    """Whether a smaller perturbation gives similar noise: not more, nor far less if it exceeds the value.
 
-    A chaotic computation fails one way or the other; what it loses cannot be sampled by eight lanes. An entry
-    that is 0 to first order, such as the square of one that vanishes, has a noise that shrinks with the
-    square of the perturbation: beside others that is no chaos.
+    A chaotic computation fails one of these; eight lanes cannot sample what it loses. An entry that is 0 to
+    first order, such as the square of an entry that vanishes, has a noise that shrinks with the square of the
+    perturbation: beside other entries that is no chaos.
     """
     for value, noise, fine in zip(values, noises, finer, strict=True):
         drowned = (noise > _SMALL * np.abs(value)) & (noise > _MINOR * np.max(noise, initial=0.0))

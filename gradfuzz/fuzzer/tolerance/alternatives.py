@@ -1,13 +1,12 @@
-"""Other ways to write the same derivative, which libraries have and the engine has not: what they lose by
-rounding is granted, too.
+"""Other forms of the same derivative, which libraries use and the engine does not: their loss is allowed.
 
-The derivative of a product over n entries is y / x_k by division, and the product of the others by the
-engine. At higher orders the first leaves rounding where the second is exactly 0: the third derivative of x_1
-x_2 is no structural zero in it. Likewise the gradient of a determinant is det(a) a^-H to libraries and the
-matrix of the minors to the engine, whose derivatives do not cancel. The derivative of eigenvectors divides by
-the gaps between eigenvalues off the diagonal and is 0 on it; written as 1 / (gap + I) - I it leaves the
-rounding of what is added and taken away. That is granted in proportion: a library that adds the identity
-itself, however large the eigenvalues are, loses more.
+The derivative of a product over n entries is y / x_k by division; the engine multiplies the others. At higher
+orders the first leaves rounding where the second is exactly 0: in it the third derivative of x_1 x_2 is no
+structural zero. Likewise libraries compute the gradient of a determinant as det(a) a^-H, and the engine as
+the matrix of the minors, whose derivatives do not cancel. The derivative of eigenvectors divides by the gaps
+between eigenvalues off the diagonal and is 0 on it; written as 1 / (gap + I) - I it leaves the rounding of
+what is added and taken away. That is allowed in proportion to the eigenvalues: a library that adds the
+identity itself, however large they are, loses more.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ _HERMITIAN = ("eigh", "eigvalsh")
 
 
 class _Otherwise(ReverseMode):
-    """Products are differentiated as y / x_k (its conjugate, where they are complex) where x_k is not 0,
-    determinants as y x^-1, and eigenvectors with 1 / (gap + c) - 1 / c on the diagonal, c being the size of
-    the eigenvalues.
+    """Differentiates products as y / x_k (its conjugate for complex ones) where x_k is not 0, determinants as
+    y x^-1, and eigenvectors with 1 / (gap + c) - 1 / c on the diagonal, where c is the size of the
+    eigenvalues.
     """
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
@@ -71,5 +70,5 @@ OTHERWISE = Rules(reverse=_Otherwise)
 
 
 def written_otherwise(program: Program) -> bool:
-    """Whether the program has an op whose derivative some library writes in a way that loses more."""
+    """Whether the program has an op whose derivative some library writes in a form that loses more."""
     return any(isinstance(n, Call) and n.op in (*_PRODUCTS, *_HERMITIAN, "det") for n in walk(program))

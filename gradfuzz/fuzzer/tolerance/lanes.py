@@ -1,4 +1,4 @@
-"""What the parts of perturbed arithmetic share: values with lanes, and complex numbers of two such values."""
+"""Common parts of perturbed arithmetic: values with lanes, and complex numbers of two such values."""
 
 from __future__ import annotations
 
@@ -13,15 +13,11 @@ Array = Any
 
 
 class UndecidedError(EvaluationError):
-    """Rounding in the target's precision may decide a comparison either way, or the points of one run decide
-    differently.
-    """
+    """Rounding in the target's precision may decide a comparison either way, or points of one run differ."""
 
 
 def has_lanes(x: Any) -> bool:
-    """Whether a value is a float or a complex number. Ints and bools are Python's scalars, or arrays of
-    another dtype.
-    """
+    """Whether a value is float or complex. Ints and bools are Python scalars, or arrays of another dtype."""
     return isinstance(x, np.ndarray) and (x.dtype == np.float64 or x.dtype == np.complex128)
 
 
@@ -30,7 +26,7 @@ def is_complex(x: Any) -> bool:
 
 
 def joined(re: Any, im: Any) -> Array:
-    """re + i im, no bit of either part altered."""
+    """re + i im, with every bit of both parts kept."""
     result = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.complex128)
     result.real, result.imag = re, im
     return result

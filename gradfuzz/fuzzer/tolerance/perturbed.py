@@ -1,14 +1,14 @@
-"""Arithmetic with rounding made visible: what a computation could lose, measured by losing it.
+"""Perturbed arithmetic: measures what a computation can lose to rounding.
 
 Every float, and every complex number (see `perturbed_complex`), is a row of lanes (the last axis; `LANES` per
 point). Lane 0 is exact to float64; in the others each primitive result, and each accumulation inside a sum,
 is multiplied by 1 + eps r with |r| at most 1: stochastic arithmetic (Vignes 2004; Parker 1997), all samples
-in one run. Lanes 1-5 draw r at random; lane 6 rounds everything up, and lane 7 sums up and products down:
-rounding in a loop is not independent from trip to trip, and a thousand equal additions all err the same way.
+in one run. Lanes 1-5 draw r at random. Lane 6 rounds everything up, and lane 7 sums up and products down:
+rounding in a loop is not independent between iterations, and a thousand equal additions all err the same way.
 
 For float32 and narrower ones eps is the unit roundoff u, far above float64's own rounding. For float64 eps is
-2^-40 and the spread of the lanes counts u / eps times; whether that is so, and not a chaotic computation that
-has lost everything, is for `tolerance` to check.
+2^-40, and the spread of the lanes is scaled by u / eps; `allowed` checks that the spread is proportional, and
+not that of a chaotic computation that has lost everything.
 
 Two sides of a comparison that are closer than rounding can tell raise `UndecidedError`; an overflow, an
 underflow or a NaN raises `FloatingPointError`. Several points may share one run as long as they decide alike.
@@ -42,31 +42,24 @@ LANES = 8
 """Per point: one exact, five random, two biased."""
 
 EPS: Mapping[Precision, float] = {name: max(f.roundoff, 2.0**-40) for name, f in FORMATS.items()}
-"""The relative size of a perturbation, by the precision that it stands for: its unit roundoff, where that is
-far above the rounding of the lanes.
-"""
+"""The relative perturbation by precision: its unit roundoff if that is far above the lanes' rounding."""
 
 FINE_EPS: Mapping[Precision, float] = {
     name: max(2.0**-10 * f.roundoff, 2.0**-46) for name, f in FORMATS.items()
 }
-"""Smaller ones, at least 2^7 times the rounding of the lanes: what is proportional to eps is so from here to
-there.
-"""
+"""Smaller perturbations, at least 2^7 times the lanes' rounding: proportional effects stay proportional."""
 
 FUNCTION_UNITS = 4.0
-"""What a library's sin, exp, tanh, pow, ... may err, in roundings: vector libraries promise 1 to 4 units in
-the last place.
-"""
+"""The error of a library's sin, exp, tanh, pow, ... in roundings: vector libraries promise 1 to 4 ulps."""
 
 _DECISION_UNITS = 16.0
-"""Two sides of a comparison are too close when they differ by less than this many times their noise: twice
-the factor K of `tolerance`, as each side may err.
+"""Sides of a comparison that differ by less than this many times their noise are too close.
+
+It is twice the factor K of `allowed`, as each side may err.
 """
 
 _POOL = 8192
-"""How many perturbations are drawn once and used again and again; a prime step through them keeps reuse from
-falling into line with a loop.
-"""
+"""How many perturbations are drawn once and reused; a prime step keeps reuse out of step with loops."""
 
 _STEP = 4099
 
@@ -86,7 +79,7 @@ def _draws() -> Array:
 
 _DRAWS = _draws()
 _SUM_SIGN = np.array([1.0] * 7 + [-1.0])
-"""Turns lane 7 round for sums."""
+"""Reverses lane 7 for sums."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -99,16 +92,14 @@ def _pools(eps: float, points: int) -> tuple[Array, Array, Array]:
 class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     """float64 lanes for `points` points at once. Ints and bools are exact and have no lanes.
 
-    The spread of the lanes times `scale` is what rounding to `precision` does.
-    `seen` collects every float result, for whoever wants to know the range of the intermediates.
+    The spread of the lanes times `scale` is what rounding to `precision` does. `seen` collects every float
+    result: the range of the intermediates.
     """
 
     def __init__(
         self, precision: Precision, points: int = 1, eps: float | None = None, *, regrouped: bool = False
     ) -> None:
-        """`regrouped` lets an addition lose what its operands would, had they been added to something as
-        large before.
-        """
+        """With `regrouped` an addition loses what its operands would after a larger addition."""
         self.precision = precision
         self._regrouped = regrouped
         self.points = points
@@ -122,7 +113,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         self._product, self._function, self._sum = _pools(self.eps, points)
 
     def context(self) -> contextlib.AbstractContextManager[None]:
-        """Entered around a whole evaluation: leaving the range of float64 is an error here."""
+        """The context of a whole evaluation: leaving the range of float64 raises."""
         return np.errstate(over="raise", under="raise", divide="raise", invalid="raise")
 
     # Values
@@ -164,7 +155,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return pool[k : k + size].reshape(shape)
 
     def _result(self, exact: Array, pool: Array) -> Array:
-        """`exact` perturbed; of a complex number each part."""
+        """`exact`, perturbed; of a complex number, each part."""
         if is_complex(exact):
             return self._keep(
                 joined(*(part * self._factors(pool, part.shape) for part in (exact.real, exact.imag)))
@@ -178,11 +169,11 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return result
 
     def _by_part(self, function: Callable[[Array], Array], x: Array) -> Array:
-        """What `function` makes of x; of a complex one, of each part."""
+        """`function` of x; for a complex x, of each part."""
         return joined(function(x.real), function(x.imag)) if is_complex(x) else function(x)
 
     def operand(self, x: Array) -> Array:
-        """`x` as a factor of a matrix product, which may be rounded first."""
+        """`x` as a factor of a matrix product, which may be rounded before."""
         if not self._operand_units or not has_lanes(x):
             return x
         return self._by_part(
@@ -241,7 +232,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
 
     def divide(self, a: Array, b: Array) -> Array:
         quotient = a / b
-        # The derivative of a quotient divides by b*b here, by b twice there: both have to stay in range.
+        # The derivative of a quotient divides by b*b or twice by b: both must stay in range.
         self.seen.append(b * b)
         return (
             self._near(quotient, self._product, FUNCTION_UNITS)
@@ -261,7 +252,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         if n == 1:
             return x
         power = x ** float(abs(n))
-        # Some compute x**-n as 1 / x**n, and every derivative of it has the neighbouring powers.
+        # Some compute x**-n as 1 / x**n, and every derivative has the neighbouring powers.
         self.seen += [power, power * x, power / x if np.all(x) else power]
         if n < 0:
             power = 1.0 / power
@@ -276,8 +267,9 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     # Choices
 
     def _alike(self, differences: Array) -> Array:
-        """The sign of a difference (of a complex one: of its modulus), without lanes, where all lanes and
-        points agree on it beyond noise.
+        """The sign of a difference (for complex ones, of its modulus), without lanes.
+
+        All lanes and points must agree on it beyond noise.
         """
         by_point = differences.reshape(*differences.shape[:-1], self.points, LANES)
         exact = by_point[..., :1]
@@ -353,9 +345,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     # Folds
 
     def _fold_sum(self, x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-        """Each addition may lose a unit of the sum so far; of the sum of the sizes, as nobody promises an
-        order.
-        """
+        """Each addition may lose a unit of the absolute values so far, as the order is not fixed."""
         rank = x.ndim - 1
         kept = [a for a in range(rank) if a not in axes]
         count = math.prod(x.shape[a] for a in axes)
@@ -369,7 +359,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         total: Array = rows.sum(axis=0)
         if len(rows) > 1:
             sizes = np.cumsum(np.abs(rows), axis=0)[1:]
-            self.seen.append(sizes[-1])  # no sum of some of them is larger
+            self.seen.append(sizes[-1])  # no partial sum is larger
             total = total + (sizes * (self._factors(self._sum, sizes.shape) - 1.0)).sum(axis=0)
         return total
 
@@ -391,9 +381,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return self._keep(np.prod(x * (1.0 + self._draws(x, self._product)), axis=axes, keepdims=keepdims))
 
     def see_partial_products(self, x: Array, axes: tuple[int, ...]) -> None:
-        """The largest and the smallest product of some of the entries: nobody promises an order of
-        multiplication either.
-        """
+        """The largest and the smallest product of some of the entries, as the order is not fixed."""
         sizes = np.where(x == 0.0, 1.0, np.abs(x))
         self.seen += [np.prod(np.maximum(sizes, 1.0), axis=axes), np.prod(np.minimum(sizes, 1.0), axis=axes)]
 
@@ -466,5 +454,5 @@ def _rank(x: Any) -> int:
 
 
 def _bool(holds: Array) -> Any:
-    """A scalar truth value is Python's own."""
+    """A scalar truth value as Python's own."""
     return bool(holds) if np.ndim(holds) == 0 else holds

@@ -1,14 +1,13 @@
 """Complex numbers, and functions of real and complex ones, in perturbed arithmetic.
 
-Sums and products are made of real ones, and lose what these lose: a part that is 0 stays 0. Nobody promises
-as much of the rest, which is right relative to the modulus: quotients, functions and powers err in both
-directions.
+Sums and products are made of real ones and lose what these lose: a part that is 0 stays 0. Other operations
+promise only a small error relative to the modulus: quotients, functions and powers err in both directions.
 
-    log        by the roundoff of 1, too: many take the logarithm of a modulus that is rounded
+    log        also by the roundoff of 1: many libraries take the logarithm of a rounded modulus
     z ** w     by that of the exponent w log z, as no library has more digits for it
 
-The branch cut of log, sqrt and powers is the negative real axis with 0. Where rounding may carry a number
-across it, and on it, where the sign of a zero decides, the point is undecided.
+The branch cut of log, sqrt and powers is the negative real axis with 0. The point is undecided where rounding
+may carry a number across it, and on it, where the sign of a zero decides.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from gradfuzz.fuzzer.tolerance.lanes import Array, UndecidedError, is_complex, j
 
 _CUT = frozenset({"log", "sqrt"})
 _QUOTIENTS = {"tan": np.cos, "tanh": np.cosh}
-"""Functions that some compute as quotients, with the divisor, which has to stay in range."""
+"""Functions that some libraries compute as quotients, with the divisor, which must stay in range."""
 
 
 class ComplexLanes:
     """A part of `PerturbedNamespace`."""
 
-    # Nothing is rounded here
+    # No rounding here
 
     def complex(self, re: Array, im: Array) -> Array:
         return joined(re, im)
@@ -44,12 +43,12 @@ class ComplexLanes:
     # Perturbation
 
     def _draws(self: Any, x: Array, pool: Array) -> Array:
-        """Perturbations for the entries of x, complex ones where x is complex."""
+        """Perturbations for the entries of x, complex for a complex x."""
         draws = self._factors(pool, x.shape) - 1.0
         return joined(draws, self._factors(pool, x.shape) - 1.0) if is_complex(x) else draws
 
     def _near(self: Any, exact: Array, pool: Array, units: Any = 1.0) -> Array:
-        """A result that is right relative to its modulus."""
+        """A result with a small error relative to its modulus."""
         return self._keep(exact * (1.0 + units * self._draws(exact, pool)))
 
     def _product_of(self: Any, a: Array, b: Array) -> Array:
@@ -108,7 +107,7 @@ class ComplexLanes:
         return self._near(exact, self._function)
 
     def _complex_abs(self: Any, x: Array) -> Array:
-        """|x|, whose slope is of size 1 in whatever direction: near 0 rounding chooses it."""
+        """The modulus. Its slope has size 1 in any direction, and near 0 rounding chooses the direction."""
         self._alike(x)
         return self._result(_quietly(np.abs, x), self._function)
 
@@ -117,19 +116,17 @@ class ComplexLanes:
         return self._near(_quietly(np.power, a, b), self._function, _exponent_units(a, np.abs(b)))
 
     def _complex_integer_pow(self: Any, power: Array, x: Array, n: int) -> Array:
-        """`power`, which is x ** n: by products, or as any other power."""
+        """`power` = x ** n, computed by products or as any other power."""
         return self._near(power, self._function, _exponent_units(np.where(x == 0.0, 1.0, x), abs(n)))
 
 
 def _exponent_units(base: Array, exponent: Any) -> Array:
-    """What is lost in base ** exponent, in units: the exponential of a number is off by what that
-    number is.
-    """
+    """The loss in base ** exponent, in units: the exponential's relative error grows with its argument."""
     return 1.0 + exponent * (1.0 + np.abs(_quietly(np.log, base)))
 
 
 def _quietly(function: Any, *operands: Array) -> Array:
-    """The function's value. A complex one sets flags on its way that say nothing about its result."""
+    """The function's value. Floating-point flags that a complex function sets on its way do not count."""
     with np.errstate(all="ignore"):
         result = function(*operands)
     if not np.isfinite(result).all():

@@ -1,22 +1,22 @@
-"""The linear-algebra ops in perturbed arithmetic: every lane is a matrix of its own, perturbed before it is
-factored.
+"""Linear-algebra ops in perturbed arithmetic: every lane is a matrix, perturbed before it is factored.
 
 LAPACK does not promise results that are right entry by entry. It promises the exact result for a matrix
-nearby (Higham, "Accuracy and stability of numerical algorithms", 2002), so what it loses is measured by
-moving the matrix that far before the call:
+nearby (Higham, "Accuracy and stability of numerical algorithms", 2002), so its loss is measured by moving the
+matrix that far before the call:
 
-    by column, |dA_ij| <= eps |a_j|             qr (theorem 19.4), lu and all that is solved by it (theorem
-    9.4, with |L| <= 1) by diagonal, |dA_ij| <= eps sqrt(a_ii a_jj) cholesky (theorem 10.3) by norm, |dA_ij|
-    <= eps |A|_F               the rest: eigh, svd and what is made of it, expm
+    by column    |dA_ij| <= eps |a_j|             qr (theorem 19.4); lu and all that is solved by it
+                                                  (theorem 9.4, with |L| <= 1)
+    by diagonal  |dA_ij| <= eps sqrt(a_ii a_jj)   cholesky (theorem 10.3)
+    by norm      |dA_ij| <= eps |A|_F             the rest: eigh, svd and what is made of it, expm
 
 Theory has a factor that grows with n; a sum of n^2 draws of size eps is a perturbation of about n eps, which
-is what is seen in practice. The result is then perturbed like any other: entry by entry, and columns of
-length 1 by eps each.
+matches practice. The result is then perturbed like any other: entry by entry, and columns of length 1 by eps
+each.
 
 Lanes may differ in the signs of their vectors, complex ones in their phases, and in the order of eigenvalues
-that have none. They are turned and ordered to agree with the exact lane, as neither is a result of rounding.
-Complex ones are all turned once more: LAPACK makes an entry of each vector real, and with its phases sums are
-exactly 0 that with others are 0 to rounding.
+that have none. Neither is a result of rounding, so lanes are turned and ordered to agree with the exact lane.
+Complex vectors are all turned once more: LAPACK makes an entry of each vector real, and with its phases some
+sums are exactly 0 that with others are 0 only up to rounding.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ from gradfuzz.programs.language.precision import FORMATS
 _NUMPY = LinalgNumpy()
 
 _NUMPY_RANK = 1e-15
-"""NumPy's pinv takes singular values up to this share of the greatest for 0."""
+"""NumPy's pinv takes singular values up to this share of the largest for 0."""
 
 
 _UNCLEAR = 8.0
-"""A gap is unclear to this many times what the engine takes for rounding of 0 in the target's precision:
-twice its epsilon, and as much again for others.
+"""Gaps up to this many times the engine's rounding of 0 in the target's precision are unclear.
+
+That is twice its epsilon, and as much again for other systems.
 """
 
 
@@ -86,8 +87,9 @@ class LinalgLanes:
         return self._keep(columns + self._draws_of(columns))
 
     def _signs(self: Any, columns: Array) -> Array:
-        """Of each column, the number of modulus 1 that turns it to the exact lane's, and by an angle of no
-        significance: (..., columns, lanes).
+        """For each column, the number of modulus 1 that turns it to the exact lane's: (..., columns, lanes).
+
+        It includes a further turn of no significance.
         """
         by_point = columns.reshape(*columns.shape[:-1], self.points, columns.shape[-1] // self.points)
         inner = (np.conj(by_point) * by_point[..., :1]).sum(axis=-4)
@@ -105,9 +107,7 @@ class LinalgLanes:
         )
 
     def _order(self: Any, w: Array) -> Array:
-        """For each value of the exact lane the place of the one that is it in another lane: (...,
-        n, lanes).
-        """
+        """For each value of the exact lane, the place of its counterpart in another lane: (..., n, lanes)."""
         distances = np.abs(self._exact(w)[..., :, np.newaxis, :] - w[..., np.newaxis, :, :])
         order = distances.argmin(axis=-2) if w.size else np.zeros(w.shape, int)
         for place in np.ndindex(*w.shape[:-2], w.shape[-1]):
@@ -176,9 +176,7 @@ class LinalgLanes:
     def triangular_solve(
         self: Any, a: Array, b: Array, *, lower: bool, transposed: bool, unit_diagonal: bool, left: bool
     ) -> Array:
-        """As a system like any other: a library may solve it so, and that errs by more than substitution
-        does.
-        """
+        """Solved like a general system, as a library may do so: it errs by more than substitution does."""
         triangle = self.tril(a, k=0) if lower else self.triu(a, k=0)
         if unit_diagonal:
             triangle = np.where(np.eye(a.shape[-2], dtype=np.bool_)[..., np.newaxis], 1.0, triangle)
@@ -194,9 +192,7 @@ class LinalgLanes:
         return self._rounded(self._lapack("inv", self._by_column(x)))
 
     def pinv(self: Any, x: Array) -> Array:
-        """The exact lane says which singular values are 0: the perturbation would make every matrix one of
-        full rank.
-        """
+        """The exact lane decides which singular values are 0: perturbed matrices would all have full rank."""
         if x.size == 0:
             return self._lapack("pinv", x)
         u, s, vh = self._lapack("svd", self._by_norm(x), full_matrices=False)
@@ -210,8 +206,9 @@ class LinalgLanes:
     # Determinants and powers
 
     def det(self: Any, x: Array) -> Array:
-        """Besides, eps of Hadamard's bound, the product of the columns' lengths: what is lost where all
-        cofactors are 0 too.
+        """Also adds eps of Hadamard's bound, the product of the columns' lengths.
+
+        That is the loss where all cofactors are 0.
         """
         if x.shape[-2] == 0:
             return self._lapack("det", x)
@@ -242,16 +239,14 @@ class LinalgLanes:
         return self._rounded(self._lapack("expm", self._by_norm(x)))
 
     def cofactor(self: Any, x: Array, *directions: Array) -> Array:
-        """Besides, eps of the product of the norms of all that is multiplied."""
+        """Also adds eps of the product of the norms of all factors."""
         result = self._lapack("cofactor", *map(self._by_norm, (x, *directions)))
         norms = [np.sqrt(np.sum(_squares(a), axis=(-3, -2), keepdims=True)) for a in (x, *directions)]
         factors = [norms[0]] * (x.shape[-2] - 1 - len(directions)) + norms[1:]
         return self._keep(result + functools.reduce(np.multiply, factors, 1.0) * self._draws_of(result))
 
     def divide_by_gaps(self: Any, k: Array, x: Array, y: Array, *, hollow: bool) -> Array:
-        """Which gaps are 0 the exact lane of each point says: in the others a repeated eigenvalue is split by
-        the perturbation.
-        """
+        """The exact lane of each point decides which gaps are 0: perturbation splits repeated eigenvalues."""
         m, n = k.shape[-3:-1]
         gaps = self.subtract(y[..., np.newaxis, :, :], x[..., :, np.newaxis, :])
         largest = np.maximum(*(np.abs(v).max(axis=-2, initial=0.0) for v in (x, y)))[
@@ -276,7 +271,7 @@ class LinalgLanes:
         return self._rounded(np.where(skipped, 0.0, k / np.where(skipped, 1.0, gaps)))
 
     def _exact(self: Any, x: Array) -> Array:
-        """Each point's exact lane, in all its lanes."""
+        """Each point's exact lane, repeated in all its lanes."""
         lanes = self.width // self.points
         return np.repeat(x[..., ::lanes], lanes, axis=-1)
 

@@ -1,6 +1,4 @@
-"""The tensor ops in perturbed arithmetic: lanes stay last, sums lose as sums do, and a selection must be
-beyond noise.
-"""
+"""Tensor ops in perturbed arithmetic: lanes stay last, sums lose like sums, selections must exceed noise."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ class TensorLanes:
     # Functions
 
     def _shift(self: Any, x: Array, axis: Any) -> Array:
-        """Each point's greatest entry. Which one it is does not matter: the result is the same for any
-        number.
-        """
+        """Each point's largest entry. Its choice does not matter: the result is the same for any shift."""
         lanes = self.width // self.points
         greatest = np.max(
             x[..., ::lanes], axis=normalize_axes(axis, x.ndim - 1, "a reduction"), keepdims=True
@@ -51,9 +47,7 @@ class TensorLanes:
     # Selections
 
     def _winner(self: Any, x: Array, pick: Callable[..., Any], axis: Any) -> tuple[Array, Array]:
-        """The position of an extreme, axes reduced to one that stays at the end with size 1, and the entries
-        as rows.
-        """
+        """The position of an extreme, with the reduced axes as a last axis of size 1; the entries as rows."""
         axes = normalize_axes(axis, x.ndim - 1, "a reduction")
         kept = [a for a in range(x.ndim - 1) if a not in axes]
         count = math.prod(x.shape[a] for a in axes)
@@ -175,7 +169,7 @@ class TensorLanes:
         return np.take_along_axis(x, places[..., np.newaxis] if lanes else places, axis)
 
     def scatter_add(self: Any, x: Array, indices: Any, updates: Array, *, axis: int) -> Array:
-        """Each addition may lose a unit of the sizes added so far, as nobody promises an order."""
+        """Each addition may lose a unit of the sizes added so far, as the order is not fixed."""
         lanes = has_lanes(x)
         if lanes and is_complex(x):
             return joined(

@@ -1,6 +1,4 @@
-"""What `gradfuzz check` does: several loop forms of one program, several points, every oracle asked in a mode
-that it has.
-"""
+"""The work of `gradfuzz check`: loop forms of one program, several points, every oracle in a mode it has."""
 
 from __future__ import annotations
 
@@ -21,21 +19,19 @@ from gradfuzz.programs.language.syntax import Program
 _STEPS: tuple[Mode, ...] = ("rev", "fwd")
 
 _UNSAFE = (Reason.TRIP_LIMIT, Reason.PRIMAL)
-"""Where a target's loop might not end although the true one does, or the other way round."""
+"""Where a target's loop might not end although the true one does, or vice versa."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """(loop form, case) for every point, oracle and program, in this order; and the versions of the
-    oracles.
-    """
+    """(loop form, case) for every point, oracle and program, in this order; and the oracles' versions."""
 
     cases: list[tuple[str, Case]]
     versions: dict[str, str]
 
     @property
     def wrong(self) -> bool:
-        """Whether any answer disagrees with the truth, or raises where there is one."""
+        """Whether any answer disagrees with the truth, or raises where there is a truth."""
         return any(case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) for _, case in self.cases)
 
 
@@ -49,13 +45,13 @@ def ask_everyone(
     order: int = 1,
     modes: Sequence[Mode] | None = None,
 ) -> Answers:
-    """A case for every point, oracle and program; `points` holds those of each program.
+    """A case for every point, oracle and program; `points` has those of each program.
 
     An oracle is asked in `modes`, or in the first mode of this order that it supports, reverse before
-    forward. A name may stand for several ways into a library, which is loaded last. Ways that answer all
-    points in one call are asked where there are several, or by their own name. Raises `TripLimitError` where
-    a loop does not end, `DomainError` where the program is defined at none of the points,
-    `UnknownTargetError` and `MissingExtraError`.
+    forward. A name may stand for several entry points of a library, which is loaded last. Entry points that
+    answer all points in one call are asked where there are several points, or by their own name. Raises
+    `TripLimitError` where a loop does not end, `DomainError` where the program is defined at none of the
+    points, `UnknownTargetError` and `MissingExtraError`.
     """
     steps = modes if modes is not None else _STEPS[:1] * order
     questions = [
@@ -83,9 +79,7 @@ def ask_everyone(
 
 
 def first_supported(oracle: Oracle, question: Question) -> Question:
-    """The question in the first combination of modes of its order that `oracle` supports, reverse first;
-    unchanged where there is none.
-    """
+    """The question in the first modes of its order that `oracle` supports, reverse first; else unchanged."""
     for modes in itertools.product(_STEPS, repeat=question.order):
         asked = replace(question, modes=modes)
         if oracle.supports(asked) is None:
@@ -111,9 +105,7 @@ def _after_colon(message: str) -> str:
 
 
 def _cases(oracle: Oracle, question: Question) -> list[Case]:
-    """One case per point. A point at which rounding may turn a decision is not asked about: a loop might not
-    end there.
-    """
+    """One case per point. Points where rounding may change a decision are not asked: loops might not end."""
     refusal = oracle.supports(question)
     if refusal is not None:
         answer = Answer("unsupported", message=refusal)

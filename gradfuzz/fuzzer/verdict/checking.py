@@ -1,4 +1,4 @@
-"""One program, some points, several oracles: what `gradfuzz check` and `gradfuzz probe` ask."""
+"""One question to several oracles, judged: what a program's check asks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradfuzz.programs.language.syntax import Program
 class Check:
     """Every oracle's answer at every point, judged.
 
-    `cases` go point by point, and at each point oracle by oracle in the order asked; each has the truth with
+    `cases` go point by point, and at each point oracle by oracle in the order asked. Each has the truth with
     its bound and the names of the references. `versions` has the version of each oracle.
     """
 
@@ -29,7 +29,7 @@ class Check:
 
     @property
     def wrong(self) -> bool:
-        """Whether anything disagrees or raised."""
+        """Whether any case disagrees or raised."""
         return any(case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) for case in self.cases)
 
 
@@ -47,8 +47,8 @@ def check_program(
     """Asks each of the oracles for the derivative of `program` at `points`, and judges the answers by both
     references.
 
-    `wrt` None means all float inputs; `modes` lists the differentiations, innermost first. The outputs are
-    weighted by 1, and directions are 1, unless given. An oracle's name may stand for several ways ("torch").
+    `wrt` None means all float inputs; `modes` lists the differentiations, innermost first. Weights of the
+    outputs and directions are 1 unless given. An oracle's name may stand for several entry points ("torch").
     Raises `UsageError`, `UnknownTargetError` and `MissingExtraError`.
     """
     question = plain_question(program, points, precision, wrt, modes)
@@ -61,9 +61,7 @@ def check_program(
 
 
 def check_question(question: Question, oracles: Sequence[Oracle], jury: Jury | None = None) -> Check:
-    """The same for a question that is already put. Who asks several that have one truth passes the `jury`
-    that remembers it.
-    """
+    """The same for a given question. Questions with the same truth can share a `jury`, which caches it."""
     jury = jury or Jury(trip_limit=TRIP_LIMIT)
     by_oracle: list[list[Case]] = []
     for way in oracles:

@@ -1,11 +1,11 @@
-"""What kind of wrong: expected against got, entry by entry.
+"""The class of an error: expected against got, entry by entry.
 
     expected  got         class
     -3        +3.25       sign_flip      opposite signs, both plainly not zero
     3e-6      1.000001    ratio_blowup   same sign, at least 10 times too large
     0.75      0.0         missing        zero where it is not
     0.0       1.25        spurious       not zero where it is
-    0.75      1.3125      wrong_value    anything else beyond what is allowed
+    0.75      1.3125      wrong_value    anything else beyond the allowed error
     0.75      nan         non_finite
 
 "Plainly" and "zero" are in units of the allowed error, never of a constant.
@@ -23,21 +23,19 @@ from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.oracles.base import Array
 
 BLOWUP = 10.0
-"""From this ratio on a gradient of the right sign is a ratio_blowup."""
+"""From this ratio on, a gradient of the right sign is a ratio_blowup."""
 
 CLEAR = 10.0
-"""An error of so many times what is allowed is a clear one: what a verdict of disagreement, and every step of
-shrinking, must have.
-"""
+"""An error of this many times the allowed one is clear; disagreements and shrinking steps need that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One entry of an answer next to the truth: of the clearly wrong ones the most serious, then the one with
-    the largest error in units of what is allowed.
+    """One entry of an answer next to the truth: of the clearly wrong entries the most serious, otherwise the
+    one with the largest error in units of the allowed one.
 
-    `kind` is None where every entry is within what is allowed, and `clear` says that the entry's error is at
-    least `CLEAR` times that; `largest` is the largest error over allowed of all entries.
+    `kind` is None where every entry is within the allowed error. `clear` says that the entry's error is at
+    least `CLEAR` times the allowed one; `largest` is the largest error over allowed of all entries.
     """
 
     kind: Class | None
@@ -54,9 +52,7 @@ class Comparison:
 
 
 def error_over_allowed(expected: float, got: float, allowed: float) -> float:
-    """|got - expected| in units of `allowed`: 0 where they are equal, infinite where nothing is allowed or
-    got is not finite.
-    """
+    """The error in units of `allowed`: 0 where equal, infinite if `allowed` is 0 or `got` not finite."""
     if got == expected:
         return 0.0
     if not math.isfinite(got) or allowed == 0.0:
@@ -65,7 +61,7 @@ def error_over_allowed(expected: float, got: float, allowed: float) -> float:
 
 
 def ratio_of(expected: float, got: float) -> float | None:
-    """Got / expected; None where it says nothing."""
+    """Got / expected; None where it is undefined or not finite."""
     if expected == 0.0 or not math.isfinite(got):
         return None
     ratio = got / expected
@@ -83,7 +79,7 @@ def classify_entry(expected: float, got: float, allowed: float) -> Class | None:
     if abs(got) <= allowed:
         return Class.MISSING
     if abs(expected) <= allowed:
-        # The truth may as well be zero, seen through this much rounding: its sign says nothing.
+        # With this much rounding the truth may be zero: its sign says nothing.
         return Class.SPURIOUS
     if (got > 0) != (expected > 0):
         return Class.SIGN_FLIP
@@ -106,8 +102,7 @@ def _entries(
 def compare(
     expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
 ) -> Comparison | None:
-    """The entry that decides, over all differentiated inputs; None where there is no entry at all (empty
-    arrays).
+    """The deciding entry over all differentiated inputs; None where all arrays are empty.
 
     The three mappings have the same names, and arrays of the same shapes.
     """

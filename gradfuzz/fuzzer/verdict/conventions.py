@@ -1,12 +1,11 @@
-"""The ledger of conventions: where a derivative does not exist, what each system answers there, and why
-nobody is wrong.
+"""The conventions table: what each system answers where a derivative does not exist, and why none is wrong.
 
 A row is one situation. Its examples say what the engine, JAX and Torch answer in reverse mode, and in forward
-mode where that differs; tests/unit/fuzzer/test_conventions.py asks the installed libraries (measured with jax
-0.10.2 and torch 2.13.0). `fuzzer.ties` tells which rows a program meets at a point.
+mode where that differs. tests/unit/fuzzer/test_conventions.py asks the installed libraries (measured with jax
+0.10.2 and torch 2.13.0). `fuzzer.verdict.ties` tells which rows a program meets at a point.
 
-Slopes are one-sided derivatives by each entry. An answer between them is a convention, one outside is a
-finding, whatever this ledger says. Only in the rows with `nan` is NaN an answer, too: the makers of a library
+Slopes are one-sided derivatives by each entry. An answer between them is a convention; an answer outside is a
+finding, whatever this table says. NaN is an answer only in the rows with `nan`, where the makers of a library
 have said that they mean it.
 """
 
@@ -25,18 +24,18 @@ Numbers = float | tuple["Numbers", ...]
 """A scalar, or the nested entries of an array."""
 
 RAISES = "raises"
-"""The answer of a library that raises an error."""
+"""The answer of a library that raises."""
 
 NAN, INF = math.nan, math.inf
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An expression at a point, and the derivative by its first input that each system returns there.
+    """An expression at a point, and each system's derivative by its first input.
 
-    `statements` are separated by "; " and the last is an expression, the output; all inputs are floats.
-    `forward` has the answers that are others in forward mode. `slopes` are those to the left and right, None
-    where one of them does not exist. An example about a library's own functions, not about a program, has the
+    `statements` are separated by "; "; the last is an expression, the output. All inputs are floats.
+    `forward` has the answers that differ in forward mode. `slopes` are those to the left and right, None
+    where one of them does not exist. An example about a library's own functions instead of a program has the
     `statements` "" and says in `library` what it asks.
     """
 
@@ -49,7 +48,6 @@ class Example:
 
     @property
     def text(self) -> str:
-        """The text of the program."""
         *before, output = self.statements.split("; ")
         sizes = {name: list(np.shape(np.asarray(value))) for name, value in self.at.items()}
         params = ", ".join(f'{name}: "float{size}"' if size else name for name, size in sizes.items())
@@ -59,9 +57,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """A row. `why` says why there is no derivative; `nan` that NaN is a legal answer; `source` where its
-    makers say what they mean.
-    """
+    """A row. `why` there is no derivative; `nan`: NaN is legal; `source`: where library makers say so."""
 
     name: str
     ops: tuple[str, ...]
@@ -525,5 +521,5 @@ NAN_IS_LEGAL = frozenset(row.name for row in CONVENTIONS if row.nan)
 
 
 def explaining(names: frozenset[str]) -> tuple[str, ...]:
-    """`names` in the order of the ledger."""
+    """`names` in the order of the conventions table."""
     return tuple(row.name for row in CONVENTIONS if row.name in names)

@@ -1,10 +1,10 @@
 """One answer against the truth: the verdict of a check.
 
-The order matters (DESIGN section 7): whether the question is well posed comes first, then the program's own
-value, then the derivative.
+The order matters: first whether the question is well posed, then the program's own value, then the
+derivative.
 
     the oracle cannot be asked                            unsupported
-    no truth, or rounding may turn a decision             inconclusive, with the reason
+    no truth, or rounding may change a decision           inconclusive, with the reason
     the library raised                                    crashed
     wrong shape, wrong dtype                              disagree
     a value clearly beyond what rounding allows           disagree (wrong_primal)
@@ -15,12 +15,12 @@ value, then the derivative.
     rounding could hide the whole derivative              inconclusive
     otherwise                                             agree
 
-Where the ledger of conventions has a row that explains a convention or an inconclusive case, the case names
-it. NaN is no finding where such a row says that it is a legal answer (the norm of a zero vector).
+A convention or an inconclusive case names the rows of the conventions table that explain it. NaN is no
+finding where such a row makes it a legal answer (the norm of a zero vector).
 
-"Clearly" is `CLEAR` times what is allowed. Right answers hardly ever need more than what is allowed
-(docs/tolerance.md has the distribution), and a wrong one is hardly ever wrong by so little: what lies between
-is not called either.
+"Clearly" is `CLEAR` times the allowed error. Right answers hardly ever exceed the allowed error
+(docs/tolerance.md has the distribution), and wrong answers are hardly ever off by so little: what lies
+between gets no verdict.
 """
 
 from __future__ import annotations
@@ -47,23 +47,19 @@ from gradfuzz.fuzzer.verdict.ties import Ties, ties
 from gradfuzz.oracles.base import Answer, Array, Point, Question, Slopes, Truth
 
 _DROWNED = 0.5
-"""An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing
-then.
-"""
+"""Agreement means nothing for an entry whose allowed error is more than this share of it."""
 
 _PLAINLY = 0.25
-"""An answer is plainly right within this share of what rounding of the result alone allows: 2 u |g|."""
+"""An answer is plainly right within this share of what rounding the result alone allows: 2 u |g|."""
 
 _NEGLIGIBLE = 2.0**-60
-"""A bound is of no account below this share of the largest number in sight: a derivative that is exactly zero
-has such bounds.
-"""
+"""Bounds below this share of the largest number are ignored: a derivative that is exactly zero has them."""
 
 _ORDINALS = ("value", "first", "second", "third")
 
 
 def check_name(modes: tuple[str, ...]) -> str:
-    """What a check is called: "value", "vjp", "jvp", "second order (rev, fwd)"."""
+    """The name of a check: "value", "vjp", "jvp", "second order (rev, fwd)"."""
     if not modes:
         return "value"
     if len(modes) == 1:
@@ -75,10 +71,10 @@ def check_name(modes: tuple[str, ...]) -> str:
 def judge(
     oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth, tolerance: Tolerance
 ) -> Case:
-    """The verdict on `answer`, what `oracle` said to `question` at one of its points.
+    """The verdict on `answer`, which `oracle` gave to `question` at one of its points.
 
-    `truth` and `tolerance` belong to the same question and point. Never says disagree where rounding, a kink
-    or the range of the dtype could explain the answer.
+    `truth` and `tolerance` belong to the same question and point. The verdict is never disagree where
+    rounding, a kink or the range of the dtype could explain the answer.
     """
     case = _judged(
         Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE),
@@ -93,7 +89,7 @@ def judge(
 
 
 def conventions_met(question: Question, point: Point) -> tuple[str, ...]:
-    """The rows of the ledger that a program meets at a point, in its order."""
+    """The rows of the conventions table that a program meets at a point, in the table's order."""
     met = _ties(question, point)
     return () if met is None else explaining(met.conventions)
 
@@ -120,10 +116,9 @@ def _judged(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
 def plainly_right(
     oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth
 ) -> Case | None:
-    """Agreement that needs no tolerance: every entry is as near to the truth as rounding the result alone
-    allows. None where it is not.
+    """Agreement without a tolerance, or None: every entry is as near as rounding the result alone allows.
 
-    `judge` would grant at least as much, so this only saves the work of finding out how much more.
+    `judge` would allow at least as much; this saves computing how much more.
     """
     if answer.status != "ok" or truth.status != "ok":
         return None
@@ -148,7 +143,7 @@ _REASONS: tuple[tuple[str, Reason], ...] = (
     ("range", Reason.RANGE),
     ("trip limit", Reason.TRIP_LIMIT),
 )
-"""How the message of an inconclusive truth begins."""
+"""Prefixes of the message of an inconclusive truth."""
 
 
 def _without_truth(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
@@ -159,8 +154,7 @@ def _without_truth(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
 
 
 def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
-    """Between the one-sided slopes is a convention. Outside is wrong where the kink comes from one choice of
-    one op.
+    """A convention between the one-sided slopes; wrong outside them if one choice of one op makes the kink.
 
     With two choices at once the sum rule fails for conventions: max(x, 0) - abs(x) / 2 has the slope 1/2 on
     both sides of 0, and 0 by legal choices for each.
@@ -213,11 +207,10 @@ def _across(
     tolerance: Tolerance,
     by_entry: Comparison | None,
 ) -> tuple[Comparison | None, str]:
-    """The entry that has the largest part in the answer's slope along the first line where that is not
-    between the slopes on both sides, next to what it would have to be; `by_entry`, the comparison of the
-    entries, where there is no such line.
+    """A comparison on the first line where the answer's slope is outside both slopes; else `by_entry`.
 
-    What is allowed along a line adds up from what is allowed for the entries.
+    It shows the entry with the largest part in the slope, next to its expected value. The allowed error along
+    a line is the sum of the entries' allowed errors.
     """
     for line in lines:
         parts = {name: d * got[name] for name, d in line.direction.items()}
@@ -255,9 +248,7 @@ _LEGAL_NAN = "NaN, which is one of the conventions at this point"
 def _legal_nan(
     case: Case, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
 ) -> bool:
-    """Whether all that is wrong with an answer is NaN, at a point where a row of the ledger says that NaN is
-    an answer, too.
-    """
+    """Whether an answer is wrong only by NaN, at a point where the conventions table makes NaN legal."""
     if not any(np.any(np.isnan(got[name])) for name in expected):
         return False
     rest = {name: np.where(np.isnan(got[name]), true, got[name]) for name, true in expected.items()}
@@ -269,7 +260,7 @@ def _legal_nan(
 
 
 def _ties(question: Question, point: Point) -> Ties | None:
-    """The ties and conventions that the program meets at a point; None where it cannot be run there."""
+    """The ties and conventions that the program meets at a point; None where it cannot run there."""
     try:
         return ties(question.program, point, question.precision)
     except EvaluationError:
@@ -284,7 +275,7 @@ def _finite(arrays: Mapping[str, Array]) -> bool:
 
 
 def _malformed(case: Case) -> Case | None:
-    """A disagreement where the answer does not even have the right form."""
+    """A disagreement where the answer has the wrong form."""
     question, answer = case.question, case.answer
     if len(answer.values) != len(question.weights):
         message = f"{len(answer.values)} values for {len(question.weights)} outputs"
@@ -338,7 +329,7 @@ def _values_hold(case: Case, truth: Truth, tolerance: Tolerance) -> bool:
 
 
 def _judge_values(case: Case, truth: Truth, tolerance: Tolerance) -> Case | None:
-    """A verdict where the value itself is off; None where it is right."""
+    """A verdict where the value is wrong; None where it is right."""
     comparison, allowed = _compare_values(case, truth, tolerance)
     if comparison is None or comparison.kind is None:
         return None
@@ -400,9 +391,7 @@ def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
 
 
 def _unsure(case: Case, truth: Truth, tolerance: Tolerance) -> str | None:
-    """The first input for which the truth's own bound is wider than what rounding is granted; None where
-    there is none.
-    """
+    """The first input for which the truth's bound exceeds what rounding is allowed; None without one."""
     numbers = (
         *truth.values,
         *truth.gradient.values(),
@@ -420,9 +409,7 @@ def _unsure(case: Case, truth: Truth, tolerance: Tolerance) -> str | None:
 def _drowned(
     expected: Mapping[str, Array], allowed: Mapping[str, Array], bounds: Mapping[str, Array]
 ) -> bool:
-    """Whether rounding could have made every derivative that is known not to be zero into zero, or another
-    one.
-    """
+    """Whether rounding could have turned every nonzero derivative into zero, or into another one."""
     telling = drowned = 0
     for name, true in expected.items():
         for e, a, b in zip(
@@ -435,7 +422,7 @@ def _drowned(
 
 
 def _with(case: Case, comparison: Comparison | None) -> Case:
-    """The case with the entry that decided."""
+    """The case with the deciding entry."""
     if comparison is None:
         return case
     size = comparison.error_over_allowed if case.verdict is Verdict.DISAGREE else comparison.largest

@@ -1,4 +1,4 @@
-"""Truth and tolerance together: judges answers, and remembers what it worked out about a question."""
+"""The evaluator: judges answers by truth and tolerance, and caches both by question."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from gradfuzz.oracles.base import Answer, Question
 
 
 class Jury:
-    """It holds the references and their latest rulings. Loops of more than `trip_limit` trips are
-    not judged.
-    """
+    """The references and their latest values. Loops beyond `trip_limit` iterations are not judged."""
 
     def __init__(self, truths: Truths | None = None, *, trip_limit: int = TRIPS, size: int = 512) -> None:
         self.truths = truths or Truths()
@@ -25,7 +23,7 @@ class Jury:
         self._tolerances: OrderedDict[tuple[object, ...], list[Tolerance]] = OrderedDict()
 
     def tolerances(self, question: Question) -> list[Tolerance]:
-        """One per point, from the cache where the same was asked in another mode."""
+        """One tolerance per point, cached across modes."""
         return self._cached(question_key(question), lambda: tolerances(question, trip_limit=self._trip_limit))
 
     def _wide_tolerances(self, question: Question) -> list[Tolerance]:
@@ -42,13 +40,11 @@ class Jury:
         return self._tolerances[key]
 
     def rulings(self, question: Question, *, confirm: bool = False) -> list[Ruling]:
-        """One per point; with `confirm` by both references."""
+        """One reference value per point; with `confirm` by both references."""
         return self.truths.confirmed(question) if confirm else self.truths.quick(question)
 
     def judgeable(self, question: Question) -> list[int]:
-        """The points at which an answer can be judged at all: there is a truth, or a kink with slopes on both
-        sides.
-        """
+        """The points at which answers can be judged: with a truth, or a kink with slopes on both sides."""
         return [
             k
             for k, ruling in enumerate(self.rulings(question))
@@ -65,12 +61,11 @@ class Jury:
         confirm: bool = False,
         thorough: bool = False,
     ) -> list[Case]:
-        """The verdicts on one oracle's answers to `question`, one per point, or only at the points numbered
-        `at`.
+        """The verdicts on one oracle's answers to `question`, one per point, or only for points `at`.
 
-        `confirm` asks both references, which have to agree about what is called wrong. An answer that is
-        right to the last bits is not measured further, unless `thorough`; one that seems wrong is measured
-        again with the widest tolerance.
+        `confirm` asks both references, which must agree about what is called wrong. An answer that is right
+        to the last bits is not measured further unless `thorough`; one that seems wrong is measured again
+        with the widest tolerance.
         """
         rulings = self.rulings(question, confirm=confirm)
         found = []
@@ -91,7 +86,7 @@ class Jury:
 
 
 def _supported(case: Case) -> Case:
-    """The case; inconclusive where a wrong number has one reference only behind it."""
+    """The case; inconclusive where only one reference supports a wrong number."""
     if (
         case.verdict is not Verdict.DISAGREE
         or case.kind is None

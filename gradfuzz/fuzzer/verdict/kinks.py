@@ -1,7 +1,7 @@
-"""A kink seen along more directions than the coordinates' own.
+"""Slopes at a kink along more directions than the coordinate axes.
 
-Slopes by coordinate do not tell a legal choice from a wrong one where several entries tie: of max(x1, x2, x3)
-at x1 = x2 = x3 each slope lies between 0 and 1, and the answer (1, 1, 0) lies between them everywhere, but
+Slopes by coordinate do not tell a legal choice from a wrong one where several entries tie. For max(x1, x2,
+x3) at x1 = x2 = x3 each slope lies between 0 and 1. The answer (1, 1, 0) lies between them everywhere, but
 says that the maximum grows twice as fast as its arguments. Along (1, 1, 1) both slopes are 1. Where one
 selection makes the kink, every legal answer g is a mean of the gradients of what it selects from, so <g, d>
 lies between the slopes along every direction d (Clarke 1983, section 2.3: a generalized gradient of a
@@ -30,16 +30,14 @@ from gradfuzz.programs.language.syntax import (
 from gradfuzz.programs.language.types import Type
 
 _RANDOM = 2
-"""So many directions beside that of ones: a wrong answer would have to lie between the slopes along each."""
+"""Random directions beside that of ones: a wrong answer must lie between the slopes along all to pass."""
 
 _EIGHTHS = np.array([-16, -13, -11, -9, -6, -5, 5, 6, 9, 11, 13, 16]) / 8
 """Exact in every precision."""
 
 
 def directions_across(question: Question) -> Iterator[Mapping[str, Array]]:
-    """Directions over all differentiated entries: ones, and two with signs, the same every time. None where
-    one entry is all there is.
-    """
+    """Directions over all differentiated entries: ones, and fixed signed ones. None for a single entry."""
     shapes = {name: np.shape(question.points[0].inputs[name]) for name in question.wrt}
     if sum(int(np.prod(shape)) for shape in shapes.values()) < 2:
         return
@@ -50,7 +48,7 @@ def directions_across(question: Question) -> Iterator[Mapping[str, Array]]:
 
 
 def on_a_line(question: Question, point: Point, direction: Mapping[str, Array]) -> Question:
-    """The same F as a function of one number t, at t = 0: every input in `wrt` is x + t d."""
+    """The same F as a function of one number t at t = 0: every input in `wrt` is x + t d."""
     program = question.program
     taken = {p.name for p in program.params} | {n.id for n in walk(program) if isinstance(n, Name)}
     taken |= {n.target for n in walk(program) if isinstance(n, Assign)}

@@ -1,5 +1,4 @@
-"""What one entry of an answer says about a target, and what the points around it add: never more than was
-found there.
+"""What one entry of an answer says about a target, and what the neighbouring points add.
 
 An entry is of an input's gradient, as in ("x", (0,)), or of an output, as in ("output 0", ()).
 """
@@ -28,9 +27,7 @@ VERDICTS: Mapping[Verdict, Label] = {
 }
 
 _STEPS = (-0.125, 0.125)
-"""How far the neighbouring points are: far enough to leave a coincidence, near enough to stay in most
-domains.
-"""
+"""The distance of neighbouring points: enough to leave a coincidence, and to stay in most domains."""
 
 _OUTPUT = "output "
 
@@ -47,7 +44,7 @@ def neighbours(inputs: Mapping[str, Array], wrt: Sequence[str]) -> Iterator[Mapp
 
 
 def true_entry(truth: Truth | None, entry: Entry) -> tuple[float, float] | None:
-    """The true value of an entry and its bound; None where there is none."""
+    """The true value of an entry and its bound; None without a truth."""
     if truth is None:
         return None
     name, index = entry
@@ -57,7 +54,7 @@ def true_entry(truth: Truth | None, entry: Entry) -> tuple[float, float] | None:
 
 
 def answered_entry(answer: Answer, entry: Entry) -> float | None:
-    """What an answer says of an entry; None where it has none."""
+    """An answer's value of an entry; None where it has none."""
     name, index = entry
     return _at(_named(name, answer.values, answer.gradient), index)
 
@@ -80,9 +77,7 @@ def _at(value: Array | None, index: tuple[int, ...]) -> float | None:
 
 
 def entry_label(case: Case, entry: Entry) -> Label:
-    """The label of one entry, by the verdict on the whole answer and, where entries differ, by its
-    own error.
-    """
+    """The label of one entry: by the verdict on the answer and, where entries differ, by its own error."""
     name, index = entry
     if case.verdict is not Verdict.DISAGREE or name not in case.allowed:
         return VERDICTS[case.verdict]
@@ -95,7 +90,7 @@ def entry_label(case: Case, entry: Entry) -> Label:
 
 
 def entry_class(case: Case, entry: Entry) -> Class | None:
-    """How the entry is wrong, which need not be how the worst entry is."""
+    """The class of the entry's error, which may differ from that of the worst entry."""
     name, index = entry
     got, true = answered_entry(case.answer, entry), true_entry(case.truth, entry)
     if got is None or true is None or name not in case.allowed:
@@ -104,8 +99,6 @@ def entry_class(case: Case, entry: Entry) -> Class | None:
 
 
 def is_vacuous(truths: Sequence[Truth], entry: Entry) -> bool:
-    """Whether the true derivative is zero in all of `truths`, as far as their bounds tell: an answer that
-    agrees says nothing then.
-    """
+    """Whether the true derivative is zero in all `truths` up to their bounds: agreement means nothing."""
     found = [true_entry(truth, entry) if truth.status == "ok" else None for truth in truths]
     return all(true is not None and abs(true[0]) <= true[1] for true in found)

@@ -1,7 +1,7 @@
-"""Canonical cases asked of one oracle: a row for each, with a label.
+"""Canonical cases asked of one oracle: a labelled row for each.
 
 A row that agrees is vacuous where the true derivative is zero here and at the neighbouring points. Where the
-oracle differs anywhere, its rows that agree are asked at their neighbouring points, too, and are called a
+oracle differs anywhere, its rows that agree are also asked at their neighbouring points, and are a
 coincidence where the same program differs there.
 """
 
@@ -31,7 +31,7 @@ from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 
 _AT_ONCE = 16
-"""Programs asked about before there is a sign of life."""
+"""Programs that are asked about between two progress messages."""
 
 _REVERSE: tuple[Mode, ...] = ("rev",)
 
@@ -40,7 +40,7 @@ _Asked = tuple[Program, Precision, tuple[str, ...], int]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one way into the target says to one canonical case."""
+    """One entry point's answer to one canonical case."""
 
     case: CanonicalCase
     way: str
@@ -54,9 +54,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """The cases of one program that are asked together: at their own points, and at the points
-    around them.
-    """
+    """The cases of one program that are asked together: at their own and at neighbouring points."""
 
     cases: list[CanonicalCase]
     here: Question
@@ -64,14 +62,15 @@ class Group:
     around: Question
     around_at: dict[bytes, int]
     exact: bool
-    """Whether they are asked in these modes alone, or in the first of the order that an oracle has."""
+    """Whether they are asked in these modes alone, or in the first modes of the order that an oracle has."""
 
 
 def groups(
     cases: Sequence[CanonicalCase], modes: tuple[Mode, ...] | None = None, *, in_company: bool = False
 ) -> list[Group]:
-    """The cases by program. `modes` None: any of each case's order. `in_company`: each point is asked
-    together with those around it.
+    """The cases by program. `modes` None: any of each case's order.
+
+    With `in_company` each point is asked together with its neighbours.
     """
     together: dict[_Asked, list[CanonicalCase]] = {}
     for case in cases:
@@ -92,9 +91,7 @@ def groups(
 def rows(
     groups: Sequence[Group], oracle: Oracle, progress: Callable[[str], None], *, around: bool = True
 ) -> dict[int, Row]:
-    """The rows of one oracle, by the identity of their canonical case. Without `around` no coincidence is
-    looked for.
-    """
+    """The rows of one oracle, by the id of their canonical case; `around` also looks for coincidences."""
     judged = _judged(oracle, [group.here for group in groups], progress, [group.exact for group in groups])
     pairs = [
         (group, case, found[group.here_at[_key(case.inputs)]])
@@ -126,8 +123,9 @@ def rows(
 def _judged(
     oracle: Oracle, questions: Sequence[Question], progress: Callable[[str], None], exact: Sequence[bool]
 ) -> list[list[Case]]:
-    """The verdicts on each question, one per point; many are asked in one go. Where not `exact`, in the first
-    modes that the oracle supports.
+    """The verdicts on each question, one per point; many questions are asked at once.
+
+    Where not `exact`, a question is asked in the first modes that the oracle supports.
     """
     judged = []
     asked = [
@@ -169,9 +167,7 @@ def _key(inputs: Mapping[str, Array]) -> bytes:
 
 
 def _row(canonical: CanonicalCase, here: Case, around: Sequence[Truth]) -> Row:
-    """The row of one case: `here` is the verdict at its own point, `around` the truths at the neighbouring
-    ones.
-    """
+    """The row of one case: `here` is the verdict at its own point, `around` the truths around it."""
     label = entry_label(here, canonical.entry)
     if (
         label is Label.AGREES

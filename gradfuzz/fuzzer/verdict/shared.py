@@ -1,4 +1,4 @@
-"""What a process makes once and then uses for every question: its oracles, and the jury that judges them."""
+"""What each process makes once and uses for every question: its oracles, and the evaluator."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 
 _SLOW_STRIDE = 8
-"""An oracle that a sweep asks about one program of so many, or of more, is a slow one."""
+"""An oracle is slow if a sweep asks it about only one program in this many, or fewer."""
 
 
 @functools.cache
 def oracle(name: str) -> Oracle:
-    """The oracle of this exact name, made once for each process."""
+    """The oracle of this exact name, made once per process."""
     return next(o for o in resolve(name, supervised=True) if o.name == name)
 
 
 def is_slow(target: Oracle) -> bool:
-    """Whether an answer takes so long that every one counts."""
+    """Whether answers are so slow that each one counts."""
     return target.stride >= _SLOW_STRIDE
 
 
 @functools.cache
 def jury() -> Jury:
-    """The process's own."""
+    """The evaluator of this process."""
     return Jury()

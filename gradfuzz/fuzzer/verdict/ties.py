@@ -1,5 +1,6 @@
-"""How many choices of a program are exact ties at a point, which decides whether a kink may be judged, and
-which conventions it meets there.
+"""Counts a program's exact ties at a point, and lists the conventions it meets there.
+
+The count decides whether a kink may be judged.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _MANY = 1000
 
 
 class _TieNamespace(LinalgTies, NumpyNamespace):
-    """Counts ties: one for each selection that has several equal candidates, `_MANY` for each comparison of
+    """Counts ties: one for each selection with several equal candidates, `_MANY` for each comparison of
     floats, which no slope can judge.
 
     `met` collects the names of the conventions (`conventions.CONVENTIONS`) whose situation the program meets.
@@ -129,9 +130,7 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
         return np.not_equal(a, b)
 
     def _threshold(self, a: Any, b: Any) -> None:
-        """Two equal sides of a comparison; two ints, such as a loop's counter and its end, are no nearer to
-        another side for that.
-        """
+        """Two equal sides of a comparison; ints, such as a loop's counter and its end, do not count."""
         if any(np.asarray(side).dtype.kind not in "iub" for side in (a, b)):
             self._count(np.equal(a, b), _MANY, "threshold")
 
@@ -162,7 +161,7 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
             self._count((np.imag(x) == 0.0) & (np.real(x) <= 0.0), _MANY, "branch-cut")
 
     def _meet_domain(self, x: Any, end: float, at_end: str) -> None:
-        """Real numbers at the end of a domain, and those beyond it."""
+        """Real numbers at the end of a domain or beyond it."""
         if not np.iscomplexobj(x):
             self.meet(np.equal(x, end), at_end)
             self.meet(np.less(x, end), "beyond-the-domain")
@@ -203,9 +202,7 @@ class _TieNamespace(LinalgTies, NumpyNamespace):
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """What a program meets at a point: how many exact ties, and the names of the conventions whose situation
-    it is.
-    """
+    """The number of exact ties of a program at a point, and the names of the conventions it meets."""
 
     count: int
     conventions: frozenset[str]

@@ -1,6 +1,4 @@
-"""Ties in linear algebra: where a norm chooses, where pivots are equal, and where eigenvalues or singular
-values meet.
-"""
+"""Ties in linear algebra: in norms, pivots, eigenvalues and singular values."""
 
 from __future__ import annotations
 
@@ -12,11 +10,11 @@ from gradfuzz.programs.arithmetic.linalg_numpy import LinalgNumpy
 
 
 class LinalgTies(LinalgNumpy):
-    """A part of the namespace of `ties`, whose `count_ties` it calls: `many` where no slope can judge the
-    kink; and `meet`, where nothing is tied.
+    """A part of the namespace of `ties`. It calls `count_ties`, with `many` where no slope can judge the
+    kink, and `meet` where nothing is tied.
 
-    Eigenvalues and singular values are computed, so they meet where rounding may have parted them, and no
-    slope can judge that.
+    Eigenvalues and singular values are computed, so they count as equal where rounding may have parted them,
+    and no slope can judge that.
     """
 
     def count_ties(self, equal: Any, situation: str, *, many: bool = False) -> None:
@@ -26,9 +24,7 @@ class LinalgTies(LinalgNumpy):
         raise NotImplementedError
 
     def _count_meeting(self, values: Any, situation: str, *, zero: bool = False) -> None:
-        """Values along the last axis that are equal, or 0 where that counts, to within the root of the
-        roundoff.
-        """
+        """Values along the last axis that are equal, or 0 with `zero`, to within the root of the roundoff."""
         if values.size == 0:
             return
         near = np.sqrt(np.finfo(values.dtype).eps) * np.abs(values).max(axis=-1, keepdims=True)
@@ -141,9 +137,7 @@ class LinalgTies(LinalgNumpy):
         return super().vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
     def _count_extreme(self, values: Any, greatest: bool, zeros: Any) -> None:
-        """The values that equal the extreme one, beside itself, and the absolute values at 0 that it is made
-        of.
-        """
+        """The values that equal the extreme one, and the absolute values at 0 in its sum."""
         best = (
             values.argmax(axis=-1)[..., np.newaxis] if greatest else values.argmin(axis=-1)[..., np.newaxis]
         )
@@ -154,5 +148,5 @@ class LinalgTies(LinalgNumpy):
 
 
 def _deficient(s: Any) -> Any:
-    """Which matrices of a batch are singular as far as the roundoff tells, from their singular values."""
+    """Which matrices of a batch are singular up to rounding, from their singular values."""
     return s[..., -1] <= np.sqrt(np.finfo(s.dtype).eps) * s[..., 0]

@@ -1,8 +1,9 @@
-"""What is true: asked of the references, never of a target.
+"""The reference values: asked of the references, never of a target.
 
-`arb` answers first, as it is fast and its bounds are proved. `mpmath` is asked where `arb` meets a kink,
-whose slopes to the left and to the right it measures, and about everything that may become a finding: a
-disagreement counts when both confirm it. No vote: where the two contradict each other, nobody is judged.
+`arb` answers first: it is fast and its bounds are proved. `mpmath` is asked where `arb` meets a kink, where
+it measures the slopes to the left and to the right, and about everything that may become a finding: a
+disagreement counts when both confirm it. There is no vote: where the two contradict each other, nothing is
+judged.
 """
 
 from __future__ import annotations
@@ -21,33 +22,29 @@ from gradfuzz.oracles.references.finite_differences import MpmathReference
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ruling:
-    """A truth and the names of the references that stand behind it."""
+    """A truth and the names of the references that support it."""
 
     truth: Truth
     references: tuple[str, ...]
 
 
 _MOST_DIFFERENCES = 300
-"""At a kink of a large question differences are not worth their time: those of a third order of 24 entries
-take ten seconds.
-"""
+"""From this many differences on a kink is not measured: a third order of 24 entries takes ten seconds."""
 
 
 _BESIDE = 2.0**-50
-"""Two slopes beside a point are the same up to the rounding of both to float64, and no more than their change
-on the way there.
-"""
+"""Slopes on both sides are equal up to their rounding to float64, and to their change on the way there."""
 
 
 def _differences(question: Question) -> int:
-    """How many differences a point of a question takes, about."""
+    """About how many differences a point of a question takes."""
     entries = sum(question.points[0].inputs[name].size for name in question.wrt)
     differences: int = entries * 3**question.order
     return differences
 
 
 class Truths:
-    """The references, and their latest rulings: several modes and several targets ask for the same truth."""
+    """The references and their latest values, which several modes and targets ask for."""
 
     def __init__(
         self, fast: Reference | None = None, second: Reference | None = None, *, size: int = 512
@@ -58,13 +55,13 @@ class Truths:
         self._cache: OrderedDict[tuple[object, ...], list[Ruling]] = OrderedDict()
 
     def quick(self, question: Question) -> list[Ruling]:
-        """One ruling per point, by one reference."""
+        """One reference value per point, by one reference."""
         return self._cached(("quick", *question_key(question)), lambda: self._quick(question))
 
     def confirmed(self, question: Question) -> list[Ruling]:
-        """One ruling per point, by both references; by one where the other cannot tell.
+        """One reference value per point, by both references, or by one where the other has no answer.
 
-        Where the first meets a kink it is asked beside the point, on either side, and has to see what the
+        Where the first meets a kink, it is asked beside the point on either side, and must confirm what the
         second measured there.
         """
         return self._cached(("confirmed", *question_key(question)), lambda: self._confirmed(question))
@@ -82,12 +79,12 @@ class Truths:
         if kinks and _differences(question) <= _MOST_DIFFERENCES:
             asked = replace(question, points=tuple(question.points[k] for k in kinks))
             for k, truth in zip(kinks, self._second.truth(asked), strict=True):
-                # A ball that cannot tell two sides apart is no kink where the differences see none.
+                # A ball that cannot tell two sides apart is no kink where differences show none.
                 rulings[k] = self._across(question, k, Ruling(truth, (self._second.name,)))
         return rulings
 
     def _across(self, question: Question, place: int, ruling: Ruling) -> Ruling:
-        """The ruling on a kink with the slopes along more directions; any other as it is."""
+        """The reference value at a kink with slopes along more directions; any other unchanged."""
         truth = ruling.truth
         if not truth.kink or question.order != 1 or truth.left is None:
             return ruling
@@ -123,9 +120,7 @@ def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> Ruling:
 
 
 def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> Ruling:
-    """What the second reference measured where the first meets a kink: confirmed where the first, beside the
-    point, sees the same.
-    """
+    """The second reference's value at a kink of the first; confirmed if the first agrees beside the point."""
     if sides is None:
         return Ruling(measured, (names[1],))
     for side, own in zip(sides, (measured.left, measured.right), strict=True):
@@ -141,7 +136,7 @@ def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> Rul
 
 
 def _contradiction(a: Truth, b: Truth) -> str | None:
-    """Where two truths lie farther apart than their bounds allow."""
+    """Where two truths are farther apart than their bounds allow, in words; else None."""
     pairs: list[tuple[str, Array, Array, Array]] = [
         (f"output {k}", y, z, p + q)
         for k, (y, z, p, q) in enumerate(zip(a.values, b.values, a.value_bounds, b.value_bounds, strict=True))
@@ -156,7 +151,7 @@ def _contradiction(a: Truth, b: Truth) -> str | None:
 
 
 def question_key(question: Question) -> tuple[object, ...]:
-    """Equal for questions with the same truth: the modes count by their number only."""
+    """Equal for questions with the same truth: of the modes only their number counts."""
     return (
         question.program,
         question.precision,

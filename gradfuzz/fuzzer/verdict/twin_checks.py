@@ -1,5 +1,4 @@
-"""Checks that ask no reference while everybody agrees: an answer next to the engine's, and next to the
-answers to its twins.
+"""Checks without references: answers agree with the engine, or with answers to metamorphic variants.
 
 Where two differ by more than rounding explains, the references are asked about both, and their verdict is the
 check's.
@@ -24,7 +23,7 @@ from gradfuzz.oracles.base import Answer, Array, Oracle, Question
 def alike(
     answer: Answer, values: Sequence[Array], gradient: Mapping[str, Array], tolerance: Tolerance
 ) -> bool:
-    """Whether an answer is the same as some values and a gradient, as far as rounding lets one see."""
+    """Whether an answer equals some values and a gradient up to rounding."""
     if answer.status != "ok" or len(answer.values) != len(values):
         return False
     pairs: list[tuple[Array | None, Array, Array]] = list(
@@ -47,14 +46,12 @@ def alike(
 
 
 def like_engine(answer: Answer, tolerance: Tolerance) -> bool:
-    """Whether an answer is what the engine says: then there is nothing to judge."""
+    """Whether an answer equals the engine's: then there is nothing to judge."""
     return alike(answer, tolerance.values, tolerance.gradient, tolerance)
 
 
 def peer_cases(jury: Jury, oracle: str, question: Question, answers: Sequence[Answer]) -> list[Case]:
-    """The verdicts on the answers at all points: agreement where the engine says the same, elsewhere that of
-    the references.
-    """
+    """The verdicts at all points: agreement where the engine says the same, else by the references."""
     result = []
     for k, (answer, tolerance) in enumerate(zip(answers, jury.tolerances(question), strict=True)):
         case = Case(oracle, question, question.points[k], None, answer, Verdict.AGREE)
@@ -76,12 +73,11 @@ def twin_cases(
     skipped: frozenset[str] = frozenset(),
     eager: Oracle | None = None,
 ) -> list[Case]:
-    """One twin of a question asked, of the relations that there are the one whose turn it is: a verdict for
-    each of its points.
+    """A metamorphic variant of a question, by the relation whose turn it is: one verdict per point.
 
-    `answers` and `cases` are the target's and what came of them: where one is wrong already, or could not be
-    had, there is no twin. `eager` is the way without jit, where the target is one with it: the same question
-    asked there is its twin.
+    `answers` and `cases` are the target's answers and verdicts. Points where one is wrong already, or
+    missing, have no variant. `eager` is the entry point without jit for a target with one: the same question
+    asked there is the variant.
     """
     fair = [k for k, case in enumerate(cases) if case.answer.status == "ok" and case.verdict not in _SETTLED]
     if not fair:
@@ -124,8 +120,9 @@ def _compared(
     twin: Twin,
     given: Sequence[Sequence[Answer]],
 ) -> list[Case]:
-    """The twin's verdict at point `k`: agreement; where both contradict each other what the references say,
-    of the first answer if it is wrong.
+    """The variant's verdict at point `k`: agreement, or on a contradiction the references' verdict.
+
+    The first answer's verdict counts if it is wrong.
     """
     place = k if twin.order is None else twin.order[k]
     own = [answers[place] for answers in given]
@@ -153,12 +150,12 @@ def _compared(
 
 
 def _undecided(case: Case, tolerance: Tolerance) -> Case:
-    """The case where rounding cannot be measured: nothing can be said."""
+    """The case, undecided because rounding cannot be measured."""
     return replace(case, verdict=Verdict.INCONCLUSIVE, reason=tolerance.reason, message=tolerance.message)
 
 
 def _strict(question: Question, like: Answer) -> Tolerance:
-    """What is granted to the rounding of the results alone."""
+    """The tolerance of rounding the results alone."""
     return Tolerance(
         question.precision,
         value_noise=tuple(np.zeros(np.shape(y)) for y in like.values),

@@ -1,5 +1,4 @@
-"""Twins: other questions whose answers follow from the answer to the first, so that no reference has to be
-asked while both agree.
+"""Metamorphic variants: questions whose answers follow from another answer, without a reference.
 
     other modes    the same derivative by another mix of reverse and forward mode
     scaled         cotangents times -2: the gradient times -2
@@ -12,8 +11,8 @@ asked while both agree.
     reordered      for an oracle that answers all points in one call: the points in another order
 
 What a program does with a batch axis or a triangle is seen from its values: a relation is taken to hold where
-it holds for the values at two points, one of them of ordinary size, to rounding. So a twin that contradicts
-is no finding yet: the references have the last word.
+it holds up to rounding for the values at two points, one of them of ordinary size. So a variant that
+contradicts is no finding yet: the references decide.
 """
 
 from __future__ import annotations
@@ -40,19 +39,18 @@ _SCALE = -2.0
 """A power of two: scaling by it rounds nothing."""
 
 _NEAR = 1e-9
-"""Values count as equal to within this share of the largest, both computed in float64."""
+"""Values are equal within this share of the largest, both computed in float64."""
 
 _TRIPS = 64
-"""A program with longer loops has no twins that are seen from its values."""
+"""A program with longer loops has no variants that depend on its values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Twin:
-    """Questions with as many points as the first; `back` makes of one answer to each, at the same point, an
+    """Questions with as many points as the first. `back` maps one answer to each, at the same point, to an
     answer to the first question.
 
-    `order` says which point of the questions belongs to each point of the first, where they are not in the
-    same order.
+    `order` gives the point of the questions for each point of the first, where their order differs.
     """
 
     relation: str
@@ -140,7 +138,7 @@ def _transposed(question: Question) -> Iterator[Twin]:
 
 
 def _square(question: Question) -> list[str]:
-    """The differentiated inputs that are square matrices of more than one entry, or stacks of such."""
+    """The differentiated inputs that are square matrices with more than one entry, or stacks of them."""
     shapes = {name: question.points[0].inputs[name].shape for name in question.wrt}
     return [name for name, s in shapes.items() if len(s) > 1 and s[-1] == s[-2] > 1 and 0 not in s]
 
@@ -167,11 +165,10 @@ def _moved(
     back: Mapping[str, Change],
     results: Sequence[tuple[Change, Change]],
 ) -> Twin | None:
-    """The twin at inputs changed by `there`, whose gradients `back` changes back; None where the outputs do
-    not follow.
+    """The variant at inputs changed by `there`, with gradients changed by `back`; None if outputs differ.
 
-    `results` are the ways in which an output may change, each with its inverse. Directions change as the
-    inputs do.
+    `results` are the possible changes of an output, each with its inverse. Directions change as the inputs
+    do.
     """
     chosen = _outputs(question, there, results)
     if chosen is None:
@@ -201,7 +198,7 @@ def _changed(arrays: Inputs, changes: Mapping[str, Change]) -> dict[str, Array]:
 def _outputs(
     question: Question, there: Mapping[str, Change], results: Sequence[tuple[Change, Change]]
 ) -> list[tuple[Change, Change]] | None:
-    """How each output changes when the inputs change by `there`; None where one does in none of the ways."""
+    """How each output changes when the inputs change by `there`; None where one has none of the changes."""
     chosen: list[list[tuple[Change, Change]]] = [list(results) for _ in question.weights]
     for inputs in _samples(question.points[0].inputs):
         before, after = _values(question.program, inputs), _values(question.program, _changed(inputs, there))
@@ -215,7 +212,7 @@ def _outputs(
 
 
 def _applied(change: Change, x: Array) -> Array | None:
-    """None where `x` has not the axes."""
+    """The changed array; None where `x` lacks the axes."""
     try:
         return change(x)
     except ValueError:
@@ -223,9 +220,7 @@ def _applied(change: Change, x: Array) -> Array | None:
 
 
 def _samples(inputs: Inputs) -> list[Inputs]:
-    """The inputs in float64, and others near by of ordinary size and without symmetries, at which no relation
-    holds by chance.
-    """
+    """The inputs in float64, and ordinary ones near by without symmetries, where no relation is chance."""
     exact = {name: v.astype(np.float64) if is_float(v.dtype) else v for name, v in inputs.items()}
     rng = np.random.default_rng(0)
     return [exact, {name: _ordinary(v, rng) if is_float(v.dtype) else v for name, v in exact.items()}]
@@ -239,7 +234,7 @@ def _ordinary(x: Array, rng: np.random.Generator) -> Array:
 
 
 def _values(program: Program, inputs: Inputs) -> list[Array] | None:
-    """The outputs in float64; None where there are none, or none that are finite."""
+    """The outputs in float64; None where the program fails or an output is not finite."""
     scalars = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}
     with np.errstate(all="ignore"):
         try:
@@ -263,9 +258,7 @@ def _alike(x: Array | None, y: Array) -> bool:
 
 
 def _stacked(question: Question) -> Iterator[Twin]:
-    """The leading axis of the arrays of highest rank taken away, from all of them and from arrays that have
-    it too.
-    """
+    """The program without the leading axis of its arrays of highest rank, for each instance alone."""
     program, inputs = question.program, question.points[0].inputs
     rank = max((p.type.rank for p in program.params), default=0)
     n = next((p.type.sizes[0] for p in program.params if p.type.rank == rank > 0), 0)
@@ -322,7 +315,7 @@ def _stacks(program: Program, single: Program, inputs: Inputs, batched: Sequence
 
 
 Relation = Callable[[Question], Iterator[Twin]]
-"""The twins of a question about a derivative at one point or more."""
+"""The metamorphic variants of a question about a derivative at one or more points."""
 
 _RELATIONS: Mapping[str, Relation] = {
     "other modes": _other_modes,
@@ -335,7 +328,5 @@ _RELATIONS: Mapping[str, Relation] = {
 
 
 def relations(*, together: bool = False) -> Mapping[str, Relation]:
-    """By name. `together`: for an oracle that answers all points in one call, so that their order
-    may matter.
-    """
+    """The relations by name. `together`: for an oracle that answers all points in one call."""
     return {**_RELATIONS, "reordered": _reordered} if together else _RELATIONS

@@ -1,6 +1,4 @@
-"""The reproducer of a finding in a target that an adapter asks: the program in Python, on the adapter's own
-calls, without gradfuzz.
-"""
+"""Reproducers for adapters' targets: the program in Python on the adapter's own calls, without gradfuzz."""
 
 from __future__ import annotations
 
@@ -56,8 +54,9 @@ def gradient():
 
 
 def script(exhibit: Exhibit, adapter: Adapter, way: str, title: str, *, dtypes: bool = False) -> str:
-    """The script; with `dtypes` it compares those, too. Raises `CutError` where a way needs the kit, and
-    `KeyError` where it has no such op.
+    """The script; with `dtypes` it also compares dtypes.
+
+    Raises `CutError` where an entry point needs the kit, and `KeyError` where it lacks an op.
     """
     question = exhibit.question
     asked = _Asked()
@@ -86,12 +85,12 @@ def script(exhibit: Exhibit, adapter: Adapter, way: str, title: str, *, dtypes: 
 
 
 def _beside(adapter: Adapter) -> list[str]:
-    """What is installed beside the library, but for what every script needs."""
+    """The packages beside the library, without those of every script."""
     return [requirement for requirement in adapter.requires if requirement != "numpy"]
 
 
 def _defined(source: str) -> set[str]:
-    """The names that source defines."""
+    """The names that a source defines."""
     nodes = ast.parse(source).body
     functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     return functions | {
@@ -125,7 +124,7 @@ def _gradient(question: Question) -> str:
 
 
 class _Asked(dict[str, str]):
-    """The ops that an emitter asks for."""
+    """Collects the ops that an emitter asks for."""
 
     def __missing__(self, op: str) -> str:
         self[op] = op
@@ -133,9 +132,7 @@ class _Asked(dict[str, str]):
 
 
 class _Emitter(HostEmitter):
-    """Programs as the kit for adapters runs them: what is no plain int or bool is a tensor, and every op on
-    one is called by name.
-    """
+    """Programs as the adapters' kit runs them: all but plain ints and bools are tensors, ops have names."""
 
     reserved = RESERVED | {"array", "f", "tensor", "way"}
 

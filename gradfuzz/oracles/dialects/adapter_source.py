@@ -1,8 +1,7 @@
-"""What a script needs of an adapter, cut out of the adapter's own source: so the script asks the library
-exactly as it was asked.
+"""The parts of an adapter's source that a script needs to ask the library exactly as the adapter does.
 
-Kept are the functions of the ops that the program uses, the methods of the way that make, read and
-differentiate tensors, and whatever these refer to. What the kit is needed for is left out; so a way whose
+Kept are the functions of the ops that the program uses, the entry point's methods that make, read and
+differentiate tensors, and everything these refer to. What needs the kit is left out, so an entry point whose
 loops the kit makes, or that answers by itself, cannot be cut out.
 """
 
@@ -16,10 +15,10 @@ from pathlib import Path
 
 _METHODS = ("array", "entries", "decide", "differentiate")
 _OWN = ("structured", "answer")
-"""What a way has that only the kit can serve."""
+"""Members of an entry point that only the kit can serve."""
 
 _ABOUT = ("name", "ops", "dtypes", "modes", "orders", "loops", "features", "hints")
-"""What a way says of itself in its hello."""
+"""Members that describe an entry point in its hello."""
 
 
 class CutError(ValueError):
@@ -35,12 +34,13 @@ class Cut:
     way: str
     """The name of the class."""
     spelling: Mapping[str, str]
-    """Op -> what is called for it: "tf.sin", or the name of a function in `source`."""
+    """Op -> its function: "tf.sin", or the name of a function in `source`."""
 
 
 def cut(script: Path, way: str, ops: Iterable[str], taken: Collection[str] = ()) -> Cut:
-    """What of the adapter `script` the way named `way` needs for these ops; what has a name that is `taken`
-    gets another. Raises `CutError`.
+    """The parts of the adapter `script` that entry point `way` needs for these ops; raises `CutError`.
+
+    Definitions whose name is `taken` are renamed.
     """
     return _Adapter.of(script).cut(way, sorted(set(ops)), frozenset(taken))
 
@@ -114,7 +114,7 @@ class _Adapter:
     # The way
 
     def _chain(self, way: str) -> list[ast.ClassDef]:
-        """The class of a way and those that it inherits from."""
+        """The class of an entry point and its base classes."""
         for node in self.tree.body:
             if isinstance(node, ast.ClassDef):
                 chain = self._bases(node)
@@ -175,7 +175,7 @@ class _Adapter:
     # The table
 
     def _entry(self, table: ast.expr, op: str) -> ast.expr | None:
-        """The function of an op, as it is written in the table."""
+        """The function of an op, as the table has it."""
         match table:
             case ast.Name(id=name):
                 node = self.defined.get(name)
@@ -214,7 +214,7 @@ class _Adapter:
         return []
 
     def _reached(self, nodes: list[ast.stmt], own: Collection[str]) -> set[str]:
-        """The names of the definitions that `nodes` refer to, and those that these do."""
+        """The definitions that `nodes` refer to, directly and indirectly, by name."""
         reached: set[str] = set()
         waiting = list(nodes)
         while waiting:
@@ -226,7 +226,7 @@ class _Adapter:
 
 
 def _name(node: ast.stmt) -> str | None:
-    """What a definition or an assignment defines."""
+    """The name that a definition or an assignment defines."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return node.name
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -258,7 +258,7 @@ def _function(name: str, value: ast.expr) -> ast.stmt:
 
 
 def _kept(node: ast.Import | ast.ImportFrom | ast.Expr, used: Collection[str]) -> str | None:
-    """An import of something that is used, or a statement that settings are made by; None for every other."""
+    """An import that is used, or a call that makes settings; None for every other statement."""
     if isinstance(node, ast.Expr):
         return ast.unparse(node) if isinstance(node.value, ast.Call) else None
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
@@ -270,7 +270,7 @@ def _kept(node: ast.Import | ast.ImportFrom | ast.Expr, used: Collection[str]) -
 
 
 class _Cleaned(ast.NodeTransformer):
-    """The exceptions of the kit are Python's, and some definitions have other names."""
+    """Replaces the kit's exceptions by Python's, and renames definitions."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names

@@ -1,7 +1,7 @@
 """Programs in autograd's dialect: `anp` is `autograd.numpy`; int and bool scalars are plain Python.
 
-Every op is autograd's own function where it differentiates one. Assignments, indices along an axis and what
-NumPy has no function for are put together of those; an op that would be another function then is in `LACKS`.
+An op is autograd's own differentiable function where there is one. Assignments, indices along an axis and ops
+that NumPy lacks are composed of those; `LACKS` has the ops for which that would test another function.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class AutogradEmitter(HostEmitter):
     def on_arrays(
         self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
     ) -> Piece:
-        """An op of which at least one argument or the result is no plain number."""
+        """An op with at least one argument or the result being more than a plain number."""
         x, texts = args[0], [a.text for a in args]
         if op in _IDENTITY_ON_SCALARS and not x.type.shape and not result.shape:
             return replace(x, type=result)
@@ -217,9 +217,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
 
 
 def _spread(shape: Shape, place: int) -> Shape:
-    """The shape of a factor of a Kronecker product, with an axis of size 1 after each of its own two, or
-    before.
-    """
+    """The shape of a Kronecker factor, with an axis of size 1 after, or before, each of its own two."""
     m, n = shape[-2:]
     return (*shape[:-2], m, 1, n, 1) if place == 0 else (*shape[:-2], 1, m, 1, n)
 
@@ -232,7 +230,7 @@ def _diagonal(shape: Shape, offset: ParamValue) -> tuple[list[int], list[int]]:
 
 
 def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
-    """A system with the triangle as a full matrix."""
+    """A triangular system as a full one."""
     a, b = texts
     size, lower = shapes[0][-1], params["lower"]
     triangle = "anp.tril" if lower else "anp.triu"

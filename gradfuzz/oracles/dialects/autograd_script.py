@@ -1,4 +1,4 @@
-"""A question put to HIPS autograd: Python runs the loops. Every derivative is asked for by reverse mode."""
+"""A question in HIPS autograd: Python runs the loops. All derivatives are reverse mode."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ def unsupported(exhibit: Exhibit) -> str | None:
 
 
 def port(exhibit: Exhibit) -> str:
-    """The script."""
     question = exhibit.question
     function = AutogradEmitter(question.precision).function(question.program, "f")
     imports = "import autograd.numpy as anp\nfrom autograd import grad\nfrom autograd.tracer import getval\n"
@@ -44,7 +43,6 @@ def port(exhibit: Exhibit) -> str:
 
 
 def _gradient(question: Question) -> str:
-    """The function `gradient()`."""
     points = ", ".join(
         f'"{p.name}": inputs["{p.name}"]' + ("" if p.type.is_float or p.type.shape else ".item()")
         for p in question.program.params

@@ -1,7 +1,6 @@
-"""Statements with braces: what Swift and JavaScript share. Loops are the language's own, as in the program.
+"""Statements with braces, for Swift and JavaScript. Loops are the language's own, as in the program.
 
-A variable is declared where it is first assigned; one that is first assigned inside of a loop or branch,
-before that.
+A variable is declared where it is first assigned; if that is inside a loop or branch, before it.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class BraceEmitter(Emitter):
 
     infix = _OPERATORS
     end = ""
-    """What ends a statement."""
+    """The end of a statement."""
 
     @abc.abstractmethod
     def test(self, condition: str) -> str:
@@ -50,7 +49,7 @@ class BraceEmitter(Emitter):
 
     @abc.abstractmethod
     def declaration(self, name: str, of: Type, value: str, *, once: bool) -> str:
-        """A variable and its first value; `once` where it is its only one."""
+        """The declaration of a variable with its first value; `once`: it is assigned only once."""
 
     @abc.abstractmethod
     def initial(self, of: Type) -> str:
@@ -58,7 +57,7 @@ class BraceEmitter(Emitter):
 
     @abc.abstractmethod
     def counted(self, name: str, count: Piece) -> str:
-        """The head of a loop that counts."""
+        """The head of a counting loop."""
 
     @abc.abstractmethod
     def returned(self, values: list[Piece]) -> str:
@@ -79,7 +78,7 @@ class BraceEmitter(Emitter):
         return piece
 
     def plain(self, op: str, args: list[Piece], result: Type) -> Piece | None:
-        """An op on plain ints and bools; None where the language has another form of it."""
+        """An op on plain ints and bools; None where the language has no such form."""
         x, texts = args[0], [a.text for a in args]
         match op:
             case "where":
@@ -127,7 +126,7 @@ class BraceEmitter(Emitter):
         return lines
 
     def parameters(self, program: Program) -> Iterator[str]:
-        """Statements that make parameters variables, where they are not."""
+        """Statements that turn parameters into variables where needed."""
         return iter(())
 
     def _value(self, target: str, value: Expr) -> str:
@@ -171,4 +170,4 @@ class BraceEmitter(Emitter):
                 yield f"{indent}{self.returned([self.value(self.expression(v)) for v in values])}{self.end}"
 
     repeat = "do"
-    """The word before a loop's body that is tested after it."""
+    """The word before the body of a loop that is tested after it."""

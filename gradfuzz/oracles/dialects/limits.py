@@ -1,4 +1,4 @@
-"""What a system cannot be asked, as a table, and the reason in words for a question that meets it."""
+"""The limits of each system as a table, and the reason in words for a question that exceeds them."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ from gradfuzz.programs.language.typecheck import typecheck
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a system. `lacks` has a reason for each op that it has no form of, or none that it
-    differentiates.
-    """
+    """The limits of a system. `lacks` has a reason for each op that it lacks or does not differentiate."""
 
     system: str
     lacks: Mapping[str, str]
     precisions: tuple[Precision, ...] = ("float64", "float32")
     orders: int | None = None
-    """The highest order of a derivative; None where there is no limit."""
+    """The highest order of a derivative; None: no limit."""
     complex: str | None = None
     """Why it is not asked about complex numbers; None where it is."""
     arrays: str | None = None
-    """The same of arrays."""
+    """Why it is not asked about arrays; None where it is."""
     kinks: bool = False
-    """Whether a script shows slopes on both sides of a kink."""
+    """Whether a script shows the slopes on both sides of a kink."""
 
 
 def refusal(limits: Limits, exhibit: Exhibit) -> str | None:
-    """The first limit that an exhibit meets, in words; None where it meets none."""
+    """The first limit that an exhibit exceeds, in words; None where it exceeds none."""
     question, system = exhibit.question, limits.system
     missing = missing_op(question.program)
     if missing is not None:
@@ -56,4 +54,4 @@ def refusal(limits: Limits, exhibit: Exhibit) -> str | None:
 
 
 _COMPLEX = {"complex", "conj", "eig", "eigvals", "imag", "real"}
-"""Ops that are about complex numbers, even where no variable has one."""
+"""Ops about complex numbers, even where no variable is complex."""

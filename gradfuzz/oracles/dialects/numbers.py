@@ -1,6 +1,4 @@
-"""Numbers and tables in scripts that are not Python: there is no mpmath, so what is expected stands there as
-numbers.
-"""
+"""Numbers and tables in scripts without Python: they lack mpmath, so they show expected values as numbers."""
 
 from __future__ import annotations
 
@@ -16,13 +14,11 @@ from gradfuzz.oracles.emit.script_verdict import allowed_errors, compared
 from gradfuzz.programs.language.printer import to_text
 
 Entry = tuple[str, str, list[float], list[float]]
-"""Name, the input as text, and of each entry what is expected and the largest error."""
+"""Name, the input as text, and per entry the expected value and the largest error."""
 
 
 def decimal(value: float, style: str = "{}") -> str:
-    """A finite float as Elixir, Swift and JavaScript all read it: with a point, and an exponent without
-    padding.
-    """
+    """A finite float as Elixir, Swift and JavaScript read it: with a point, the exponent without padding."""
     digits, e, exponent = repr(float(value)).partition("e")
     digits = digits if "." in digits else f"{digits}.0"
     return style.format(digits + (f"e{int(exponent)}" if e else ""))
@@ -34,7 +30,7 @@ def flat(array: Array) -> list[float]:
 
 
 def entries(exhibit: Exhibit, scale: float = 1.0) -> list[Entry]:
-    """A row for each array that is compared. `scale` is what errors are multiplied by."""
+    """A row for each array that is compared. Errors are multiplied by `scale`."""
     errors = allowed_errors(exhibit.question, exhibit.expected, exhibit.allowed)
     rows: list[Entry] = []
     for name in compared(exhibit.question):
@@ -48,7 +44,7 @@ def entries(exhibit: Exhibit, scale: float = 1.0) -> list[Entry]:
 
 
 def unshown(exhibit: Exhibit) -> str | None:
-    """Why a table of numbers cannot be written: an entry that is none, or an array without entries."""
+    """Why a table of numbers cannot be written: a non-finite entry, or an empty array."""
     names = compared(exhibit.question)
     if any(name not in exhibit.expected for name in names):
         return "the truth has no numbers at this point"
@@ -61,9 +57,7 @@ def unshown(exhibit: Exhibit) -> str | None:
 
 
 def header(exhibit: Exhibit, title: str, told: str, needs: str) -> list[str]:
-    """The lines of the comment on top: the program, where the expected numbers come from, and how to run the
-    script.
-    """
+    """The comment on top: the program, the source of the expected numbers, and how to run the script."""
     question = exhibit.question
     names = {"arb": "ball arithmetic (python-flint)", "mpmath": "central differences in many digits (mpmath)"}
     sources = (
@@ -81,10 +75,8 @@ def header(exhibit: Exhibit, title: str, told: str, needs: str) -> list[str]:
 
 
 def comment(lines: Sequence[str], mark: str) -> str:
-    """`lines` as a comment."""
     return "".join(f"{mark} {line}".rstrip() + "\n" for line in lines)
 
 
 def listed(values: Sequence[float], number: Callable[[float], str] = decimal) -> str:
-    """A list of numbers."""
     return f"[{', '.join(map(number, values))}]"

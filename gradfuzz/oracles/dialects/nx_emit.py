@@ -1,6 +1,4 @@
-"""Expressions in Nx's dialect, as they stand in a `defn`. Bools are u8, ints s64; every constant that stands
-alone has a type.
-"""
+"""Expressions in Nx's dialect inside a `defn`. Bools are u8, ints s64; a constant on its own has a type."""
 
 from __future__ import annotations
 
@@ -91,18 +89,17 @@ _OPERATORS = {
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """A shape as a tuple."""
     return "{" + ", ".join(map(str, shape)) + "}"
 
 
 def axes_text(axes: Sequence[int]) -> str:
-    """Axes as a list."""
     return f"[{', '.join(map(str, axes))}]"
 
 
 class NxEmitter(Emitter):
-    """The operators of `Nx.Defn.Kernel`, and the functions of Nx. `counters` are texts whose values are never
-    negative: loop counters, remainders.
+    """The operators of `Nx.Defn.Kernel` and the functions of Nx.
+
+    `counters` are texts whose values are never negative: loop counters, remainders.
     """
 
     reserved = frozenset({"f", "objective"})
@@ -146,7 +143,7 @@ class NxEmitter(Emitter):
         raise AssertionError("complex programs are refused")
 
     def value(self, piece: Piece) -> Piece:
-        """Ints and bools, too: a carry has a type that stays."""
+        """Ints and bools also get a type, as a carry's type must stay."""
         if piece.literal is None:
             return piece
         if piece.type.dtype == "float":
@@ -173,8 +170,9 @@ class NxEmitter(Emitter):
         return replace(piece, host=False)
 
     def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
-        """Nx rounds a bare number to float32 first: one that this changes becomes a constant, and so does the
-        first of two numbers.
+        """Nx rounds a bare number to float32: a number that this changes becomes a constant.
+
+        So does the first of two numbers.
         """
         a, b = [
             self.value(p) if isinstance(p.literal, float) and p.literal != float(np.float32(p.literal)) else p
@@ -186,7 +184,7 @@ class NxEmitter(Emitter):
 
     @staticmethod
     def _remainder(a: Piece, b: Piece) -> str:
-        """Of the divisor's sign, as Python has it."""
+        """With the divisor's sign, as in Python."""
         return f"Nx.remainder(Nx.add(Nx.remainder({a.text}, {b.text}), {b.text}), {b.text})"
 
     def _matmul(self, a: Piece, b: Piece) -> str:
@@ -295,7 +293,7 @@ class NxEmitter(Emitter):
         return Piece(f"Nx.{_REDUCTIONS[op]}({', '.join([x.text, *options])})", result)
 
     def _index(self, piece: Piece, size: int) -> str:
-        """An index, counted from the end where it is negative: Nx clamps it instead."""
+        """An index; a negative one is counted from the end, where Nx would clamp it."""
         if isinstance(piece.literal, int):
             return str(piece.literal % size)
         if piece.text in self.counters:
@@ -322,7 +320,7 @@ class NxEmitter(Emitter):
         )
 
     def _along(self, x: Piece, indices: Piece, axis: ParamValue, result: Type) -> str:
-        """Nx broadcasts nothing here."""
+        """Spelled out because Nx broadcasts nothing here."""
         assert isinstance(axis, int), "the type checker lets no other axis through"
         axis %= result.rank
         wanted = list(result.sizes)
@@ -336,7 +334,7 @@ class NxEmitter(Emitter):
         return f"Nx.take_along_axis({text}, {places}, axis: {axis})"
 
     def _scattered(self, x: Piece, indices: Piece, updates: Piece, axis: ParamValue) -> str:
-        """The axis comes first, and the indices are one column."""
+        """The axis comes first, and the indices form one column."""
         assert isinstance(axis, int), "the type checker lets no other axis through"
         axis %= x.type.rank
         places, rank = indices.type.rank, x.type.rank

@@ -1,6 +1,4 @@
-"""How each op of linear algebra is written in Nx: by the functions of Nx.LinAlg, which take stacks of
-matrices.
-"""
+"""Linear-algebra ops in Nx, by the functions of Nx.LinAlg, which take stacks of matrices."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A question put to Nx, as an Elixir script: loops as `while`, with everything that a body reads in the
-carry.
-"""
+"""A question in Nx, as an Elixir script: loops as `while`, with all that a body reads in the carry."""
 
 from __future__ import annotations
 
@@ -63,7 +61,7 @@ class NxWriter(GraphWriter):
         return texts[0] if len(texts) == 1 else "{" + ", ".join(texts) + "}"
 
     def strong(self, scope: Scope, atom: object) -> str:
-        """A value that has a type of its own."""
+        """A value with a type of its own."""
         return self.emitter.value(self.piece(scope, atom)).text  # type: ignore[arg-type]
 
     def branch(self, scope: Scope, node: Branch) -> None:
@@ -149,17 +147,13 @@ class NxWriter(GraphWriter):
 
     @staticmethod
     def _carried(text: str, of: Type, known: set[str]) -> str:
-        """What goes into the next trip. Nx differentiates ints and bools, too, and has no derivatives of
-        comparisons.
-        """
+        """The next iteration's carry. Nx differentiates ints and bools too, but not comparisons."""
         first, sign, _ = text.partition(" + ")
         plain = first in known and (not sign or text.removeprefix(f"{first} + ").isdigit())
         return text if of.is_inexact or plain or text.startswith("Nx.tensor(") else f"stop_grad({text})"
 
     def _condition(self, scope: Scope, node: Loop, carries: Sequence[Piece]) -> str:
-        """The condition of a loop as one expression of its constants, which `scope` knows, and of
-        `carries`.
-        """
+        """A loop's condition as one expression of its constants, which `scope` has, and of `carries`."""
         assert node.condition is not None, "a loop without a count has a condition"
         n = len(node.constants)
         known = {
@@ -170,7 +164,7 @@ class NxWriter(GraphWriter):
         )[0]
 
     def _inline(self, graph: Graph, known: dict[Var, Piece]) -> list[str]:
-        """The outputs of a graph without loops as expressions of its inputs."""
+        """The outputs of a graph without loops, as expressions of its inputs."""
         scope = Scope("", set(), [], known)
         for node in graph.nodes:
             if isinstance(node, Equation):
@@ -192,7 +186,6 @@ class NxWriter(GraphWriter):
 
 
 def port(exhibit: Exhibit) -> str:
-    """The script."""
     question, emitter = exhibit.question, NxEmitter(exhibit.question.precision)
     told = (
         "Written against the documentation of Nx. Derivatives are asked for by Nx.Defn.grad, which is reverse"
@@ -223,9 +216,7 @@ def port(exhibit: Exhibit) -> str:
 
 
 def _inputs(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
-    """The inputs; where all points were answered in one call, the inputs at all of them with named axes in
-    front.
-    """
+    """The inputs; for a vectorized question those at all points, with named axes in front."""
     params = exhibit.question.program.params
     if not exhibit.together:
         return "".join(
@@ -240,7 +231,7 @@ def _inputs(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
 
 
 def _instance(exhibit: Exhibit) -> str:
-    """Reads off what is said at the one point."""
+    """Reads off the result at the one point."""
     if not exhibit.together:
         return ""
     layout = layout_of([point.inputs for point in exhibit.question.points])
@@ -285,7 +276,7 @@ def _objective(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> l
 
 
 def _asked(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
-    """`got`: a tuple of what is compared."""
+    """`got`: a tuple of the values to compare."""
     question = exhibit.question
     arguments = ", ".join(names.values())
     if not question.modes:

@@ -71,7 +71,7 @@ _WORDS = (
 
 
 class SwiftEmitter(BraceEmitter):
-    """Floats are of the type `real`. With `weights` the function returns the sum of weight * output."""
+    """Floats have the type `real`. With `weights` the function returns the sum of weight * output."""
 
     reserved = frozenset({*_WORDS.split(), *_FUNCTIONS, *HELPERS})
     repeat = "repeat"
@@ -124,7 +124,7 @@ class SwiftEmitter(BraceEmitter):
         raise AssertionError("complex programs are refused")
 
     def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
-        """Swift converts numbers as they are written, and no variables."""
+        """Swift converts number literals, but no variables."""
         a, b = args
         if a.type.is_float or b.type.is_float:
             a, b = [p if p.type.is_float or p.literal is not None else self.floating(p) for p in args]
@@ -155,7 +155,7 @@ class SwiftEmitter(BraceEmitter):
         return Piece(f"{_OWN.get(op, op)}({', '.join(texts)})", result)
 
     def _power(self, x: Piece, n: ParamValue, result: Type) -> Piece:
-        """A product where it is short; the derivative of `pow` would be another one."""
+        """A product where it is short, because the derivative of `pow` would be another one."""
         assert isinstance(n, int), "the type checker lets no other power through"
         if 2 <= n <= 4 and x.text.isidentifier():
             return Piece(" * ".join([x.text] * n), result, PRODUCT)

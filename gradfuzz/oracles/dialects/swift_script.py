@@ -1,4 +1,4 @@
-"""A question put to Swift's `_Differentiation`: scalar programs with loops, by reverse mode."""
+"""A question in Swift's `_Differentiation`: scalar programs with loops, by reverse mode."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ def unsupported(exhibit: Exhibit) -> str | None:
 
 
 def port(exhibit: Exhibit) -> str:
-    """The script."""
     question = exhibit.question
     program = question.program
     emitter = SwiftEmitter(question.precision, question.weights if question.modes else ())
@@ -89,7 +88,7 @@ def _number(array: Array, of: Type) -> str:
 
 
 def _asked(exhibit: Exhibit, emitter: SwiftEmitter, names: dict[str, str], values: dict[str, str]) -> str:
-    """`got`: what is compared, one number for each row."""
+    """`got`: the values to compare, one number for each row."""
     question = exhibit.question
     if not question.modes:
         count = len(question.program.result.values)

@@ -1,5 +1,5 @@
-"""Languages and libraries that a finding's question is put to as a standalone script. A row of `DIALECTS` is
-all it takes to add one.
+"""The languages and libraries in which a finding's question becomes a standalone script. To add one, add a
+row to `DIALECTS` and its name to the choices of `gradfuzz show`.
 
 The module of a row has two functions of an `Exhibit`:
 
@@ -29,19 +29,17 @@ DIALECTS: Mapping[str, str] = MappingProxyType(
         "tfjs": "gradfuzz.oracles.dialects.tfjs_script",
     }
 )
-"""Dialect -> its module. The module is imported where a script is written; it imports no library of
-a target.
-"""
+"""Dialect -> its module, imported where a script is written. It imports no library of a target."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exhibit:
-    """What is shown: a question, one of its points, and what is true there.
+    """The contents of a script: a question, one of its points, and the truth there.
 
-    `expected` and `bound` are the truth and its error, `allowed` is the largest acceptable error of an
-    answer, by input (or by output, where nothing is differentiated); `references` says where the truth comes
-    from. `across` is given at a kink; see `script_verdict`. Where the points were answered in one vectorized
-    call all of them are in the question, and `together` is true; most scripts ask about the one.
+    `expected` and `bound` are the truth and its error. `allowed` is the largest acceptable error of an
+    answer, by input (or by output, where nothing is differentiated). `references` says where the truth comes
+    from. `across` is given at a kink; see `script_verdict`. For points answered in one vectorized call, all
+    of them are in the question, and `together` is true; most scripts ask about the one point.
     """
 
     question: Question
@@ -59,9 +57,7 @@ class Exhibit:
         return self.question.points[self.place].inputs
 
     def title(self, system: str, *, vectorized: bool = False) -> str:
-        """The first line of a script; `vectorized` where it asks about all points in one call, as the target
-        was asked.
-        """
+        """The first line of a script; `vectorized`: it asks about all points in one call, like the target."""
         alone = f" One of {len(self.question.points)} points that were answered in one call is asked alone."
         return f"The same question to {system}.{alone if self.together and not vectorized else ''}"
 

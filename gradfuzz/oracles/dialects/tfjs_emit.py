@@ -1,6 +1,4 @@
-"""Programs in TensorFlow.js: JavaScript runs the loops, floats and arrays are tensors, int and bool scalars
-JavaScript's own.
-"""
+"""Programs in TensorFlow.js: loops and scalar ints and bools are JavaScript's, all else is tensors."""
 
 from __future__ import annotations
 
@@ -204,7 +202,7 @@ class TfjsEmitter(BraceEmitter):
         return super().apply(op, args, params, together)
 
     def _read(self, piece: Piece) -> Piece:
-        """Ints and bools that are scalars leave the tensors."""
+        """Int and bool scalars leave the tensors."""
         if not self.is_host(piece.type):
             return piece
         text = f"read({piece.text})"
@@ -315,7 +313,7 @@ class TfjsEmitter(BraceEmitter):
         if not axes:
             return replace(x, type=result)
         keep = ", true" if params["keepdims"] else ""
-        if op == "prod":  # over one axis after the other: its derivative knows no more
+        if op == "prod":  # one axis after the other, as its derivative supports only one
             text = x.text
             for axis in reversed(axes):
                 text = f"tf.prod({text}, {axis}{keep})"

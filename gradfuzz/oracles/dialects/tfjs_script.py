@@ -1,4 +1,4 @@
-"""A question put to TensorFlow.js: a script for Node, in float32, by reverse mode."""
+"""A question in TensorFlow.js: a script for Node, in float32, by reverse mode."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def unsupported(exhibit: Exhibit) -> str | None:
 
 
 def port(exhibit: Exhibit) -> str:
-    """The script. Errors that are allowed in float64 are allowed in float32 in proportion to a rounding."""
+    """The script. Errors allowed in float64 are scaled to float32 by the ratio of their roundings."""
     question, emitter = exhibit.question, TfjsEmitter("float32")
     program = question.program
     names = {p.name: emitter.name(p.name) for p in program.params}
@@ -88,7 +88,7 @@ try {
 
 
 def _value(array: Array, of: Type) -> str:
-    """An input: a tensor, or a number of JavaScript."""
+    """An input: a tensor, or a JavaScript number."""
     if not of.shape and not of.is_float:
         return str(np.asarray(array).item()).lower()
     dtype = {"float": "float32", "int": "int32", "bool": "bool"}[of.dtype]
@@ -100,7 +100,7 @@ def _value(array: Array, of: Type) -> str:
 
 
 def _asked(exhibit: Exhibit, names: dict[str, str]) -> str:
-    """`got`: a list of what is compared."""
+    """`got`: a list of the values to compare."""
     question = exhibit.question
     arguments = ", ".join(names.values())
     if not question.modes:

@@ -1,7 +1,7 @@
-"""Graphs as nested Python functions: the common part of the dialects that have functional loops.
+"""Graphs as nested Python functions: the common part of dialects with functional loops.
 
-A body, a condition and a side of a branch each become a function; what they read from outside is closed over.
-A value that is read once is written where it is read, others get a name.
+A body, a condition and a side of a branch each become a function that closes over what it reads from outside.
+A value that is read once is written in place; others get a name.
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.syntax import ParamValue
 
 _WIDTH = 72
-"""An expression longer than this gets a name of its own."""
+"""A longer expression gets a name of its own."""
 
 
 @dataclass(slots=True)
 class Scope:
-    """The inside of one Python function: its lines, the names that it must not give again, and the values it
-    knows.
-    """
+    """The inside of one Python function: its lines, the names already used, and the known values."""
 
     indent: str
     taken: set[str]
@@ -44,18 +42,18 @@ class Scope:
 
 
 class GraphWriter(abc.ABC):
-    """Writes one graph; a dialect says how loops and branches look."""
+    """Writes one graph; a dialect writes its loops and branches."""
 
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
 
     @abc.abstractmethod
     def branch(self, scope: Scope, node: Branch) -> None:
-        """Adds a branch to `scope` and gives its outputs names."""
+        """Adds a branch to `scope` and names its outputs."""
 
     @abc.abstractmethod
     def loop(self, scope: Scope, node: Loop) -> None:
-        """Adds a loop to `scope` and gives its outputs names."""
+        """Adds a loop to `scope` and names its outputs."""
 
     def function(self, graph: Graph, name: str) -> str:
         """`graph` as a function `name` that returns the output, or a tuple of several."""
@@ -75,7 +73,7 @@ class GraphWriter(abc.ABC):
         return scope.values[atom] if isinstance(atom, Var) else self.emitter.expression(atom.value)
 
     def nodes(self, scope: Scope, graph: Graph) -> None:
-        """Adds the graph's nodes to `scope`, which knows its inputs already."""
+        """Adds the graph's nodes to `scope`, which already has the inputs."""
         readers = _readers(graph)
         together = Counter(
             _computation(n) for n in graph.nodes if isinstance(n, Equation) and OPS[n.op].parts
@@ -99,16 +97,14 @@ class GraphWriter(abc.ABC):
                     self.loop(scope, node)
 
     def inner(self, scope: Scope, inputs: Sequence[Var], atoms: Sequence[Atom]) -> Scope:
-        """The inside of a function in `scope` that knows the values `atoms` from outside, under the names
-        `inputs`.
-        """
+        """The inside of a function in `scope`, where the outer values `atoms` are known as `inputs`."""
         shared = {v: self.piece(scope, a) for v, a in zip(inputs, atoms, strict=True)}
         return Scope(
             scope.indent + "    ", {*self.emitter.reserved, *(p.text for p in shared.values())}, [], shared
         )
 
     def define(self, scope: Scope, hint: str, params: Sequence[str], inner: Scope, result: str) -> str:
-        """Adds `def hint(params)` with the lines of `inner`. Returns the name it got."""
+        """Adds `def hint(params)` with the lines of `inner`; returns its actual name."""
         name = scope.name(hint)
         if scope.lines and scope.lines[-1]:
             scope.lines.append("")
@@ -121,12 +117,12 @@ _Computation = tuple[str, tuple[Atom, ...], tuple[tuple[str, ParamValue], ...]]
 
 
 def _computation(node: Equation) -> _Computation:
-    """What the results of one computation have in common, where an op has several."""
+    """The common key of all results of one computation, for ops with several."""
     return node.op, node.inputs, tuple(item for item in node.params if item[0] != "part")
 
 
 def _readers(graph: Graph) -> Counter[Atom]:
-    """How many places read each value. What an inner graph reads counts twice: it needs a name."""
+    """How many places read each value. A reading in an inner graph counts twice: it needs a name."""
     counts: Counter[Atom] = Counter(a for a in graph.outputs if isinstance(a, Var))
     for node in graph.nodes:
         inner: Sequence[Atom] = ()

@@ -1,6 +1,4 @@
-"""Emitters for libraries in which ints and bools without a shape are Python's own, and everything else is an
-array.
-"""
+"""Emitters for libraries in which scalar ints and bools are Python's own and everything else is an array."""
 
 from __future__ import annotations
 
@@ -53,4 +51,4 @@ class HostEmitter(Emitter):
     def on_arrays(
         self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
     ) -> Piece:
-        """An op of which at least one argument or the result is no plain number."""
+        """An op with at least one argument or the result being more than a plain number."""

@@ -1,7 +1,7 @@
-"""Linear algebra in a library's dialect: the namespace runs the very text that a reproducer shows.
+"""Linear algebra in a library's dialect: the namespace runs the same text that a reproducer shows.
 
-An op of linear algebra is seldom one call: operands are spread over batch axes, an option has another name, a
-triangle is transposed. What a dialect writes for it is compiled once per shapes and parameters.
+An op of linear algebra is seldom a single call: operands are broadcast over batch axes, an option has another
+name, a triangle is transposed. A dialect's text is compiled once per shapes and parameters.
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ from gradfuzz.programs.language.types import Type
 Shape = tuple[int, ...]
 Params = Mapping[str, ParamValue]
 Write = Callable[[str, Sequence[str], Sequence[Shape], Params], str]
-"""(op, texts of the operands, their shapes, parameters but `part`) -> an expression, of the tuple where an op
-has several results.
-"""
+"""(op, operand texts, their shapes, parameters but `part`) -> an expression; a tuple for several results."""
 Compiled = Callable[[str, tuple[Shape, ...], tuple[tuple[str, ParamValue], ...]], Callable[..., Any]]
 
 
 def compiling(write: Write, names: Mapping[str, Any]) -> Compiled:
-    """What `write` writes as functions of the operands; `names` are the globals that the text reads."""
+    """The texts of `write` as functions of the operands; `names` are the globals that the texts read."""
 
     @functools.lru_cache(maxsize=1024)
     def compiled(
@@ -46,9 +44,7 @@ def _method(op: str) -> Callable[..., Any]:
 
 
 class LinalgMethods:
-    """The linear-algebra ops of a namespace; those with several results return them all. A subclass says what
-    is `compiled`.
-    """
+    """The linear-algebra ops of a namespace, with all their results. A subclass defines `compiled`."""
 
     compiled: Compiled
 
@@ -82,16 +78,16 @@ class LinalgMethods:
 
 
 def is_linalg(op: str) -> bool:
-    """Whether an op is one of those that are written here."""
+    """Whether an op is written here."""
     return op in vars(LinalgMethods)
 
 
 INTERNAL = frozenset({"cofactor", "divide_by_gaps"})
-"""Ops that only derivatives are made of. No library has them."""
+"""Ops that occur only in derivatives. No library has them."""
 
 
 def missing_op(program: Program) -> str | None:
-    """Why no library can run a program: an op of it that libraries do not have; None where they have all."""
+    """Why no library can run a program: it has an op that libraries lack; None where libraries have all."""
     found = next((node.op for node in walk(program) if isinstance(node, Call) and node.op in INTERNAL), None)
     return None if found is None else f"{found} is an op of derivatives; libraries have no such function"
 

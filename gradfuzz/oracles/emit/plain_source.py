@@ -1,6 +1,4 @@
-"""Functions of ours as the text that a standalone script shows. A module whose library is not there can be
-read, too.
-"""
+"""gradfuzz's own functions as text for a standalone script, also without their libraries installed."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ from typing import Any
 
 
 def plain_source(function: Callable[..., Any]) -> str:
-    """The source of a function without types. None of its strings may hold a quote."""
+    """The source of a function without types. Its strings must not contain quotes."""
     return _plain(ast.parse(textwrap.dedent(inspect.getsource(function))))
 
 
 def plain_source_in(module: str, *names: str) -> dict[str, str]:
-    """The same of functions of a module, by name. The module is read and not imported."""
+    """The same for functions of a module, by name. The module is read, not imported."""
     found = _functions(module)
     return {name: found[name] for name in names}
 
@@ -39,7 +37,7 @@ def _plain(tree: ast.AST) -> str:
 
 
 class _Plain(ast.NodeTransformer):
-    """Drops annotations, and `strict=` of zip."""
+    """Drops annotations and `strict=` of zip."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None

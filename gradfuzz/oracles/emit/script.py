@@ -1,13 +1,11 @@
 """Standalone reproducers: the parts of a script that are the same for every library.
 
-A script needs numpy, mpmath and one library, and nothing of gradfuzz. It is put together from
+A script needs numpy, mpmath and one library, and nothing of gradfuzz. Its parts are
 
-    heading             what is wrong, the program as text, the imports; where one fails the script exits with
-                        125
+    heading             what is wrong, the program as text, the imports; a failed import exits with 125
     inputs_source       what is asked: `inputs`, `wrt`, `weights` and, from second order on, `directions`
     (the library's)     a function `gradient()` that asks the library: {name: array}
-    reference_source    a function `expected_gradient()`: the program once more in mpmath, and central
-                        differences of it
+    reference_source    a function `expected_gradient()`: central differences of the program in mpmath
     verdict_source      (script_verdict) the table input, expected, got, ratio, and the exit code: 1 while an
                         entry is further off than allowed
 
@@ -66,9 +64,7 @@ RESERVED = frozenset(
 
 _DIGITS = 250
 _STEP = 50
-"""Steps of 1e-50: a central difference is off by about 1e-100 of the third derivative, and 250 digits leave
-room for third order.
-"""
+"""A step of 1e-50 errs by about 1e-100 of the third derivative; 250 digits are enough for third order."""
 
 
 def array_text(array: Array, dtype: str) -> str:
@@ -80,9 +76,7 @@ def array_text(array: Array, dtype: str) -> str:
 
 
 def heading(question: Question, title: str, library: str, imports: str) -> str:
-    """The docstring of a script, with the program, and its imports: those that all scripts share, and the
-    library's.
-    """
+    """The docstring of a script, with the program, and the imports: all scripts' and the library's."""
     program = "\n".join(
         f"    {line}" if line else "" for line in to_text(question.program).rstrip().splitlines()
     )
@@ -94,9 +88,7 @@ def heading(question: Question, title: str, library: str, imports: str) -> str:
 
 
 def opening(text: str, needs: str, imports: str) -> str:
-    """The docstring with `text`, and the imports. Where one fails the script exits with 125, which is neither
-    right nor wrong.
-    """
+    """The docstring with `text`, and the imports. A failed import exits with 125: neither right nor wrong."""
     guarded = "".join(f"    {line}\n" for line in imports.rstrip().splitlines())
     return (
         f'"""{text}\n\n{OUTCOME} Needs {needs}; without them it\n'
@@ -113,7 +105,7 @@ def inputs_source(question: Question, point_index: int, floats: str | None = Non
     """`inputs`, `wrt`, `weights` (one per output, None where it is not a float) and, from second order on,
     `directions`.
 
-    `floats` is the dtype of their floats; the question's precision if it is not given.
+    `floats` is the dtype of their floats; by default the question's precision.
     """
     point, floats = question.points[point_index], floats or question.precision
     dtypes = {"float": floats, "int": "int64", "bool": "bool"}
@@ -163,8 +155,7 @@ def slope(function, step):
 
 
 def reference_source(question: Question, point_index: int) -> str:
-    """`expected_gradient()`: the program with mpmath numbers, and central differences of it, as float64
-    arrays.
+    """`expected_gradient()`: central differences of the program with mpmath numbers, as float64 arrays.
 
     It reads the globals of `inputs_source(question, point_index)`.
     """
@@ -199,9 +190,7 @@ _STEPS = f"mp.dps = {_DIGITS}\nh = mpf(10) ** -{_STEP}\n"
 
 
 def kink_source(question: Question) -> str:
-    """`sides(direction)`: the slopes of the program on both sides of the point, for a question of order 1,
-    the lower one first.
-    """
+    """`sides(direction)`: the slopes on both sides of the point, the lower first, for order 1."""
     assert question.order == 1, "one-sided slopes are of order 1"
     lines = [
         "def sides(direction):",
@@ -216,7 +205,7 @@ def kink_source(question: Question) -> str:
 
 
 def _exact_function(question: Question) -> list[str]:
-    """The program with mpmath numbers as a function `exact`, after what it calls."""
+    """The program with mpmath numbers as a function `exact`, after the functions it calls."""
     function = MpmathEmitter(question.precision).function(question.program, "exact")
     helpers = [text for name, text in _HELPERS.items() if name == "exactly" or f"{name}(" in function]
     return [*helpers, *script_linalg.helpers_of(function), *script_tensors.helpers_of(function), function]
@@ -252,7 +241,7 @@ _FUNCTIONS = {"sign": "sign", "conj": "conj", "real": "re", "imag": "im"}
 
 
 class MpmathEmitter(Emitter):
-    """Programs with mpmath: scalars are mpf, mpc, Python ints and bools, arrays are NumPy arrays of them."""
+    """Programs with mpmath: scalars are mpf, mpc, Python ints and bools; arrays are NumPy arrays of them."""
 
     reserved = frozenset(
         {"exactly", "mp", "mpf", "np", "replaced", *script_linalg.HELPERS, *script_tensors.HELPERS}

@@ -1,9 +1,8 @@
-"""Linear algebra in mpmath, for the truth that a reproducer shows: how each op is written, and the functions
-that the text calls.
+"""Linear algebra in mpmath, for the truth in a reproducer: the text of each op and its helper functions.
 
 Matrices are NumPy arrays of mpf or mpc. The decompositions are mpmath's, of one matrix at a time, with the
 signs (or phases, and the order of eigenvalues that have none) that NumPy chooses for the matrix rounded to
-float64; they stay the same in a step of a difference. Singular and deficient matrices are left to fail.
+float64; they stay the same within a difference step. Singular and deficient matrices fail.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ def pinv(a: Any) -> Any:
 def det(a: Any) -> Any:
     try:
         return mp.det(mp.matrix(a.tolist()))
-    except TypeError:  # mpmath does not expect that no row has a pivot
+    except TypeError:  # mpmath expects some row to have a pivot
         return mp.mpf(0)
 
 
@@ -153,11 +152,11 @@ _FUNCTIONS = (inverse, pinv, det, slogdet, expm, elementwise)
 HELPERS = {
     function.__name__: plain_source(function) for function in (*_MATRIX, *_DECOMPOSITIONS, *_FUNCTIONS)
 }
-"""The functions, by name, as a script shows them."""
+"""The functions, by name, as scripts show them."""
 
 
 def helpers_of(source: str) -> list[str]:
-    """The functions that `source` names, and those that these name."""
+    """The functions that `source` calls, directly and indirectly."""
     wanted: list[str] = []
     while True:
         names = {
@@ -219,7 +218,7 @@ def write(
 
 
 def _of_matrices(function: str, plain: str, x: str, shape: Shape, results: Sequence[Shape]) -> str:
-    """A function of one matrix, mapped over the batch axes where there are any."""
+    """A function of one matrix, mapped over any batch axes."""
     if len(shape) == 2:
         return plain
     text = f"stacked({function}, {list(results)}, {x})"

@@ -1,7 +1,6 @@
-"""The tensor ops in the mpmath part of a reproducer: NumPy arrays of mpf, by NumPy's functions where these
-take objects.
+"""Tensor ops in the mpmath part of a reproducer: NumPy arrays of mpf, by NumPy's functions if possible.
 
-The helpers are pasted into scripts, without their types: they use nothing but `np` and `mp`.
+The helpers are pasted into scripts without their types: they use only `np` and `mp`.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def scatter_add(x: Any, indices: Any, updates: Any, axis: Any) -> Any:
 
 
 HELPERS = {f.__name__: f for f in (softmax, log_softmax, logsumexp, windows, window_sum, conv, scatter_add)}
-"""Functions that the text may call, those that others call first."""
+"""Functions that the text may call; a helper comes before its callers."""
 _NEEDS = {"log_softmax": "softmax", "window_sum": "windows", "conv": "windows"}
 _PLAIN = {
     "all": "np.all",

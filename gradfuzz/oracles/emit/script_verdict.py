@@ -1,10 +1,10 @@
-"""The end of every Python reproducer: what was expected and what was got, side by side, and the exit code.
+"""The end of every Python reproducer: expected and got side by side, and the exit code.
 
-    if the derivative exists   each entry of it, computed by mpmath, within what is allowed
+    if the derivative exists   each entry of it, computed by mpmath, within the allowed error
     at a kink                  the slope of the answer along each input entry and some lines, between the
                                slopes on both sides
 
-`as_pytest` makes a test of a script, `as_port` a script that asks another library than the one on trial.
+`as_pytest` makes a test of a script, `as_port` a script for another library than the target.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Across = Sequence[Mapping[str, Array]]
 """Directions, by input."""
 
 _ROUNDINGS = 1024
-"""What a script allows where nobody has judged: this many roundings of the largest entry."""
+"""The error that a script allows without a tolerance: this many roundings of the largest entry."""
 
 ENDING = """\
 if __name__ == "__main__":
@@ -45,16 +45,14 @@ if __name__ == "__main__":
 
 
 def as_port(script: str) -> str:
-    """`script` as it asks a library that is not on trial: where that raises, it exits with 125."""
+    """`script` for a library that is not the target: where that library raises, it exits with 125."""
     body, ending, _ = script.rpartition(ENDING)
     assert ending, "a script ends with its verdict"
     return body + _PORT_ENDING
 
 
 def compared(question: Question) -> list[str]:
-    """The names of what is compared: the differentiated inputs, or the outputs where nothing is
-    differentiated.
-    """
+    """The names that are compared: the differentiated inputs, or at order 0 the outputs."""
     return (
         list(question.wrt)
         if question.order
@@ -67,8 +65,7 @@ def allowed_errors(
 ) -> Mapping[str, Array] | float:
     """The largest acceptable error of each entry, or of all.
 
-    Without bounds for just the entries that are compared it is 1,024 roundings of the largest entry of
-    `expected`.
+    Unless `allowed` has exactly the compared names, it is 1,024 roundings of the largest entry of `expected`.
     """
     if allowed is not None and set(allowed) == set(compared(question)):
         return allowed
@@ -85,12 +82,11 @@ def truth_source(
     *,
     dtypes: bool = False,
 ) -> str:
-    """What is true, the comparison with it, and the exit code. `allowed` is the largest acceptable error per
-    entry.
+    """The truth, its comparison, and the exit code. `allowed` is the largest acceptable error per entry.
 
-    `across` is given at a kink: the lines along which, beside the inputs' own, the answer has to lie between
-    the slopes on both sides. With `dtypes` an answer of another dtype than the question's precision is wrong
-    too, whatever its numbers.
+    `across` is given at a kink: further lines along which the answer must lie between the slopes on both
+    sides. With `dtypes` an answer whose dtype is not the question's precision is wrong too, whatever its
+    numbers.
     """
     kink = across is not None and question.order == 1
     truth = kink_source(question) if kink else reference_source(question, point_index)
@@ -132,7 +128,7 @@ def truth_source(
 
 
 def _dtypes_source(question: Question) -> str:
-    """`dtypes`, by input or by output that is a float, and the function that compares with them."""
+    """`dtypes`, by input or by float output, and the function that compares dtypes."""
     names = compared(question)
     if not question.order:
         names = [name for name, weight in zip(names, question.weights, strict=True) if weight is not None]
@@ -197,8 +193,9 @@ def comparison():
 
 
 def as_pytest(script: str, name: str) -> str:
-    """`script`, which ends with `ENDING` and exits where an import fails, as a test file with one test
-    `name`; it is skipped there.
+    """`script` as a test file with one test `name`, which is skipped where the script's imports fail.
+
+    The script must end with `ENDING`.
     """
     body, ending, _ = script.rpartition(ENDING)
     assert ending, "a script ends with its verdict"

@@ -1,8 +1,8 @@
-"""Ops with several results, in emitted statements: computed once, where the first result is wanted.
+"""Ops with several results, in emitted statements: computed once, where the first result is used.
 
 `qr(a)[0] @ qr(a)[1]` is written as `qr_1 = ...` and `qr_1[0] @ qr_1[1]`, so that a library sees the results
-used together, as it does in the interpreter. A name is good until a variable that the operands read is
-assigned, and within one block.
+used together, as in the interpreter. A name is valid within one block, until a variable that the operands
+read is assigned.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ def _key(call: Call) -> _Key:
 
 
 class Several:
-    """The names that results together have; `closed` while code is written that runs elsewhere than before
-    the next line.
-    """
+    """The names of joint results; `closed` while code is written that does not run before the next line."""
 
     def __init__(self, program: Program, taken: set[str]) -> None:
         calls = Counter(_key(node) for node in walk(program) if isinstance(node, Call) and OPS[node.op].parts)
@@ -34,9 +32,7 @@ class Several:
         self.closed = False
 
     def name(self, call: Call, source: Callable[[], str]) -> str | None:
-        """The name of all results of `call`, or None where they need none. Where they have none yet, `source`
-        is written first.
-        """
+        """The name of all results of `call`, or None if it needs none. A new name writes `source` first."""
         key = _key(call)
         if self.closed or key not in self._wanted:
             return None
@@ -50,7 +46,7 @@ class Several:
         return self._names[key]
 
     def lines(self) -> list[str]:
-        """What has to stand before the statement just written."""
+        """The lines that must come before the statement just written."""
         lines, self._lines = self._lines, []
         return lines
 

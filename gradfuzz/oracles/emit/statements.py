@@ -1,9 +1,8 @@
-"""Programs and graphs as source code for other libraries: what a standalone script shows, and what functional
-loops are built from.
+"""Programs and graphs as source code for other libraries, for standalone scripts and functional loops.
 
-An `Emitter` knows how one library writes each op (a *dialect*). What is common to all is here: precedence,
-the infix operators, conversions of int operands, and the statements. Emitted code computes what the
-interpreter computes, op by op, with constants rounded to the working precision first.
+An `Emitter` knows how one library writes each op (a *dialect*). The common parts are here: precedence, infix
+operators, conversions of int operands, and statements. Emitted code computes what the interpreter computes,
+op by op, with constants rounded to the working precision first.
 """
 
 from __future__ import annotations
@@ -59,17 +58,17 @@ INFIX: dict[str, tuple[str, int, int, int]] = {
     "equal": ("==", COMPARISON, SUM, SUM),
     "not_equal": ("!=", COMPARISON, SUM, SUM),
 }
-"""Operator, its precedence, and the least precedence of its left and right operand."""
+"""Operator, its precedence, and the lowest precedence of its left and right operand."""
 
 _VALUES = {"index": (0, 1), "index_update": (0, 2), "where": (1, 3)}
-"""Which arguments are values, as a range; the others are indices and conditions, and are not converted."""
+"""The range of arguments that are values; the others are indices and conditions and are not converted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A bit of source: its text, how tightly it binds, and the type of its value.
+    """A piece of source: its text, how tightly it binds, and the type of its value.
 
-    `literal` is the constant that the text spells, where it is one. `host` says that the value may be a plain
+    `literal` is the constant that the text spells, if it does. `host` says that the value may be a plain
     Python int or bool.
     """
 
@@ -80,7 +79,7 @@ class Piece:
     host: bool = False
 
     def at(self, least: int) -> str:
-        """The text, in brackets where it binds less tightly than `least`."""
+        """The text, in brackets if it binds less tightly than `least`."""
         return self.text if self.precedence >= least else f"({self.text})"
 
 
@@ -100,9 +99,7 @@ def number_text(value: float | int | bool | complex) -> str:
 
 
 def nested_list(entries: Sequence[str], shape: tuple[int, ...]) -> str:
-    """Row-major `entries` as the text of a nested list of `shape` (of a scalar: the entry itself). No axis
-    may be empty but the last.
-    """
+    """Row-major `entries` as a nested list of `shape` (a scalar: itself). Only the last axis may be empty."""
     if not shape:
         return entries[0]
     texts = list(entries)
@@ -114,7 +111,7 @@ def nested_list(entries: Sequence[str], shape: tuple[int, ...]) -> str:
 class Emitter(abc.ABC):
     """Writes programs in one dialect.
 
-    `reserved` are the names that the emitted code uses itself: a variable of such a name gets an underscore.
+    `reserved` are names that the emitted code uses itself: a variable with such a name gets an underscore.
     `infix` are the ops that are operators.
     """
 
@@ -131,7 +128,7 @@ class Emitter(abc.ABC):
 
     @abc.abstractmethod
     def constant(self, value: float | complex) -> str:
-        """A float or complex constant that has to stand as a value of its own."""
+        """A float or complex constant that must be a value of its own."""
 
     @abc.abstractmethod
     def array(self, array: ArrayConst) -> str:
@@ -147,7 +144,7 @@ class Emitter(abc.ABC):
 
     @abc.abstractmethod
     def call(self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type) -> Piece:
-        """An op that has no infix form here. Int operands of float ops are converted already."""
+        """An op without an infix form here. Int operands of float ops are already converted."""
 
     def is_host(self, value: Type) -> bool:
         """Whether a value of this type is a plain Python int or bool."""
@@ -156,7 +153,7 @@ class Emitter(abc.ABC):
     # Expressions --------------------------------------------------------------------------------------------
 
     def name(self, name: str) -> str:
-        """`name` as an identifier that hides nothing the emitted code needs."""
+        """`name` as an identifier that hides nothing the emitted code uses."""
         if not name.isidentifier() or keyword.iskeyword(name):
             raise ProgramSyntaxError(f"{name!r} is not a name; use letters, digits and underscores")
         return f"{name}_" if name in self.reserved else name
@@ -180,12 +177,12 @@ class Emitter(abc.ABC):
         )
 
     def entries(self, array: ArrayConst) -> str:
-        """The entries of a constant array that has some, as a nested list."""
+        """The entries of a non-empty constant array, as a nested list."""
         return nested_list([self.literal(v).text for v in array.values], array.shape)
 
     @staticmethod
     def places(pattern: ParamValue, indices: Sequence[str], slices: str = "{}:{}") -> list[str]:
-        """What stands between the brackets for an index pattern, one text per axis."""
+        """The texts between the brackets for an index pattern, one per axis."""
         assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
         rest = iter(indices)
         return [next(rest) if entry == "at" else slices.format(entry[1], entry[2]) for entry in pattern]  # type: ignore[index]
@@ -198,7 +195,6 @@ class Emitter(abc.ABC):
 
     @staticmethod
     def shapes(pieces: Sequence[Piece]) -> list[tuple[int, ...]]:
-        """The shapes of values."""
         return [p.type.sizes for p in pieces]
 
     def floating(self, piece: Piece) -> Piece:
@@ -211,7 +207,7 @@ class Emitter(abc.ABC):
         return Piece(self.to_float(piece), piece.type.with_dtype("float"))
 
     def converted(self, piece: Piece, dtype: DType) -> Piece:
-        """`piece` as a value of a float or complex dtype, which is at least its own."""
+        """`piece` as a value of a float or complex dtype no smaller than its own."""
         if dtype == "float":
             return self.floating(piece)
         if piece.type.is_complex:
@@ -255,15 +251,13 @@ class Emitter(abc.ABC):
     def linalg(
         self, write: Write, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
     ) -> Piece:
-        """An op of linear algebra, or the tuple of its results, as the dialect's `write` has it."""
+        """An op of linear algebra, or the tuple of its results, from the dialect's `write`."""
         return Piece(write(op, [a.text for a in args], self.shapes(args), params), result)
 
     def apply(
         self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], together: str | None = None
     ) -> Piece:
-        """The source of `op` on `args`. `together` is the name of all results of an op that has several,
-        where they have one.
-        """
+        """The source of `op` on `args`. `together` is the name of all results of an op, where it has one."""
         full = {name: default for name, default in OPS[op].params if default is not ...} | dict(params)
         result = result_type(op, tuple(a.type for a in args), full)
         if OPS[op].parts:
@@ -308,10 +302,10 @@ class Emitter(abc.ABC):
         return self.expression(expr)
 
     def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
-        """Both operands of an infix operator. A number next to a float or complex value stays as it is: the
-        library converts it.
+        """Both operands of an infix operator. A number beside a float or complex value stays a number, which
+        the library converts.
 
-        Where `bare` is False it becomes a constant of the dialect there, too.
+        If `bare` is False, it becomes a constant of the dialect there too.
         """
         a, b = args
         dtype = promote([a.type.dtype, b.type.dtype, result.dtype if result.is_inexact else "bool"])
@@ -341,7 +335,7 @@ class Emitter(abc.ABC):
         return (self.converted(piece, of.dtype) if of.is_inexact else self.value(piece)).text
 
     def _decision(self, expr: Expr) -> Piece:
-        """The source of a condition or a count: it may be computed elsewhere than before the next line."""
+        """The source of a condition or count, which may be evaluated elsewhere than before the next line."""
         assert self._several is not None, "statements belong to a function"
         self._several.closed = True
         piece = self.expression(expr)

@@ -1,4 +1,4 @@
-"""The tensor ops in a library's dialect: the namespace runs the very text that a reproducer shows."""
+"""Tensor ops in a library's dialect: the namespace runs the same text that a reproducer shows."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ def _method(op: str) -> Callable[..., Any]:
 
 
 class TensorMethods:
-    """The tensor ops of a namespace. A subclass says how a `tensor_op` of operands of some shapes is
-    computed.
-    """
+    """The tensor ops of a namespace. A subclass defines `tensor_op` for operands of given shapes."""
 
     tensor_op: Compiled
 
     def operand(self, value: Any) -> Any:
-        """`value`, which may be a plain int or bool, as the library wants it."""
+        """`value`, which may be a plain int or bool, in the form that the library takes."""
         return value
 
     softmax = _method("softmax")
@@ -57,5 +55,5 @@ _OPS = frozenset(vars(TensorMethods)) - {"operand"}
 
 
 def is_tensor_op(op: str) -> bool:
-    """Whether an op is one of those that are written here."""
+    """Whether an op is written here."""
     return op in _OPS

@@ -1,7 +1,6 @@
-"""The parts of a reproducer that asks about many instances in one call: the whole inputs, and the nested
-vmaps.
+"""The parts of a reproducer for many instances in one call: the whole inputs, and the nested vmaps.
 
-The script looks at one instance, `inputs`; `columns` has all of them, and the call answers all of them.
+The script compares one instance, `inputs`; `columns` has all of them, and the call answers all of them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from gradfuzz.programs.evaluation.layout import Layout, layout_of
 from gradfuzz.programs.language.syntax import Param
 
 BATCHED = ("vmap", "grad_of_vmap")
-"""The ways of a library that answer all points in one call."""
+"""The entry points of a library that answer all points in one call."""
 
 SPREAD = '''\
 def spread(array):
@@ -24,15 +23,16 @@ def spread(array):
 
 
 def _layout(question: Question, way: str) -> Layout:
-    """The layout of the question; what is differentiated outside of vmap has all axes."""
+    """The layout of the question; what is differentiated outside vmap has all axes."""
     layout = layout_of([point.inputs for point in question.points])
     whole = dict.fromkeys(question.wrt, tuple(layout.sizes)) if way == "grad_of_vmap" else {}
     return Layout(layout.sizes, {**layout.axes, **whole})
 
 
 def columns_source(question: Question, point_index: int, way: str, floats: str | None = None) -> str:
-    """`columns`, the inputs of all instances, and `instance`, the place of the one that is looked at.
-    `floats`: as for `inputs_source`.
+    """`columns`, the inputs of all instances, and `instance`, the place of the compared one.
+
+    `floats` is as for `inputs_source`.
     """
     layout, points = _layout(question, way), [point.inputs for point in question.points]
     dtypes = {"float": floats or question.precision, "int": "int64", "bool": "bool"}
@@ -61,9 +61,9 @@ def gradient_source(
 ) -> str:
     """The function `gradient()` of the script.
 
-    `vmap` and `option` are the library's mapping function and the name of its parameter for the axes;
-    `array(column, parameter)` is the text of an argument; `derivative` the text of the gradient of `of_wrt`
-    at `xs`, which may read `spread`. `to_numpy` is a format for an array of the library.
+    `vmap` and `option` are the library's mapping function and the name of its parameter for the axes.
+    `array(column, parameter)` is the text of an argument; `derivative` is the text of the gradient of
+    `of_wrt` at `xs`, which may read `spread`. `to_numpy` is a format for an array of the library.
     """
     layout, params = _layout(question, way), question.program.params
     single = len(question.program.result.values) == 1

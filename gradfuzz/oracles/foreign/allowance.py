@@ -1,6 +1,4 @@
-"""What the processes of targets may take, where the person who runs this says so: by environment variables,
-so that worker processes know it, too.
-"""
+"""Resource limits of targets' processes, from environment variables, which worker processes share."""
 
 from __future__ import annotations
 
@@ -18,18 +16,14 @@ VARIABLES: dict[str, tuple[str, int]] = {
     "GRADFUZZ_TARGET_START": ("start", 1),
     "GRADFUZZ_TARGET_RESTARTS": ("restarts", 1),
 }
-"""Variable -> the limit, and what one of its units is: GiB, seconds, processes. The flags of commands have
-these names, too.
-"""
+"""Variable -> the limit and its unit: GiB, seconds, processes. Flags of commands have the same names."""
 
 _RENEWED = 3, 8
-"""A process is replaced between two questions at this part of its memory, if not before."""
+"""A process is replaced between two questions at this share of its memory limit, or earlier."""
 
 
 def limits(otherwise: Limits | None = None) -> Limits | None:
-    """`otherwise` with what the variables say; None where nobody says anything. `UsageError` for what is no
-    limit.
-    """
+    """`otherwise` with the variables' limits; None without any. `UsageError` for an invalid limit."""
     said: dict[str, Any] = {
         field: _limit(variable, field, unit)
         for variable, (field, unit) in VARIABLES.items()
@@ -61,7 +55,7 @@ def _limit(variable: str, field: str, unit: int) -> int | float:
 
 
 def flags() -> list[str]:
-    """The flags that say the same as the variables."""
+    """The flags that correspond to the variables."""
     said = {_flag(variable): os.environ[variable] for variable in VARIABLES if os.environ.get(variable)}
     return [part for pair in said.items() for part in pair]
 

@@ -1,6 +1,4 @@
-"""The guardian of this process: started with the first worker, told of every process group that begins and
-ends.
-"""
+"""The guardian of this process: started with the first worker, told when a process group begins or ends."""
 
 from __future__ import annotations
 
@@ -15,17 +13,17 @@ from gradfuzz.oracles.foreign import guardian as script
 
 _lock = threading.Lock()
 _guardians: dict[int, subprocess.Popen[bytes]] = {}
-"""By the process that started it: what is forked from gradfuzz needs its own."""
+"""By the process that started it: a process forked from gradfuzz needs its own."""
 
 
 def begun(group: int) -> None:
-    """The process group `group` is ours: it has to end when this process does."""
+    """Registers the process group `group`, which must end when this process does."""
     with _lock:
         _tell(f"+{group}\n")
 
 
 def ended(group: int) -> None:
-    """The group has ended; its number may be given to others."""
+    """Unregisters an ended group, whose number the system may reuse."""
     with _lock:
         guardian = _guardians.get(os.getpid())
         if guardian is not None and guardian.poll() is None:
@@ -44,13 +42,13 @@ def _tell(line: str) -> None:
         )
         atexit.register(_dismissed, os.getpid())
     assert guardian.stdin is not None, "it is a pipe"
-    with contextlib.suppress(OSError):  # it was killed this moment; the next line starts another one
+    with contextlib.suppress(OSError):  # it was killed just now; the next line starts another one
         guardian.stdin.write(line.encode())
         guardian.stdin.flush()
 
 
 def _dismissed(owner: int) -> None:
-    """At the end of the process: what is left is killed, and the guardian goes."""
+    """At the end of the process: the guardian kills the groups that are left, and ends."""
     with _lock:
         guardian = _guardians.pop(owner, None) if os.getpid() == owner else None
         if guardian is not None and guardian.stdin is not None:

@@ -1,4 +1,4 @@
-"""What the conformance checks ask and compare."""
+"""Questions and comparisons of the conformance checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradfuzz.programs.language.typecheck import typecheck
 
 
 class Failed(Exception):  # noqa: N818 - an outcome
-    """A check that did not pass, and why."""
+    """A failed check, with the reason."""
 
 
 def question(
@@ -27,7 +27,7 @@ def question(
     wrt: tuple[str, ...] | None = None,
     weights: tuple[Any, ...] | None = None,
 ) -> Question:
-    """A question with weights and directions of ones where none are given."""
+    """A question; its weights and directions are ones by default."""
     floats = [p for p in program.params if p.type.is_float]
     dtype = FORMATS[precision].dtype
     with np.errstate(over="ignore"):
@@ -72,7 +72,7 @@ def special(precision: Precision) -> Any:
 
 
 def same_bits(got: Any, true: Any, where: str) -> None:
-    """Equal in dtype, shape and every bit; NaN is NaN, whatever it carries."""
+    """Raises unless dtype, shape and every bit are equal; all NaNs count as equal."""
     got, true = np.asarray(got), np.asarray(true)
     if got.dtype != true.dtype:
         raise Failed(f"{where}: {got.dtype} came back for {true.dtype}")
@@ -84,7 +84,7 @@ def same_bits(got: Any, true: Any, where: str) -> None:
 
 
 def same_values(got: Any, true: Any, where: str) -> None:
-    """Equal in dtype, shape and value; a zero may have either sign."""
+    """Raises unless dtype, shape and values are equal; a zero may have either sign."""
     got, true = np.asarray(got), np.asarray(true)
     if got.dtype != true.dtype or got.shape != true.shape or not np.array_equal(got, true):
         raise Failed(

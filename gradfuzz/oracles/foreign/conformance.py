@@ -1,9 +1,7 @@
-"""What tells a broken adapter from a wrong target: a fixed list of checks, each with a name, an outcome and
-words.
+"""Tells a broken adapter from a wrong target: a fixed list of checks, each with a name, an outcome and words.
 
-None of them needs to know the library. Programs that return what they get show whether numbers survive the
-way there and back; what a loop of additions or a product has for a derivative is known to everybody, and
-judged exactly.
+None of them needs knowledge of the library. Programs that return their inputs show whether numbers survive
+the way there and back. The derivative of a loop of additions or of a product is known and compared exactly.
 """
 
 from __future__ import annotations
@@ -33,12 +31,12 @@ from gradfuzz.programs.text.parse import parse
 
 _CALLS = 1000
 _LONG = 1_000_000
-"""Bytes of a line that every adapter has to read and to write."""
+"""The length of a line in bytes that every adapter must read and write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: its name, whether the adapter passed, and what was seen."""
+    """One check: its name, whether the adapter passed, and what was observed."""
 
     name: str
     passed: bool
@@ -59,7 +57,7 @@ _INTEREST = (
     "def f(x):\n    return x\n",
     [{"x": np.asarray(0.3)}],
 )
-"""A program that every adapter has."""
+"""A program that every adapter supports."""
 
 
 def conformance(command: str, calls: int = _CALLS) -> Iterator[Check]:
@@ -107,18 +105,18 @@ def _checks(adapter: _Adapter, calls: int) -> list[tuple[str, Callable[[], str]]
 
 
 class _Adapter:
-    """An adapter under check, with a worker of its own."""
+    """An adapter under test, with its own worker."""
 
     def __init__(self, command: str) -> None:
         self.worker = Worker(command, limits())
         self.oracles: list[ForeignOracle] = []
         self.precisions: dict[str, Precision] = {}
-        """The first dtype of each way, in which it is asked where nothing else is said."""
+        """The first dtype of each entry point, used by default."""
 
     # Questions
 
     def own(self, oracle: Oracle, array: Any) -> Any:
-        """`array` in the dtype that a way is asked in; ints and bools stay."""
+        """`array` in the entry point's default dtype; ints and bools stay."""
         return array.astype(FORMATS[self.precisions[oracle.name]].dtype) if array.dtype.kind == "f" else array
 
     def ask(
@@ -136,7 +134,7 @@ class _Adapter:
     def supported(
         self, text: str, inputs: Sequence[dict[str, Any]], modes: tuple[Mode, ...] = ()
     ) -> list[tuple[ForeignOracle, Precision]]:
-        """Every way and precision in which a question can be asked."""
+        """Every entry point and precision in which a question can be asked."""
         program = parse(text)
         pairs = itertools.product(self.oracles, FORMATS)
         return [(o, p) for o, p in pairs if o.supports(question(program, inputs, modes, precision=p)) is None]
@@ -149,7 +147,7 @@ class _Adapter:
         modes: tuple[Mode, ...] = (),
         **more: Any,
     ) -> list[Answer]:
-        """The answers, all of which have to be ok."""
+        """The answers, which must all be ok."""
         answers = self.ask(oracle, text, inputs, modes, **more)
         for answer in answers:
             if answer.status != "ok":
@@ -236,7 +234,7 @@ class _Adapter:
         return "64 points in one request came back in their order"
 
     def derivatives(self) -> str:
-        """The identity has the weights for a gradient, and zeros for every derivative after it."""
+        """The gradient of the identity is its weights, and every further derivative is zero."""
         count = sum(
             self._identities(text, weight)
             for text, weight in (("x", 2.0), ('x: "float[2]"', np.array([2.0, -0.5])))
@@ -246,7 +244,7 @@ class _Adapter:
         return f"{count} derivatives of the identity are what they are"
 
     def _identities(self, parameter: str, weight: Any) -> int:
-        """How many derivatives of the identity of a parameter, beside another one, are right."""
+        """How many derivatives of the identity of a parameter, beside another parameter, are right."""
         text, count = f"def f({parameter}, y):\n    return x, y\n", 0
         inputs = [{"x": np.full(np.shape(weight), 0.5), "y": np.asarray(3.0)}]
         weights = {"x": np.asarray(weight), "y": np.asarray(4.0)}
@@ -272,7 +270,7 @@ class _Adapter:
         return count
 
     def loops(self) -> str:
-        """d/dx of n x is n, whichever loop adds it up."""
+        """d/dx of n x is n, in whichever loop form it is added up."""
         bodies = {
             "for": "    for i in range(n):\n        acc = acc + x\n",
             "while": "    k = 0\n    while k < n:\n        acc = acc + x\n        k = k + 1\n",
@@ -306,7 +304,7 @@ class _Adapter:
         )
 
     def unknown_op(self) -> str:
-        """A program with an op that nobody has."""
+        """A program with an unknown op."""
         form: dict[str, Any] = dict(Defined.of(parse("def f(x):\n    return sin(x)\n")).form)
         form["body"] = [{"return": [{"op": "no_such_op", "args": ["x"], "params": {}, "type": "float"}]}]
         try:
@@ -323,7 +321,7 @@ class _Adapter:
         raise Failed("a program with an op that nobody has was defined and evaluated")
 
     def bad_requests(self) -> str:
-        """Requests about what is not there, and one that contradicts itself."""
+        """Requests about unknown things, and one that contradicts itself."""
         short = self._identity_request(900_012, self._identity())
         short.inputs = {"x": Tensor(self._precision(), [1], data=[])}
         cases = {
@@ -347,7 +345,7 @@ class _Adapter:
         return f"refused: {', '.join(cases)}"
 
     def exceptions(self) -> str:
-        """A loop beyond the trip limit, where it has loops: an error, and the next question is answered."""
+        """A loop beyond the trip limit is an error, if loops are supported; the next question is answered."""
         text = "def f(x):\n    acc = x\n    while acc < acc + 1.0:\n        acc = acc\n    return acc\n"
         inputs = [{"x": np.asarray(0.5)}]
         for oracle, precision in self.supported(text, inputs)[:1]:
@@ -413,7 +411,7 @@ class _Adapter:
         )
 
     def quiet_stdout(self) -> str:
-        """That nothing came between the replies was seen all along: it would have ended the process."""
+        """Output between replies would have ended the process, so it was checked all along."""
         self._alive()
         if self.worker.starts > 1:
             raise Failed(
@@ -455,6 +453,6 @@ class _Adapter:
         return self.worker.hello.ways[0].dtypes[0]
 
     def _alive(self) -> None:
-        """The simplest question there is."""
+        """The simplest question."""
         request = self._identity_request(900_100, self._identity())
         self.worker.ask(request, EvalOk)

@@ -1,6 +1,4 @@
-"""Checks of the optional requests of an adapter: what several questions say together, and which are refused
-beforehand.
-"""
+"""Checks of an adapter's optional requests: several questions at once, and refusals in advance."""
 
 from __future__ import annotations
 
@@ -18,14 +16,14 @@ _MODES: tuple[tuple[Mode, ...], ...] = ((), ("rev",), ("fwd",), ("rev", "rev"))
 
 
 def _asked(oracle: ForeignOracle) -> list[Question]:
-    """Questions that a way may or may not be able to answer."""
+    """Questions that an entry point may or may not support."""
     points = [{"x": np.asarray(0.25)}, {"x": np.asarray(-1.5)}]
     precision = oracle.way.dtypes[0]
     return [question(parse(text), points, modes, precision=precision) for text in _TEXTS for modes in _MODES]
 
 
 def several_at_once(oracles: Sequence[ForeignOracle]) -> str:
-    """Many questions in one request have the answers that each has alone."""
+    """Many questions in one request get the same answers as one by one."""
     bulk = [oracle for oracle in oracles if oracle.bulk]
     for oracle in bulk:
         asked = [q for q in _asked(oracle) if oracle.supports(q) is None]
@@ -47,7 +45,7 @@ def _same(a: Answer, b: Answer, who: str) -> None:
 
 
 def refused_beforehand(oracles: Sequence[ForeignOracle]) -> str:
-    """What is not refused beforehand is not unsupported when it is asked."""
+    """What is not refused in advance is not unsupported when asked."""
     count = 0
     for oracle in oracles:
         for q in _asked(oracle):

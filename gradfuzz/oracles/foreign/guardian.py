@@ -1,9 +1,9 @@
 """Ends the process groups that a killed gradfuzz leaves behind.
 
-Runs as a script in a session of its own, with a pipe from gradfuzz as its stdin: "+123" puts the process
-group 123 under its care, "-123" takes it out again. When the pipe ends, gradfuzz is gone, however that came
-about, and the groups that are left are killed. It imports nothing but the standard library, and little of it:
-there is one for each gradfuzz process that runs workers.
+Runs as a script in a session of its own, with a pipe from gradfuzz as its stdin: "+123" adds the process
+group 123 to its list, "-123" removes it. When the pipe ends, gradfuzz has ended for whatever reason, and the
+groups that are left are killed. It imports little, and only from the standard library: each gradfuzz process
+with workers has one.
 """
 
 import os

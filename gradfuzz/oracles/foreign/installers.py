@@ -1,5 +1,4 @@
-"""How the libraries of a language get into a folder of their own, what is there, and how a script is started
-with them.
+"""Installs the libraries of a language into a folder, lists them, and starts a script with them.
 
 `LANGUAGES` has a row for each language whose libraries gradfuzz can install.
 """
@@ -38,7 +37,7 @@ _OFFLINE = (
     "nxdomain",
     "failed_connect",
 )
-"""Of these one is in what an installer says that reached no index."""
+"""Output of an installer that did not reach its index contains one of these."""
 
 _UNKNOWN = (
     "No matching distribution",
@@ -48,41 +47,37 @@ _UNKNOWN = (
     "E404",
     "match any versions",
 )
-"""And of these in what one says that found no such release."""
+"""Output of an installer that found no such release contains one of these."""
 
 _QUOTED = 3
-"""Lines of a log that an error quotes."""
+"""This many lines of a log are quoted in an error."""
 
 _FIRST_START = 600.0
-"""Seconds that the first start of an adapter may take."""
+"""Seconds for the first start of an adapter."""
 
 _ENDS = 150
-"""Characters that are quoted of a long line, at either end."""
+"""This many characters of a long line are quoted at either end."""
 
 _SHARES_PIP = Version("22.3")
-"""From this release on pip installs into other environments, and they need none of their own."""
+"""From this release on pip can install into other environments, so these need no pip of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What is done for all libraries of one language."""
+    """The operations on the libraries of one language."""
 
     requirement: Callable[[str, str], str]
-    """A distribution and which of its releases, as the installer wants it said."""
+    """A distribution and its releases in the installer's notation."""
     install: Callable[[Path, Sequence[str], Path], str]
-    """Installs requirements into a new folder; what the installers say goes into a log. The installer's name.
-    `InstallError` where it cannot be.
-    """
+    """Installs requirements into a new folder, with a log. Returns the installer's name, or raises."""
     version: Callable[[Path, str], str | None]
-    """The release of a distribution that is in a folder; None where there is none that works."""
+    """The release of a distribution in a folder; None where none works."""
     packages: Callable[[Path], dict[str, str]]
-    """All distributions that are in a folder, with their releases."""
+    """All distributions in a folder, with their releases."""
     command: Callable[[Path, Path], list[str]]
-    """How a script is started with what is in a folder."""
+    """The command that starts a script with a folder's libraries."""
     releases: Callable[[str], list[str]]
-    """The releases of a distribution that can be installed here, the oldest first. `InstallError` where
-    nobody can tell.
-    """
+    """The releases of a distribution that can be installed here, oldest first; or raises `InstallError`."""
 
 
 # Python -----------------------------------------------------------------------------------------------------
@@ -93,9 +88,7 @@ def _python(folder: Path) -> Path:
 
 
 def _install_python(folder: Path, requirements: Sequence[str], log: Path) -> str:
-    """uv where there is one; pip where there is none, and where uv fails, which reads no configuration of
-    pip.
-    """
+    """Uses uv if available; otherwise, or where uv fails (it reads no pip configuration), pip."""
     python, here = str(_python(folder)), sys.executable
     uv = shutil.which("uv")
     if uv is not None:
@@ -126,7 +119,7 @@ def _pip_is_here() -> bool:
 
 
 def _python_version(folder: Path, distribution: str) -> str | None:
-    """None, too, where the interpreter that the environment was made with is gone."""
+    """Also None where the environment's interpreter is gone."""
     if not _python(folder).exists():
         return None
     found = next(iter(importlib.metadata.distributions(name=distribution, path=_places(folder))), None)
@@ -209,14 +202,12 @@ def _node_releases(distribution: str) -> list[str]:
 # Elixir -----------------------------------------------------------------------------------------------------
 
 _WANTED = "requirement"
-"""The file with the requirement of an environment: Mix finds what it installed by the very words that it was
-asked for with.
-"""
+"""The file with an environment's requirement: Mix finds what it installed only by the same words."""
 _MIX_PLACES = ("MIX_HOME", "home"), ("HEX_HOME", "hex"), ("MIX_INSTALL_DIR", "mix")
 
 
 def _elixir_requirement(distribution: str, specifier: str) -> str:
-    """Versions of Elixir have three parts, but behind ~>."""
+    """Elixir's versions have three parts, except after ~>."""
     parts = []
     for part in filter(None, specifier.split(",")):
         sign, version = re.fullmatch(r"([=<>!~]+)\s*(.*)", part.strip()).groups()  # type: ignore[union-attr]  # as specifiers do
@@ -230,9 +221,7 @@ def _elixir_requirement(distribution: str, specifier: str) -> str:
 
 
 def _mix(folder: Path) -> list[str]:
-    """The beginning of a command: what Mix keeps is in the folder, and an adapter reads what to ask
-    Mix for.
-    """
+    """The start of a command: Mix keeps its files in the folder, and an adapter reads what to ask Mix for."""
     wanted = folder / _WANTED
     name, _, which = wanted.read_text(encoding="utf-8").partition(" ") if wanted.exists() else ("", "", "")
     places = [f"{variable}={folder / place}" for variable, place in _MIX_PLACES]
@@ -264,7 +253,7 @@ def _install_elixir(folder: Path, requirements: Sequence[str], log: Path) -> str
 
 
 def _elixir_packages(folder: Path) -> dict[str, str]:
-    """By the lock that Mix writes."""
+    """From the lock file that Mix writes."""
     found: dict[str, str] = {}
     for lock in sorted(folder.glob("mix/*/*/mix.lock")):
         found.update(re.findall(r'"(\w+)": \{:hex, :\w+, "([^"]+)"', lock.read_text(encoding="utf-8")))
@@ -272,7 +261,7 @@ def _elixir_packages(folder: Path) -> dict[str, str]:
 
 
 def _elixir_releases(distribution: str) -> list[str]:
-    """Those that Hex lists, which are the latest."""
+    """The releases that Hex lists, which are the latest."""
     lines = _output(
         ["mix", "hex.info", distribution], f"the releases of {distribution} cannot be listed"
     ).splitlines()
@@ -301,23 +290,22 @@ LANGUAGES: dict[str, Language] = {
         _node_requirement, _install_node, _node_version, _node_packages, _node_command, _node_releases
     ),
 }
-"""By the name that adapters give their language."""
+"""By the language names that adapters use."""
 
 
 # Processes --------------------------------------------------------------------------------------------------
 
 
 def start_once(command: Sequence[str], log: Path) -> None:
-    """Starts an adapter that finds nobody to talk to. Python compiles what it imports the first time, and for
-    a large library that takes longer than a sweep waits for a hello.
+    """Starts an adapter that nobody talks to, so that Python compiles its imports.
+
+    For a large library that takes longer than a sweep waits for a hello.
     """
     _run(command, log, _FIRST_START)
 
 
 def _run(command: Sequence[str], log: Path, seconds: float | None = None) -> bool:
-    """Whether it went well. What it says is added to the log; it ends when this process does, and after so
-    many seconds.
-    """
+    """Whether a command succeeded. It is logged, and ends with this process or after `seconds`."""
     with log.open("ab") as file:
         file.write(f"$ {shlex.join(command)}\n".encode())
         file.flush()
@@ -347,7 +335,7 @@ def _run(command: Sequence[str], log: Path, seconds: float | None = None) -> boo
 
 
 def _output(command: Sequence[str], otherwise: str) -> str:
-    """What a command writes to stdout. `InstallError` with the words `otherwise` where it fails."""
+    """What a command writes to stdout. `InstallError` with the message `otherwise` where it fails."""
     try:
         done = subprocess.run(  # noqa: S603 - a list of words of ours
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=_environment()
@@ -363,7 +351,7 @@ def _output(command: Sequence[str], otherwise: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """This process's, without what would show the installer packages from elsewhere."""
+    """This process's environment, without variables that make the installer see other packages."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -381,7 +369,7 @@ def _empty(folder: Path) -> None:
 
 
 def _failure(requirements: Sequence[str], log: Path) -> InstallError:
-    """What went wrong, by the last lines of the log, and what can be done about it."""
+    """The error from the last lines of the log, with advice."""
     text = log.read_text(encoding="utf-8", errors="replace").rpartition("\n$ ")[2]
     if any(sign in text for sign in _OFFLINE):
         advice = (
@@ -400,7 +388,7 @@ def _failure(requirements: Sequence[str], log: Path) -> InstallError:
 
 
 def _told(text: str) -> str:
-    """The lines that matter of what an installer said, in one."""
+    """The relevant lines of an installer's output, joined."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("WARNING")]
     errors = [line for line in lines if line.lower().startswith(("error:", "npm error", "npm err!", "** ("))]
     chosen = [
@@ -411,12 +399,12 @@ def _told(text: str) -> str:
 
 
 def _short(line: str) -> str:
-    """Its beginning and its end: lists of releases are long, and the newest are last."""
+    """The line's start and end: lists of releases are long, and the newest are last."""
     return line if len(line) <= 2 * _ENDS else f"{line[:_ENDS]} ... {line[-_ENDS:]}"
 
 
 def _sorted(versions: Iterable[str]) -> list[str]:
-    """The oldest first; what is no version is left out."""
+    """Sorted, oldest first; invalid versions are dropped."""
     found: dict[Version, str] = {}
     for text in versions:
         try:

@@ -1,8 +1,8 @@
-"""Runs a module of a gradfuzz that is not installed where it runs: `PYTHON launcher.py MODULE ARGUMENTS`.
+"""Runs a module of a gradfuzz installed elsewhere: `PYTHON launcher.py MODULE ARGUMENTS`.
 
-The interpreter is that of another environment, which has a library and what gradfuzz requires. gradfuzz
-itself is taken from where this file is, and nothing else is: the folder around it may hold other releases of
-the same packages.
+The interpreter is that of another environment, which has a library and the requirements of gradfuzz. Only
+gradfuzz itself is imported from this file's location: the folder around it may hold other releases of the
+same packages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """What `python -m MODULE ARGUMENTS` does where gradfuzz is installed."""
+    """Does what `python -m MODULE ARGUMENTS` does where gradfuzz is installed."""
     package = Path(__file__).resolve().parents[2]
     sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
     found = importlib.util.spec_from_file_location(

@@ -1,9 +1,8 @@
-"""Environments of their own for targets: "warp==1.19.0" is installed into `.gradfuzz/envs/warp-1.19.0`, and
-its adapter runs there.
+"""Separate environments for targets: "warp==1.19.0" is in `.gradfuzz/envs/warp-1.19.0` with its adapter.
 
-So releases and systems whose requirements exclude each other are asked side by side. An environment is made
-once, by whoever comes first, and then only used. It counts once its marker is there, which is written last:
-what was interrupted is removed and made again.
+So releases and systems with conflicting requirements can be tested side by side. An environment is made once,
+by the first process that needs it, and then only used. Its marker is written last: an interrupted
+installation has none, is removed and made again.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from gradfuzz.oracles.libraries import LIBRARIES, SERVER
 from gradfuzz.oracles.target_name import TargetName
 
 VARIABLE = "GRADFUZZ_ENVS"
-"""The environment variable that says where environments are. Worker processes read it, too."""
+"""The environment variable with the folder of environments. Worker processes read it too."""
 
 _MARKER = "gradfuzz.json"
 
@@ -43,7 +42,7 @@ _PACKAGE = Path(__file__).parents[2]
 _UNDECLARED: dict[str, tuple[tuple[str, str], ...]] = {
     "autograd": (("<1.7", "numpy<2"),),  # they read numpy.linalg.linalg
 }
-"""What releases require and do not say: (which releases, requirement) by distribution."""
+"""Undeclared requirements of releases: (which releases, requirement) by distribution."""
 
 _WORDS = {
     "===": "is",
@@ -55,7 +54,7 @@ _WORDS = {
     "<": "below",
     ">": "above",
 }
-"""Specifiers in the names of folders."""
+"""Specifiers as they appear in names of folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +77,26 @@ class Plan:
         return [*self.language.command(self.folder, self.script), *self.arguments]
 
     def command(self) -> str:
-        """What starts the adapter in the environment."""
+        """The command that starts the adapter in the environment."""
         return shlex.join(self.words)
 
 
 class Environment(msgspec.Struct, frozen=True):
-    """One that is there, as its marker tells."""
+    """An existing environment, as its marker describes it."""
 
     target: str
-    """The name without a way: "warp==1.19.0", or "warp" for what was the newest when it was made."""
+    """The name without an entry point: "warp==1.19.0", or "warp" for the newest release at the time."""
     distribution: str
     version: str
     requirements: tuple[str, ...]
     installer: str
     seconds: float
     packages: dict[str, str] = {}
-    """What else is there, by name, where the language tells."""
+    """Its other packages by name, where the language lists them."""
     folder: str = ""
 
     def size(self) -> int:
-        """Bytes on disk; what is linked counts once, as the installer may share files between
-        environments.
-        """
+        """Bytes on disk; hard links count once, as the installer may share files between environments."""
         seen: dict[int, int] = {}
         for file in Path(self.folder).rglob("*"):
             with contextlib.suppress(OSError):
@@ -118,9 +115,7 @@ def root() -> Path:
 
 @contextlib.contextmanager
 def beside(store: Path) -> Iterator[None]:
-    """Environments are in the folder of `store`, unless the environment variable says otherwise; for this
-    process and those that it starts.
-    """
+    """Puts environments into the folder of `store` unless the variable is set, also for child processes."""
     if os.environ.get(VARIABLE):
         yield
         return
@@ -132,7 +127,7 @@ def beside(store: Path) -> Iterator[None]:
 
 
 def _folder(name: TargetName) -> str:
-    """The name of an environment's folder: letters, digits and what needs no quotes."""
+    """The name of an environment's folder, which needs no shell quotes."""
     parts = [name.library]
     for part in name.specifier.split(",") if name.specifier else []:
         sign = next((sign for sign in _WORDS if part.startswith(sign)), "")
@@ -141,7 +136,7 @@ def _folder(name: TargetName) -> str:
 
 
 def _make_root() -> Path:
-    """git overlooks what is in `.gradfuzz`, as it does where a store came first."""
+    """Makes the folder of environments; a .gitignore hides `.gradfuzz` from git, as the store does."""
     place = root()
     try:
         if place.parent.name == ".gradfuzz" and not place.parent.exists():
@@ -155,14 +150,14 @@ def _make_root() -> Path:
     return place
 
 
-# What there is ----------------------------------------------------------------------------------------------
+# Reading ----------------------------------------------------------------------------------------------------
 
 
 def plan(target: str, extra: Sequence[str] = ()) -> Plan:
-    """How the environment of a target would be made; `extra` are requirements more.
+    """How the environment of a target would be made; `extra` are additional requirements.
 
-    Raises `UnknownTargetError` where there is no such target, `UsageError` for one that has no environments,
-    and where a specifier is none.
+    Raises `UnknownTargetError` for an unknown target, and `UsageError` for one without environments or an
+    invalid specifier.
     """
     name = TargetName.of(target)
     if name.library not in (*LIBRARIES, *ADAPTERS):
@@ -177,7 +172,7 @@ def plan(target: str, extra: Sequence[str] = ()) -> Plan:
             f"{name.specifier!r} in {target!r} names no releases; write NAME==1.2.3, or quote NAME>=1.2,<2"
         ) from error
     arguments: tuple[str, ...] = ()
-    if name.library in LIBRARIES:  # gradfuzz has their oracles itself, and runs in their environments, too
+    if name.library in LIBRARIES:  # gradfuzz has their oracles itself, and runs in their environments too
         language, distribution = LANGUAGES["python"], name.library
         script, arguments, also = Path(launcher.__file__), (SERVER, name.library), _own_requirements()
     else:
@@ -205,10 +200,10 @@ def _undeclared(distribution: str, version: str) -> list[str]:
 
 
 def _own_requirements() -> tuple[str, ...]:
-    """What gradfuzz itself requires, without extras."""
+    """The requirements of gradfuzz itself, without extras."""
     try:
         found = importlib.metadata.requires("gradfuzz") or []
-    except importlib.metadata.PackageNotFoundError:  # a checkout that nobody installed
+    except importlib.metadata.PackageNotFoundError:  # a checkout that is not installed
         found = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"][
             "dependencies"
         ]
@@ -217,19 +212,19 @@ def _own_requirements() -> tuple[str, ...]:
 
 
 def find(target: str) -> Environment | None:
-    """The environment of a target, where there is one that is whole; the way in its name does not matter."""
+    """The complete environment of a target, or None; the entry point in its name does not matter."""
     return _read(root() / _folder(TargetName.of(target)))
 
 
 def everything() -> list[Environment]:
-    """All that there are, by name."""
+    """All environments, by name."""
     place = root()
     found = [_read(folder) for folder in sorted(place.iterdir())] if place.is_dir() else []
     return [one for one in found if one is not None]
 
 
 def missing(targets: Iterable[str]) -> list[str]:
-    """Of targets those that name releases and have no environment yet, without their ways, each once."""
+    """The targets that name releases and lack an environment, without entry points, each once."""
     named = dict.fromkeys(name.base for name in map(TargetName.of, targets) if name.specifier)
     return [base for base in named if not set(plan(base).requirements) <= set(_requirements(base))]
 
@@ -255,17 +250,16 @@ def _read(folder: Path) -> Environment | None:
 
 
 def _nobody(words: str) -> None:
-    """Hears what is told."""
+    """Ignores messages."""
 
 
 def install(
     target: str, tell: Callable[[str], None] = _nobody, extra: Sequence[str] = ()
 ) -> tuple[Environment, bool]:
-    """The environment of a target, and whether it had to be made; `extra` are requirements more, and `tell`
-    hears what takes time.
+    """The environment of a target, and whether it had to be made.
 
-    One that was made for other requirements is made again. Raises `InstallError` where it cannot be made, and
-    what `plan` raises.
+    `extra` are additional requirements; `tell` gets messages before slow steps. An environment with other
+    requirements is made again. Raises `InstallError` where it cannot be made, and the errors of `plan`.
     """
     wanted = plan(target, extra)
     known = _fitting(wanted)
@@ -273,14 +267,14 @@ def install(
         return known, False
     _make_root()
     with _locked(wanted.folder, tell):
-        known = _fitting(wanted)  # somebody else has made it in the meantime
+        known = _fitting(wanted)  # another process has made it in the meantime
         if known is not None:
             return known, False
         return _made(wanted, tell), True
 
 
 def _fitting(wanted: Plan) -> Environment | None:
-    """The environment that is there, if it was made for just what is wanted now."""
+    """The existing environment, if it was made for exactly these requirements."""
     known = find(wanted.name.base)
     return known if known is not None and set(wanted.requirements) == set(known.requirements) else None
 
@@ -321,14 +315,14 @@ def _made(wanted: Plan, tell: Callable[[str], None]) -> Environment:
 
 
 def _mark(folder: Path, made: Environment) -> None:
-    """All of it or nothing."""
+    """Writes the marker in one step."""
     passing = folder / f"{_MARKER}.new"
     passing.write_bytes(msgspec.json.format(msgspec.json.encode(made)))
     passing.replace(folder / _MARKER)
 
 
 def remove(target: str) -> Environment | None:
-    """Removes the environment of a target; what it was, None where there was none."""
+    """Removes the environment of a target and returns it; None where there was none."""
     name = TargetName.of(target)
     folder = root() / _folder(name)
     known = find(name.base)
@@ -341,16 +335,14 @@ def remove(target: str) -> Environment | None:
 
 
 def _removed(folder: Path) -> None:
-    """The marker goes first: what is half removed does not count."""
+    """Removes the marker first: a half-removed environment does not count."""
     (folder / _MARKER).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def _locked(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
-    """One process at a time makes or removes an environment; the others wait. The system unlocks for one that
-    dies.
-    """
+    """Lets one process at a time make or remove an environment; the system unlocks for a dead one."""
     with folder.with_name(f"{folder.name}.lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -361,5 +353,5 @@ def _locked(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
 
 
 def _shown(folder: Path) -> Path:
-    """As short as can be said here."""
+    """The shortest path of the folder from here."""
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder

@@ -1,9 +1,8 @@
-"""A way into a target in a process of its own, as an oracle.
+"""An entry point of a target in a separate process, as an oracle.
 
-A reply becomes an answer as it is: what the library raised is an error, what it returned in the wrong shape
-or dtype stays wrong. A fault of the process is an error, too, whose message begins with what it was
-("SIGSEGV", "timed out", "out of memory", "protocol", ...); the other points of the question are asked about
-again, each alone.
+A reply becomes an answer unchanged: what the library raised is an error, and a wrong shape or dtype stays
+wrong. A fault of the process is an error too, whose message begins with its kind ("SIGSEGV", "timed out",
+"out of memory", "protocol", ...); the other points of the question are then asked again, each alone.
 """
 
 from __future__ import annotations
@@ -40,16 +39,14 @@ from gradfuzz.programs.language.syntax import Break, Const, Continue, For, If, P
 from gradfuzz.programs.language.typecheck import typecheck
 
 _AT_ONCE = 32
-"""So many questions are asked together: fewer than the programs that an adapter keeps."""
+"""At most this many questions are asked together: fewer than the programs that an adapter keeps."""
 
 _HARD = 2
-"""After so many points in a row whose question ends the process, the others of the question are taken to do
-so, too.
-"""
+"""After this many points in a row that end the process, a question's other points count as ending it too."""
 
 
 class ForeignOracle(Oracle):
-    """One of the ways that an adapter lists in its hello."""
+    """One of the entry points that an adapter lists in its hello."""
 
     def __init__(
         self, name: str, worker: Worker, way: Way, version: str, features: Collection[str] = ()
@@ -67,7 +64,7 @@ class ForeignOracle(Oracle):
         self._binary = "base64" in features
         self._emits = "emit" in features
         self.knows = "supports" in features
-        """Whether it says beforehand what it cannot answer."""
+        """Whether it can refuse questions in advance."""
 
     def supports(self, question: Question) -> str | None:
         known = _reasons.get(question.program)
@@ -100,9 +97,7 @@ class ForeignOracle(Oracle):
         return self._refused(question) if self.knows else None
 
     def _refused(self, question: Question) -> str | None:
-        """What the adapter says about questions like this. Where it has nothing to say it will be asked the
-        question, and then tell.
-        """
+        """Why the adapter refuses questions like this; None where it cannot say before it is asked."""
         try:
             defined = _defined.get(question.program)
             return self.worker.refusals(defined, question.precision, question.wrt, question.modes).get(
@@ -173,9 +168,7 @@ class ForeignOracle(Oracle):
         self.worker.close()
 
     def script(self, question: Question) -> str:
-        """The question as a program in the target's language that asks it without gradfuzz; empty where the
-        adapter writes none.
-        """
+        """The question as a standalone program in the target's language; empty if the adapter writes none."""
         if not self._emits:
             return ""
         asked = self.request(question)
@@ -187,7 +180,7 @@ class ForeignOracle(Oracle):
             return ""
 
     def _one_by_one(self, question: Question) -> list[Answer]:
-        """The answers to a question that ended the process: which of the points did it?"""
+        """The answers to a question that ended the process, point by point."""
         answers: list[Answer] = []
         in_a_row = 0
         for point in question.points:
@@ -209,7 +202,7 @@ class ForeignOracle(Oracle):
             return self._answers(question, reply, count)
         except Refused as refused:
             return [_refusal(question, refused.message, refused.failure)] * count
-        except ProtocolError as error:  # a tensor that is none; the line itself was sound
+        except ProtocolError as error:  # an invalid tensor in a valid line
             return [Answer("error", message=f"protocol: {error}")] * count
 
     def request(self, question: Question) -> Eval:
@@ -260,7 +253,7 @@ _Tensors = tuple[dict[str, Tensor], list[Tensor | None], dict[str, Tensor]]
 
 
 def _tensors_of(question: Question, binary: bool) -> _Tensors:
-    """The inputs, weights and directions of a question, as a request has them."""
+    """The inputs, weights and directions of a question, as in a request."""
     precision = question.precision
     floats = {p.name: precision for p in question.program.params if p.type.dtype == "float"}
     inputs = {
@@ -287,9 +280,7 @@ def _along_points(tensor: Tensor, count: int) -> list[Array]:
 
 
 def _refusal(question: Question, message: str, failure: Failure | None) -> Answer:
-    """What a reply that is not ok says. What refuses to return something that is not finite is taken to have
-    returned NaN.
-    """
+    """The answer for a reply that is not ok. A refusal to return non-finite values counts as NaN."""
     if failure is None:
         return Answer("unsupported", message=message)
     if failure.kind == "non_finite":
@@ -349,7 +340,7 @@ def _needed(program: Program) -> _Needs:
 
 
 def _ops_of(data: Any) -> set[str]:
-    """The ops of a program as it is sent: conversions are among them."""
+    """The ops of a program as it is sent, including conversions."""
     found: set[str] = set()
     waiting = [data]
     while waiting:
@@ -366,7 +357,7 @@ def _ops_of(data: Any) -> set[str]:
 
 
 _tensors: Recent[Question, dict[bool, _Tensors]] = Recent(lambda _: {}, 16)
-"""A sweep puts one question to many ways."""
+"""A sweep asks many entry points the same question."""
 _reasons: Recent[Program, dict[tuple[object, ...], str | None]] = Recent(lambda _: {}, 256)
 _defined: Recent[Program, Defined] = Recent(Defined.of, 256)
 _needs: Recent[Program, _Needs] = Recent(_needed, 256)
@@ -377,15 +368,14 @@ _needs: Recent[Program, _Needs] = Recent(_needed, 256)
 
 @functools.cache
 def worker(command: str, limits: Limits | None = None) -> Worker:
-    """The worker of a command: one for all its ways, and for as long as this process lives."""
+    """The worker of a command: one for all its entry points, for the life of this process."""
     return Worker(command, limits)
 
 
 def named_ways(target: str, command: str, separator: str = "#", limits: Limits | None = None) -> list[Oracle]:
-    """The oracles of an adapter: `target` is its name where it has one way without a name, `target#way`
-    otherwise.
+    """The oracles of an adapter: an unnamed single entry point is `target`, others are `target#way`.
 
-    Raises `SilentTargetError` where the command cannot be started, or says no hello.
+    Raises `SilentTargetError` where the command cannot be started or sends no hello.
     """
     asked = worker(command, limits)
     try:

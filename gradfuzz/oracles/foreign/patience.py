@@ -1,8 +1,7 @@
-"""Waiting for the other side of a pipe without falling asleep, where it is prompt.
+"""Adaptive polling of a pipe: busy at first where the other side was prompt.
 
-To be woken takes a process some thirty microseconds and its warm caches, as long as a small answer takes. So
-whoever was answered promptly the last time looks again and again for a moment before it sleeps; whoever was
-not sleeps at once.
+Waking up costs a process some thirty microseconds and its warm caches, as long as a small answer takes. So
+after a prompt answer the next wait polls for a moment before it sleeps; after a slow one it sleeps at once.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ import select
 import time
 
 _MOMENT = 500e-6
-"""Seconds: what comes within them was prompt."""
+"""Seconds: an answer within them is prompt."""
 
 _ALONE = len(os.sched_getaffinity(0)) < 2 if hasattr(os, "sched_getaffinity") else os.cpu_count() == 1
-"""On a single core the other side cannot work while this one looks."""
+"""On a single core the other side cannot work while this side polls."""
 
 
 class Patience:
@@ -26,9 +25,7 @@ class Patience:
         self._prompt = not _ALONE
 
     def wait(self, seconds: float | None) -> list[tuple[int, int]]:
-        """The events, as `poll.poll` gives them; none where there are none within `seconds` (None: however
-        long it takes).
-        """
+        """The events, as from `poll.poll`; empty where none come within `seconds` (None: no limit)."""
         look = self._poll.poll
         started = time.perf_counter()
         events = look(0)

@@ -1,16 +1,16 @@
-"""One child process that is sent lines and answers with lines, and is not trusted.
+"""One untrusted child process that gets lines and answers with lines.
 
-It runs in a session of its own, so that everything it starts can be killed with it. Whoever waits for a line
-waits until a deadline, and meanwhile the memory of the process and of its children is watched, its stderr
-kept and the size of its line limited. What can go wrong is a `TargetProcessError` of one of these kinds:
+It runs in a session of its own, so that everything it starts can be killed with it. Each wait for a line has
+a deadline. Meanwhile the memory of the process and of its children is watched, its stderr kept and the size
+of its line limited. Faults are a `TargetProcessError` of one of these kinds:
 
     start       the command could not be started
-    signal      killed by a signal that nobody here sent
+    signal      killed by a signal that gradfuzz did not send
     exit        exited in the middle of a conversation
     timeout     no line in time
     half_line   the same, with a line begun
-    memory      took more than it may
-    flood       wrote more than it may without an answer in it
+    memory      exceeded its memory limit
+    flood       exceeded its output limit without an answer
 """
 
 from __future__ import annotations
@@ -36,37 +36,37 @@ from gradfuzz.oracles.foreign.protocol import quoted
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a target may take. Times in seconds, sizes in bytes."""
+    """The limits of a target. Times in seconds, sizes in bytes."""
 
     start: float = 120.0
-    """Until it says hello: libraries are slow to load."""
+    """Until it says hello: libraries load slowly."""
     request: float = 60.0
     memory: int = 8 << 30
     """Resident memory of the process and its children together."""
     renewed: int = 3 << 30
-    """Memory at which a process is replaced between two questions: libraries keep what they compiled."""
+    """A process with this much memory is replaced after its question: libraries keep what they compiled."""
     line: int = 64 << 20
-    """The longest line, and the most that may come where no line was asked for."""
+    """The longest line, and the longest output that was not asked for."""
     stderr: int = 16 << 10
     """How much of the end of stderr is kept."""
     restarts: int = 2000
-    """How often a process is started again: shrinking a crash takes hundreds of crashes."""
+    """How often a process is started again: shrinking a crash causes hundreds of crashes."""
     silent_starts: int = 3
     """How often in a row it may end before it says hello."""
 
 
 _CHUNK = _PIPE = 1 << 18
-"""How much a pipe holds where the system allows it: a long line costs fewer changes between the processes."""
+"""The size of a pipe where the system allows it: a long line needs fewer context switches."""
 _LONG = 1 << 20
-"""A line of which so much had come when time was up is no half of one."""
+"""A line with this much received at the deadline does not count as half a line."""
 _WATCH = 0.05
-"""Seconds between two looks at the memory of a process that is waited for."""
+"""Seconds between two memory checks of a process that is waited for."""
 _SELDOM = 1.0
-"""Seconds between two looks at that of one that answers at once."""
+"""Seconds between two memory checks of a process that answers at once."""
 _QUIET = 0.1
-"""Seconds without output after which a process that wrote what nobody asked for has finished."""
+"""After unrequested output, a process that is silent for this many seconds has finished it."""
 _LEAVING = 1.0
-"""Seconds that a process whose stdout has ended has for its end."""
+"""Seconds that a process has to exit after its stdout has ended."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -109,18 +109,18 @@ class Process:
         self._errors = bytearray()
         self._looked = time.monotonic()
         self.used = 0
-        """Bytes of memory, when it was last looked at."""
+        """Bytes of memory at the last check."""
 
     # Lines
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
-        """Sends `line` and waits for one; what comes back is without its end of line."""
+        """Sends `line` and waits for one; returns it without its end of line."""
         deadline = time.monotonic() + seconds
         self._send(memoryview(line), deadline, seconds)
         return self.receive(deadline, seconds)
 
     def receive(self, deadline: float, seconds: float) -> bytes:
-        """The next line, waiting until `deadline`; `seconds` is how long that is in words."""
+        """The next line by `deadline`; `seconds` is the time limit for messages."""
         searched = 0
         while True:
             end = self._buffer.find(b"\n", searched)
@@ -138,9 +138,7 @@ class Process:
                 raise self._late(seconds)
 
     def stray(self) -> int:
-        """How many bytes of output there are that nobody asked for, after waiting for the process to fall
-        silent.
-        """
+        """Bytes of output that was not asked for, after waiting for the process to fall silent."""
         total, deadline = len(self._buffer), time.monotonic() + 2.0
         self._buffer.clear()
         with contextlib.suppress(TargetProcessError):
@@ -151,20 +149,18 @@ class Process:
 
     @property
     def pending(self) -> bytes:
-        """What has come and was not asked for."""
+        """Output that was not asked for."""
         return bytes(self._buffer)
 
     @property
     def stderr(self) -> str:
-        """The end of what it wrote there."""
+        """The end of its stderr."""
         with contextlib.suppress(OSError):
             self._read_errors()
         return self._errors.decode("utf-8", "replace")
 
     def _send(self, rest: memoryview, deadline: float, seconds: float) -> None:
-        """A line longer than the pipe is taken in parts, and what the process writes meanwhile is read: it
-        must not wait for us.
-        """
+        """Sends a line, in parts if need be; reads output meanwhile, so that neither side blocks."""
         rest = rest[self._write(rest) :]
         if not rest:
             return
@@ -209,7 +205,7 @@ class Process:
                 return True
             if self._stdin in ready:
                 return True
-            if time.monotonic() >= deadline:  # stderr alone keeps nobody waiting
+            if time.monotonic() >= deadline:  # output on stderr alone does not extend the wait
                 return False
 
     def _read_output(self) -> None:
@@ -257,7 +253,7 @@ class Process:
         return self._fault("timeout", f"timed out: no answer within {seconds:g} seconds")
 
     def _gone(self) -> TargetProcessError:
-        """What became of a process whose pipes have ended."""
+        """The fault of a process whose pipes have ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(_LEAVING)
         code = self._child.returncode
@@ -276,9 +272,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs. One that has ended takes along what it started: its number may be given to others
-        from now on.
-        """
+        """Whether it runs. If it has ended, its group is killed, as the group's number may be reused."""
         before = self._child.returncode
         after = self._child.poll()
         if before is None and after is not None:
@@ -286,17 +280,17 @@ class Process:
         return after is None
 
     def kill(self) -> None:
-        """Kills the process and everything in its group, and leaves it to others to notice."""
+        """Kills the process and its group without further bookkeeping."""
         if self.alive:
             _kill(self.pid)
 
     def close(self) -> None:
-        """Kills the process and everything in its group."""
+        """Kills the process and its group."""
         self._end()
 
 
 def _end(child: subprocess.Popen[bytes], owner: int) -> None:
-    """The group first, while its leader, dead or alive, still holds its number."""
+    """Kills the group first, while its leader, dead or alive, still holds its number."""
     if os.getpid() != owner:
         return
     if child.returncode is None:
@@ -329,9 +323,7 @@ def _size(count: int) -> str:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process and its descendants hold, as far as the system tells: 0 where there is
-    no /proc.
-    """
+    """Memory in bytes of a process and its descendants; 0 where there is no /proc."""
     total = 0
     waiting = [pid]
     while waiting:

@@ -1,12 +1,13 @@
 """Version 1 of the protocol: newline-delimited JSON, one request, one reply, in order.
 
-    gradfuzz -> adapter   {"id": 3, "do": "hello" | "define" | "supports" | "eval" | "several" | "emit" |
-    "bye", ...} adapter -> gradfuzz   {"id": 3, "ok": {...}}
+    gradfuzz -> adapter   {"id": 3, "do": "hello" | "define" | "supports" | "eval" | "several" | "emit"
+                           | "bye", ...}
+    adapter -> gradfuzz   {"id": 3, "ok": {...}}
                           {"id": 3, "unsupported": "why"}
                           {"id": 3, "error": {"kind": "exception", "message": "ValueError: ..."}}
 
-A reply has exactly one of `ok`, `unsupported` and `error`, and no field that is not named here. What `ok`
-holds depends on the request: `HelloOk`, `DefineOk`, `SupportsOk`, `EvalOk`, `SeveralOk`, `EmitOk`, `ByeOk`.
+A reply has exactly one of `ok`, `unsupported` and `error`, and no field that is not named here. The type of
+`ok` depends on the request: `HelloOk`, `DefineOk`, `SupportsOk`, `EvalOk`, `SeveralOk`, `EmitOk`, `ByeOk`.
 Requests are checked by the same types before they are sent.
 """
 
@@ -48,10 +49,10 @@ Kind = Literal["exception", "non_finite", "bad_request", "out_of_memory"]
 
 
 class Tensor(Struct, forbid_unknown_fields=True):
-    """An array, its entries in row-major order: as numbers in `data`, or as little-endian bytes in `base64`;
-    one of the two.
+    """An array with its entries in row-major order: as numbers in `data`, or as little-endian bytes in
+    `base64`; exactly one of the two.
 
-    A float that JSON has no number for is one of four strings. A complex entry is two numbers, real and
+    A float without a JSON number is one of four strings. A complex entry is two numbers, its real and
     imaginary part.
     """
 
@@ -65,16 +66,16 @@ class Tensor(Struct, forbid_unknown_fields=True):
 
 
 class Hello(Struct, tag="hello", tag_field="do", forbid_unknown_fields=True):
-    """The first request: who is there, and what can it do?"""
+    """The first request: who is the adapter, and what can it do?"""
 
     id: Size
     protocol: int
 
 
 class Define(Struct, tag="define", tag_field="do", forbid_unknown_fields=True):
-    """A program, to be kept under the name `program`; those named in `forget` are not asked about again.
+    """Stores a program under the name `program`; the programs in `forget` will not be asked about again.
 
-    A loop that runs longer than `trip_limit` trips is an error of kind exception.
+    A loop that exceeds `trip_limit` iterations is an error of kind exception.
     """
 
     id: Size
@@ -85,11 +86,11 @@ class Define(Struct, tag="define", tag_field="do", forbid_unknown_fields=True):
 
 
 class Asked(Struct, forbid_unknown_fields=True):
-    """What `eval` and `emit` say: the outputs of a program, and a derivative, at `count` points.
+    """The common fields of `eval` and `emit`: the outputs of a program, and a derivative, at `count` points.
 
     Every tensor of `inputs` has a leading axis over the points. What is differentiated is F = sum of
-    <weights, output> over the outputs that have a weight; `modes` are the derivatives from the innermost to
-    the outermost, every one but the last taken along `directions`. An empty list asks for the outputs alone.
+    <weights, output> over the outputs that have a weight. `modes` are the derivatives from the innermost to
+    the outermost; all but the last are taken along `directions`. An empty list asks for the outputs alone.
     """
 
     id: Size
@@ -109,17 +110,16 @@ class Eval(Asked, tag="eval", tag_field="do", forbid_unknown_fields=True):
 
 
 class Several(Struct, tag="several", tag_field="do", forbid_unknown_fields=True):
-    """Many questions at once, for whom that is cheaper; the ids inside mean nothing. Only where `hello` lists
-    "several".
-    """
+    """Many questions at once; the inner ids mean nothing. Only sent where `hello` lists "several"."""
 
     id: Size
     evals: list[Eval]
 
 
 class Supports(Struct, tag="supports", tag_field="do", forbid_unknown_fields=True):
-    """Which ways can answer questions like this? Only where `hello` lists "supports": what its ways promise
-    is not all that there is to say.
+    """Which entry points can answer questions like this? Only sent where `hello` lists "supports".
+
+    It is for limits that the description of an entry point cannot express.
     """
 
     id: Size
@@ -130,9 +130,7 @@ class Supports(Struct, tag="supports", tag_field="do", forbid_unknown_fields=Tru
 
 
 class Emit(Asked, tag="emit", tag_field="do", forbid_unknown_fields=True):
-    """The question as a program in the target's language that asks it without gradfuzz. Only where `hello`
-    lists "emit".
-    """
+    """Asks for a standalone program in the target's language. Only sent where `hello` lists "emit"."""
 
 
 class Bye(Struct, tag="bye", tag_field="do", forbid_unknown_fields=True):
@@ -148,16 +146,14 @@ Request = Hello | Define | Supports | Eval | Several | Emit | Bye
 
 
 class Failure(Struct, forbid_unknown_fields=True):
-    """What went wrong: the library raised, it refused to return what is not finite, the request was no good,
-    memory ran out.
-    """
+    """A failure: the library raised or refused non-finite values, a bad request, or too little memory."""
 
     kind: Kind
     message: str
 
 
 class Reply(Struct, forbid_unknown_fields=True):
-    """A reply before its `ok` is looked into."""
+    """A reply with its `ok` not yet decoded."""
 
     id: Size
     ok: Raw | UnsetType = UNSET
@@ -166,19 +162,16 @@ class Reply(Struct, forbid_unknown_fields=True):
 
 
 class Ok(Struct, Generic[P], forbid_unknown_fields=True):
-    """A reply that is ok."""
-
     id: Size
     ok: P
 
 
 class Way(Struct, forbid_unknown_fields=True):
-    """One way into the library, and what can be asked of it. Several orders and modes mean every sequence of
-    them.
+    """One entry point of the library. Several orders and modes mean every sequence of them.
 
-    The fields with defaults are hints to a sweep: how seldom it should ask (`stride`), whether every new
-    shape costs a compilation, whether the way is another one run otherwise, whether all points of a request
-    are the instances of one vectorized call, and whether many requests at once are cheaper.
+    The fields with defaults are hints for a sweep: how seldom to ask it (`stride`), whether every new shape
+    is compiled anew, whether it is another entry point run differently, whether all points of a request are
+    the instances of one vectorized call, and whether many requests at once are cheaper.
     """
 
     name: str
@@ -196,9 +189,7 @@ class Way(Struct, forbid_unknown_fields=True):
 
 
 class HelloOk(Struct, forbid_unknown_fields=True):
-    """Who is there: the library and its version, the language, and every way into it. `features` lists what
-    of the protocol is optional.
-    """
+    """The library, its version, language and entry points. `features` lists supported optional requests."""
 
     protocol: int
     name: str
@@ -209,7 +200,7 @@ class HelloOk(Struct, forbid_unknown_fields=True):
 
 
 class DefineOk(Struct, forbid_unknown_fields=True):
-    """The program is kept."""
+    """The program is stored."""
 
 
 class Result(Struct, forbid_unknown_fields=True):
@@ -220,7 +211,7 @@ class Result(Struct, forbid_unknown_fields=True):
 
 
 class PointReply(Struct, forbid_unknown_fields=True):
-    """What became of one point: exactly one of the three."""
+    """The result of one point: exactly one of the three."""
 
     ok: Result | UnsetType = UNSET
     unsupported: str | UnsetType = UNSET
@@ -228,8 +219,9 @@ class PointReply(Struct, forbid_unknown_fields=True):
 
 
 class EvalOk(Struct, forbid_unknown_fields=True):
-    """One entry of `results` per point; or, where all points went well and alike, `stacked`, whose tensors
-    have a leading axis over the points.
+    """One entry of `results` per point, or `stacked`, whose tensors have a leading axis over the points.
+
+    `stacked` is for results that are all ok and of the same form.
     """
 
     results: list[PointReply] | UnsetType = UNSET
@@ -237,7 +229,7 @@ class EvalOk(Struct, forbid_unknown_fields=True):
 
 
 class Reached(Struct, forbid_unknown_fields=True):
-    """What became of one of several questions: exactly one of the three."""
+    """The result of one of several questions: exactly one of the three."""
 
     ok: EvalOk | UnsetType = UNSET
     unsupported: str | UnsetType = UNSET
@@ -251,20 +243,20 @@ class SeveralOk(Struct, forbid_unknown_fields=True):
 
 
 class SupportsOk(Struct, forbid_unknown_fields=True):
-    """Why not, for each way that cannot."""
+    """The reason for each entry point that cannot answer."""
 
     refusals: dict[str, str]
 
 
 class EmitOk(Struct, forbid_unknown_fields=True):
-    """A program that shows the question."""
+    """A program that asks the question."""
 
     language: str
     source: str
 
 
 class ByeOk(Struct, forbid_unknown_fields=True):
-    """Nothing more will come."""
+    """The conversation ends."""
 
 
 _encoder = msgspec.json.Encoder()
@@ -278,14 +270,14 @@ _oks: dict[type, msgspec.json.Decoder[Ok[Any]]] = {
     EvalOk: msgspec.json.Decoder(Ok[EvalOk]),
     SeveralOk: msgspec.json.Decoder(Ok[SeveralOk]),
 }
-"""The replies that there are many of."""
+"""The frequent kinds of reply."""
 
 _QUOTED = 200
-"""Characters of a line that an error shows."""
+"""This many characters of a line are shown in an error."""
 
 
 def quoted(line: bytes | bytearray) -> str:
-    """The beginning of a line as an error shows it."""
+    """The beginning of a line for an error."""
     text = repr(line[: _QUOTED + 1].decode("utf-8", "replace"))
     return text if len(line) <= _QUOTED else f"{text[:_QUOTED]}...' ({len(line):,} bytes)"
 
@@ -301,7 +293,7 @@ def encode_request(request: Request) -> bytes:
 
 
 def decode_request(line: bytes | bytearray) -> Request:
-    """The request that a line holds; `ProtocolError` where it holds none."""
+    """The request in a line; `ProtocolError` for an invalid one."""
     try:
         return _requests.decode(line)
     except msgspec.MsgspecError as error:
@@ -309,7 +301,7 @@ def decode_request(line: bytes | bytearray) -> Request:
 
 
 def decode_reply(line: bytes) -> Reply:
-    """The reply that a line holds; `ProtocolError`, which quotes the line, where it holds none."""
+    """The reply in a line; `ProtocolError`, which quotes the line, for an invalid one."""
     try:
         reply = _replies.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -319,8 +311,9 @@ def decode_reply(line: bytes) -> Reply:
 
 
 def decode_ok(line: bytes, kind: type[P]) -> tuple[int, P] | None:
-    """The id of a reply to many a request, and what it holds, in one go. None for every other line:
-    `decode_reply` and `payload` say what it is.
+    """The id and the `ok` of a frequent reply, decoded at once.
+
+    None for every other line, which `decode_reply` and `payload` explain.
     """
     decoder = _oks.get(kind)
     if decoder is None:
@@ -334,7 +327,7 @@ def decode_ok(line: bytes, kind: type[P]) -> tuple[int, P] | None:
 
 
 def payload(reply: Reply, kind: type[P]) -> P:
-    """What the `ok` of a reply holds."""
+    """The decoded `ok` of a reply."""
     assert not isinstance(reply.ok, UnsetType), "the reply is not ok"
     try:
         found: P = _payloads[kind].decode(reply.ok)
@@ -347,7 +340,7 @@ def payload(reply: Reply, kind: type[P]) -> P:
 
 
 def _check(found: object, line: bytes) -> None:
-    """What the types of a message cannot say."""
+    """Checks what the types of a message cannot express."""
     if isinstance(found, EvalOk):
         _sound(found, line)
     if isinstance(found, SeveralOk):
@@ -365,7 +358,7 @@ def _sound(found: EvalOk, line: bytes) -> None:
 
 
 def encode(message: object) -> bytes:
-    """The line of any message: what an adapter written with these types replies."""
+    """The line of any message, as for the replies of an adapter that uses these types."""
     return _encoder.encode(message) + b"\n"
 
 

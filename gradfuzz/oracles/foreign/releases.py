@@ -1,4 +1,4 @@
-"""Which releases of a target's library there are, and which of them somebody means."""
+"""The releases of a target's library, and which of them a text means."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gradfuzz.oracles.foreign.managed import plan
 
 
 def releases(target: str, text: str) -> list[str]:
-    """The releases that `text` means, the oldest first: "1.6..1.9" is what the index has between the two,
-    both included; "1.6,1.7" is just these.
+    """The releases that `text` means, oldest first: "1.6..1.9" is what the index has from the one to the
+    other; "1.6,1.7" is exactly these.
 
-    Either end of a range may be left out. Releases that are not final are in a range where an end of it is
-    such a one. Raises `UsageError`, and `InstallError` where nobody can tell which there are.
+    Either end of a range may be left out. Pre-releases are in a range only if one of its ends is a
+    pre-release. Raises `UsageError`, and `InstallError` where the releases cannot be listed.
     """
     if ".." not in text:
         named = {_version(part): part.strip() for part in text.split(",") if part.strip()}

@@ -1,7 +1,7 @@
-"""The protocol as a JSON Schema: what the types of `protocol` say, and the grammar of programs in messages.
+"""The protocol as a JSON Schema: the types of `protocol`, and the grammar of programs in messages.
 
-The published file is `protocol-1.schema.json`; `python -m gradfuzz.oracles.foreign.schema` writes it anew. A
-line from gradfuzz is valid against `#/$defs/Request`, one from an adapter against `#/$defs/Reply`.
+The published file is `protocol-1.schema.json`; `python -m gradfuzz.oracles.foreign.schema` writes it. A line
+from gradfuzz is valid against `#/$defs/Request`, one from an adapter against `#/$defs/Reply`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OK = (
 
 
 def document() -> dict[str, Any]:
-    """The schema."""
+    """The protocol's JSON Schema."""
     types = [*get_args(protocol.Request), protocol.Failure, *_OK]
     _, found = msgspec.json.schema_components(types, ref_template=_REF)
     definitions: dict[str, Any] = {**found, **_PROGRAM}
@@ -148,7 +148,7 @@ _PROGRAM: dict[str, Any] = {
 
 
 def text() -> str:
-    """The published file."""
+    """The text of the published schema file."""
     return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
 
 

@@ -1,6 +1,6 @@
 """Arrays in messages, bit for bit.
 
-Entries as numbers are for people and for short arrays; long ones go as base64 where the adapter reads that.
+Short arrays have their entries as numbers, for people to read; long ones use base64 where the adapter does.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.text.json_form import encode_float
 
 _SHORT = 24
-"""Entries that are written as numbers, also to those that read base64."""
+"""Up to this many entries are written as numbers even for adapters with base64."""
 
 
 def to_tensor(array: Array, *, binary: bool = False, dtype: str | None = None) -> Tensor:
-    """An array as a message has it; `dtype` converts it first, `binary` allows base64."""
+    """An array as in a message; `dtype` converts it first, `binary` allows base64."""
     a = np.asarray(array, None if dtype is None else _DTYPES[dtype])
     if a.dtype is _FLOAT64 and a.size == 1:
         return Tensor("float64", list(a.shape), data=[_entry(a.item())])
@@ -48,14 +48,12 @@ def to_tensor(array: Array, *, binary: bool = False, dtype: str | None = None) -
 
 
 def _entry(value: float) -> Any:
-    """`encode_float` of a number, at once where it is an ordinary one."""
+    """`encode_float` of a number, with a shortcut for ordinary ones."""
     return value if value and value - value == 0.0 else encode_float(value)
 
 
 def from_tensor(tensor: Tensor) -> Array:
-    """The array of a message; `ProtocolError` where its entries do not fill its shape, or are not of its
-    dtype.
-    """
+    """The array of a message; `ProtocolError` where its entries do not fit its shape or dtype."""
     data, shape = tensor.data, tensor.shape
     if (
         tensor.dtype == "float64"
@@ -125,9 +123,7 @@ def _from_bytes(text: str, dtype: np.dtype[Any], size: int) -> Array:
 
 
 def _fits(data: Sequence[Scalar], dtype: np.dtype[Any]) -> bool:
-    """Whether the entries are numbers of such a kind. The types of the message leave only ints, floats, bools
-    and four strings.
-    """
+    """Whether the entries fit the dtype. Message types leave only ints, floats, bools and four strings."""
     kinds = set(map(type, data))
     if dtype.kind == "b":
         return kinds <= {bool}
@@ -137,7 +133,7 @@ def _fits(data: Sequence[Scalar], dtype: np.dtype[Any]) -> bool:
 
 
 def _paired(parts: Array, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
-    """Complex numbers of their parts; adding them up would make NaN of an infinite one."""
+    """Complex numbers from their parts; adding the parts would turn infinities into NaN."""
     result = np.empty(len(parts), dtype)
     result.real, result.imag = parts[:, 0], parts[:, 1]
     return result.reshape(shape)

@@ -1,16 +1,16 @@
-"""Programs in messages: the JSON form of `programs.json_form` with nothing left to be found out by the
-reader.
+"""Programs in messages: the JSON form of `programs.text.json_form`, with what readers would have to infer.
 
     program    {..., "variables": {NAME: type, ...}, "outputs": [type, ...]}
     loop       {..., "carries": [NAME, ...], "captures": [NAME, ...], "results": [NAME, ...]}
     if         {..., "assigns": [NAME, ...], "captures": [NAME, ...]}
     op         {"op": "sum", "args": [...], "params": {all of them}, "type": "float[3]"}
 
-The body of a loop reads what it captures and never assigns it; a carry is assigned in the body and read by
-the next trip, or after a loop that took none; a result has no value before the loop, is assigned in the body
-of a `repeat` and read after it. Whatever else is assigned is local to a trip. A branch assigns what somebody
-reads afterwards. The operands of an op have the dtype that it works in: where the program mixes them there is
-an explicit `astype`, and a literal is of the dtype it is used as. The same holds for what is assigned.
+The body of a loop reads its captures and never assigns them. A carry is assigned in the body and read in the
+next iteration, or after a loop without iterations. A result has no value before the loop, is assigned in the
+body of a `repeat` and read after it. All other assigned names are local to an iteration. A branch assigns the
+names that are read afterwards. The operands of an op have the dtype that it works in: where the program mixes
+dtypes there is an explicit `astype`, and a literal has the dtype it is used as. The same holds for assigned
+values.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _NONE: Names = frozenset()
 
 
 def to_wire(program: Program) -> dict[str, Json]:
-    """The form of `program` that an adapter is sent."""
+    """The form of `program` that is sent to an adapter."""
     typed = typecheck(program)
     writer = _Writer(typed.variables)
     return {
@@ -65,9 +65,7 @@ _ADDED = frozenset({"variables", "outputs", "carries", "captures", "results", "a
 
 
 def from_wire(form: Mapping[str, Json]) -> Program:
-    """The program of such a form, with the conversions that it makes explicit. Raises
-    `ProgramSyntaxError`.
-    """
+    """The program of such a form, with its conversions explicit. Raises `ProgramSyntaxError`."""
     return from_json(_plain(form))
 
 
@@ -100,7 +98,7 @@ class _Writer:
                 return result_type(op, tuple(self.type_of(a) for a in args), dict(params))
 
     def converted(self, expr: Expr, dtype: DType) -> Json:
-        """`expr` as `dtype`, which is at least its own."""
+        """`expr` as `dtype`, which is no smaller than its own."""
         own = self.type_of(expr)
         if own.dtype == dtype:
             return self.expression(expr)
@@ -145,9 +143,7 @@ class _Writer:
     # Statements
 
     def block(self, block: Block, after: Names, left: Names, again: Names) -> list[Json]:
-        """The statements. `after` is read after them, `left` after the innermost loop, `again` where its next
-        trip begins.
-        """
+        """The statements; the sets hold names read after them, after the loop, and in its next iteration."""
         written = []
         for statement in reversed(block):
             written.append(self.statement(statement, after, left, again))
@@ -210,7 +206,7 @@ def _loop(
 
 
 def operand_dtypes(op: str, types: Sequence[Type], result: Type) -> list[DType]:
-    """The dtypes that an op works in, operand by operand: what the interpreter converts to."""
+    """The dtypes that an op works in, operand by operand, as the interpreter converts them."""
     own = [t.dtype for t in types]
     row = OPS[op]
     if op == "where":
@@ -249,7 +245,7 @@ def _before_block(block: Iterable[Stmt], after: Names, left: Names, again: Names
 
 
 def _before(statement: Stmt, after: Names, left: Names, again: Names) -> Names:
-    """The names whose values somebody may read where `statement` begins."""
+    """The names whose values may be read from where `statement` begins."""
     match statement:
         case Assign(target, value):
             return (after - {target}) | _reads(value)
@@ -269,9 +265,7 @@ def _before(statement: Stmt, after: Names, left: Names, again: Names) -> Names:
 
 
 def _edges(loop: While | Repeat | For, after: Names) -> tuple[Names, Names]:
-    """What may be read where a loop begins, and where a trip of it ends. The least sets that agree with each
-    other.
-    """
+    """The names read from where a loop begins, and from where an iteration ends: the least fixed point."""
     head = _NONE
     while True:
         match loop:

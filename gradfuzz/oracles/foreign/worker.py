@@ -1,15 +1,13 @@
-"""A conversation with an adapter, in a supervised process that is started when it is needed and started again
-after a fault.
+"""A conversation with an adapter, in a supervised process that is started on demand and after a fault.
 
-What can go wrong is a `TargetProcessError` of one of the kinds of `process`, or of these:
+Faults are a `TargetProcessError` of one of the kinds of `process`, or of these:
 
-    protocol    a line that is no reply, or a reply that does not fit what was asked
+    protocol    a line that is no reply, or a reply that does not fit the request
     wrong_id    the reply to another request
-    gone        it was started again too often
+    gone        it was restarted too often
 
-After a fault of any kind the process is ended, for nobody knows what state it is in. The next request begins
-a new one, which is told again what it has to know: programs are kept here, and defined where a request needs
-them.
+After any fault the process is ended, as its state is unknown. The next request starts a new one. Programs are
+kept here, and defined again where a request needs them.
 """
 
 from __future__ import annotations
@@ -56,25 +54,23 @@ from gradfuzz.programs.language.syntax import Program
 P = TypeVar("P")
 
 _KEPT = 256
-"""Programs that an adapter keeps."""
+"""The number of programs that an adapter keeps."""
 
 _REFUSALS = 10_000
-"""Kinds of questions of which it is kept who can answer them."""
+"""The refusals are cached for this many kinds of questions."""
 
 _BANNERS = 1000
-"""Lines that may come before the reply to hello: some libraries greet their users."""
+"""This many lines may come before the reply to hello: some libraries print a greeting."""
 
 _GOODBYE = 1.0
-"""Seconds that an adapter has to take its leave."""
+"""Seconds that an adapter has to exit."""
 
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-"""The programs are tiny, and there are other workers: what somebody has set stays."""
+"""The programs are tiny, and there are other workers. Variables that are already set stay."""
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a mistake
-    """A reply that is not ok: `failure` is what went wrong, or None where the adapter cannot do it; `message`
-    says why.
-    """
+    """A reply that is not ok: `message` says why; `failure` is None where the adapter does not support it."""
 
     def __init__(self, message: str, failure: Failure | None = None) -> None:
         super().__init__(message)
@@ -84,7 +80,7 @@ class Refused(Exception):  # noqa: N818 - an answer, not a mistake
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Defined:
-    """A program as it is sent, and the name it has there."""
+    """A program as it is sent, and its name there."""
 
     name: str
     form: Mapping[str, object]
@@ -101,7 +97,7 @@ class Worker:
     def __init__(
         self, command: str, limits: Limits | None = None, environment: Mapping[str, str] | None = None
     ) -> None:
-        """`command` is split as a shell does it; `environment` is added to the process's own."""
+        """`command` is split like a shell does; `environment` is added to this process's own."""
         self.command = command
         self.limits = limits or Limits()
         try:
@@ -120,15 +116,15 @@ class Worker:
         self._silent = 0
         self.starts = 0
         self.faults: Counter[str] = Counter()
-        """How often it went wrong, by kind."""
+        """The number of faults by kind."""
         self.banners: list[str] = []
-        """What the latest process wrote before it said hello."""
+        """What the latest process wrote before its hello."""
 
     # Requests
 
     @property
     def hello(self) -> HelloOk:
-        """Who is there. Starts the process the first time."""
+        """The adapter's hello. Starts the process the first time."""
         with self._lock:
             if self._hello is None:
                 self._running()
@@ -136,7 +132,7 @@ class Worker:
             return self._hello
 
     def define(self, defined: Defined) -> None:
-        """Makes a program known, if it is not yet. Raises `Refused`."""
+        """Defines a program unless it is defined. Raises `Refused`."""
         with self._lock:
             self._running()
             if defined.name in self._defined:
@@ -150,9 +146,7 @@ class Worker:
             self._defined[defined.name] = None
 
     def eval(self, defined: Defined, request: Eval) -> EvalOk:
-        """The reply to a question about a program; the request's id and program are filled in here. Raises
-        `Refused`.
-        """
+        """The reply to a question about a program; sets the request's id and program. Raises `Refused`."""
         with self._lock:
             self._renew()
             self.define(defined)
@@ -160,7 +154,7 @@ class Worker:
             return self.ask(request, EvalOk)
 
     def several(self, programs: Sequence[Defined], requests: Sequence[Eval]) -> SeveralOk:
-        """The replies to many questions, each about a program; they have as many times as long as one."""
+        """The replies to many questions, each about a program; the time limit grows with their number."""
         with self._lock:
             self._renew()
             for defined, request in zip(programs, requests, strict=True):
@@ -171,7 +165,7 @@ class Worker:
     def refusals(
         self, defined: Defined, dtype: protocol.FloatName, wrt: Sequence[str], modes: Sequence[Mode]
     ) -> Mapping[str, str]:
-        """Why not, for each way that cannot answer questions like this. Asked once."""
+        """The reason for each entry point that cannot answer questions like this. Asked once."""
         key = defined.name, dtype, tuple(wrt), tuple(modes)
         with self._lock:
             if key not in self._refusals:
@@ -190,8 +184,9 @@ class Worker:
             return self.ask(request, EmitOk)
 
     def ask(self, request: protocol.Request, kind: type[P], times: int = 1) -> P:
-        """What the reply's `ok` holds, waiting as many `times` as long as for one. Raises `Refused` for every
-        other reply, `TargetProcessError` where there is none.
+        """The `ok` of the reply, with a time limit of `times` requests.
+
+        Raises `Refused` for every other reply, `TargetProcessError` without one.
         """
         line = protocol.encode_request(request)
         with self._lock:
@@ -207,7 +202,7 @@ class Worker:
                 raise self._ended(self._strayed(process, str(error))) from error
             except TargetProcessError as error:
                 raise self._ended(error) from None
-            except BaseException:  # Ctrl-C: the reply would be taken for the next one's
+            except BaseException:  # Ctrl-C: the next request would take its reply
                 process.close()
                 self._process = None
                 raise
@@ -232,7 +227,7 @@ class Worker:
             process.close()
 
     def kill(self) -> None:
-        """Makes the process die; the next request will find out."""
+        """Kills the process; the next request will notice."""
         with self._lock:
             if self._process is not None:
                 self._process.kill()
@@ -244,7 +239,7 @@ class Worker:
     # The process
 
     def _renew(self) -> None:
-        """Ends a process that has grown large; another one is started where it is needed."""
+        """Ends a process that has grown large; another one is started when needed."""
         if self._process is not None and self._process.used > self.limits.renewed:
             self.close()
 
@@ -333,7 +328,7 @@ class Worker:
         return reply
 
     def _strayed(self, process: Process, message: str) -> TargetProcessError:
-        """Whether a line that is no reply was a slip or the beginning of a flood."""
+        """The fault for a line that is no reply: a single line, or the beginning of a flood."""
         following = process.stray()
         if following > self.limits.line:
             return TargetProcessError(
@@ -342,7 +337,7 @@ class Worker:
         return TargetProcessError("protocol", f"protocol: {message}", process.stderr)
 
     def _ended(self, fault: TargetProcessError) -> TargetProcessError:
-        """The fault, after the process is gone and the books are kept."""
+        """The fault, after the process is ended and the counts are updated."""
         if self._process is None:
             self._silent += 1
         else:
@@ -354,7 +349,7 @@ class Worker:
 
 
 def last_words(stderr: str) -> str:
-    """The last line of what a process wrote to stderr, to end a message with."""
+    """The last line of a process's stderr, to end a message with."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return f"; its stderr ends with: {lines[-1][:300]}" if lines else ""
 

@@ -1,5 +1,4 @@
-"""Questions as JAX arrays, and what JAX returns as answers. Importing this module makes JAX keep 64-bit
-floats and ints.
+"""Questions as JAX arrays, and answers from its results. Importing this module sets JAX to 64 bits.
 
 That is a setting of the process (`jax_enable_x64`); without it JAX would answer every float64 question in
 float32. All arrays here have an explicit dtype, so float32 questions stay in float32.
@@ -26,9 +25,7 @@ Ask = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]], tuple[tuple[
 
 
 def asking(f: Callable[..., Sequence[Any]], question: Question, by: Derivative | None = None) -> Ask:
-    """What `question` asks about `f`, a function from all parameters to all outputs, as a function of the
-    numbers.
-    """
+    """The question about `f`, a function from all parameters to all outputs, as a function of the numbers."""
     positions = [[p.name for p in question.program.params].index(name) for name in question.wrt]
 
     def ask(
@@ -64,15 +61,16 @@ def weights(question: Question) -> tuple[Array | None, ...]:
 
 
 def directions(question: Question) -> tuple[Array, ...]:
-    """One per name in `wrt`, none where the question needs none."""
+    """One per name in `wrt`; empty where the question needs none."""
     if question.order < 2:
         return ()
     return tuple(np.asarray(question.directions[name], question.precision) for name in question.wrt)
 
 
 def trip_counts(question: Question, index: int) -> list[int]:
-    """Every decision (0 or 1) and every trip count of the program at a point, run in NumPy. `EvaluationError`
-    where it cannot run there.
+    """Every decision (0 or 1) and trip count of the program at a point, from a run in NumPy.
+
+    Raises `EvaluationError` where it cannot run there.
     """
     trace: list[int] = []
     arguments = {
@@ -93,7 +91,7 @@ def answer(question: Question, outputs: Sequence[Any], gradient: Sequence[Any]) 
 
 
 def failure(error: Exception) -> Answer:
-    """What JAX raised, as an answer. What JAX says it cannot do is unsupported."""
+    """An exception of JAX as an answer. If it says that JAX cannot do this, the answer is unsupported."""
     message = f"{type(error).__name__}: {next(iter(str(error).strip().splitlines()), '')}"
     unsupported = isinstance(
         error, NotImplementedError

@@ -1,7 +1,7 @@
-"""The ways into JAX's derivatives. The source of these functions is also what the reproducers show.
+"""The entry points to JAX's derivatives. Reproducers show the source of these functions.
 
-All differentiate the sum of weight * output of `f`, a function that returns a tuple; an output whose weight
-is None takes no part. `modes` goes from the innermost derivative to the outermost; all but the last are taken
+All differentiate the sum of weight * output of `f`, a function that returns a tuple; an output with weight
+None does not count. `modes` goes from the innermost derivative to the outermost; all but the last are taken
 along `directions`.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 
 Arrays = tuple[Any, ...]
 Step = Callable[[Arrays], tuple[Arrays, Any]]
-"""What is differentiated, and what is handed through beside it."""
+"""The differentiated values, and the values that are passed through."""
 Derivative = Callable[
     [Callable[..., Sequence[Any]], Arrays, Sequence[Any], Arrays, Sequence[str]], tuple[Any, Arrays]
 ]

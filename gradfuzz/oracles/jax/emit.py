@@ -22,13 +22,14 @@ _OTHER_NAME = {
     "permute_dims": "transpose",
     "concat": "concatenate",
 }
-"""Ops that jax.numpy has under another name; the others have their own."""
+"""Ops with another name in jax.numpy; the others have the same name."""
 _DTYPES = {"complex": "C", "float": "F", "int": "np.int64", "bool": "bool"}
 
 
 class JaxEmitter(Emitter):
-    """Programs with `jax.numpy`. `F` is the working precision, a NumPy scalar type, whose constants are never
-    weakly typed; `C` is the complex one.
+    """Programs with `jax.numpy`.
+
+    `F` is the working precision, a NumPy scalar type whose constants are never weakly typed; `C` is complex.
     """
 
     reserved = RESERVED | {"C", "F", "along", "arguments", "derivative", "f", "jax", "jnp", "lax", "weighted"}
@@ -62,7 +63,7 @@ class JaxEmitter(Emitter):
         return f"jnp.asarray({piece.text}, C)"
 
     def strong(self, piece: Piece) -> Piece:
-        """`piece` as a value with a dtype of its own, as carries and branches need it."""
+        """`piece` as a value with a dtype of its own, for carries and branches."""
         if piece.literal is not None and piece.type.dtype == "int":
             return Piece(f"np.int64({piece.text})", piece.type)
         return self.value(piece)
@@ -100,7 +101,7 @@ class JaxEmitter(Emitter):
 
     @staticmethod
     def spread(piece: Piece, result: Type) -> str:
-        """`piece` in the shape of the result, where the function broadcasts nothing."""
+        """`piece` in the shape of the result, for functions that do not broadcast."""
         return (
             piece.text
             if piece.type.shape == result.shape

@@ -1,9 +1,9 @@
-"""Runs a traced JAX function one primitive at a time, with no program-sized compile.
+"""Runs a traced JAX function one primitive at a time, without compiling the whole program.
 
-Compiling is what asking JAX costs: about a tenth of a second per derivative, where tracing takes a hundredth.
-A jaxpr, the result of tracing, has been through the same vjp, jvp and loop rules, so nothing that could be
-wrong with them is lost by running it step by step: exact primitives by NumPy (`jax_exact`), the others by JAX
-itself, compiled once per shape and kept for all programs, loops and branches by Python.
+Compiling is the cost of asking JAX: about a tenth of a second per derivative, where tracing takes a
+hundredth. A jaxpr, the result of tracing, has been through the same vjp, jvp and loop rules, so running it
+step by step hides none of their mistakes. Exact primitives run in NumPy (`exact`), the others in JAX,
+compiled once per shape and kept for all programs; loops and branches run in Python.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ from gradfuzz.oracles.jax.compile import quick_jit
 from gradfuzz.oracles.jax.exact import exact
 
 _MOST_STEPS = 20_000
-"""A scan of more primitive steps than this is compiled after all."""
+"""A scan with more primitive steps than this is compiled."""
 
 Function = Callable[..., Sequence[Any]]
 
 
 class StepByStep:
-    """A jaxpr as a Python function of its inputs: `StepByStep(jax.make_jaxpr(f)(*args))(*args)`, flat in and
-    flat out.
-    """
+    """A jaxpr as a function: `StepByStep(jax.make_jaxpr(f)(*args))(*args)`, flat in and flat out."""
 
     def __init__(self, closed: core.ClosedJaxpr) -> None:
         self._run = _block(closed)
@@ -37,7 +35,7 @@ class StepByStep:
 
 
 class _Stack:
-    """What a scan has stacked up: entries until somebody wants the array."""
+    """The stacked results of a scan: kept as entries until the array is needed."""
 
     __slots__ = ("_array", "entries")
 
@@ -52,9 +50,7 @@ class _Stack:
 
 
 def _block(closed: core.ClosedJaxpr) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function from the jaxpr's inputs to its outputs; values live in one list, and every variable has its
-    place there.
-    """
+    """A function from the jaxpr's inputs to its outputs. All variables have places in one list of values."""
     jaxpr = closed.jaxpr
     places: dict[Any, int] = {}
     template: list[Any] = []
@@ -109,7 +105,7 @@ def _needed(jaxpr: Any) -> list[Any]:
 
 
 def _function(eqn: Any) -> tuple[Function, bool]:
-    """What an equation does, and whether it can read stacks."""
+    """The function of an equation, and whether it can read stacks."""
     params = eqn.params
     match eqn.primitive.name:
         case "scan":
@@ -140,7 +136,7 @@ def _primitive(eqn: Any) -> Function:
 
 @functools.lru_cache(maxsize=4096)
 def _compiled(primitive: Any, params: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
-    """A primitive as a compiled function; eager dispatch would take three times as long per call."""
+    """A primitive as a compiled function; eager dispatch takes three times as long per call."""
     return quick_jit(functools.partial(primitive.bind, **dict(params)))
 
 
@@ -182,9 +178,7 @@ def _scan(eqn: Any) -> tuple[Function, bool]:
 
 
 def _while(params: Any) -> Function:
-    """The loop; where `vmap` has made a batch of its condition, it runs while one instance goes on, and those
-    that do not keep their state.
-    """
+    """The loop. With a batched condition it runs while a lane is live; finished lanes keep their carries."""
     test, body = _block(params["cond_jaxpr"]), _block(params["body_jaxpr"])
     tests, bodies = params["cond_nconsts"], params["body_nconsts"]
 
@@ -203,7 +197,7 @@ def _while(params: Any) -> Function:
 
 
 def _selected(live: Any, new: Any, old: Any) -> Any:
-    """`new` in those instances that are live, `old` in the others; the batch axes are in front."""
+    """`new` in the live lanes, `old` in the others; the batch axes come first."""
     return np.where(live.reshape(live.shape + (1,) * (np.ndim(new) - live.ndim)), new, old)
 
 

@@ -1,8 +1,8 @@
-"""JAX primitives whose result does not depend on who computes it, in NumPy.
+"""JAX primitives whose result is the same in NumPy.
 
-IEEE arithmetic defines +, -, *, / to the last bit, and moving, comparing and choosing entries rounds nothing,
-so NumPy's results are those of JAX's kernels (which, on a CPU, also turn subnormal numbers into zeros).
-Asking NumPy saves a compile per primitive and shape, and nine tenths of the time of a call.
+IEEE arithmetic defines +, -, *, / to the last bit, and moving, comparing and selecting entries rounds
+nothing, so NumPy's results equal those of JAX's kernels (which, on a CPU, also turn subnormal numbers into
+zeros). NumPy saves a compilation per primitive and shape, and nine tenths of the time of a call.
 """
 
 from __future__ import annotations
@@ -35,14 +35,12 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
 
 
 def exact(eqn: Any) -> Callable[..., Any] | None:
-    """The equation as a function of its operands to its one result; None where the result is not exact, or
-    the case is a rare one.
-    """
+    """The equation as a function of its operands, with one result; None for an inexact or rare case."""
     name, params = eqn.primitive.name, eqn.params
     operands, result = [v.aval for v in eqn.invars], eqn.outvars[0].aval
     match name:
         case "mul" | "abs" | "square" if operands[0].dtype.kind == "c":
-            return None  # made of several roundings
+            return None  # it rounds several times
         case _ if name in _ELEMENTWISE:
             return _ELEMENTWISE[name]
         case "real" | "imag":
@@ -91,7 +89,7 @@ def _joined(re: Any, im: Any) -> Any:
 
 
 def _window(starts: Any, sizes: tuple[int, ...], shape: tuple[int, ...]) -> tuple[slice, ...]:
-    """The slices of `sizes` from `starts`, moved so that they lie inside `shape`, as JAX does."""
+    """The slices of `sizes` from `starts`, moved to lie inside `shape`, as in JAX."""
     first = [min(max(int(k), 0), n - size) for k, size, n in zip(starts, sizes, shape, strict=True)]
     return tuple(slice(k, k + size) for k, size in zip(first, sizes, strict=True))
 

@@ -1,4 +1,4 @@
-"""Linear algebra on JAX arrays, by the text that a reproducer shows."""
+"""Linear algebra on JAX arrays, by the same text that a reproducer shows."""
 
 from __future__ import annotations
 

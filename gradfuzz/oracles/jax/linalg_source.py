@@ -1,9 +1,8 @@
-"""How each op of linear algebra is written in JAX. Nothing here imports JAX.
+"""Linear-algebra ops in JAX. This module does not import JAX.
 
-Every op is JAX's own function, as its gradient is what is on trial; where that function takes no batch axes
-(`kron`, `lstsq`, `lu`), it is mapped over them by `jnp.vectorize`. `eig` is asked for the derivatives of
-eigenvectors, which JAX gives to those who say that they want them. `cholesky`, `eigh` and `eigvalsh`
-symmetrize by default.
+Every op is JAX's own function, because its gradient is tested; where that function takes no batch axes
+(`kron`, `lstsq`, `lu`), `jnp.vectorize` maps it. `eig` asks for the derivatives of eigenvectors, which JAX
+gives only on request. `cholesky`, `eigh` and `eigvalsh` symmetrize by default.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _NAMES = {
     "svd": "jnp.linalg.svd",
     "svdvals": "jnp.linalg.svdvals",
 }
-"""Ops that JAX has as such, perhaps with options."""
+"""Ops that are a single JAX function, perhaps with options."""
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
@@ -81,7 +80,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
 
 
 def _order(order: ParamValue) -> str:
-    """A norm's order; an infinity is a string in the language."""
+    """A norm's order; an infinity is a string in the program language."""
     return {"inf": "jnp.inf", "-inf": "-jnp.inf", "fro": '"fro"', "nuc": '"nuc"'}.get(str(order), str(order))
 
 
@@ -90,7 +89,7 @@ def _keepdims(params: Params) -> str:
 
 
 def _triangular_solve(texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
-    """Of JAX's two functions, the one that solves from the right too. It broadcasts no batch axes."""
+    """The one of JAX's two functions that also solves from the right. It does not broadcast batch axes."""
     batch = np.broadcast_shapes(*(s[:-2] for s in shapes))
     wanted = [(*batch, *s[-2:]) for s in shapes]
     a, b = (

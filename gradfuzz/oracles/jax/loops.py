@@ -1,13 +1,12 @@
-"""The functional form of a program as JAX source: what the oracle runs and what a reproducer shows is the
-same text.
+"""The functional form of a program as JAX source: the oracle runs the same text that a reproducer shows.
 
     style         known trip count    counted at run time            ended by a condition
     "scan"        lax.scan            lax.scan over a bound on the trip count, each trip under lax.cond
     "fori_loop"   lax.fori_loop       lax.fori_loop                  lax.while_loop
     "while_loop"  lax.while_loop      lax.while_loop                 lax.while_loop
 
-`jax_trips` says which trip counts are known. A `lax.while_loop` ended by a condition counts its trips and
-ends at the trip limit.
+`trips` finds the known trip counts. A `lax.while_loop` ended by a condition counts its iterations and stops
+at the trip limit.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Style = Literal["scan", "fori_loop", "while_loop"]
 STYLES: tuple[Style, ...] = get_args(Style)
 
 _WIDTH = 72
-"""A side of a branch shorter than this is a lambda."""
+"""A shorter side of a branch is a lambda."""
 
 
 def loop_source(
@@ -35,8 +34,8 @@ def loop_source(
 ) -> str:
     """`graph` as a function `f` that returns the output, or a tuple of several.
 
-    `trips` are the trip counts that are known; `bound` is how many trips the other loops take at most, which
-    only "scan" reads.
+    `trips` are the known trip counts; `bound` is the most iterations of the other loops, which only "scan"
+    reads.
     """
     return _Writer(precision, style, trips, bound).function(graph, "f")
 
@@ -59,16 +58,16 @@ class _Writer(GraphWriter):
         return [self.strong(self.piece(scope, a)).text for a in graph.outputs]
 
     def outputs(self, scope: Scope, graph: Graph) -> list[str]:
-        """Adds the graph's statements to `scope`. Returns its outputs."""
+        """Adds the graph's statements to `scope` and returns its outputs."""
         self.nodes(scope, graph)
         return self.results(scope, graph)
 
     def known(self, scope: Scope, loop: Loop, graph: Graph) -> Scope:
-        """The inside of a function that runs the loop's body or condition; it knows the loop's constants."""
+        """The inside of a function for the loop's body or condition, where the loop's constants are known."""
         return self.inner(scope, graph.inputs[: len(loop.constants)], loop.constants)
 
     def unpacked(self, inner: Scope, names: Sequence[str]) -> str:
-        """The one parameter that holds `names`."""
+        """The one parameter that contains `names`."""
         if len(names) == 1:
             return names[0]
         state = inner.name("carry")
@@ -134,16 +133,14 @@ class _Writer(GraphWriter):
             self.while_loop(scope, node)
 
     def scan(self, scope: Scope, loop: Loop, trips: int) -> None:
-        """A known number of trips."""
+        """A scan of known length."""
         initial = _packed(self.initial(scope, loop))
         body = self.body(scope, loop, "{carries}, {index}", "{carries}, None")
         over = f"jnp.arange({trips})" if _reads_index(loop) else f"None, length={trips}"
         scope.add(f"{_packed(self.targets(scope, loop))}, _ = lax.scan({body}, {initial}, {over})")
 
     def bounded_scan(self, scope: Scope, loop: Loop) -> None:
-        """As many trips as a loop takes at most at the points in question; those after the last one change
-        nothing.
-        """
+        """A scan over the loop's largest trip count at these points; surplus iterations change nothing."""
         initial = self.initial(scope, loop)
         over, params, first = f"None, length={self.bound}", ["carry", "_"], list[str]()
         if loop.form == "for":
@@ -170,7 +167,7 @@ class _Writer(GraphWriter):
         scope.add(f"{', '.join(self.targets(scope, loop))} = lax.fori_loop(0, {count}, {body}, {initial})")
 
     def while_loop(self, scope: Scope, loop: Loop) -> None:
-        """A loop that may run for ever is stopped at the trip limit."""
+        """A loop that may not end is stopped at the trip limit."""
         trips = () if loop in self.trips else ("trips",)
         first, start = ["_"] * len(trips), ["np.int64(0)"] * len(trips)
         initial = self.initial(scope, loop)
@@ -193,9 +190,7 @@ class _Writer(GraphWriter):
     # Bodies and conditions ----------------------------------------------------------------------------------
 
     def body(self, scope: Scope, loop: Loop, params: str = "{carries}", result: str = "{carries}") -> str:
-        """Adds a function of the carries that is one trip; in `params`, "{carries}" and "{index}" stand for
-        its parameters.
-        """
+        """Adds one iteration as a function of the carries; `params` may contain "{carries}" and "{index}"."""
         inner = self.known(scope, loop, loop.body)
         carries = [self.new(inner, v) for v in _carried(loop, loop.body)]
         index = self.new(inner, loop.body.inputs[-1]) if _reads_index(loop) else "_"
@@ -204,7 +199,7 @@ class _Writer(GraphWriter):
         return self.define(scope, "body", [params], inner, result.format(carries=_packed(outputs)))
 
     def counted_body(self, scope: Scope, loop: Loop) -> str:
-        """Adds one trip as a function of (trip count, carries)."""
+        """Adds one iteration as a function of (trip count, carries)."""
         inner = self.known(scope, loop, loop.body)
         index = self.new(inner, loop.body.inputs[-1]) if loop.form == "for" else inner.name("trips")
         state = self.unpacked(inner, [index, *(self.new(inner, v) for v in _carried(loop, loop.body))])
@@ -223,9 +218,7 @@ class _Writer(GraphWriter):
         return self.define(scope, "again", [state], inner, condition)
 
     def body_and_condition(self, scope: Scope, loop: Loop, trips: Sequence[str] = ()) -> str:
-        """Adds one trip of a body-first loop as a function of (again, trip count if `trips` has a name for
-        it, carries).
-        """
+        """Adds an iteration of a body-first loop as a function of (again, trip count if `trips`, carries)."""
         assert loop.condition is not None, "a body-first loop has a condition"
         inner = self.known(scope, loop, loop.body)
         extra = [inner.name(n) for n in trips]
@@ -256,7 +249,7 @@ def _carried(loop: Loop, graph: Graph) -> Sequence[Var]:
 
 
 def _reads_index(loop: Loop) -> bool:
-    """Whether the body reads the trip's index."""
+    """Whether the body reads the iteration's index."""
     if loop.form != "for":
         return False
     index = loop.body.inputs[-1]

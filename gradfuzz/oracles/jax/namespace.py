@@ -25,8 +25,9 @@ _NAMES = {"jax": jax, "jnp": jnp}
 
 
 class JaxNamespace(JaxLinalg, JaxTensors, Namespace):
-    """Arrays of a working precision; a constant is a NumPy scalar, so it is never weakly typed. Nothing is
-    checked: 1/0 is inf, log(-1) is NaN.
+    """Arrays of a working precision. Nothing is checked: 1/0 is inf, log(-1) is NaN.
+
+    A constant is a NumPy scalar, so it is never weakly typed.
     """
 
     add = staticmethod(jnp.add)

@@ -1,4 +1,4 @@
-"""A question put to JAX: Python runs the loops, JAX the operations."""
+"""A question in JAX: Python runs the loops, JAX the operations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ def unsupported(exhibit: Exhibit) -> str | None:
 
 
 def port(exhibit: Exhibit) -> str:
-    """The script."""
     title = exhibit.title("JAX")
     return as_port(
         source(

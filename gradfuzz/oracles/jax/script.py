@@ -1,4 +1,4 @@
-"""Reproducers for JAX: what the oracle asked, as a script without gradfuzz."""
+"""Reproducers for JAX: the oracle's question as a script without gradfuzz."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ def source(
     *,
     dtypes: bool = False,
 ) -> str:
-    """The whole script; see `gradfuzz.oracles.jax.ways.script`. JAX is imported only for ways whose loops are
-    JAX's.
-    """
+    """The whole script; see `gradfuzz.oracles.jax.ways.script`. JAX is imported only if it runs the loops."""
     way = oracle_name.removeprefix("jax:")
     kind = way.partition(":")[0]
     batched = kind in BATCHED
@@ -81,12 +79,12 @@ def _structured(question: Question, point_index: int, kind: str) -> str:
 
 
 def _helpers(*names: str) -> list[str]:
-    """The sources of functions of `jax_derivatives`."""
+    """The sources of functions of `derivatives`."""
     return list(plain_source_in("gradfuzz.oracles.jax.derivatives", *names).values())
 
 
 def _batched(question: Question, kind: str, jit: bool) -> tuple[str, list[str]]:
-    """The same for all instances in one call."""
+    """The gradient function and its helpers, for all instances in one call."""
     modes = ", ".join(f'"{mode}"' for mode in question.modes)
     names = ", ".join(f'directions["{name}"]' for name in question.wrt if question.order > 1)
     outside = kind == "grad_of_vmap"
@@ -110,9 +108,7 @@ def _batched(question: Question, kind: str, jit: bool) -> tuple[str, list[str]]:
 
 
 def _gradient(question: Question, jit: bool, unrolled: bool, whole: bool = False) -> tuple[str, list[str]]:
-    """The function `gradient()` of the script, and the sources of the functions that it needs. `whole`: by
-    Jacobians.
-    """
+    """The function `gradient()` of the script, and the sources it needs. `whole`: by Jacobians."""
     single = len(question.program.result.values) == 1
     lines = ["def gradient():", f"    arguments = {_arguments(question, unrolled)}"]
     decorator = ["    @jax.jit"] if jit else []
@@ -143,7 +139,7 @@ def _gradient(question: Question, jit: bool, unrolled: bool, whole: bool = False
 
 
 def _arguments(question: Question, unrolled: bool) -> str:
-    """The inputs as the function wants them: unrolled, int and bool scalars are Python's."""
+    """The inputs of the function; if unrolled, int and bool scalars are Python's."""
     params = question.program.params
     plain = [p.name for p in params if unrolled and not p.type.is_float and not p.type.shape]
     if not plain:

@@ -1,5 +1,5 @@
-"""Programs with JAX's own loops: the ways "jax:scan", "jax:fori_loop" and "jax:while_loop", each also without
-jit, and "jax:jacobian", which has the loops of the first and takes whole Jacobians.
+"""Programs with JAX's own loops: "jax:scan", "jax:fori_loop" and "jax:while_loop", each also without jit, and
+"jax:jacobian", which has the loops of the first and computes whole Jacobians.
 
 Compiled, the points of a question run as one batch (`jit(vmap(...))`), and the questions of `answer_all`
 share compiles. Under `vmap` a `lax.cond` on batched data computes both sides and selects, so an infinity on
@@ -8,8 +8,8 @@ rules, so a gradient that is not finite is asked for again, for that point alone
 is never batched.
 
 Not compiled (":nojit"), the derivative is traced once, without `vmap`, and run step by step at each point
-(`jax_eval`). `answer` on a question about one point is a plain call outside of `jit`, in which JAX compiles
-the loops itself.
+(`evaluate`). `answer` on a question about one point is a plain call outside `jit`, in which JAX compiles the
+loops itself.
 """
 
 from __future__ import annotations
@@ -45,20 +45,18 @@ from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.programs.language.syntax import Program
 
 _PER_COMPILE = 8
-"""How many questions share a compile: the time per question falls until about here."""
+"""This many questions share a compilation: beyond it the time per question hardly falls."""
 
 _STRIDES: dict[tuple[Style, bool], int] = {
     ("scan", False): 2,
     ("fori_loop", False): 4,
     ("while_loop", False): 4,
 }
-"""How seldom a sweep asks, by style and jit. Compiled, a question takes three to five times as long as not;
-what a style adds to scan is small.
-"""
+"""A sweep's stride by style and jit. Compiled questions take three to five times as long."""
 _COMPILED_STRIDE = 16
 
 _RECENT = 64
-"""How many compiled questions are kept, for asking again at other points."""
+"""This many compiled questions are kept, to be asked again at other points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,17 +70,17 @@ class Plan:
 
     @property
     def counted(self) -> bool:
-        """Some loop is one that `lax.fori_loop` is for."""
+        """Whether some loop suits `lax.fori_loop`."""
         return any(loop in self.trips or loop.form == "for" for loop in self.loops)
 
     @property
     def open_ended(self) -> bool:
-        """Some loop's trip count is known only at run time."""
+        """Whether some loop's trip count is known only at run time."""
         return any(loop not in self.trips for loop in self.loops)
 
     @property
     def selects(self) -> bool:
-        """Batched, something is computed that is not taken."""
+        """Whether a batched run also computes what is not taken."""
         return self.open_ended or any(isinstance(node, Branch) for node in self.graph.walk())
 
 
@@ -116,7 +114,7 @@ def function_of(
 
 @dataclass(eq=False)
 class _Job:
-    """A question on its way: the points still to ask, how to ask about them, and the answers."""
+    """A question in progress: the remaining points, how to ask about them, and the answers."""
 
     question: Question
     answers: list[Answer | None]
@@ -137,9 +135,7 @@ class _Job:
         return jax_answers.inputs(q, index), jax_answers.weights(q), jax_answers.directions(q)
 
     def together(self, style: Style) -> tuple[Ask, tuple[Any, Any, Any]]:
-        """How to ask about all live points at once, and the arguments; the answer is stacked where there are
-        several.
-        """
+        """How to ask about all live points at once, and the arguments; answers are stacked if several."""
         if len(self.live) == 1:
             return self.ask(style), self.arguments(self.live[0])
         columns = zip(*(jax_answers.inputs(self.question, k) for k in self.live), strict=True)
@@ -151,7 +147,7 @@ class _Job:
 
 
 class _Recent:
-    """The functions made last, by key."""
+    """The most recently made functions, by key."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[tuple[Any, ...], Callable[..., Any]] = OrderedDict()
@@ -166,9 +162,7 @@ class _Recent:
 
 
 class Structured(Oracle):
-    """One of JAX's loop constructs, with or without jit. `name` and `by` are those of another way into its
-    derivatives.
-    """
+    """One of JAX's loop constructs, with or without jit. `name` and `by` define another derivative."""
 
     by_shape = True
     bulk = True
@@ -210,7 +204,7 @@ class Structured(Oracle):
         return self._answers(questions, alone=False)
 
     def _answers(self, questions: Sequence[Question], *, alone: bool) -> list[list[Answer]]:
-        """`alone`: nothing is shared between points or questions."""
+        """With `alone`, nothing is shared between points or questions."""
         with np.errstate(all="ignore"):
             jobs = [self._job(q) for q in questions]
             if self.jit and not alone:
@@ -220,7 +214,7 @@ class Structured(Oracle):
         return [[a for a in job.answers if a is not None] for job in jobs]
 
     def _job(self, question: Question) -> _Job:
-        """The job, with the points answered that JAX need not be asked about."""
+        """The job; points that need no answer from JAX are already answered."""
         n = len(question.points)
         reason = self.supports(question)
         if reason is not None:
@@ -243,7 +237,7 @@ class Structured(Oracle):
     # Compiled -----------------------------------------------------------------------------------------------
 
     def _run_batches(self, jobs: list[_Job]) -> None:
-        """Asks about all points of each job at once. What fails is left for `_run_points`."""
+        """Asks about all points of each job at once. Failures are left to `_run_points`."""
         groups = [jobs[k : k + _PER_COMPILE] for k in range(0, len(jobs), _PER_COMPILE)]
         with ThreadPoolExecutor(2) as pool:
             running = [(group, self._start(group, pool)) for group in groups]
@@ -283,7 +277,7 @@ class Structured(Oracle):
     # Point by point -----------------------------------------------------------------------------------------
 
     def _run_points(self, job: _Job, *, plain: bool) -> None:
-        """Asks about each point that has no answer yet, alone."""
+        """Asks about each point without an answer, alone."""
         for k in job.live:
             if job.answers[k] is None:
                 try:
@@ -304,7 +298,7 @@ class Structured(Oracle):
 
 
 def _step_by_step(job: _Job, style: Style) -> Callable[..., Any]:
-    """The job's question, traced once and then run without compiling it."""
+    """The job's question, traced once and run without compilation."""
     q, arguments = job.question, job.arguments(job.live[0])
     ask = asking(_traced(q.program, q.precision, style, job.bound), q, job.by)
     closed, shapes = jax.make_jaxpr(ask, return_shape=True)(*arguments)
@@ -314,7 +308,7 @@ def _step_by_step(job: _Job, style: Style) -> Callable[..., Any]:
 
 @functools.lru_cache(maxsize=64)
 def _traced(program: Program, precision: Precision, style: Style, bound: int) -> Callable[..., Sequence[Any]]:
-    """`function_of`, traced: differentiating it again and again need not trace the loop bodies again."""
+    """`function_of`, traced, so that repeated differentiation does not trace the loop bodies again."""
     f = function_of(program, precision, style, bound)
     dtypes = {"float": np.dtype(precision), "int": np.dtype("int64"), "bool": np.dtype("bool")}
     inputs = [jax.ShapeDtypeStruct(p.type.shape, dtypes[p.type.dtype]) for p in program.params]

@@ -1,4 +1,4 @@
-"""The tensor ops on JAX arrays, by the text that a reproducer shows."""
+"""Tensor ops on JAX arrays, by the same text that a reproducer shows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""How each tensor op is written in JAX: by JAX's own function, as its gradient is what is on trial. Nothing
-here imports JAX.
-"""
+"""Tensor ops in JAX, as JAX's own functions, whose gradients are tested. This module does not import JAX."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ _NAMES = {
     "logsumexp": "jax.nn.logsumexp",
     "softmax": "jax.nn.softmax",
 }
-"""Ops that are not functions of `jax.numpy` with the same name."""
+"""Ops without a function of the same name in `jax.numpy`."""
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:

@@ -1,7 +1,7 @@
 """Trip counts that are known before a program runs.
 
-`lax.scan` wants to know its length. A count is known where it depends on nothing but int and bool constants:
-`range(3)`, and also `i = 0` before, `while i < 3:` and `i = i + 1` inside. It is found by running the int
+`lax.scan` needs its length. A trip count is known where it depends only on int and bool constants:
+`range(3)`, but also `i = 0` before, `while i < 3:` and `i = i + 1` inside. It is found by running the int
 part of the graph.
 """
 
@@ -17,15 +17,15 @@ from gradfuzz.programs.graphs.graph import Atom, Branch, Equation, Graph, Loop, 
 from gradfuzz.programs.language.syntax import Const
 
 _Value = int | None
-"""An int or bool scalar; None: not known."""
+"""An int or bool scalar; None: unknown."""
 
 _NAMESPACE = NumpyNamespace()
 
 
 def known_trips(graph: Graph) -> dict[Loop, int]:
-    """The trip count of every loop that takes the same known number of trips whenever it is reached.
+    """The trip count of every loop that has the same known count whenever it is reached.
 
-    Raises `TripLimitError` where such a number exceeds the trip limit.
+    Raises `TripLimitError` where such a count exceeds the trip limit.
     """
     counts = _Counts()
     counts.graph(graph, [None] * len(graph.inputs))
@@ -33,7 +33,7 @@ def known_trips(graph: Graph) -> dict[Loop, int]:
 
 
 class _Counts:
-    """Runs graphs on what is known of their inputs."""
+    """Runs graphs on the known inputs."""
 
     def __init__(self) -> None:
         self.trips: dict[Loop, int | None] = {}
@@ -97,9 +97,7 @@ class _Counts:
         return list(carries)
 
     def unknown(self, loop: Loop, constants: Sequence[_Value]) -> list[_Value]:
-        """A loop whose trip count is not known: its body is seen once, with nothing known of what
-        it carries.
-        """
+        """A loop with an unknown trip count: its body runs once, with unknown carries."""
         self.trips[loop] = None
         nothing: list[_Value] = [None] * len(loop.initial)
         self.trip(loop, constants, nothing, None)

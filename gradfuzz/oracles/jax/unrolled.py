@@ -1,6 +1,4 @@
-"""Programs whose loops Python runs: "jax:unrolled". JAX sees straight-line arithmetic, operation by
-operation, without jit.
-"""
+"""The oracle "jax:unrolled": Python runs the loops, JAX sees straight-line arithmetic without jit."""
 
 from __future__ import annotations
 
@@ -19,13 +17,11 @@ from gradfuzz.programs.arithmetic.half_numpy import refused_op
 from gradfuzz.programs.evaluation.interpret import interpret
 
 _MOST_TRIPS = 300
-"""Trips of all loops together. An operation with its derivative takes about half a millisecond this way."""
+"""Iterations of all loops together. An operation with its derivative takes about half a millisecond."""
 
 
 class Unrolled(Oracle):
-    """All modes. Points run as one batch where Python's decisions cannot differ between them, otherwise one
-    by one.
-    """
+    """All modes. Points run as one batch where Python's decisions cannot differ, otherwise one by one."""
 
     name = "jax:unrolled"
     version = jax.__version__
@@ -48,7 +44,7 @@ class Unrolled(Oracle):
             return batch or [answer or self._alone(question, k) for k, answer in enumerate(refused)]
 
     def _refusal(self, question: Question, index: int) -> Answer | None:
-        """The answer at a point where JAX is not asked."""
+        """The answer at a point where JAX is not asked; None where it is."""
         try:
             trips = sum(jax_answers.trip_counts(question, index))
         except EvaluationError as error:
@@ -61,7 +57,7 @@ class Unrolled(Oracle):
         )
 
     def _batch(self, question: Question) -> list[Answer] | None:
-        """All points at once; None where they must be asked about one by one."""
+        """All points at once; None where they must be asked one by one."""
         points = range(len(question.points))
         params = question.program.params
         if len(points) < 2 or any(p.type.dtype != "float" for p in params):
@@ -105,7 +101,7 @@ def _function(question: Question, static: dict[str, int | bool]) -> Callable[...
         inputs = dict(zip(names, arguments, strict=True)) | static
         namespace = JaxNamespace(
             question.precision
-        )  # of this run alone: it remembers decompositions, which may be traced
+        )  # of this run alone: it caches decompositions, which may be traced
         return interpret(question.program, inputs, namespace)
 
     return f

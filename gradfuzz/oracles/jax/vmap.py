@@ -1,7 +1,7 @@
 """JAX on all points of a question in one call: "jax:vmap", also without jit, and "jax:grad_of_vmap".
 
-An input that is the same at all points is shared (`in_axes` None), the others are mapped; points on a grid of
-two axes are two nested `jax.vmap`. Each instance ends its loops when it wants.
+An input that is equal at all points is shared (`in_axes` None), the others are mapped; points on a grid of
+two axes are two nested `jax.vmap`. Each instance ends its loops by itself.
 
 Under `vmap` a `lax.cond` on batched data computes both sides and selects, so an infinity on the side not
 taken makes a NaN of a gradient. JAX's documentation says so; such an answer is inconclusive.
@@ -38,14 +38,12 @@ _SELECTED = (
 
 
 def style_of(question: Question) -> Style:
-    """How the loops of a question are written: as `lax.while_loop` where that has the modes and tells
-    something.
-    """
+    """The style of a question's loops: `lax.while_loop` where that has the modes and makes a difference."""
     return "while_loop" if "rev" not in question.modes and plan_of(question.program).open_ended else "scan"
 
 
 class Vmap(Oracle):
-    """`kind` says whether the derivative is mapped, or what is mapped differentiated."""
+    """`kind` says whether the derivative is mapped, or the mapped function differentiated."""
 
     version = jax.__version__
     by_shape = True
@@ -96,9 +94,7 @@ class Vmap(Oracle):
         return answers
 
     def _together(self, question: Question, bound: int, compiling: Compiling) -> list[Answer]:
-        """The answers at points where the program can be run; loops that are not counted take at most `bound`
-        trips.
-        """
+        """The answers at points where the program runs; uncounted loops have at most `bound` iterations."""
         points = range(len(question.points))
         try:
             with np.errstate(all="ignore"):
@@ -114,7 +110,7 @@ class Vmap(Oracle):
     def _whole(
         self, question: Question, bound: int, compiling: Compiling
     ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """The outputs and the gradient with all axes in front."""
+        """The outputs and the gradient with all batch axes in front."""
         style = style_of(question)
         f = function_of(question.program, question.precision, style, bound if style == "scan" else 0)
         layout = _layout(question)
@@ -153,9 +149,7 @@ def _mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[
 
 
 def _of_mapped(f: Callable[..., Any], question: Question, layout: Layout) -> tuple[Ask, tuple[Any, Any, Any]]:
-    """The derivative of the mapped function, and its arguments: those that are differentiated have
-    all axes.
-    """
+    """The derivative of the mapped function, and its arguments; differentiated ones have all axes."""
     whole = {**layout.axes, **dict.fromkeys(question.wrt, tuple(layout.sizes))}
     aligned = Layout(layout.sizes, whole)
     mapped: Callable[..., Any] = f

@@ -1,19 +1,19 @@
-"""JAX, by every way into its derivatives.
+"""JAX, by every entry point to its derivatives.
 
     jax:scan            loops as lax.scan; a loop whose length is known only at run time runs to a bound, each
-    trip under lax.cond.
-                        All modes.
+                        trip under lax.cond. All modes.
     jax:fori_loop       counted loops as lax.fori_loop, others as lax.while_loop. Reverse mode where every
-    trip count is static. jax:while_loop      loops as lax.while_loop. Forward mode only: JAX has no other.
+                        trip count is static.
+    jax:while_loop      loops as lax.while_loop. Forward mode only: JAX has no other.
     jax:jacobian        the loops of jax:scan; whole Jacobians by jax.jacrev and jax.jacfwd. All modes.
     jax:vmap            the derivative of one instance under jax.vmap: all points of a question in one call.
-    Loops as in jax:scan, or in forward
-                        mode as lax.while_loop where trip counts are known only at run time.
+                        Loops as in jax:scan, or in forward mode as lax.while_loop where trip counts are known
+                        only at run time.
     jax:grad_of_vmap    the other way round: the derivative of the function under jax.vmap. Without jit only.
     ...:nojit           the same without jit: traced, then run step by step; a tenth to a quarter of the time.
     jax:unrolled        Python runs the loops, JAX the operations, one by one and without jit. All modes.
 
-JAX itself is imported when the ways are asked for; from then on the process has 64-bit floats and ints
+JAX is imported when these oracles are requested; from then on the process has 64-bit floats and ints
 (`jax_enable_x64`).
 """
 
@@ -28,7 +28,7 @@ from gradfuzz.oracles.device import device
 
 
 def ways() -> list[Oracle]:
-    """One oracle per way; `MissingExtraError` where there is no JAX."""
+    """One oracle per entry point; `MissingExtraError` without JAX."""
     try:
         import jax  # noqa: F401
     except ImportError as error:
@@ -53,9 +53,7 @@ def ways() -> list[Oracle]:
 
 
 def settle() -> None:
-    """Lets JAX compute on the device of this process, which is gradfuzz's own. Called before JAX is
-    imported.
-    """
+    """Makes JAX compute on the device of this gradfuzz process. Called before JAX is imported."""
     os.environ.setdefault("JAX_PLATFORMS", device())
 
 
@@ -69,11 +67,10 @@ def script(
     *,
     dtypes: bool = False,
 ) -> str:
-    """A script that asks JAX the same without gradfuzz; it exits with 1 while an entry is further off than
-    `allowed`.
+    """A script that asks JAX the same without gradfuzz; exits with 1 while an entry exceeds `allowed`.
 
-    `oracle_name` is the way that is asked. `expected` sets the scale of the default of `allowed`; the script
-    itself computes what is expected anew.
+    `oracle_name` is the entry point. `expected` sets the scale of the default of `allowed`; the script
+    computes the expected values itself.
     """
     from gradfuzz.oracles.jax.script import source
 

@@ -1,6 +1,4 @@
-"""Planted bugs in what a loop carries and keeps: components of a vector, shared buffers, scalars next to
-arrays, unused results.
-"""
+"""Planted bugs in loop carries: vector components, shared buffers, scalars next to arrays, unused ones."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ from gradfuzz.programs.language.types import INT
 
 
 class MixedComponents(InLoops):
-    """M9. A vector carry rebuilt from its own components is swept as if they had been assigned one after the
-    other, in place.
-    """
+    """M9. The sweep treats a vector carry rebuilt from its components as assigned in place, one by one."""
 
     def forward(self, graph: Graph, inputs: Sequence[Atom], active: Sequence[bool]) -> Tape:
         kind = _InPlace if self.around and graph is self.around[-1].body else Tape
@@ -30,7 +26,7 @@ class MixedComponents(InLoops):
 
 
 class _InPlace(Tape):
-    """The body of a loop whose rebuilt vectors are swept component by component, the last one first."""
+    """The body of a loop whose rebuilt vectors are swept component by component, last one first."""
 
     def backward(self, gs: Sequence[Cotangent]) -> list[Cotangent]:
         assert isinstance(self.mode, InLoops), "who makes this tape"
@@ -58,9 +54,7 @@ class _InPlace(Tape):
 
 
 class SharedBuffer(ReverseMode):
-    """M17. A loop that goes on with the carry of an earlier one works in its buffer: the first state that the
-    earlier one saved is overwritten.
-    """
+    """M17. A loop that continues with an earlier loop's carry overwrites the first state that one saved."""
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         for k, carry in enumerate(node.carries):
@@ -71,7 +65,7 @@ class SharedBuffer(ReverseMode):
         return super().loop(node, gs, tape)
 
     def _overwritten(self, stack: Atom, value: Atom) -> Atom:
-        """A stack with `value` in the place of its first entry."""
+        """A stack with `value` in place of its first entry."""
         assert isinstance(stack, Var), "a saved stack is a value"
         body = GraphBuilder()
         other, entry, index = (
@@ -91,8 +85,9 @@ class SharedBuffer(ReverseMode):
 
 
 class WideScalar(ReverseMode):
-    """M18. The adjoint of a scalar carry next to an array is held at the array's width. Dr.Jit stops with an
-    error there; summed over the width, it counts once for every entry.
+    """M18. The adjoint of a scalar carry next to an array has the array's width.
+
+    Dr.Jit stops with an error there. Summed over the width, the adjoint counts once for every entry.
     """
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
@@ -106,7 +101,7 @@ class WideScalar(ReverseMode):
 
 
 class UnusedOutput(ReverseMode):
-    """M21. A carry of the program that nobody reads after the loop has no adjoint inside it either."""
+    """M21. A carry of the program that is not read after the loop has no adjoint inside it either."""
 
     def pullback(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> Pullback:
         read = {a for n in tape.graph.nodes for a in n.inputs} | set(tape.graph.outputs)
@@ -122,7 +117,7 @@ class UnusedOutput(ReverseMode):
 
 
 def _is_a_way_back(node: Loop) -> bool:
-    """Whether a loop is not the program's own (or its tangents') but one that reverse mode has made."""
+    """Whether a loop was made by reverse mode; otherwise it is the program's own or carries its tangents."""
     return node.body.name == "pullback"
 
 

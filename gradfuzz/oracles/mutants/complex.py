@@ -1,4 +1,4 @@
-"""Planted bugs in the rules of complex numbers: right on real ones, wrong in a conjugate."""
+"""Planted bugs in the rules of complex numbers: right for real ones, wrong in a conjugate."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from gradfuzz.programs.graphs.graph import Equation
 
 
 class _Unconjugated(ReverseMode):
-    """One op pulls back by its other operand itself, not by the conjugate."""
+    """One op pulls back by its other operand itself instead of the conjugate."""
 
     op: ClassVar[str]
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op != self.op or not g.type.is_complex:
             return super().equation(node, g, tape)
-        # The rule multiplies by a conjugate, so between two more it multiplies by what was conjugated.
+        # The rule multiplies by a conjugate. Between two more conjugations it multiplies by the operand
+        # itself.
         return [None if p is None else _conj(p) for p in super().equation(node, _conj(g), tape)]
 
 

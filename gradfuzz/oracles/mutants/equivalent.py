@@ -1,15 +1,11 @@
-"""Systematic mutants that nobody is asked about, each with the proof that its gradient is right; and those
-whose trigger is seldom drawn.
-"""
+"""Systematic mutants that are not asked, as their gradient is provably right; and rare triggers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 EQUIVALENT: Mapping[str, str] = {}
-"""Name: why no program can tell it from the engine. So far there is none: where a mistake cannot matter,
-`systematic_mutants` does not make it.
-"""
+"""Name: why no program tells it from the engine. None so far: `systematic` omits such mistakes."""
 
 _DIRECTION = (
     "a third order (rev, any, any) of the determinant of what is not linear: the directions of a cofactor"
@@ -21,4 +17,4 @@ TRIGGERS: Mapping[str, str] = {
     for kind in ("vjp", "jvp")
     for mistake in ("dropped", "sign", "double", "half")
 }
-"""Name: what a program must have for the mutant to show, where that is more than its op."""
+"""Name: what a program needs for the mutant to show, if that is more than its op."""

@@ -1,6 +1,4 @@
-"""Planted bugs in how a derivative follows the control flow: nested loops, early exits, loops that are never
-entered, branches, conditions.
-"""
+"""Planted bugs in control flow: nested loops, early exits, loops without iterations, branches, conditions."""
 
 from __future__ import annotations
 
@@ -16,10 +14,10 @@ from gradfuzz.programs.graphs.lower import LIVE
 
 
 class InLoops(ReverseMode):
-    """Reverse mode that knows which loops it is inside of."""
+    """Reverse mode that knows the loops around it."""
 
     around: tuple[Loop, ...] = ()
-    """The loops in whose bodies the graph stands, the innermost last."""
+    """The loops around the graph, innermost last."""
     _below: tuple[Loop, ...] | None = None
 
     def nested(self) -> ReverseMode:
@@ -36,7 +34,7 @@ class InLoops(ReverseMode):
 
 
 class CountedTwice(InLoops):
-    """M7. What an inner loop reads of the loop around it gets the inner loop's share of its adjoint twice."""
+    """M7. What an inner loop reads from the loop around it gets the inner loop's adjoint twice."""
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)
@@ -46,8 +44,9 @@ class CountedTwice(InLoops):
 
 
 class SweptToTheEnd(ReverseMode):
-    """M8. A trip that `break` or `continue` leaves is swept as if it had run to its end; a break at the top
-    of the body is one trip too many.
+    """M8. An iteration left by `break` or `continue` is swept as if it had run to its end.
+
+    A break at the top of the body adds one iteration.
     """
 
     def branch(self, node: Branch, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
@@ -57,8 +56,9 @@ class SweptToTheEnd(ReverseMode):
 
 
 class NeverEntered(ReverseMode):
-    """M10. Reverse over forward sweeps a loop that was never entered once. Popping its empty tape finds the
-    initial state.
+    """M10. Reverse over forward sweeps a loop without iterations once, from its initial state.
+
+    Popping its empty tape gives that state.
     """
 
     def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
@@ -73,7 +73,7 @@ class NeverEntered(ReverseMode):
 
 
 class FalseBranch(ReverseMode):
-    """M12. Only the true side of a branch is differentiated; what the false side computes has no gradient."""
+    """M12. Only the true side of a branch is differentiated; the false side has no gradient."""
 
     ignored: Graph | None = None
 
@@ -95,7 +95,7 @@ class FalseBranch(ReverseMode):
 
 
 class _Ignored(Tape):
-    """A graph that hands on what goes through it unchanged, and no more."""
+    """A graph that only passes on cotangents of unchanged values."""
 
     def backward(self, gs: Sequence[Cotangent]) -> list[Cotangent]:
         self.mode.cotangents = {}
@@ -106,7 +106,7 @@ class _Ignored(Tape):
 
 
 class OnlySteers(ReverseMode):
-    """M22. What a loop's condition reads is taken to steer the loop only: its use in the body is lost."""
+    """M22. What a loop's condition reads counts as steering only: its use in the body is lost."""
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)

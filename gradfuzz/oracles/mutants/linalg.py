@@ -1,11 +1,10 @@
-"""Planted bugs in linear algebra, most of them after elixir-nx/nx #1748: rules that are right for one matrix
-and wrong for a stack of them.
+"""Planted bugs in linear algebra, most after elixir-nx/nx #1748: right for one matrix, wrong for a stack.
 
-Most share one error: the cotangent of each matrix is added up over the batch and given to every instance,
-which is what becomes of a contraction that takes the batch axes for its own. With a batch of 1 it is right.
-One takes the shape of its input for that of a matrix and raises; one makes an identity of the input's first
-two axes, which is right again where there are as many instances as rows; one forgets to add up over the batch
-axes that an operand lacks. The others lose a part of the gradient.
+Most share one error: the cotangent of each matrix is summed over the batch and given to every instance, as by
+a contraction that takes the batch axes for its own. With a batch of 1 it is right. One takes the shape of its
+input for that of a matrix and raises. One makes an identity of the input's first two axes, which is right
+again for as many instances as rows. One does not sum over the batch axes that an operand lacks. The others
+lose a part of the gradient.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class _OneOp(ReverseMode):
         return [None if p is None else self.wrong(p) for p in parts]
 
     def wrong(self, part: Value) -> Value:
-        """What becomes of a right cotangent."""
+        """The wrong cotangent in place of a right one."""
         raise NotImplementedError
 
 
@@ -53,21 +52,21 @@ class _Mixed(_OneOp):
 
 
 class _MixedLarge(_Mixed):
-    """The same, for matrices of four rows and more only."""
+    """The same, only for matrices with four or more rows."""
 
     def wrong(self, part: Value) -> Value:
         return super().wrong(part) if part.shape[-1] >= 4 else part
 
 
 class _DiagonalOnly(_OneOp):
-    """What stands off the diagonal is lost."""
+    """Entries off the diagonal are lost."""
 
     def wrong(self, part: Value) -> Value:
         return _value(apply("tril", apply("triu", part, k=0), k=0))
 
 
 class _Flat(_OneOp):
-    """The shape of the input is matched with two axes."""
+    """The shape of the input is unpacked into two axes."""
 
     def _changed(self, node: Equation, parts: list[Cotangent], tape: Tape) -> list[Cotangent]:
         (x,) = node.inputs
@@ -77,9 +76,7 @@ class _Flat(_OneOp):
 
 
 class _WrongEye(_OneOp):
-    """The diagonal is taken out and put back with an identity; the one that puts it back has the sizes of the
-    first two axes.
-    """
+    """The diagonal is removed and put back with identities; the latter has the first two axes' sizes."""
 
     def wrong(self, part: Value) -> Value:
         n = part.shape[-1]
@@ -87,7 +84,7 @@ class _WrongEye(_OneOp):
 
 
 class _Unreduced(ReverseMode):
-    """The cotangent of a right side with fewer batch axes is not added up over those that it lacks."""
+    """The cotangent of a right side is not summed over the batch axes that the right side lacks."""
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         parts = super().equation(node, g, tape)
@@ -99,7 +96,7 @@ class _Unreduced(ReverseMode):
 
 
 class _Regular(_OneOp):
-    """The gradient of the determinant as det(a) a^-T, which singular matrices do not have."""
+    """The gradient of the determinant as det(a) a^-T, which does not exist for singular matrices."""
 
     op = "det"
 
@@ -116,7 +113,7 @@ class _Regular(_OneOp):
 
 
 class _LostInLoops(ReverseMode):
-    """M16. Systems of equations solved in the body of a loop have no derivative."""
+    """M16. Linear systems solved in the body of a loop have no derivative."""
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if self.level and node.op in ("solve", "inv", "triangular_solve"):

@@ -15,8 +15,9 @@ from gradfuzz.programs.language.types import INT
 
 
 class ForwardSweep(ReverseMode):
-    """M1. The adjoints become carries of the loop itself: it starts again from its initial state, and in each
-    trip applies the pullback of the body at the current state before it advances the state.
+    """M1. The adjoints become carries of the loop itself, which starts again from its initial state.
+
+    Each iteration applies the body's pullback at the current state before it advances the state.
     """
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
@@ -47,9 +48,7 @@ class ForwardSweep(ReverseMode):
 
 
 class ReusedAdjoint(ReverseMode):
-    """M2. In a body-first loop the adjoints of the values made in the body are not set to zero before the
-    next trip back.
-    """
+    """M2. In a body-first loop, adjoints of values made in the body are not reset between iterations back."""
 
     def __init__(self, builder: GraphBuilder, level: int = 0, checkpoint: Checkpoint = "none") -> None:
         super().__init__(builder, level, checkpoint)
@@ -118,14 +117,14 @@ class ReusedAdjoint(ReverseMode):
 
 
 class StalePrimal(ReverseMode):
-    """M3. Every step back reads the carries as the last trip found them."""
+    """M3. Every step back reads the carries as the last iteration found them."""
 
     def saving_loop(self, node: Loop, arguments: Sequence[Atom]) -> tuple[list[Atom], list[Atom]]:
         outputs, saved = super().saving_loop(node, arguments)
         return outputs, [self._repeat_last(s) for s in saved]
 
     def _repeat_last(self, stack: Atom) -> Atom:
-        """A stack of the same length whose entries are all the last one."""
+        """A stack of the same length that repeats the last entry."""
         assert isinstance(stack, Var), "a saved stack is a value"
         entry = stack.type.element()
         last = GraphBuilder()
@@ -150,7 +149,7 @@ class StalePrimal(ReverseMode):
 
 
 class LastTripOnly(ReverseMode):
-    """M4. Where the initial carry is not differentiated, the cotangent of the carry ends with the trip."""
+    """M4. If the initial carry is not differentiated, the carry's cotangent ends with the iteration."""
 
     def pullback(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> Pullback:
         pull = super().pullback(node, gs, tape)
@@ -162,7 +161,7 @@ class LastTripOnly(ReverseMode):
 
 
 class NoInitialValue(ReverseMode):
-    """M5. The carries' cotangents are thrown away when the sweep has reached the initial values."""
+    """M5. The carries' cotangents are dropped when the sweep reaches the initial values."""
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)
@@ -171,7 +170,7 @@ class NoInitialValue(ReverseMode):
 
 
 class ForgottenUse(ReverseMode):
-    """M6. What came from uses after the loop is lost for the values made before it."""
+    """M6. Cotangents from uses after the loop are lost for values made before it."""
 
     def loop(self, node: Loop, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         parts = super().loop(node, gs, tape)

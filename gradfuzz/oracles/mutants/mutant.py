@@ -1,4 +1,4 @@
-"""What a planted bug is."""
+"""The description of a planted bug."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from gradfuzz.oracles.base import Mode, Oracle
 from gradfuzz.oracles.engine.oracle import EngineOracle
 
 Need = Literal["", "complex", "broadcast", "square", "batch"]
-"""Nothing; complex numbers; an operand that is broadcast; square matrices with more than one entry; matrices
-with batch axes.
-"""
+"""Nothing, complex numbers, a broadcast operand, square matrices beyond 1 x 1, matrices with batch axes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A planted bug: its id and alias, what is wrong, and the report it comes from."""
+    """A planted bug: its id and alias, what is wrong, and the original report."""
 
     id: str
     alias: str
@@ -28,23 +26,21 @@ class Mutant:
     reported: str
     rules: Rules
     batched: Callable[[str], Oracle] | None = None
-    """For a bug of batching: what makes the oracle of a name, which answers all points of a question in one
-    call.
-    """
+    """For a batching bug: makes the oracle of a name, which answers all points of a question in one call."""
     ops: frozenset[str] = frozenset()
-    """The ops whose rules are wrong, or "loop"; empty where the bug may show in any program."""
+    """The ops whose rules are wrong, or "loop"; empty for a bug that any program may show."""
     needs: Need = ""
-    """What an equation of these ops must have besides for the bug to show."""
+    """What else an equation of these ops needs for the bug to show."""
 
     @property
     def modes(self) -> frozenset[Mode]:
-        """The modes in which it can show."""
+        """The modes that can show it."""
         if self.batched is not None:
             return frozenset({"rev", "fwd"})
         wrong: list[Mode] = ["rev"] if self.rules.reverse is not ReverseMode else []
         return frozenset([*wrong, "fwd"] if self.rules.forward is not ForwardMode else wrong)
 
     def oracle(self, name: str = "") -> Oracle:
-        """The mutant as a target, `mutant:ALIAS` or, where it was asked for by another name, that."""
+        """The mutant as a target, named `mutant:ALIAS` or by the name it was requested with."""
         name = name or f"mutant:{self.alias}"
         return self.batched(name) if self.batched else EngineOracle(name, self.rules)

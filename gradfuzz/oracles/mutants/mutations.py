@@ -1,8 +1,8 @@
-"""What can be wrong in a derivative rule: one function per kind of mistake.
+"""Kinds of mistakes in a derivative rule, one function each.
 
-A mutation takes a right rule, as it is applied to one argument of one equation, and returns what a wrong rule
-would. Where the mistake makes no sense, because two operands have different types, a matrix is not square or
-nothing was broadcast, the rule stays right: so a mutant is wrong in its gradient and never in a shape.
+A mutation takes a right rule, applied to one argument of one equation, and returns what a wrong rule would.
+Where the mistake makes no sense, because two operands have different types, a matrix is not square or nothing
+was broadcast, the rule stays right: so a mutant is wrong in its gradient and never in a shape.
 """
 
 from __future__ import annotations
@@ -32,20 +32,18 @@ Result = Value | None
 TABLES: Mapping[Mode, Mapping[str, Any]] = {"rev": VJP, "fwd": JVP}
 
 PARTNERS = {"clip": {0: 1, 1: 2, 2: 1}, "where": {1: 2, 2: 1}}
-"""The other operand, for ops with more than two; of two it is the other one."""
+"""The other operand, for ops with more than two operands."""
 
 LIKE_SUM = ("mean", "prod", "amax", "amin", "logsumexp")
-"""Reductions: what passes a cotangent on without a factor is a sum."""
+"""Reductions whose rule without its factor would be that of a sum."""
 
 RIGHT_SIDES = ("solve", "triangular_solve")
-"""Ops whose result is like the second operand: what should be the solution may be the right side."""
+"""Ops whose result is like the second operand: a rule may use the right side instead of the solution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A rule applied to argument `k`: `seed` is the cotangent of the result (rev) or the tangent of the
-    argument (fwd).
-    """
+    """A rule applied to argument `k`: `seed` is the result's cotangent (rev) or its own tangent (fwd)."""
 
     mode: Mode
     node: Equation
@@ -64,9 +62,7 @@ class Applied:
 
     @property
     def like(self) -> Value:
-        """What the rule's result is shaped like, broadcasting aside: the argument (rev) or the
-        value (fwd).
-        """
+        """The value with the rule's shape before broadcasting: the argument (rev) or the result (fwd)."""
         return self.argument if self.mode == "rev" else self.ans
 
     def right(
@@ -78,7 +74,7 @@ class Applied:
         ans: Value | None = None,
         args: Sequence[Value] | None = None,
     ) -> Result:
-        """What the rule says, or would say about something else."""
+        """The rule's result, or its result with other inputs."""
         given = (
             self.seed if seed is None else seed,
             self.ans if ans is None else ans,
@@ -89,7 +85,7 @@ class Applied:
         )
 
     def partner(self) -> int | None:
-        """The other operand, where it has the same type."""
+        """The other operand, if it has the same type."""
         if self.op in PARTNERS:
             other = PARTNERS[self.op][self.k]
         else:
@@ -97,7 +93,7 @@ class Applied:
         return other if other != self.k and self.args[other].type == self.argument.type else None
 
     def with_argument(self, k: int, new: Value) -> tuple[Value, ...]:
-        """The arguments with another one in place `k`."""
+        """The arguments with `new` in place `k`."""
         return (*self.args[:k], new, *self.args[k + 1 :])
 
 
@@ -187,9 +183,7 @@ MATRIX_OPS = ("matmul", "kron", "solve", "triangular_solve", "lstsq")
 
 
 def _uninverted(at: Applied) -> Result:
-    """The entries come in another order; where the axes are of other lengths then, they are laid out in the
-    right ones.
-    """
+    """The entries are in another order, laid out in the right shape where axis lengths change."""
     axes = dict(at.node.params)["axes"]
     assert isinstance(axes, tuple), "the type rule lets nothing else through"
     order = axes if at.mode == "rev" else tuple(int(k) for k in np.argsort(axes))  # type: ignore[arg-type]
@@ -207,7 +201,7 @@ def _transposed(part: Value, batch: int) -> Value:
 
 
 def _batch_summed(part: Value, batch: int) -> Value:
-    """Every instance gets the sum over all of them."""
+    """Every instance gets the sum over all instances."""
     if not batch:
         return part
     return _value(broadcast_to(total(part, axis=tuple(range(batch)), keepdims=True), part.shape))
@@ -225,9 +219,7 @@ _AFTER: dict[str, Callable[[Value, int], Value]] = {
 
 
 def after(name: str, part: Result, args: Sequence[Value], *, like_argument: bool) -> Result:
-    """The mutation `name` of a right result: of a cotangent, `like_argument`, or of a tangent of
-    the value.
-    """
+    """Mutation `name` of a right result: a cotangent (`like_argument`) or a tangent of the value."""
     if part is None:
         return None
     batch = part.ndim - 2 if like_argument else max(a.ndim for a in args) - 2
@@ -240,7 +232,7 @@ def _after(name: str) -> Function:
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """A kind of mistake: the wrong rule, and what is wrong in words."""
+    """A kind of mistake: the wrong rule, and its description."""
 
     wrong: Function
     words: str

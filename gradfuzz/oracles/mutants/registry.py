@@ -1,9 +1,9 @@
 """Planted bugs: the engine with one rule overridden, each after a real report.
 
-`MUTANTS` has a row for each: its name, what is wrong, and the reports of it. The modules beside this one hold
-the rules. Bugs of loops are in `loops`, `flow` and `carries`; those of rules that ops share in `rules`; the
+`MUTANTS` has a row for each: its name, what is wrong, and its reports. The other modules of the package have
+the rules. Bugs of loops are in `loops`, `flow` and `carries`; bugs of rules that ops share in `rules`; the
 others in `linalg`, `tensor`, `complex` and `vectorize`. `systematic` makes one more for each rule, operand
-and kind of mistake. Those are found by name and not listed.
+and kind of mistake; those are found by name and not listed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ELSEWHERE = ("M12",)
 
 
 def _about(row: Mutant) -> Mutant:
-    """The row with the op that its rules name as the wrong one."""
+    """The row with the op whose rule is wrong."""
     op: str = getattr(row.rules.reverse, "op", "")
     return replace(row, ops=frozenset({op})) if op else row
 
@@ -44,14 +44,14 @@ GROUPS: dict[str, tuple[Mutant, ...]] = {
     "complex numbers": tuple(_about(Mutant(*row)) for row in COMPLEX_MUTANTS),
     "batching": tuple(Mutant(*row[:4], Rules(), row[4]) for row in VECTORIZE_MUTANTS),
 }
-"""Those after real reports, by what they are about."""
+"""Mutants after real reports, by topic."""
 
 MUTANTS: tuple[Mutant, ...] = tuple(row for rows in GROUPS.values() for row in rows)
-"""All of them."""
+"""All listed mutants."""
 
 
 def named(name: str) -> Mutant | None:
-    """The planted bug of a name: the id or alias of one of the list, or the name of a systematic one."""
+    """The planted bug with this id, alias or systematic name; None without one."""
     for row in MUTANTS:
         if name.lower() in (row.id.lower(), row.alias):
             return row
@@ -59,6 +59,6 @@ def named(name: str) -> Mutant | None:
 
 
 def mutant(name: str) -> Oracle | None:
-    """The oracle `mutant:NAME`; None where there is none."""
+    """The oracle `mutant:NAME`; None for an unknown name."""
     row = named(name)
     return None if row is None else row.oracle(f"mutant:{name}")

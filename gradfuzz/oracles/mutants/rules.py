@@ -1,4 +1,4 @@
-"""Planted bugs in the rules that all ops of a kind share."""
+"""Planted bugs in rules that all ops of a kind share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradfuzz.programs.language.ops import OPS
 
 
 class DroppedTangent(ForwardMode):
-    """M14. What selects one of its operands has a value and no tangent."""
+    """M14. An op that selects one of its operands has a value and no tangent."""
 
     def equation(
         self, node: Equation, arguments: list[Atom], tangents: list[Tangent]
@@ -24,9 +24,7 @@ class DroppedTangent(ForwardMode):
 
 
 class BroadcastMean(ReverseMode):
-    """The cotangent of an operand that was broadcast is the mean over the axes that grew, where it is the
-    sum.
-    """
+    """The cotangent of a broadcast operand is the mean over the axes that grew, instead of the sum."""
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         parts = super().equation(node, g, tape)
@@ -43,8 +41,9 @@ class BroadcastMean(ReverseMode):
 
 
 class BuiltFromScalars(ReverseMode):
-    """M15. An array that was built from scalars, and then read as a whole, hands nothing back to them.
-    (Arrays that a loop builds do.)
+    """M15. An array built from scalars and read as a whole returns no cotangents to them.
+
+    Arrays that a loop builds do.
     """
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:

@@ -1,10 +1,9 @@
 """One planted bug per rule of the engine, operand and kind of mistake: `vjp.multiply.0.sign`,
 `jvp.qr.r.half`, `vjp.solve.1.batch-summed`.
 
-The third part says of which operand the rule is; of ops with several results it may name a result, whose
-cotangent or tangent is wrong. `_ON` says which mistakes make sense on which ops: those that could not change
-a gradient are not there. What is left and still cannot be seen is in `equivalent_mutants`, with a proof.
-Nothing is made before it is asked for.
+The third part is the operand whose rule is wrong; for ops with several results it may be a result, whose
+cotangent or tangent is wrong. `_ON` lists the ops on which each mistake makes sense and can change a
+gradient. Mistakes that are still invisible are in `equivalent`, with a proof. Mutants are made on request.
 """
 
 from __future__ import annotations
@@ -41,9 +40,7 @@ _UNDIFFERENTIATED = {
 """Operands that are no floats, or whose derivative is 0."""
 
 _OPERANDS = {"concat": 2, "stack": 2, "einsum": 2, "cofactor": 2}
-"""Of ops that take any number of operands, so many are told apart; a further one is differentiated as the
-last of these.
-"""
+"""For ops with any number of operands, this many are distinguished; further ones count as the last."""
 
 _RESULTS = {
     "qr": ("q", "r"),
@@ -53,7 +50,7 @@ _RESULTS = {
     "eig": ("w", "v"),
     "slogdet": ("sign", "logabsdet"),
 }
-"""The results that have a derivative."""
+"""The results with a derivative."""
 
 _BINARY = ("add", "subtract", "multiply", "divide", "pow", "maximum", "minimum", "clip", "where", "complex")
 _SLOPES = ("integer_pow", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1")
@@ -253,7 +250,7 @@ _ON: Mapping[str, Mapping[str, Collection[str]]] = {
         "batch-reversed": _MATRIX,
     },
 }
-"""By mode and mistake: the ops on whose rules it makes a difference."""
+"""By mode and mistake: the ops whose rules it changes."""
 
 _ONLY: Mapping[tuple[str, str, str], Collection[str]] = {
     ("vjp", "divide", "at-operand"): ("1",),
@@ -263,23 +260,21 @@ _ONLY: Mapping[tuple[str, str, str], Collection[str]] = {
     ("jvp", "triangular_solve", "at-operand"): ("0",),
     ("vjp", "take_along_axis", "first"): ("0",),
 }
-"""Where a mistake makes sense for some operands only."""
+"""Mistakes that make sense for some operands only."""
 
 
 # Names ------------------------------------------------------------------------------------------------------
 
 
 def systematic(ops: Collection[str] | None = None) -> Iterator[Mutant]:
-    """All of them, or those of the rules of `ops`, equivalent ones left out; each is made when it is its
-    turn.
-    """
+    """All of them, or those for the rules of `ops`, without equivalent ones; made one by one."""
     for name in systematic_names():
         if ops is None or name.split(".")[1] in ops:
             yield _row(name)
 
 
 def find(name: str) -> Mutant | None:
-    """The mutant of a name; None where there is none."""
+    """The mutant of a name; None without one."""
     return _row(name) if name in systematic_names() else None
 
 
@@ -309,8 +304,10 @@ def _operands(op: str) -> tuple[str, ...]:
 
 
 def _mistakes(kind: str, op: str, place: str) -> Iterator[str]:
-    """A whole matrix is transposed, mixed or conjugated by operand; the rest of a rule of several results is
-    wrong by result.
+    """The mistakes for an op's operand or result.
+
+    A whole matrix is transposed, mixed or conjugated by operand; other mistakes of an op with several results
+    are made by result.
     """
     several, result = op in _RESULTS, not place.isdigit()
     if op in FUNCTIONS and not FUNCTIONS[op].reserved:
@@ -359,7 +356,7 @@ class _Planted:
     mistake: ClassVar[str]
 
     def at(self, op: str, k: int) -> bool:
-        """Whether this is the rule that is wrong."""
+        """Whether this is the wrong rule."""
         if op != self.op:
             return False
         return min(k, _OPERANDS[op] - 1) == int(self.place) if op in _OPERANDS else k == int(self.place)
@@ -383,7 +380,7 @@ _FACTORS = {"dropped": 0.0, "sign": -1.0, "double": 2.0, "half": 0.5}
 
 
 class _SeveralBack(_Planted, ReverseMode):
-    """Of several results: what comes from one of them, or the whole cotangent of the operand."""
+    """For ops with several results: the part from one result, or the whole cotangent of the operand."""
 
     def equation_of_several(self, node: Equation, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
         if node.op != self.op:

@@ -1,5 +1,6 @@
-"""Planted bugs in the rules of tensor ops: each right in the plainest case and wrong where indices repeat,
-axes are equally long, or two forward modes are nested.
+"""Planted bugs in tensor rules: right in the plainest case.
+
+They are wrong where indices repeat, axes have equal lengths, or two forward modes are nested.
 """
 
 from __future__ import annotations
@@ -21,9 +22,7 @@ from gradfuzz.programs.language.ops import OPS
 
 
 class _Overwriting(ReverseMode):
-    """Going back through `take`, cotangents of one entry overwrite each other: only the last of equal indices
-    counts.
-    """
+    """Cotangents of one entry of `take` overwrite each other: only the last of equal indices counts."""
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op != "take" or 0 in g.shape:
@@ -38,7 +37,7 @@ class _Overwriting(ReverseMode):
 
 
 class _Unflipped(ReverseMode):
-    """The cotangent of a cumulative sum is summed from the front, where it is summed from the back."""
+    """The cotangent of a cumulative sum is summed from the front instead of the back."""
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         if node.op != "cumulative_sum":
@@ -47,9 +46,7 @@ class _Unflipped(ReverseMode):
 
 
 class _WrongAxes(ReverseMode):
-    """The axes that a broadcast operand lacks are taken for the last ones where the sizes allow it; they are
-    the first.
-    """
+    """A broadcast operand's missing axes are taken for the last instead of the first if sizes allow it."""
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         parts = super().equation(node, g, tape)
@@ -67,14 +64,14 @@ class _WrongAxes(ReverseMode):
 
 
 class _Squared(ReverseMode):
-    """The rule of `clip` masks the cotangent and multiplies by it once more."""
+    """The rule of `clip` masks the cotangent and multiplies by it again."""
 
     def equation(self, node: Equation, g: Value, tape: Tape) -> list[Cotangent]:
         return super().equation(node, _value(g * g) if node.op == "clip" else g, tape)
 
 
 class _SavedByForward(ForwardMode):
-    """What forward mode saves of the value is a constant when forward mode differentiates it again."""
+    """Values saved by forward mode count as constants when forward mode differentiates again."""
 
     def equation(
         self, node: Equation, arguments: list[Atom], tangents: list[Tangent]

@@ -1,9 +1,9 @@
-"""Planted bugs of batching: every instance alone is right, and several together are not.
+"""Planted bugs of batching: each instance alone is right, several together are wrong.
 
 | name | alias | what is wrong | reported as |
 |---|---|---|---|
 | V1 | foreign-axis | a gradient is summed over the named axes of the other inputs | Nx #1731 |
-| V2 | done-lane | on the way back an instance that has ended takes the trips of the others | common |
+| V2 | done-lane | on the way back a finished instance takes the iterations of the others | common |
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from gradfuzz.programs.graphs.graph import Loop
 
 
 class DoneLane(Batching):
-    """V2. A loop that runs backwards has no mask: the adjoint of an instance that took fewer trips goes
-    through all of them.
-    """
+    """V2. A backward loop has no mask: the adjoint of a finished lane goes through all iterations."""
 
     def trip(
         self, node: Loop, parts: object, live: Value, inputs: Sequence[Lane]
@@ -56,4 +54,4 @@ VECTORIZE_MUTANTS: tuple[tuple[str, str, str, str, Callable[[str], Oracle]], ...
         _done_lane,
     ),
 )
-"""Id, alias, summary, report, and what makes the oracle of a name."""
+"""Id, alias, summary, report, and a function that makes the oracle of a name."""

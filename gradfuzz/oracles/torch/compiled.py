@@ -1,11 +1,10 @@
-"""torch.compile, by three backends: the program as a Python function that Dynamo traces; reverse mode through
-what comes of it.
+"""torch.compile with three backends: Dynamo traces the program in Python, then reverse mode runs.
 
     torch:compile:eager      Dynamo's trace, run as it is
     torch:compile:aot_eager  forward and backward traced together by AOTAutograd, run op by op
     torch:compile:inductor   the same, compiled to C++; needs a compiler
 
-What is compiled is the text that a reproducer shows. AOTAutograd has one reverse step: higher orders are
+The compiled text is the one that a reproducer shows. AOTAutograd has one reverse step: higher orders are
 unsupported there.
 """
 
@@ -34,16 +33,14 @@ Backend = Literal["eager", "aot_eager", "inductor"]
 _BACKENDS: tuple[Backend, ...] = ("eager", "aot_eager", "inductor")
 
 _STRIDES: dict[Backend, int] = {"eager": 16, "aot_eager": 16, "inductor": 64}
-"""Tracing takes a second; a C++ compiler ten."""
+"""Tracing takes a second; a C++ compiler takes ten."""
 
 
 class Compiled(TorchOracle):
     """One backend."""
 
     limits = (NotImplementedError, Unsupported, BackendCompilerFailed)
-    """Where nothing could be compiled nothing was differentiated: that may as well be for want of a header or
-    of space.
-    """
+    """A failed compilation may be due to a missing header or no space, and nothing was differentiated."""
     by_shape = True
     variant = True
 
@@ -61,7 +58,7 @@ class Compiled(TorchOracle):
 
     def answers(self, question: Question) -> list[Answer]:
         with undisturbed():
-            torch.compiler.reset()  # what was traced for other programs must not matter
+            torch.compiler.reset()  # traces of other programs must not matter
             run = torch.compile(_functions[question.precision].get(question.program), backend=self.backend)
             return [
                 self.attempt(question, point, functools.partial(_function, run)) for point in question.points
@@ -79,9 +76,7 @@ class Compiled(TorchOracle):
 
 
 def _function(run: Callable[..., Any], question: Question, point: Point) -> Function:
-    """`run` as a function of the tensors in `question.wrt`. Raises `TripLimitError` where a loop would not
-    end.
-    """
+    """`run` as a function of the tensors in `question.wrt`. Raises `TripLimitError` for an endless loop."""
     with torch.no_grad():
         unrolled(question, point)(*[tensor(point.inputs[name], question.precision) for name in question.wrt])
     given = {
@@ -115,6 +110,6 @@ _functions = _ByPrecision()
 
 
 def compiled_ways() -> list[Oracle]:
-    """The ways that can run here: inductor needs a C++ compiler."""
+    """The entry points that can run here: inductor needs a C++ compiler."""
     compiler = any(map(shutil.which, ("c++", "g++", "clang++")))
     return [Compiled(backend) for backend in _BACKENDS if compiler or backend != "inductor"]

@@ -1,8 +1,8 @@
-"""The ways into torch's derivatives. The source of these functions is also what the reproducers show.
+"""The entry points to torch's derivatives. Reproducers show the source of these functions.
 
 All differentiate the sum of weight * output of `f`, a function of the tensors `xs` that returns a tuple; an
-output whose weight is None takes no part. `modes` goes from the innermost derivative to the outermost; all
-but the last are taken along `directions`.
+output with weight None does not count. `modes` goes from the innermost derivative to the outermost; all but
+the last are taken along `directions`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Programs in torch's dialect: `TorchEmitter` for unrolled Python code, where int and bool scalars are plain
-Python.
-"""
+"""Programs in torch's dialect: `TorchEmitter` is for unrolled code with Python's scalar ints and bools."""
 
 from __future__ import annotations
 
@@ -48,14 +46,15 @@ _SAME_NAME = {
         for name in ("where", "logical_and", "logical_or", "logical_not", "stack", "complex", "conj")
     },
 }
-"""What torch calls the ops that it has as functions of tensors."""
+"""Torch's names of ops that are functions of tensors."""
 _COMPLEX = {"float64": "torch.complex128", "float32": "torch.complex64"}
 _DTYPES = {"float": "dtype", "int": "torch.int64", "bool": "torch.bool"}
 
 
 class TorchEmitter(HostEmitter):
-    """Floats and arrays are tensors, int and bool scalars plain Python. The code reads the globals `torch`
-    and `dtype`.
+    """Floats and arrays are tensors, int and bool scalars plain Python.
+
+    The code reads the globals `torch` and `dtype`.
     """
 
     reserved = frozenset({"cond", "dtype", "scan", "torch", "while_loop", *HELPERS})
@@ -95,16 +94,14 @@ class TorchEmitter(HostEmitter):
         return f"torch.as_tensor({piece.text})" if piece.host else piece.text
 
     def operands(self, op: str, args: Sequence[Piece], result: Type) -> tuple[Piece, Piece]:
-        """A plain number divided by a tensor would be the number times a reciprocal, which is
-        rounded twice.
-        """
+        """Torch would multiply a plain number by the reciprocal of a tensor, which rounds twice."""
         first = self.converted(args[0], inexact([args[0].type.dtype])) if op == "divide" else args[0]
         return super().operands(op, [first, *args[1:]], result)
 
     def on_arrays(
         self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
     ) -> Piece:
-        """An op of which at least one argument or the result is a tensor."""
+        """An op with at least one argument or the result being a tensor."""
         x, texts = args[0], [self.tensor(a) for a in args]
         match op:
             case _ if is_tensor_op(op):
@@ -148,7 +145,7 @@ class TorchEmitter(HostEmitter):
         return Piece(f"torch.{_SAME_NAME[op]}({', '.join(texts)})", result)
 
     def reduction(self, op: str, x: Piece, params: Mapping[str, ParamValue], result: Type) -> Piece:
-        """`sum`, `mean` and `prod`. Torch reads an empty list of axes as all axes."""
+        """`sum`, `mean` and `prod`. Torch takes an empty list of axes for all axes."""
         axes, keep = normalize_axes(params["axis"], x.type.rank, op), bool(params["keepdims"])
         if not axes:
             return replace(x, type=result)

@@ -1,4 +1,4 @@
-"""Linear algebra on tensors, by the text that a reproducer shows."""
+"""Linear algebra on tensors, by the same text that a reproducer shows."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ def kron_of_stacks(a: Any, b: Any) -> Any:
 
 
 def ignored_vectors(program: Program) -> str | None:
-    """Why torch has no gradient of a program that reads the vectors of a svd past its singular values; None
-    where there are none.
+    """Why torch has no gradient of a program that reads the vectors that torch's svd leaves undetermined.
+
+    These are the vectors past its singular values. None where the program reads none.
     """
     if not any(
         isinstance(n, Call) and n.op == "svd" and ("full_matrices", True) in n.params for n in walk(program)
@@ -43,7 +44,7 @@ def ignored_vectors(program: Program) -> str | None:
 
 
 HELPERS = (symmetric, kron_of_stacks)
-"""Functions that the text of `torch_linalg_source` may call."""
+"""Functions that the text of `linalg_source` may call."""
 
 
 class TorchLinalg(LinalgMethods):

@@ -1,8 +1,8 @@
-"""How each op of linear algebra is written in torch. Nothing here imports torch.
+"""Linear-algebra ops in torch. This module does not import torch.
 
-Every op is torch's own function, as its gradient is what is on trial. Only what torch does not have is put
-together: `symmetric`, for torch reads one triangle where the language means (x + x^H) / 2; a Kronecker
-product of stacks; batch axes that broadcast, in `lstsq`.
+Every op is torch's own function, because its gradient is tested. Only what torch lacks is composed:
+`symmetric`, as torch reads one triangle where the program language means (x + x^H) / 2; a Kronecker product
+of stacks; batch axes that broadcast, in `lstsq`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NAMES = {
     "svd": "torch.linalg.svd",
     "svdvals": "torch.linalg.svdvals",
 }
-"""Ops of one operand that torch has as such, perhaps with options."""
+"""Ops of one operand that are a single torch function, perhaps with options."""
 
 
 def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
@@ -75,7 +75,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
 
 
 def _order(order: ParamValue) -> str:
-    """A norm's order; an infinity is a string in the language."""
+    """A norm's order; an infinity is a string in the program language."""
     return {"inf": 'float("inf")', "-inf": '-float("inf")', "fro": '"fro"', "nuc": '"nuc"'}.get(
         str(order), str(order)
     )
@@ -90,9 +90,7 @@ def _expanded(text: str, shape: Shape, wanted: Shape) -> str:
 
 
 def _solve(texts: Sequence[str], shapes: Sequence[Shape]) -> str:
-    """Torch takes a right side that fits a stack of vectors for one; here only a right side of one axis is a
-    vector.
-    """
+    """Torch may take a right side for a stack of vectors; here only a right side of one axis is a vector."""
     (a, b), (rows, right) = texts, shapes
     if len(right) > 1 and right == rows[:-1]:
         b = _expanded(b, right, (*rows[:-2], *right[-2:]))
@@ -109,7 +107,7 @@ def _triangular_solve(texts: Sequence[str], params: Params) -> str:
 
 
 def _lstsq(texts: Sequence[str], shapes: Sequence[Shape]) -> str:
-    """Torch broadcasts no batch axes here."""
+    """Spelled out because torch broadcasts no batch axes here."""
     (a, b), (rows, right) = texts, shapes
     if len(right) == 1 and len(rows) > 2:
         column = _expanded(f"torch.unsqueeze({b}, -1)", (*right, 1), (*rows[:-1], 1))

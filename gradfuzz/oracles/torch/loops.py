@@ -1,8 +1,8 @@
 """The functional form of a program in torch's dialect: `while_loop` or `scan` for loops, `cond` for branches.
 
-All values are tensors, ints and bools too. The constructs forbid that a body returns one of its inputs, or
-the same tensor twice; such outputs are cloned. `cond` cannot be differentiated where floats and others leave
-it together, so each kind leaves one of its own.
+All values are tensors, including ints and bools. In these constructs a body must not return one of its inputs
+or the same tensor twice, so such outputs are cloned. `cond` cannot be differentiated if it returns floats
+together with other dtypes, so each kind gets a `cond` of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IMPORTS: Mapping[str, str] = MappingProxyType(
         "while_loop": "from torch._higher_order_ops.while_loop import while_loop",
     }
 )
-"""Where each construct lives; a version of torch that has none under this name lacks the way."""
+"""The import of each construct; a torch version that lacks it also lacks the entry point."""
 
 _VIEWS = frozenset(
     {
@@ -46,19 +46,17 @@ _VIEWS = frozenset(
         "reshape",
     }
 )
-"""Ops whose result may be their argument, or a view of it."""
+"""Ops whose result may be their argument or a view of it."""
 
 
 def loop_source(graph: Graph, precision: Precision, style: str) -> tuple[str, str]:
-    """The imports and the source of `graph` as a function `f` of tensors, which reads the globals `torch` and
-    `dtype`.
-    """
+    """The imports and source of `graph` as a function `f` of tensors with globals `torch` and `dtype`."""
     source = _Writer(TensorEmitter(precision), style).function(separated(graph), "f")
     return "".join(f"{line}\n" for name, line in IMPORTS.items() if f"{name}(" in source), source
 
 
 class TensorEmitter(TorchEmitter):
-    """Everything is a tensor: int and bool scalars too."""
+    """Everything is a tensor, including int and bool scalars."""
 
     def is_host(self, value: Type) -> bool:
         return False
@@ -76,7 +74,7 @@ class TensorEmitter(TorchEmitter):
         return super().apply(op, args, params, together)
 
     def indexed(self, x: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type) -> Piece:
-        """Plain ints and slices first; then each tensor as an index of one entry, whose axis is dropped."""
+        """Applies plain ints and slices first, then each tensor as a one-entry index, and drops its axis."""
         texts = [i.text for i in indices]
         places = self.places(
             pattern, [t if i.literal is not None else "" for t, i in zip(texts, indices, strict=True)]
@@ -94,8 +92,9 @@ class TensorEmitter(TorchEmitter):
     def index_updated(
         self, x: Piece, value: Piece, indices: Sequence[Piece], pattern: ParamValue, result: Type
     ) -> Piece:
-        """With tensors as indices: one index per axis, which broadcast to the shape of the place; a slice is
-        the range of its indices.
+        """With tensors as indices: one index per axis, broadcast to the shape of the place.
+
+        A slice becomes the range of its indices.
         """
         if all(i.literal is not None for i in indices):
             return super().index_updated(x, value, indices, pattern, result)
@@ -121,7 +120,7 @@ class _Writer(GraphWriter):
         self.style = style
 
     def results(self, scope: Scope, graph: Graph) -> list[str]:
-        """What a function returns: tensors that are its own, each of them once."""
+        """The results of a function: fresh tensors, each of them once."""
         fresh = {n.output for n in graph.nodes if isinstance(n, Equation) and _is_new(n)}
         fresh.update(v for n in graph.nodes if isinstance(n, (Loop, Branch)) for v in n.outputs)
         times = Counter(graph.outputs)
@@ -130,16 +129,14 @@ class _Writer(GraphWriter):
         ]
 
     def own(self, scope: Scope, atom: Atom, fresh: bool = False) -> str:
-        """`atom` as a tensor that shares no memory; of rank 2 and more also in the usual order of its
-        entries.
-        """
+        """`atom` as a tensor that shares no memory; from rank 2 on also in row-major order."""
         piece = self.emitter.value(self.piece(scope, atom))
         if piece.type.rank > 1:
             return f"{piece.at(ATOM)}.clone(memory_format=torch.contiguous_format)"
         return piece.text if fresh or not isinstance(atom, Var) else f"{piece.at(ATOM)}.clone()"
 
     def initial(self, scope: Scope, atom: Atom) -> str:
-        """A carry's first value. A name may stand for an input, or for a value that the body reads too."""
+        """A carry's first value. A name may be that of an input, or of a value that the body also reads."""
         return self.own(scope, atom, fresh=not self.piece(scope, atom).text.isidentifier())
 
     def branch(self, scope: Scope, node: Branch) -> None:
@@ -158,7 +155,7 @@ class _Writer(GraphWriter):
         scope.add(f"{_several(targets)} = cond({predicate.text}, {', '.join(ways)}, ())")
 
     def flags(self, scope: Scope, node: Branch, predicate: Piece) -> None:
-        """Both sides, and a choice: they are ints and bools, and cannot fail."""
+        """Both sides and a selection, for ints and bools that cannot fail."""
         if not predicate.text.isidentifier() and len(node.outputs) > 1:
             name = scope.name("chosen")
             scope.add(f"{name} = {predicate.text}")
@@ -184,9 +181,7 @@ class _Writer(GraphWriter):
             self.while_loop(scope, node, initial)
 
     def body(self, scope: Scope, node: Loop, graph: Graph) -> tuple[Scope, list[str]]:
-        """The inside of a function of the carries, and its parameters; the statements of `graph` are still to
-        come.
-        """
+        """The inside of a function of the carries, and its parameters; its statements follow."""
         inner = self.inner(scope, graph.inputs[: len(node.constants)], node.constants)
         return inner, [self.new(inner, v) for v in graph.inputs[len(node.constants) :]]
 
@@ -239,9 +234,7 @@ class _Writer(GraphWriter):
         scope.add(f"{targets} = while_loop({again}, {body}, {_tuple([*start, *initial])})")
 
     def condition_on(self, inner: Scope, node: Loop, outputs: Sequence[str]) -> list[str]:
-        """Adds the condition of a body-first loop on its new carries. What the body returns: the condition's
-        value first.
-        """
+        """Adds the condition of a body-first loop on its new carries; returns it and the body's outputs."""
         assert node.condition is not None, "a body-first loop has a condition"
         shared = len(node.constants)
         inner.values.update(
@@ -263,8 +256,9 @@ class _Writer(GraphWriter):
 
 
 def separated(graph: Graph) -> Graph:
-    """`graph` with every branch that returns floats (or complex numbers) and others made into two, of which
-    each computes what it returns.
+    """`graph` with every branch of mixed dtypes split in two.
+
+    One branch returns floats and complex numbers, the other the rest; each computes only what it returns.
     """
     nodes: list[Node] = []
     for node in graph.nodes:
@@ -297,9 +291,7 @@ def _computing(graph: Graph, outputs: Sequence[Atom]) -> Graph:
 
 
 def _is_flags(node: Branch) -> bool:
-    """Whether a branch is about ints and bools only, and both of its sides can be computed whatever the
-    predicate says.
-    """
+    """Whether a branch returns only ints and bools, and both sides can run for any predicate."""
     if any(v.type.is_inexact for v in node.outputs):
         return False
     return all(
@@ -317,8 +309,9 @@ def _never_fails(node: Equation | Loop) -> bool:
 
 
 def _is_new(node: Equation) -> bool:
-    """Whether the result has its own memory. A reduction over no axes is its argument; one of several results
-    may be read twice.
+    """Whether the result has its own memory.
+
+    A reduction over no axes is its argument, and one of several results may be read twice.
     """
     unchanged = OPS[node.op].kind == "reduction" and node.inputs[0].type.shape == node.output.type.shape
     return node.op not in _VIEWS and not OPS[node.op].parts and (not unchanged or node.op == "cumulative_sum")
@@ -329,5 +322,5 @@ def _tuple(texts: Sequence[str]) -> str:
 
 
 def _several(texts: Sequence[str]) -> str:
-    """The same, where brackets are not needed."""
+    """The texts of a tuple, without brackets where they are not needed."""
     return f"({texts[0]},)" if len(texts) == 1 else ", ".join(texts)

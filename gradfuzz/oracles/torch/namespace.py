@@ -1,6 +1,4 @@
-"""The ops of the table on torch tensors. Everything is out of place, so that `torch.autograd` and
-`torch.func` both see it.
-"""
+"""The ops of the table on torch tensors. All are out of place, so that autograd and `torch.func` see them."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ def dtype_of(precision: Precision) -> torch.dtype:
 
 
 class TorchNamespace(TorchLinalg, TorchTensors, Namespace):
-    """Tensors of a working precision; a scalar is a tensor without axes. Nothing is checked: 1/0 is inf,
-    log(-1) is NaN.
-    """
+    """Tensors of one precision; a scalar has no axes. Nothing is checked: 1/0 is inf, log(-1) is NaN."""
 
     pow = staticmethod(torch.pow)
     abs = staticmethod(torch.abs)

@@ -1,4 +1,4 @@
-"""A question put to torch: Python runs the loops, torch the operations."""
+"""A question in torch: Python runs the loops, torch the operations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ def unsupported(exhibit: Exhibit) -> str | None:
 
 
 def port(exhibit: Exhibit) -> str:
-    """The script."""
     title = exhibit.title("torch")
     return as_port(
         source(

@@ -1,4 +1,4 @@
-"""Reproducers for torch: what the oracle asked, as a script without gradfuzz."""
+"""Reproducers for torch: the oracle's question as a script without gradfuzz."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradfuzz.oracles.torch.loops import loop_source
 from gradfuzz.programs.graphs.lower import lower
 
 COMPILED = "compile:"
-"""How the names of ways by torch.compile begin."""
+"""The prefix of torch.compile's entry points."""
 
 _UNROLLED = ("torch:eager", "torch:func", "torch:jacobian", *(f"torch:{way}" for way in BATCHED))
 
@@ -30,15 +30,14 @@ def source(
     *,
     dtypes: bool = False,
 ) -> str:
-    """The whole script; see `gradfuzz.oracles.torch.ways.script`. Torch itself is not imported."""
+    """The whole script; see `gradfuzz.oracles.torch.ways.script`. It does not import torch here."""
     way = oracle_name.removeprefix("torch:")
     backend = way.removeprefix(COMPILED) if way.startswith(COMPILED) else None
     floats = "float32" if _is_widened(question) else None
     if backend is not None:
         imports, function = "", TorchEmitter(question.precision, bare=False).function(question.program, "f")
     elif oracle_name in _UNROLLED:
-        # Torch's forward mode makes float64 of a float32 scalar that meets a plain number; the oracle has
-        # tensors only.
+        # Torch's forward mode widens a float32 scalar beside a plain number; the oracle has only tensors.
         bare = question.precision == "float64" or "fwd" not in question.modes
         imports, function = "", TorchEmitter(question.precision, bare=bare).function(question.program, "f")
     else:
@@ -66,7 +65,7 @@ def source(
 
 
 def _helper(name: str) -> str:
-    """The source of a function of `torch_derivatives`."""
+    """The source of a function of `derivatives`."""
     return plain_source_in("gradfuzz.oracles.torch.derivatives", name)[name]
 
 
@@ -86,14 +85,12 @@ def _derivative(question: Question, oracle_name: str) -> tuple[str, list[str]]:
 
 
 def _is_widened(question: Question) -> bool:
-    """Whether NumPy without gradfuzz has no such dtype: its arrays are float32 then, with the same
-    numbers.
-    """
+    """Whether NumPy lacks the dtype, so that the script's arrays are float32 with the same numbers."""
     return question.precision == "bfloat16"
 
 
 def _batched(question: Question, oracle_name: str) -> tuple[str, list[str]]:
-    """The same for all instances in one call."""
+    """The gradient function and its helpers, for all instances in one call."""
     way = oracle_name.removeprefix("torch:")
     outside = way == "grad_of_vmap"
     call, used = _derivative(question, oracle_name) if question.modes else ("", [])

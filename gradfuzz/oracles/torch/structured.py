@@ -1,10 +1,9 @@
-"""Torch on structured loops: the program's functional form, with `while_loop` or `scan`, through
-torch.autograd.
+"""Torch on structured loops: `while_loop` or `scan` in the functional form, through torch.autograd.
 
-What runs is the source that `torch_loops` writes, and a reproducer shows the same. The constructs are
-prototypes: much of what they cannot do shows as a failed assertion or a refusal to trace, and that is
-"unsupported". Whether torch can differentiate through a construct in a given mode at all is tried once, on a
-loop of one multiplication.
+The source from `loops` runs here, and a reproducer shows the same. The constructs are prototypes: what they
+cannot do often shows as a failed assertion or a refusal to trace, which counts as "unsupported". Whether
+torch can differentiate through a construct in a given mode at all is tried once, on a loop of one
+multiplication.
 """
 
 from __future__ import annotations
@@ -42,19 +41,17 @@ class Structured(TorchOracle):
 
     limits = (NotImplementedError, AssertionError, TorchDynamoException)
     refusals = re.compile(TorchOracle.refusals.pattern + "|scan dimension > 0", re.IGNORECASE)
-    """The last is scan's word for no trips at all."""
+    """The last alternative is scan's message for zero iterations."""
 
     stride = 32
-    """A second and more for each question: torch compiles the loop anew."""
+    """More than a second for each question: torch compiles the loop anew."""
 
     def __init__(self, style: Style) -> None:
         self.name = f"torch:{style}"
         self.style = style
 
     def supports(self, question: Question) -> str | None:
-        """The first question of some modes takes about a second: whether torch has them at all is found by
-        trying.
-        """
+        """Tries whether torch has the modes at all, which takes about a second the first time."""
         missing = super().supports(question)
         if missing is not None:
             return missing
@@ -78,14 +75,14 @@ class Structured(TorchOracle):
 
     def _answers(self, question: Question) -> list[Answer]:
         run = _compiled(lower(question.program), question.precision, self.style)
-        torch.compiler.reset()  # what was traced for other programs must not matter
+        torch.compiler.reset()  # traces of other programs must not matter
         last: list[int] | None = None
 
         def make(question: Question, point: Point) -> Function:
             nonlocal last
             trace = _trace(question, point)
             if self.style == "scan" and last is not None and trace != last:
-                torch.compiler.reset()  # nor what was traced for another length
+                torch.compiler.reset()  # nor traces of another length
             last = trace
             return _function(run, question, point)
 
@@ -105,7 +102,7 @@ class Structured(TorchOracle):
 
 
 def structured_ways() -> list[Oracle]:
-    """The ways whose construct the installed version has."""
+    """The entry points whose construct the installed version has."""
     styles: tuple[Style, ...] = ("while_loop", "scan")
     return [Structured(style) for style in styles if _constructs(style) is not None]
 
@@ -136,8 +133,7 @@ def _compiled(graph: Graph, precision: Precision, style: str) -> Callable[..., A
 def _trace(question: Question, point: Point) -> list[int]:
     """The decisions and trip counts at a point.
 
-    Raises `TripLimitError` where a loop would not end: torch has no limit of its own, so the interpreter runs
-    first.
+    Torch has no trip limit, so the interpreter runs first; raises `TripLimitError` where a loop does not end.
     """
     trace: list[int] = []
     with torch.no_grad():
@@ -148,7 +144,7 @@ def _trace(question: Question, point: Point) -> list[int]:
 
 
 def _function(run: Callable[..., Any], question: Question, point: Point) -> Function:
-    """`run` as a function of the tensors in `question.wrt`, the other inputs being constant tensors."""
+    """`run` as a function of the tensors in `question.wrt`; the other inputs are constant tensors."""
     constants = {
         p.name: torch.as_tensor(argument(point.inputs[p.name], p.type, question.precision))
         for p in question.program.params
@@ -166,10 +162,9 @@ _PROBE = "def f(x):\n    acc = x * 1.0\n    for i in range(2):\n        acc = ac
 
 @functools.cache
 def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
-    """Why torch has no derivative of these modes through the construct at all; None where it has.
+    """Why torch has no derivative of these modes through the construct; None where it has.
 
-    Found by asking for one. A forward step through a construct that has no rule for it does not fail: the
-    tangent is lost.
+    It is tried, because a forward step through a construct without a rule does not fail: the tangent is lost.
     """
     run = _compiled(lower(parse(_PROBE)), "float64", style)
     x, one = torch.tensor(0.5, dtype=torch.float64), torch.ones((), dtype=torch.float64)
@@ -190,7 +185,7 @@ def _missing(style: Style, modes: tuple[Mode, ...]) -> str | None:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """No warnings, no log lines, and no limit on how often the constructs may be traced."""
+    """No warnings, no log lines, and no limit on how often the constructs are traced."""
     handlers = [
         h
         for name in tuple(logging.root.manager.loggerDict)
@@ -215,9 +210,7 @@ _TRACE_LIMITS = (
     "cache_size_limit",
     "accumulated_cache_size_limit",
 )
-"""Dynamo's limits, in its newer and older names. Beyond them it changes how it runs, silently or with an
-error.
-"""
+"""Dynamo's limits, by newer and older names; beyond them it runs differently, silently or with an error."""
 
 
 def _silent(record: logging.LogRecord) -> bool:

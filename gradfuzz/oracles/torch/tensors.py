@@ -1,4 +1,4 @@
-"""The tensor ops on tensors of torch, by the text that a reproducer shows."""
+"""Tensor ops on torch tensors, by the same text that a reproducer shows."""
 
 from __future__ import annotations
 

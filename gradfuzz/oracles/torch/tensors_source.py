@@ -1,7 +1,7 @@
-"""How each tensor op is written in torch. Nothing here imports torch.
+"""Tensor ops in torch. This module does not import torch.
 
-Every op is torch's own function, as its gradient is what is on trial. Torch has no sum over windows of all
-axes: it is a sum of what `unfold` shows.
+Every op is torch's own function, because its gradient is tested. Torch has no window sum over all axes, so it
+is a sum over `unfold`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def write(op: str, texts: Sequence[str], shapes: Sequence[Shape], params: Params
 
 
 def _reduction(op: str, x: str, shape: Shape, params: Params) -> str:
-    """Torch reads an empty list of axes as all axes."""
+    """Torch takes an empty list of axes for all axes."""
     axes = normalize_axes(params["axis"], len(shape), op)
     if not axes:
         return f"torch.clone({x})"
@@ -58,7 +58,7 @@ def _reduction(op: str, x: str, shape: Shape, params: Params) -> str:
 
 
 def _gathering(op: str, texts: Sequence[str], shapes: Sequence[Shape], axis: Any) -> str:
-    """Torch's functions want the indices as one row."""
+    """Torch's functions take the indices as one row."""
     (x, indices, *updates), (shape, places) = texts, shapes[:2]
     axis %= len(shape)
     row = indices if len(places) == 1 else f"torch.reshape({indices}, (-1,))"
@@ -75,7 +75,7 @@ def _gathering(op: str, texts: Sequence[str], shapes: Sequence[Shape], axis: Any
 
 
 def _padded(x: str, padding: Sequence[tuple[int, int]]) -> str:
-    """Torch names the padding of the last axis first."""
+    """Torch's padding starts with the last axis."""
     if not any(map(any, padding)):
         return x
     return f"torch.nn.functional.pad({x}, {tuple(n for pair in reversed(padding) for n in pair)})"
@@ -101,9 +101,7 @@ def _window_sum(x: str, shape: Shape, params: Params) -> str:
 
 
 def _conv(texts: Sequence[str], shapes: Sequence[Shape], params: Params) -> str:
-    """Padding that is the same at both ends is left to torch's function, as its derivative is on
-    trial, too.
-    """
+    """Symmetric padding is left to torch's function, because its derivative is tested too."""
     (x, kernel), count = texts, len(shapes[0]) - 2
     strides, padding = strides_of(params["strides"], count), padding_of(params["padding"], count)
     options = "" if params["strides"] is None else f", stride={strides}"

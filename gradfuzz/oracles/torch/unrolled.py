@@ -31,17 +31,17 @@ from gradfuzz.programs.language.types import Type
 
 
 class TorchOracle(Oracle):
-    """What all ways share: tensors in, arrays out, and what an exception means."""
+    """The common part of torch's oracles: tensors in, arrays out, and the meaning of exceptions."""
 
     version = str(torch.__version__).split("+")[0]
     limits: tuple[type[BaseException], ...] = (NotImplementedError,)
-    """Exceptions that say that torch cannot do this, rather than that it failed."""
+    """Exceptions that mean that torch cannot do this, not that it failed."""
     refusals = re.compile(
         r"not (yet |currently )?(implemented|supported)|(does not|doesn't|cannot) support|n't"
         r" supported|unsupported|is not differentiable when",
         re.IGNORECASE,
     )
-    """How messages of other exceptions say so."""
+    """Messages of other exceptions that mean the same."""
 
     def supports(self, question: Question) -> str | None:
         missing = missing_op(question.program) or refused_op(question.program, question.precision)
@@ -62,9 +62,7 @@ class TorchOracle(Oracle):
     def attempt(
         self, question: Question, point: Point, make: Callable[[Question, Point], Function]
     ) -> Answer:
-        """The answer at one point; `make` gives the program as a function of the tensors in
-        `question.wrt`.
-        """
+        """The answer at one point; `make` makes the program a function of the tensors in `question.wrt`."""
         try:
             f = make(question, point)
             xs = [tensor(point.inputs[name], question.precision) for name in question.wrt]
@@ -97,7 +95,7 @@ class TorchOracle(Oracle):
 
 
 def nested_forward(question: Question) -> str | None:
-    """Why torch.autograd's forward mode cannot be asked, where it cannot."""
+    """Why torch.autograd's forward mode cannot be asked; None where it can."""
     if question.modes.count("fwd") > 1:
         return "torch.autograd.forward_ad has no nested levels: one forward step at most"
     return None
@@ -163,7 +161,7 @@ class Jacobian(TorchOracle):
 
 
 def unrolled(question: Question, point: Point, trace: list[int] | None = None) -> Function:
-    """The program as a function of the tensors in `question.wrt`, the other inputs being constants.
+    """The program as a function of the tensors in `question.wrt`; the other inputs are constants.
 
     Its decisions and trip counts are appended to `trace`.
     """
@@ -173,7 +171,7 @@ def unrolled(question: Question, point: Point, trace: list[int] | None = None) -
     def f(*xs: torch.Tensor) -> tuple[Any, ...]:
         namespace = TorchNamespace(
             question.precision
-        )  # of this run alone: it remembers decompositions, and they their graph
+        )  # of this run alone: it caches decompositions with their graphs
         return interpret(
             program, {**constants, **dict(zip(question.wrt, xs, strict=True))}, namespace, trace=trace
         )
@@ -185,36 +183,34 @@ def unrolled(question: Question, point: Point, trace: list[int] | None = None) -
 
 
 def tensor(array: Array, precision: Precision) -> torch.Tensor:
-    """A tensor of its own with these floats, in the order of a script's, whatever theirs: a question says
-    nothing of memory.
-    """
+    """A new tensor of these floats, in row-major order as in a script: a question has no memory layout."""
     return torch.tensor(np.array(array, np.float64, order="C"), dtype=dtype_of(precision))
 
 
 def argument(array: Array, of: Type, precision: Precision) -> Any:
-    """An input as the interpreter wants it: int and bool scalars are Python's."""
+    """An input for the interpreter: int and bool scalars are Python's."""
     if of.dtype == "float":
         return tensor(array, precision)
     return torch.tensor(np.asarray(array)) if of.shape else np.asarray(array).item()
 
 
 def arrays(values: Sequence[Any]) -> tuple[Array, ...]:
-    """Tensors and plain ints and bools as arrays, dtypes unaltered.
+    """Tensors and plain ints and bools as arrays, with the same dtypes.
 
-    Torch has zeros without memory of their own: `force` makes them, and `clone` before it, as a part of such
-    zeros crashes the interpreter.
+    Torch has zeros without memory: `force` allocates them, and `clone` comes first, as a part of such zeros
+    crashes the interpreter.
     """
     return tuple([_array(v) if isinstance(v, torch.Tensor) else np.array(v) for v in values])
 
 
 def _array(value: torch.Tensor) -> Array:
-    if value.dtype == torch.bfloat16:  # NumPy has it by ml_dtypes, of which Torch knows nothing
+    if value.dtype == torch.bfloat16:  # NumPy has it through ml_dtypes, which Torch does not support
         return np.array(value.float().clone().numpy(force=True)).astype(FORMATS["bfloat16"].dtype)
     return value.clone().numpy(force=True)
 
 
 def summary(error: BaseException) -> str:
-    """The exception's type and first line, and where it wraps another exception, that one."""
+    """The type and first line of the exception, and of one that it wraps."""
     text = str(error).strip()
     first = text.partition("\n")[0][:300]
     inner = re.search(r": got (\w+\(.{1,300}?\))$", text, re.MULTILINE)

@@ -1,8 +1,8 @@
 """Torch on all points of a question in one call: "torch:vmap" and "torch:grad_of_vmap".
 
-An input that is the same at all points is shared (`in_dims` None), the others are mapped; points on a grid of
-two axes are two nested `torch.func.vmap`. The interpreter runs the program's loops, so a decision or a trip
-count that differs between instances is more than vmap can do, and "unsupported".
+An input that is equal at all points is shared (`in_dims` None), the others are mapped; points on a grid of
+two axes are two nested `torch.func.vmap`. The interpreter runs the program's loops, so vmap does not support
+a decision or a trip count that differs between instances: it is "unsupported".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gradfuzz.programs.evaluation.layout import Layout, layout_of
 
 
 class _Batched(TorchOracle):
-    """What both share: one call, and its results taken apart."""
+    """The common part: one call, whose results are split."""
 
     together = True
     stride = 4
@@ -32,7 +32,7 @@ class _Batched(TorchOracle):
         + r"|data-dependent control flow|vmap: .*(\.item\(\)|in-?place)|Batching rule not implemented",
         re.IGNORECASE,
     )
-    """What else vmap says that it cannot do."""
+    """More messages by which vmap says that it cannot do something."""
 
     def answers(self, question: Question) -> list[Answer]:
         layout = layout_of([point.inputs for point in question.points])
@@ -79,12 +79,12 @@ class _Mapped:
         """The program at one instance of all its parameters."""
         namespace = TorchNamespace(
             self.question.precision
-        )  # of this run alone: it remembers decompositions, and they their graph
+        )  # of this run alone: it caches decompositions with their graphs
         outputs = interpret(self.question.program, dict(zip(self.names, arguments, strict=True)), namespace)
         return tuple(torch.as_tensor(y) for y in outputs)
 
     def with_inputs(self, arguments: Sequence[Any], xs: Tensors) -> list[Any]:
-        """All arguments, those in `wrt` replaced by `xs`."""
+        """All arguments, with those in `wrt` replaced by `xs`."""
         return list(
             {
                 **dict(zip(self.names, arguments, strict=True)),
@@ -93,9 +93,7 @@ class _Mapped:
         )
 
     def mapped(self, g: Callable[..., Any], aligned: Sequence[str] = ()) -> Callable[..., Any]:
-        """`g`, a function of one instance of all parameters, under vmap; those named `aligned` have
-        all axes.
-        """
+        """`g`, a function of one instance of all parameters, under vmap; those in `aligned` have all axes."""
         for axis in reversed(self.layout.sizes):
             g = torch.func.vmap(
                 g, tuple(0 if n in aligned or axis in self.layout.axes[n] else None for n in self.names)
@@ -109,13 +107,13 @@ class _Mapped:
         return outputs
 
     def spread(self, x: torch.Tensor, own: Sequence[str]) -> torch.Tensor:
-        """`x`, which has the axes `own` in front, with all axes."""
+        """`x`, whose leading axes are `own`, with all axes."""
         at = tuple(slice(None) if axis in own else None for axis in self.layout.sizes)
         return x[at].expand(*self.layout.shape, *x.shape[len(own) :]).clone()
 
 
 class Vmap(_Batched):
-    """The derivative, mapped."""
+    """The mapped derivative."""
 
     name = "torch:vmap"
 
@@ -141,8 +139,9 @@ class Vmap(_Batched):
 
 
 class GradOfVmap(_Batched):
-    """What is mapped, differentiated: inputs that are differentiated have all axes, so their gradients are
-    those of the instances.
+    """The derivative of the mapped function.
+
+    Inputs that are differentiated have all axes, so their gradients are those of the instances.
     """
 
     name = "torch:grad_of_vmap"

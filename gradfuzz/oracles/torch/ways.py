@@ -1,15 +1,17 @@
-"""Torch, by every way into its derivatives that the installed version has.
+"""Torch, by every entry point to its derivatives that the installed version has.
 
     torch:eager        the program's loops run in Python; torch.autograd.grad and torch.autograd.forward_ad
-    torch:func         the same; torch.func: vjp, grad, jvp torch:jacobian     the same; torch.func: whole
-    Jacobians by jacrev and jacfwd torch:vmap         the derivative of one instance by torch.func under
-    torch.func.vmap: all points of a question in one call torch:grad_of_vmap the other way round:
-    torch.autograd of the function under torch.func.vmap torch:while_loop   loops by torch's while_loop,
-    branches by cond; torch.autograd.grad torch:scan         loops by torch's scan, branches by cond;
-    torch.autograd.grad torch:compile:...  the program's loops run in Python, traced by torch.compile; the
-    backends eager, aot_eager and inductor
+    torch:func         the same; torch.func: vjp, grad, jvp
+    torch:jacobian     the same; torch.func: whole Jacobians by jacrev and jacfwd
+    torch:vmap         the derivative of one instance by torch.func under torch.func.vmap: all points of a
+                       question in one call
+    torch:grad_of_vmap the other way round: torch.autograd of the function under torch.func.vmap
+    torch:while_loop   loops by torch's while_loop, branches by cond; torch.autograd.grad
+    torch:scan         loops by torch's scan, branches by cond; torch.autograd.grad
+    torch:compile:...  the program's loops run in Python, traced by torch.compile; the backends eager,
+                       aot_eager and inductor
 
-Torch itself is imported when the ways are asked for.
+Torch is imported when these oracles are requested.
 """
 
 from __future__ import annotations
@@ -22,9 +24,7 @@ from gradfuzz.oracles.device import device
 
 
 def ways() -> list[Oracle]:
-    """One oracle per way. A construct that the installed version lacks is left out; `MissingExtraError` where
-    there is no torch.
-    """
+    """One oracle per entry point that the installed version has; `MissingExtraError` without torch."""
     try:
         import torch  # noqa: F401
     except ImportError as error:
@@ -41,7 +41,7 @@ def ways() -> list[Oracle]:
 
 
 def settle() -> None:
-    """Lets Torch compute on the device of this process, which is gradfuzz's own."""
+    """Makes Torch compute on the device of this gradfuzz process."""
     if device() == "cuda":
         import torch
 
@@ -60,11 +60,10 @@ def script(
     *,
     dtypes: bool = False,
 ) -> str:
-    """A script that asks torch the same without gradfuzz; it exits with 1 while an entry is further off than
-    `allowed`.
+    """A script that asks torch the same without gradfuzz; exits with 1 while an entry exceeds `allowed`.
 
-    `oracle_name` is the way that is asked. The script computes what is expected anew; `expected` only sets
-    the scale of the bound where no `allowed` is given.
+    `oracle_name` is the entry point. The script computes the expected values itself; `expected` only sets the
+    scale of the bound without `allowed`.
     """
     from gradfuzz.oracles.torch.script import source
 
