@@ -44,14 +44,14 @@ _OTHERS: Table[Callable[[Shape], Shape]] = Table(
 
 
 def draw_other_batch(dice: Dice, batch: Shape) -> Shape:
-    """Batch axes that broadcast with `batch`: one axis fewer, axes of 1, or one more axis than one."""
+    """Batch axes that broadcast with `batch`: one axis fewer, axes of 1, or one more (at most two)."""
     return dice.weighted(_OTHERS)(batch)
 
 
 def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape, *, least: int = 1) -> tuple[int, int]:
     """Rows and columns, at least `least` where `max_side` allows.
 
-    Sometimes n is the batch size: some bugs type-check only then.
+    Sometimes n is the batch size: some bugs keep the right shape only then.
     """
     table = _sizes(min(least, max_side), max_side)
     n = dice.weighted(table)
@@ -74,7 +74,7 @@ MAX_ENTRIES = 24
 def draw_array(dice: Dice, *, empty: bool = True) -> Shape:
     """The shape of an array of rank 0 to 4.
 
-    Sometimes all axes have the same length: some bugs type-check only then.
+    Sometimes all axes have the same length: some bugs keep the right shape only then.
     """
     lengths = _LENGTHS if empty else _LENGTHS.where(lambda n: n > 0)
     rank = dice.weighted(_RANKS)

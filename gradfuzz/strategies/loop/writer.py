@@ -288,7 +288,7 @@ class Writer:
         ), scope
 
     def _inner(self, scope: Scope, carries: dict[str, Type], counter: str) -> tuple[list[Stmt], str]:
-        """An inner loop: over the outer scalar carry, or over a carry that restarts in each outer iteration."""
+        """An inner loop: over the outer scalar carry, or over a carry that restarts in each iteration."""
         dice, plan = self.dice, self._second_loop()
         own = next((n for n, t in carries.items() if t == FLOAT), None)
         if own is not None and dice.chance(40):

@@ -258,7 +258,7 @@ class Blanks:
 
     @functools.cached_property
     def along(self) -> str:
-        """Indices of the rank of `{x}`, of any length along `{long}`. Their other axes broadcast with `{x}`."""
+        """Indices of the rank of `{x}`, of any length along `{long}`; the other axes broadcast with `{x}`."""
         axis = self.long % len(self.shape)
         others = [(2 if n == 1 else 1) if self._dice.chance(25) else n for n in self.shape]
         return self._indices((*others[:axis], 1 + self._dice.below(3), *others[axis + 1 :]), self.shape[axis])
