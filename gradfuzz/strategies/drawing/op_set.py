@@ -53,7 +53,7 @@ LOOP_OPS = (
 
 
 def ops_of(option: Any) -> frozenset[str]:
-    """The ops of a table's option: an expression, a function that builds one, an object with `build`, None."""
+    """The ops of a table's option: an expression, its builder, an object with `build`, or None."""
     if option is None:
         return frozenset()
     build = getattr(option, "build", option)

@@ -261,7 +261,7 @@ def matrices(
     max_condition: float | None = None,
     extremes: bool = True,
 ) -> npt.NDArray[Any]:
-    """Stacks of matrices of `shape` (None: any of `shapes` that fits), with a structure, exact in `precision`.
+    """Stacks of matrices of `shape` (None: any fitting one), with a structure, exact in `precision`.
 
     general         any, also rectangular
     spd, symmetric, lower, upper, orthogonal, companion
