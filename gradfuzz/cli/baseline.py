@@ -18,9 +18,7 @@ from gradfuzz.errors import UsageError
 @click.argument("id", required=False)
 @click.option("--reason", metavar="TEXT", help="Why the finding is accepted.")
 @click.option("--link", default="", metavar="URL", help="Where the finding is reported.")
-@click.option(
-    "--expires", metavar="DATE", help="The first day on which the finding counts again: 2027-03-01."
-)
+@click.option("--expires", metavar="DATE", help="The first day on which it counts again: 2027-03-01.")
 @STORE
 @BASELINE
 @FORMAT

@@ -23,7 +23,7 @@ _OPTIONS = (
         "--target-seconds",
         _ABOVE_NOTHING,
         "SECONDS",
-        "The most time for an answer.  [default: 60; 300 for targets shipped with gradfuzz]",
+        "The most time for an answer.  [default: 60; 300 for names of `gradfuzz targets`]",
     ),
     ("--target-start", _ABOVE_NOTHING, "SECONDS", "The most time until a target is ready.  [default: 120]"),
     ("--target-restarts", click.IntRange(0), "N", "How often a target is restarted.  [default: 2000]"),

@@ -29,8 +29,8 @@ REPORTS = click.option(
     multiple=True,
     metavar="FORMAT[=PATH]",
     help=(
-        f"Also write a file: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-...; github goes to stdout"
-        " and to the summary of the step. May be repeated."
+        f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-...; github goes to"
+        " stdout and to the summary of the step. May be repeated."
     ),
 )
 

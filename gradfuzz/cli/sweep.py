@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     default="value,vjp,jvp,twins",
     show_default=True,
     metavar="C,...",
-    help="What is asked; with twins alone, references are asked only where two answers contradict each other.",
+    help="What is asked; twins alone ask references only where two answers differ.",
 )
 @click.option(
     "--dtypes", default="float64,float32", show_default=True, metavar="D,...", help="Working precisions."

@@ -9,7 +9,7 @@ makes a test of each op and check. The mark takes
     target      a name or several, as `gradfuzz probe` takes them
     suite       "loops", "linalg", "complex", "tensor", "vectorize", or several
     checks      of "vjp", "jvp" and "second order" (default: all)
-    ops         the ops (in the suite loops: the loop bodies, or the titles of tables) to ask about (default: all)
+    ops         the ops to ask about; in the suite loops: the bodies, or the titles of tables (default: all)
 
 and applies to a function, a class or a module; the nearest mark counts. A wrong gradient fails the test.
 Unsupported and inconclusive checks are skipped. The answers of a passing test agree with the truth, or are
