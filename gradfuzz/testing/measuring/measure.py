@@ -188,9 +188,7 @@ class Inquiry:
         return asked
 
     def _upheld(self, case: Case, modes: Sequence[Mode]) -> Asked:
-        """The case, confirmed as wrong: not by rounding of the rule's own, nor against the function's
-        differences by the worst entry.
-        """
+        """The disagreement, unless rounding in the rule or the function's differences contradict it."""
         if (
             case.worst is None
             or case.worst[0] not in case.question.wrt

@@ -122,7 +122,7 @@ class Subject:
         modes: Sequence[Mode],
         precision: Precision | None = None,
     ) -> tuple[list[Array], list[Array]]:
-        """The outputs, and the derivative by each input in `wrt`. Raises what the function or `grad` raises."""
+        """The outputs, and the derivative by each input in `wrt`. Raises what `f` or `grad` raises."""
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
             if self.grad is not None:
