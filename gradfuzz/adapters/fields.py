@@ -352,9 +352,8 @@ class Fields:
             log_level=ti.ERROR,
             **self._options,
         )
-        ctypes.CDLL(None).fesetenv(
-            ctypes.c_void_p(-1)
-        )  # init makes the thread flush subnormal numbers to 0; this restores FE_DFL_ENV
+        # init makes the thread flush subnormal numbers to 0; this restores FE_DFL_ENV.
+        ctypes.CDLL(None).fesetenv(ctypes.c_void_p(-1))
         self._kernels.clear()
         self._sets = {}
 
@@ -383,11 +382,8 @@ class Fields:
             linecache.cache[file] = len(source), None, source.splitlines(True), file
             scope = {"ti": self.ti, "INF": math.inf, "NAN": math.nan, **self.of(dtype)}
             exec(compile(source, file, "exec"), scope)  # noqa: S102 - the source is what we wrote
-            self._kernels[key] = (
-                scope["program"],
-                lines.watches,
-                program,
-            )  # keeps the program, so that no other one gets its id
+            # It holds the program, so that no other one gets its id.
+            self._kernels[key] = scope["program"], lines.watches, program
         return self._kernels[key][:2]
 
 

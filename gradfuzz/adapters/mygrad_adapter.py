@@ -25,9 +25,8 @@ def index_update(x, value, *indices, pattern):
         changed = np.array(x)
         changed[index_key(pattern, indices)] = np.asarray(value)
         return changed
-    changed = (
-        mg.tensor(x.data.copy(), constant=False) if x.constant else +x
-    )  # a constant stays constant, even if written to
+    # A constant would stay constant, even if written to.
+    changed = mg.tensor(x.data.copy(), constant=False) if x.constant else +x
     changed[index_key(pattern, indices)] = value
     return changed
 

@@ -224,9 +224,8 @@ class Writer(kernels.Writer):
         return f"F({'-' if value < 0 else ''}wp.inf)" if math.isinf(value) else f"F({value!r})"
 
     def array(self, dtype, shape, parts):
-        if (
-            len(shape) == 2 and 1 in shape and len(parts) > 1
-        ):  # the constructor of 2 x 1, 4 x 1, ... is ambiguous to Warp's C++ compiler
+        # The constructor of 2 x 1, 4 x 1, ... is ambiguous to Warp's C++ compiler.
+        if len(shape) == 2 and 1 in shape and len(parts) > 1:
             rows = [parts] if shape[0] == 1 else [[part] for part in parts]
             return f"wp.matrix_from_rows({', '.join(self.array(dtype, (len(row),), row) for row in rows)})"
         return f"{self.constructor(dtype, shape)}({', '.join(parts)})"

@@ -70,10 +70,8 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        with (
-            contextlib.suppress(OSError),
-            Path(os.devnull).open("w") as nowhere,
-        ):  # takes the rest of the buffer
+        # The null device takes the rest of the buffer.
+        with contextlib.suppress(OSError), Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         raise
 

@@ -363,9 +363,8 @@ class Writer:
             return Name(name)
         if type_.rank == 1 and type_.shape[0] and dice.has("index") and dice.chance(30):
             return at(name, integer(0))
-        if (
-            type_.rank == 2 and dice.has("sum", "multiply", "reshape") and dice.chance(30)
-        ):  # a different weight for each entry
+        if type_.rank == 2 and dice.has("sum", "multiply", "reshape") and dice.chance(30):
+            # A different weight for each entry.
             size = math.prod(type_.sizes)
             weights = ArrayConst("float", (size,), tuple(number(1.0 + k / 2) for k in range(size)))
             return total(multiply(call("reshape", Name(name), shape=(size,)), weights))

@@ -125,9 +125,8 @@ def signature_of(f: Any, count: int) -> list[str]:
     """The names of the first `count` arguments; "arg0", "arg1" if the signature is unknown."""
     owner = getattr(f, "__self__", None)
     skipped = 0
-    if inspect.isclass(owner) and hasattr(
-        owner, "forward"
-    ):  # autograd.Function.apply: the names are those of forward, after ctx
+    if inspect.isclass(owner) and hasattr(owner, "forward"):
+        # autograd.Function.apply: the names are those of forward, after ctx.
         f, skipped = owner.forward, int(not _has_setup(owner))
     try:
         parameters = list(inspect.signature(f).parameters.values())[skipped:]
