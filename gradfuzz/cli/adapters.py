@@ -85,11 +85,7 @@ def new(folder: str | None, lang: str) -> int:
     build, start = (
         text.format(script=script, program=program) for text in (beginning.build, beginning.start)
     )
-    doubts = (
-        ""
-        if beginning.run
-        else " They are written after the language's documentation, and nobody has run them."
-    )
+    doubts = "" if beginning.run else " They follow the language's documentation, but have never been run."
     steps = f"{build} && gradfuzz targets check {start}" if build else f"gradfuzz targets check '{start}'"
     click.echo(f"Wrote {', '.join(str(target / name) for name in beginning.files)}.{doubts} Now: {steps}")
     return CLEAN

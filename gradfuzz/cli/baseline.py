@@ -79,4 +79,4 @@ def _day(text: str | None) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"--expires {text!r} is no date; write it as 2027-03-01") from None
+        raise UsageError(f"--expires {text!r} is not a date; write it as 2027-03-01") from None

@@ -124,7 +124,7 @@ def _order_and_modes(order: int, mode: str | None, ctx: click.Context) -> tuple[
     for name in modes:
         if name not in ("rev", "fwd"):
             raise UsageError(
-                f"--mode {mode!r}: {name!r} is no mode; the modes are rev and fwd, one for each order,"
+                f"--mode {mode!r}: {name!r} is not a mode; the modes are rev and fwd, one for each order,"
                 " innermost first"
             )
     given = ctx.get_parameter_source("order") is not click.core.ParameterSource.DEFAULT

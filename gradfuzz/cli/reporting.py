@@ -61,8 +61,8 @@ def outputs(reports: Iterable[str]) -> list[Output]:
         name, sign, path = text.partition("=")
         if name not in FORMATS:
             raise UsageError(
-                f"--report {text!r}: {name!r} is no format; there is {', '.join(FORMATS)}, as in --report"
-                " html=sweep.html"
+                f"--report {text!r}: {name!r} is not a format; the formats are {', '.join(FORMATS)}, as in"
+                " --report html=sweep.html"
             )
         if not sign and not FORMATS[name].file:
             found.append(Output(name, None))
@@ -75,7 +75,7 @@ def outputs(reports: Iterable[str]) -> list[Output]:
         if file.is_dir():
             raise UsageError(f"--report {text!r}: {str(file)!r} is a folder; name a file in it")
         if not os.access(file if file.exists() else file.parent, os.W_OK):
-            raise StoreError(f"--report {text!r}: {str(file)!r} may not be written; give another path")
+            raise StoreError(f"--report {text!r}: {str(file)!r} cannot be written; give another path")
         found.append(Output(name, file))
     return found
 

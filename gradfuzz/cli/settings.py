@@ -44,7 +44,7 @@ def _refuse_unknown(table: Mapping[str, Any], name: str, known: set[str]) -> Non
     for key in table:
         if key not in known:
             raise Failure(
-                f"{key!r} in [{name}] of pyproject.toml means nothing; known are {', '.join(sorted(known))}"
+                f"{key!r} in [{name}] of pyproject.toml is not a flag; there are {', '.join(sorted(known))}"
             )
 
 

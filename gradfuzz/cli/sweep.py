@@ -89,7 +89,7 @@ def sweep(
     from gradfuzz.reports.terminal.live import listener
 
     if resume and no_store:
-        raise UsageError("--resume needs the store, and --no-store leaves it away; give one of them")
+        raise UsageError("--resume needs the store, which --no-store leaves out; give one of them")
     files = outputs(reports)
     installed(ctx, store, targets)
     known = baseline.read(accepted)
@@ -113,7 +113,7 @@ def sweep(
                     recorder.handle(event)
                     if isinstance(event, SweepStarted) and recorder.unfinished:
                         click.echo(
-                            "This sweep was begun before and did not end; --resume goes on with run"
+                            "An earlier sweep with these settings did not end; --resume continues run"
                             f" {recorder.unfinished}.",
                             err=True,
                         )
@@ -153,7 +153,7 @@ def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None)
     except KeyboardInterrupt:
         result = review(replace(finished, interrupted=True), known, store, run)
     if recorder is not None:
-        later = "" if finished.complete else " The same command with --resume goes on with it."
+        later = "" if finished.complete else " The same command with --resume continues it."
         click.echo(f"This is run {recorder.run} of {recorder.store.path}.{later}", err=True)
     return result
 

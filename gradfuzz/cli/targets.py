@@ -69,7 +69,7 @@ def targets(
         )
     one = what[0] if what else None
     if len(what) > 1 or (what and action in ("list", "conventions")):
-        raise UsageError(f"targets {action} takes nothing more, but there is {what[-1]!r}")
+        raise UsageError(f"targets {action} takes no further argument, but got {what[-1]!r}")
     if action in ("check", "new"):
         from gradfuzz.cli import adapters
 

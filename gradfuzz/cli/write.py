@@ -39,7 +39,7 @@ def write(source: str, grad: str | None, framework: str | None, at: str | None, 
 
     if output is not None and output.exists():
         raise UsageError(
-            f"{str(output)!r} exists and is left as it is; name a new file, or leave --output away"
+            f"{str(output)!r} exists and is not overwritten; name a new file, or leave out --output"
         )
     inputs = read_inputs([at])[0] if at else None
     text = starter(source, grad=grad, framework=framework, inputs=inputs)  # type: ignore[arg-type]  # click says which there are

@@ -131,7 +131,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if _FIXTURE not in metafunc.fixturenames:
         if nearest is metafunc.definition:
             pytest.fail(
-                f"{metafunc.definition.nodeid} has the mark gradfuzz and does not ask anything: "
+                f"{metafunc.definition.nodeid} has the mark gradfuzz but not its fixture: "
                 f"write `def {metafunc.function.__name__}({_FIXTURE}): {_FIXTURE}()`",
                 pytrace=False,
             )

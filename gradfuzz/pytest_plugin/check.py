@@ -138,7 +138,7 @@ class GradfuzzCheck:
             return
         undecided = [j for j in judged if j.case.verdict is Verdict.INCONCLUSIVE]
         if undecided:
-            pytest.skip(f"nobody can tell: {_reasons(undecided)}")
+            pytest.skip(f"inconclusive: {_reasons(undecided)}")
         _skip_unasked(self._cell, judged)
 
 

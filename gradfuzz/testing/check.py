@@ -92,9 +92,7 @@ def check_gradient(
     __tracebackhide__ = True
     if isinstance(f, Program):
         if target is None:
-            raise UsageError(
-                "a program has no derivative of its own; name who is asked for it, as in target='torch'"
-            )
+            raise UsageError("a program is differentiated by a target; name one, as in target='torch'")
         names = [p.name for p in f.params]
         point = dict(zip(names, args, strict=False))
         chosen = (
@@ -198,7 +196,7 @@ def check_program(
                     unclear = unclear or measured
         lead(largest)
         if not answered:
-            raise UnsupportedError(f"{target} cannot be asked about this program: {'; '.join(refusals)}")
+            raise UnsupportedError(f"{target} does not support this program: {'; '.join(refusals)}")
         if unclear is not None:
             _say(unclear, None, strict)
 

@@ -33,7 +33,7 @@ def told(measured: Measured) -> str:
 
 def _lines(m: Measured) -> Iterator[str]:
     yield _headline(m)
-    along = "along directions drawn once and for all, " if m.order > 1 and not m.of_a_scalar else ""
+    along = "along fixed random directions, " if m.order > 1 and not m.of_a_scalar else ""
     asked = f"{check_name(m.modes)}, {along}{m.precision}, {m.framework}"
     if m.verdict is Verdict.CRASHED:
         yield f"  {m.reason}"

@@ -68,11 +68,11 @@ def test_gradient_of_{name}_where_it_is_drawn({parameters}) -> None:
 '''
 
 _FOUND = (
-    "The arguments are examples: put those in that matter, and say in the strategies where the function is"
-    " defined."
+    "The arguments are examples: replace them by those that matter, and restrict the strategies to where the"
+    " function is defined."
 )
 
-_NOT_FOUND = "No arguments were found that the function takes ({why}): put in some in place of these."
+_NOT_FOUND = "No arguments were found that the function accepts ({why}): replace these."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +116,7 @@ def starter(
     if subject.framework == "numpy" and subject.grad is None:
         usual = " nor ".join(form.format(name) for form in _GRADS[:3])
         raise UsageError(
-            f"{source} is a NumPy function, and its gradient is one that somebody wrote: name it with --grad"
+            f"{source} is a NumPy function and needs a hand-written gradient: name it with --grad"
             f" MODULE:FUNC ({module} has neither {usual}); if it is a function of JAX, Torch or autograd, say"
             " so with --framework"
         )
@@ -125,7 +125,7 @@ def starter(
     wrong = sorted(set(given) - set(names))
     if wrong:
         raise UsageError(
-            f"--at names {wrong[0]!r}, which is no argument of {name} that has to be given; there is"
+            f"--at names {wrong[0]!r}, which is not a required argument of {name}; those are"
             f" {', '.join(names)}"
         )
     found, why = _arguments(subject, names, given)

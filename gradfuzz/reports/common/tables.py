@@ -112,7 +112,7 @@ def _point(point: FindingPoint) -> tuple[str, ...]:
 
 
 _BODIES = "The same loop with other bodies. In each row the derivative by the varied input is compared."
-_SIGNS = "Bodies whose true derivative is negative, or whose answer is."
+_SIGNS = "Bodies with a negative true derivative, or a negative answer."
 _PROPERTIES = "The same question with one thing changed; at the smallest point where no other is named."
 _ASPECTS: tuple[tuple[tuple[Aspect, ...], str, str, str], ...] = (
     ((Aspect.BODY,), "Loop bodies", _BODIES, "body"),

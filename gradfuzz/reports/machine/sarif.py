@@ -34,10 +34,10 @@ _LONG = frozenset({"evidence", "ports"})
 """Fields that a result's properties lack: collectors accept a few megabytes in all."""
 
 _HELP: dict[Class, str] = {
-    Class.SIGN_FLIP: "Whoever follows this derivative goes away from the optimum.",
+    Class.SIGN_FLIP: "A step along this derivative leads away from the optimum.",
     Class.RATIO_BLOWUP: (
-        "Steps along this derivative are far too long; near points where the true one vanishes they go in a"
-        " direction that means nothing."
+        "Steps along this derivative are far too long; near zeros of the true derivative their direction is"
+        " meaningless."
     ),
     Class.MISSING: "A contribution is lost: nothing is learnt from this input.",
     Class.SPURIOUS: "A contribution is made up: something is learnt from an input that has no influence.",

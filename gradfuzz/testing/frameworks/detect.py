@@ -45,7 +45,7 @@ def framework_named(name: FrameworkName) -> Framework:
     except ImportError as error:
         extra = f"'gradfuzz[{name}]'" if name in ("jax", "torch") else name
         raise MissingExtraError(
-            f"a gradient of {name} was asked about, and importing it says: {error}; install it with: pip"
+            f"the function belongs to {name}, which cannot be imported: {error}; install it with: pip"
             f" install {extra}"
         ) from error
     return found

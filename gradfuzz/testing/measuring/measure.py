@@ -204,8 +204,8 @@ class Inquiry:
             and abs(case.got - case.expected) <= CLEAR * SAFETY * stray
         ):
             message = (
-                f"at inputs that differ in their last bits the answer strays by {stray:.2g}, and so far it"
-                " may be from the truth by rounding"
+                f"at inputs that differ in their last bits the answer changes by {stray:.2g}, so its"
+                " error may be rounding"
             )
             return Asked(
                 replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.NOISE, message=message),

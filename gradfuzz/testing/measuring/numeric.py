@@ -198,7 +198,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     method: Method = "complex step" if exact else "Richardson"
     by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (value, bound, left, right)]
     if any(np.any(np.isnan(v)) for v in value):
-        message = "kink: the slopes to either side stay apart as the step shrinks"
+        message = "kink: the one-sided slopes differ however small the step"
         kink = Truth(
             "inconclusive",
             left=by_name[2],

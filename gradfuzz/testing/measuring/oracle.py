@@ -29,7 +29,7 @@ class FunctionOracle(Oracle):
 
     def supports(self, question: Question) -> str | None:
         if self._subject.grad is not None and question.modes not in ((), ("rev",)):
-            return "a gradient that is written by hand is one derivative in reverse mode"
+            return "a hand-written gradient supports reverse mode of order one only"
         return None
 
     def answer(self, question: Question) -> list[Answer]:
