@@ -419,8 +419,9 @@ class Graph(kit.Way):
         return {"ok": (values, gradient)}
 
     def made(self, program, request, here):
-        """A function of inputs, other inputs, weights, directions and a unit. Also its outputs, and whether
-        the last mode is forward.
+        """The compiled question, its outputs, and whether the last mode is forward.
+
+        The function takes inputs, other inputs, weights, directions and a unit.
         """
         wrt, modes = request["wrt"], request["modes"]
         shapes = {n: here[n][1] for n in wrt}

@@ -399,7 +399,7 @@ class Reverse(kit.Way):
         self.fields = fields
 
     def array(self, dtype, shape, entries):
-        return entries  # of a constant; the kernel writes it again
+        return entries  # entries of a constant: the kernel writes them itself
 
     def answer(self, program, request, inputs):
         layout = kernels.Layout(program.form)

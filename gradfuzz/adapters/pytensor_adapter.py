@@ -364,9 +364,7 @@ def written(value):
 
 
 def last(start, steps):
-    """A carry after a scan, also one of no steps. Index -1 is avoided: PyTensor would take it for the first
-    part of a join.
-    """
+    """A carry after a scan, even one of no steps. PyTensor would misread the index -1 in a join."""
     return pt.concatenate([start[np.newaxis], steps])[steps.shape[0]]
 
 

@@ -321,7 +321,7 @@ class Kernel(kit.Way):
         self._compiled = {}
 
     def array(self, dtype, shape, entries):
-        return entries  # of a constant; the kernel writes it again
+        return entries  # entries of a constant: the kernel writes them itself
 
     def answer(self, program, request, inputs):
         dtype, count = request["dtype"], request["count"]
@@ -411,7 +411,7 @@ class FunctionWriter(Writer):
 
 
 def most_trips(form, inputs):
-    """The most trips of each loop at these points, in the order of the loops."""
+    """The most iterations of each loop at these points, in the order of the loops."""
     found, params = [], {name for name, _ in form["params"]}
 
     def of(statements):

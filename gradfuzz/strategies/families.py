@@ -61,4 +61,4 @@ FAMILIES: dict[str, Family] = {
         together=True,
     ),
 }
-"""By name, the default one first."""
+"""The families by name, the default first."""

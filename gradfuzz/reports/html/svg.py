@@ -17,7 +17,7 @@ Pixel = tuple[float, float]
 
 WIDTH, HEIGHT = 360, 236
 LEFT, RIGHT, TOP, BOTTOM = 46, 348, 30, 198
-"""The frame inside it."""
+"""The frame's sides inside the picture, in pixels."""
 
 _GLYPHS = {"dash": "M0 0h16", "dot": "M8 0h0", "ring": "M8 0h0"}
 

@@ -152,8 +152,8 @@ _ONE_BY_ONE = 32
 _ORDINARY = (0.5, 1.5, 0.75, 0.25, 1.0, 2.0, 0.3, 1.25, 0.7, 1.7, 2.5, -0.5, -1.5, -0.25, -0.7, -2.0)
 _STEPS = 65_537
 _SCATTER = 40_503
-"""`_STEPS` is prime, so that the fractions with this denominator fill the mantissa. `_SCATTER` multiplies
-their numerators, because Hypothesis prefers small integers.
+"""`_STEPS` is prime: fractions with it fill the mantissa. `_SCATTER` spreads their numerators, because
+Hypothesis prefers small integers.
 """
 
 _LARGE = (10.0, 100.0, 1000.0, 37.5, 640.0, 3.0)

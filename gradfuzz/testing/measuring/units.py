@@ -9,8 +9,8 @@ import numpy as np
 from gradfuzz.oracles.base import Array, Question
 
 _COTANGENT = -2.0
-"""The cotangent of a single scalar. A power of two divides out exactly; any number but 1 shows a rule that
-drops, squares or takes the absolute value of it.
+"""The cotangent of a single scalar. A power of two divides out exactly; -2 exposes a rule that drops, squares
+or takes the absolute value of it.
 """
 
 _DIRECTION = 2.0

@@ -120,9 +120,7 @@ def test_arguments_that_are_given_stay_as_they_are(functions: str, tmp_path: Pat
 
 def test_a_function_that_takes_nothing_that_was_tried_gets_a_test_that_says_so(functions: str) -> None:
     text = starter(f"{functions}:picky")
-    assert (
-        "No arguments were found that the function accepts (ValueError: never satisfied): replace" in text
-    )
+    assert "No arguments were found that the function accepts (ValueError: never satisfied): replace" in text
     compile(text, "test_written.py", "exec")
 
 
