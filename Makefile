@@ -12,14 +12,14 @@ help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
 	@echo 'make test      ruff, mypy and the tests, without the slow ones'
 	@echo 'make test-all  ruff, mypy and all tests'
-	@echo 'make docs      build/site: the documentation as a site that loads nothing from elsewhere; begin with index.html'
-	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, in loops and linear algebra, its memory in long loops, programs drawn and checked per second, and what a process of its own costs a target'
-	@echo 'make comparators  docs/comparators.md: what gradfuzz and other checks of gradients miss and accuse wrongly (a few minutes)'
-	@echo 'make tolerance    docs/tolerance.md: how far right answers stay within what is allowed (a few minutes)'
-	@echo 'make pictures     docs/pictures: what the reports of real sweeps look like (a few minutes; needs Chromium)'
+	@echo 'make docs      build/site: the documentation as a self-contained site; start at index.html'
+	@echo 'make bench     speed and memory of the engine against Torch, autograd and JAX, programs per second, cost of worker processes'
+	@echo 'make comparators  docs/comparators.md: missed bugs and false alarms of gradfuzz and other gradient checks (a few minutes)'
+	@echo 'make tolerance    docs/tolerance.md: errors of right answers over the allowed error (a few minutes)'
+	@echo 'make pictures     docs/pictures: pictures of reports of real sweeps (a few minutes; needs Chromium)'
 	@echo 'make clean     remove the virtual environment, build outputs and caches'
 
-# Exit code 1 says that there are findings, which is what a sweep is for.
+# Exit code 1 means findings, which are the purpose of a sweep.
 sweep: $(READY)
 	$(BIN)/gradfuzz sweep engine jax torch || [ $$? -eq 1 ]
 
@@ -58,7 +58,7 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# Torch first and by its exact version, so that the build that the machine's package index offers stays.
+# Torch is installed first and by its exact version, to keep the build of the machine's package index.
 $(VENV)/torch: | $(BIN)/python
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet torch==2.13.0
 	touch $@

@@ -1,17 +1,16 @@
-"""What Hypothesis knows of gradfuzz: settings profiles, and strategies for its types.
+"""What Hypothesis loads from gradfuzz: settings profiles, and strategies for its types.
 
-Hypothesis runs `register` when it is imported, by an entry point, so this module imports next to nothing: the
-types are registered when both Hypothesis and `gradfuzz.programs` are there, whichever comes first.
+Hypothesis runs `register` on import, by an entry point, so this module imports next to nothing. The types
+are registered when both Hypothesis and `gradfuzz.programs` are loaded, in either order.
 
-    pytest --hypothesis-profile=gradfuzz-quick       25 examples for a test, while one works; what failed
-    before comes first
-                                gradfuzz-ci         200, the same in every run, so that a change fails by what
-                                it changes gradfuzz-nightly  2,000, others every night; what failed before
-                                comes first
+    pytest --hypothesis-profile=gradfuzz-quick
+                      25 examples for a test, for interactive work; earlier failures come first
+    gradfuzz-ci       200, the same in every run, so that a failure is caused by a change of the code
+    gradfuzz-nightly  2,000, different ones every night; earlier failures come first
 
-In a test or a conftest.py: `hypothesis.settings.load_profile("gradfuzz-quick")`. What failed is kept in
-Hypothesis's example database, in .hypothesis/examples unless it is told otherwise; "gradfuzz-ci" has none, as
-nothing there depends on earlier runs.
+In a test or a conftest.py: `hypothesis.settings.load_profile("gradfuzz-quick")`. Hypothesis keeps failures
+in its example database, by default in .hypothesis/examples. "gradfuzz-ci" has none, as nothing there depends
+on earlier runs.
 """
 
 from __future__ import annotations
@@ -31,9 +30,7 @@ QUICK, CI, NIGHTLY = "gradfuzz-quick", "gradfuzz-ci", "gradfuzz-nightly"
 
 
 def register() -> None:
-    """Registers the profiles, and the types if they are loaded. What somebody makes of a profile afterwards
-    stays.
-    """
+    """Registers the profiles, and the types if they are loaded. Changes to a profile made later are kept."""
     _register_profiles()
     if "gradfuzz.programs" in sys.modules:
         register_types()
@@ -43,16 +40,16 @@ def register() -> None:
 def _register_profiles() -> None:
     from hypothesis import HealthCheck, Phase, settings
 
-    # The phase "explain" names lines that only failing examples run. With programs as data these are lines of
-    # the interpreter, of the library on trial or of gradfuzz, never of the program; and it traces every line
-    # for it. The first draw imports and compiles, so no example has a deadline. The parent is Hypothesis's
-    # "default", also on CI: its "ci" has no example database.
+    # The phase "explain" traces every line to name those that only failing examples run. Programs are data,
+    # so it would name lines of the interpreter, of the library on trial or of gradfuzz, never of the program.
+    # The first draw imports and compiles, so no example has a deadline. The parent is Hypothesis's "default",
+    # also on CI: its "ci" has no example database.
     common = settings(
         settings.get_profile("default"),
         deadline=None,
         phases=[phase for phase in Phase if phase is not Phase.explain],
     )
-    slow = [HealthCheck.too_slow]  # says something about a shared machine, not about the strategies
+    slow = [HealthCheck.too_slow]  # it depends on a shared machine, not on the strategies
     settings.register_profile(QUICK, common, max_examples=25)
     settings.register_profile(
         CI, common, max_examples=200, derandomize=True, print_blob=True, suppress_health_check=slow
@@ -62,7 +59,7 @@ def _register_profiles() -> None:
 
 @functools.cache
 def register_types() -> None:
-    """Registers a strategy for `Program`, which is not made before it is drawn from."""
+    """Registers a strategy for `Program` that is built at the first draw."""
     from hypothesis import strategies as st
 
     from gradfuzz.programs.language.syntax import Program

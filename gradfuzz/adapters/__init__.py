@@ -15,11 +15,9 @@ from __future__ import annotations
 from pathlib import Path
 
 _FOLDERS = {".py": "", ".exs": "elixir", ".js": "js", ".cpp": "cpp", ".hpp": "cpp", ".swift": "swift"}
-"""The folder of a language, by the suffix of its files. Python has none: adapters of users import `kit` from
-beside this file.
-"""
+"""The folder of a language by file suffix. Python has none: users' adapters import `kit` from this folder."""
 
 
 def path(name: str) -> Path:
-    """Where the file `name` of an adapter or a kit lies."""
+    """The path of the file `name` of an adapter or a kit."""
     return Path(__file__).parent / _FOLDERS.get(Path(name).suffix, "") / name

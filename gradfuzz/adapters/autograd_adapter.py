@@ -1,8 +1,8 @@
-"""HIPS autograd. Loops are Python's; reverse mode by make_vjp, forward mode by make_jvp, higher orders by
-nesting them.
+"""HIPS autograd. Loops are Python's; reverse mode is make_vjp, forward mode make_jvp; higher orders nest
+them.
 
-An op is autograd's own function wherever it has one. What has no derivative rule there raises
-NotImplementedError, which is *unsupported*; complex numbers are not asked about.
+An op is autograd's own function wherever it has one. An op without a derivative rule raises
+NotImplementedError, which is *unsupported*. Complex numbers are not asked about.
 """
 
 # mypy: ignore-errors
@@ -31,7 +31,7 @@ def index_key(pattern, indices):
 
 
 def index_update(x, value, *indices, pattern):
-    """autograd has no assignment: the rows around the place, and the place, are put together again."""
+    """autograd has no assignment: the rows around the place are joined with the new value."""
     if not pattern:
         return value
     key, rest = index_key(pattern, indices)[0], pattern[1:]
@@ -54,7 +54,7 @@ def take(x, indices, axis):
 
 
 def broadcast_to(x, shape):
-    """Its rule takes no keyword."""
+    """The derivative rule takes no keyword."""
     try:
         return anp.broadcast_to(x, shape)
     except AssertionError as error:
@@ -83,7 +83,7 @@ def svd(x, full_matrices, part):
 
 
 def matrices_only(function):
-    """`function` of matrices; stacks of them it does not take."""
+    """`function` of matrices, refused for stacks of matrices."""
 
     def call(*arrays, **params):
         if any(a.ndim != 2 for a in arrays):
@@ -118,7 +118,7 @@ def vector_norm(x, ord, axis, keepdims):
 
 
 def conv(x, kernel, strides, padding):
-    """autograd's turns the kernel around, and steps by 1."""
+    """autograd flips the kernel, and its stride is 1."""
     spatial = list(range(2, x.ndim))
     if padding:
         x = anp.pad(x, [(0, 0), (0, 0), *map(tuple, padding)], "constant")
@@ -140,7 +140,7 @@ SAME += (
     " prod all any"
 )
 SAME += " argmax argmin matmul outer tril triu"
-"""Ops that are functions of autograd.numpy by the same name, with the same parameters."""
+"""Ops whose namesakes in autograd.numpy take the same parameters."""
 
 OPS = {
     **{op: getattr(anp, op) for op in SAME.split()},
@@ -155,9 +155,7 @@ OPS = {
     "conv": conv,
     "cumulative_sum": anp.cumsum,
     "det": linalg.det,
-    "diagonal": lambda x, offset: anp.diagonal(
-        x, -offset, -1, -2
-    ),  # the axes that autograd asks for are exchanged
+    "diagonal": lambda x, offset: anp.diagonal(x, -offset, -1, -2),  # swaps the axes for autograd
     "eigh": lambda x, part: linalg.eigh(symmetric(x))[part],
     "eigvalsh": lambda x: linalg.eigh(symmetric(x))[0],
     "einsum": lambda *arrays, subscripts: anp.einsum(subscripts, *arrays),
@@ -193,12 +191,12 @@ def gradient(g, xs):
 
 
 def slope(g, xs, directions):
-    """The derivative of a scalar function of a tuple along a direction."""
+    """The derivative of a scalar function of a tuple, along a direction."""
     return make_jvp(g, xs)(directions)[1]
 
 
 class Eager(kit.Way):
-    """autograd as it is: programs run in Python, on numbers that record."""
+    """autograd as it is: programs run in Python, on numbers that record a tape."""
 
     name = "eager"
     ops = OPS

@@ -1,9 +1,9 @@
-"""CasADi. Programs are graphs of SX (scalars) or MX (matrices). Ints are known before a graph is made, so its
+"""CasADi. Programs are graphs of SX (scalars) or MX (matrices). Ints are known before a graph is built, so
 loops are unrolled, or `mapaccum`.
 
-Reverse mode is `gradient` (or `jacobian`), forward mode `jtimes`, higher orders nest them. There is no while
-loop: one that tests a float is unrolled to a bound, each trip chosen by `if_else`, and so are branches. That
-computes what is not chosen, too; where something is not finite then, nothing is said.
+Reverse mode is `gradient` (or `jacobian`), forward mode `jtimes`; higher orders nest them. There is no while
+loop: a loop that tests a float is unrolled to a bound, and `if_else` selects each iteration, as it does
+branches. That also computes what is not selected; if something there is not finite, there is no answer.
 """
 
 # mypy: ignore-errors
@@ -17,13 +17,13 @@ import kit
 import numpy as np
 
 MOST_TRIPS = 10_000
-"""Of a loop whose test is known."""
+"""The most iterations of a loop with a known condition."""
 BOUND = 16
-"""Trips of one that is unrolled with its test in the graph."""
+"""The unrolled iterations of a loop with its condition in the graph."""
 
 
 def checked(shape):
-    """`shape`, where there is such a matrix."""
+    """`shape`, if CasADi has such a matrix."""
     if len(shape) > 2:
         raise kit.Unsupported("CasADi has matrices, and no arrays of more axes")
     if 0 in shape:
@@ -36,10 +36,10 @@ class Tensor:
 
     def __init__(self, matrix, shape, dtype="float64", exact=None):
         self.matrix, self.shape, self.dtype = matrix, checked(shape), dtype
-        self.exact = exact  # ints that nobody computed with: CasADi's numbers are doubles
+        self.exact = exact  # ints that no op has changed: CasADi's numbers are doubles
 
     def known(self):
-        """The number that a scalar is, where no input takes part in it; None elsewhere."""
+        """The value of a scalar that depends on no input, else None."""
         m = self.matrix
         return float(m) if m.is_constant() else None
 
@@ -53,7 +53,7 @@ def axes_of(axis, rank):
 
 
 def spread(x, shape):
-    """`x` as a matrix for this shape. CasADi repeats scalars itself."""
+    """`x` as a matrix of this shape. CasADi repeats scalars itself."""
     if x.shape in ((), shape):
         return x.matrix
     rows, columns = (shape[0], 1) if len(shape) == 1 else shape
@@ -62,7 +62,7 @@ def spread(x, shape):
 
 
 def each(function, dtype=None):
-    """A function of entries as an op: operands are repeated to a common shape."""
+    """A function of entries as an op, with operands repeated to a common shape."""
 
     def call(*operands):
         shape = np.broadcast_shapes(*(x.shape for x in operands))
@@ -76,7 +76,7 @@ def remainder(a, b):
 
 
 def reducing(function):
-    """A function of all entries, or of those of each column, of a matrix to a row."""
+    """A function of all entries, or of each column, reducing a matrix to a row."""
 
     def call(x, axis=None, keepdims=False):
         axes = axes_of(axis, len(x.shape))
@@ -90,7 +90,7 @@ def reducing(function):
 
 
 def over_all(function, why):
-    """A function of all entries only."""
+    """A function that reduces all entries only."""
 
     def call(x, axis=None, keepdims=False, **params):
         if axes_of(axis, len(x.shape)) != set(range(len(x.shape))):
@@ -125,7 +125,7 @@ def matmul(a, b):
 
 
 def of_matrix(function):
-    """A function of a square matrix to one of its shape, or of its symmetric part."""
+    """A function of a square matrix to one of its shape, or of the matrix's symmetric part."""
     return lambda x: Tensor(function(x.matrix), x.shape)
 
 
@@ -293,7 +293,7 @@ OPS = {
     "vector_norm": over_all(norm, "CasADi's norms are of all entries"),
     "where": each(ca.if_else),
 }
-"""No pinv: it solves the normal equations, and says so."""
+"""There is no pinv: CasADi's solves the normal equations, as documented."""
 
 
 class Graph(kit.Way):
@@ -327,7 +327,7 @@ class Graph(kit.Way):
         raise RuntimeError(f"a loop is still running after {MOST_TRIPS} trips")
 
     def unrolled(self, condition, body, carries, captures):
-        """A loop of which nobody knows how long it runs: at most so many trips, each chosen or not."""
+        """A loop of unknown length: a bounded number of iterations, each selected or not."""
         goes_on = condition(carries, captures)
         for _ in range(BOUND):
             carries = self.choice(goes_on, body(carries, captures), carries)
@@ -367,13 +367,13 @@ class Graph(kit.Way):
             try:
                 results.append(self.at(program, request, inputs, k))
             except Exception as error:
-                if "Evaluation failed" in str(error):  # det of MX, too, is documented to go through it
+                if "Evaluation failed" in str(error):  # det of MX is documented to use it, too
                     error = kit.Unsupported("the linear solver gives up on a singular matrix")
                 results.append(kit.arm_of(error))
         return results
 
     def at(self, program, request, inputs, k):
-        """What is answered at point k."""
+        """The answer at point k."""
         here, known = {}, []
         for name, (dtype, shape, entries) in inputs.items():
             size = math.prod(shape[1:])
@@ -419,8 +419,9 @@ class Graph(kit.Way):
         return {"ok": (values, gradient)}
 
     def made(self, program, request, here):
-        """A function of inputs, other inputs, weights, directions and a unit; the outputs, and whether the
-        last mode is forward.
+        """The compiled question, its outputs, and whether the last mode is forward.
+
+        The function takes inputs, other inputs, weights, directions and a unit.
         """
         wrt, modes = request["wrt"], request["modes"]
         shapes = {n: here[n][1] for n in wrt}
@@ -454,11 +455,11 @@ class Graph(kit.Way):
         return ca.Function("f", [x, rest, w, v, u], results), outputs, forward, self.chosen
 
     def gradient(self, terms, x):
-        """Of the sum of <y, w> over `terms`, a column."""
+        """The gradient of the sum of <y, w> over `terms`, as a column."""
         return ca.gradient(total(terms, self.kind), x)
 
     def symbols(self, name, shapes):
-        """One symbol for all of these, and its parts, row by row."""
+        """One symbol for all of these arrays, and its parts, row by row."""
         symbol = self.kind.sym(name, sum(math.prod(checked(shape)) for shape in shapes.values()))
         parts, begin = {}, 0
         for n, shape in shapes.items():
@@ -470,7 +471,7 @@ class Graph(kit.Way):
 
 
 class Mapped(Graph):
-    """Loops are `mapaccum`, branches `Function.if_else`, which computes what is chosen, and nothing else."""
+    """Loops are `mapaccum`. Branches are `Function.if_else`, which computes only the selected branch."""
 
     def for_loop(self, count, body, carries, captures):
         n = self.trips(count)
@@ -495,7 +496,7 @@ class Mapped(Graph):
         return [Tensor(r[:, -width(c) :], c.shape, c.dtype) for r, c in zip(found, carries)]
 
     def inner(self, name, body, arguments, i=None, count=0):
-        """A function of its own. Its arguments are those of the caller, with `i` after the first `count`."""
+        """A function of the caller's arguments, with `i` after the first `count` of them."""
         symbols = [
             Tensor(self.kind.sym(f"a{k}", *a.matrix.shape), a.shape, a.dtype) for k, a in enumerate(arguments)
         ]
@@ -530,7 +531,7 @@ class Mapped(Graph):
 
 
 class Jacobian(Graph):
-    """The same by whole Jacobians of all results, which CasADi finds by colouring their patterns."""
+    """The same by whole Jacobians of all results, which CasADi finds by coloring their sparsity patterns."""
 
     modes = ("rev",)
     orders = (0, 1, 2)

@@ -1,8 +1,8 @@
 """Dr.Jit with its LLVM backend. First derivatives, by dr.backward_from and dr.forward_from.
 
-In the way "eager" loops are Python's, and what they record is traced into one kernel. In "evaluated" and
-"symbolic" loops and branches are dr.while_loop and dr.if_stmt, and all points are lanes of the same arrays,
-each with its own number of trips; there are scalars only.
+In the way "eager" loops are Python's, and their operations are traced into one kernel. In "evaluated" and
+"symbolic" loops and branches are dr.while_loop and dr.if_stmt; all points are lanes of the same arrays, each
+with its own trip count, and there are only scalars.
 """
 
 # mypy: ignore-errors
@@ -24,13 +24,11 @@ NAMES = {
 NAMES.update({dr.VarType.Int32: "int32", dr.VarType.UInt32: "uint32", dr.VarType.UInt64: "uint64"})
 
 TRIPS = 4096
-"""Trips of a loop for which memory is kept on the way back, where the program does not say how many there
-are.
-"""
+"""The iterations of a loop with an unknown trip count for which reverse mode reserves memory."""
 
 
 def plain(value):
-    """A tensor without axes as an array of one entry: what a loop carries may not change its type."""
+    """A tensor without axes as an array of one entry: a loop's carries may not change their type."""
     return value.array if dr.is_tensor_v(value) and value.ndim == 0 else value
 
 
@@ -63,7 +61,7 @@ def mask(value):
 
 
 def remainder(a, b):
-    """With the sign of the divisor; Dr.Jit's has that of the dividend."""
+    """The result has the divisor's sign; Dr.Jit's has the dividend's."""
     r = a % b
     return dr.select((r != 0) & ((r < 0) != (b < 0)), r + b, r)
 
@@ -120,9 +118,7 @@ def joined(function):
 
 
 def extreme(function):
-    """`function` of numbers, by an instruction of LLVM that its code for x86 has since version 17: older ones
-    end the process.
-    """
+    """`function` by an LLVM instruction. LLVM before 17 has no x86 code for it and aborts the process."""
 
     def call(*args):
         if dr.detail.llvm_version() < (17, 0, 0):
@@ -259,7 +255,7 @@ class Eager(kit.Way):
 
 
 class Evaluated(kit.Way):
-    """Dr.Jit's own loops, each trip a kernel. Every point is a lane."""
+    """Dr.Jit's own loops, a kernel per iteration. Every point is a lane."""
 
     name = "evaluated"
     ops = SCALAR_OPS
@@ -291,7 +287,7 @@ class Evaluated(kit.Way):
         )[1:]
 
     def loop(self, condition, body, carries, captures, most):
-        """The carries after the loop. Dr.Jit wants what the body reads among the state, too."""
+        """The carries after the loop. Dr.Jit requires all that the body reads in the state."""
         n = len(carries)
 
         def split(state):
@@ -363,7 +359,7 @@ class Evaluated(kit.Way):
         ]
 
     def lanes(self, value, count):
-        """(dtype, entries) of one entry for each point; what is the same for all of them has one lane."""
+        """(dtype, entries), one entry for each point; a value shared by all points has one lane."""
         entries = list(dr.detach(value))
         return NAMES[dr.type_v(value)], entries * count if len(entries) == 1 else entries
 

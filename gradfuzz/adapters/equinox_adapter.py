@@ -1,9 +1,8 @@
 """Equinox on JAX: loops are `equinox.internal.while_loop` of each kind, and `equinox.internal.scan` where the
-number of trips is written down.
+trip count is a constant.
 
-What the kinds differentiate is what their documentation says: lax forward, checkpointed backward once,
-bounded both. Ops are JAX's; the rest of JAX is asked by gradfuzz itself. A function is compiled once for each
-question.
+The kinds are asked only for the derivatives in their documentation: lax forward, checkpointed backward once,
+bounded both. Ops are JAX's; gradfuzz itself asks the rest of JAX. Each question compiles a function once.
 """
 
 # mypy: ignore-errors
@@ -26,9 +25,9 @@ from jax import lax
 
 MOST_TRIPS = 10_000
 BOUND = 256
-"""Trips of a bounded loop: what it costs grows with them."""
+"""The most iterations of a bounded loop: its cost grows with them."""
 CHECKPOINTS = 3
-"""So few that short loops are computed again, too."""
+"""Few checkpoints, so that short loops are recomputed, too."""
 
 
 def index_key(pattern, indices):
@@ -61,7 +60,7 @@ SAME += (
     " any argmax argmin clip"
 )
 SAME += " flip reshape broadcast_to matmul outer take take_along_axis tril triu sort"
-"""Ops that are functions of jax.numpy by the same name, with the same parameters."""
+"""Ops whose namesakes in jax.numpy take the same parameters."""
 
 OPS = {
     **{op: getattr(jnp, op) for op in SAME.split()},
@@ -135,7 +134,7 @@ class Looping(kit.Way):
         return list(self.ended(found, condition(list(found), captures)))
 
     def ended(self, carries, goes_on):
-        """The carries, where the loop is at its end; an error otherwise."""
+        """The carries of a loop that has ended; otherwise an error."""
         most = BOUND if isinstance(self, Bounded) else MOST_TRIPS
         return eqx.error_if(carries, goes_on, f"a loop is still running after {most} trips")
 
@@ -164,7 +163,7 @@ class Looping(kit.Way):
         return results
 
     def at(self, program, request, inputs, k):
-        """What is answered at point k."""
+        """The answer at point k."""
         here = {}
         for name, (dtype, shape, entries) in inputs.items():
             size = math.prod(shape[1:])
@@ -200,9 +199,7 @@ class Looping(kit.Way):
         return {"ok": (list(map(written, values)), gradient)}
 
     def question(self, program, wrt, modes):
-        """Outputs and derivative as a function of inputs, weights, directions and, where the last mode is
-        forward, a unit.
-        """
+        """Outputs and derivative as a function of inputs, weights, directions and (forward mode) a unit."""
 
         def ask(inputs, weights, vs, units):
             inputs = {n: jnp.asarray(x) for n, x in inputs.items()}

@@ -1,12 +1,12 @@
-"""Taichi, and Quadrants, its fork: programs as kernels over fields. The two adapters import this, and pass
-their library.
+"""Taichi, and Quadrants, its fork: programs as kernels over fields. Both adapters import this, and pass their
+library.
 
-reverse     kernel.grad(): loops are loops, and arrays that nobody assigns to are read from the field
+reverse     kernel.grad(): loops are loops, and arrays that are never assigned to are read from the field
 vectors     the same with all arrays in local vectors and matrices
-unrolled    loops over a number of trips are ti.static(range(...)), which the compiler unrolls
+unrolled    loops with a constant trip count are ti.static(range(...)), which the compiler unrolls
 forward     ad.FwdMode, one run for each entry
 
-The compilers say "Not supported" to while loops and to `break` and `continue` where they differentiate.
+The compilers answer "Not supported" to while loops and to `break` and `continue` in differentiated code.
 """
 
 # mypy: ignore-errors
@@ -22,18 +22,16 @@ import kernels
 import kit
 
 CAPACITY = 4096
-"""Entries of each field. A question whose points need more is asked in several parts."""
+"""Entries of each field. A question with more is asked in parts."""
 MOST_KERNELS = 150
-"""Kernels that are kept; then the library is started again."""
+"""The most cached kernels; beyond them the library is restarted."""
 
 
 # Spelling ---------------------------------------------------------------------------------------------------
 
 
 def spelled(template):
-    """An elementwise op. The library broadcasts scalars; what else is of another shape is written entry by
-    entry.
-    """
+    """An elementwise op. The library broadcasts scalars; other shapes are written entry by entry."""
 
     def write(writer, sources, types, result):
         if all(t[1] in ((), result[1]) for t in types):
@@ -72,7 +70,7 @@ def astype(writer, sources, types, result, dtype):
 
 
 def total(writer, sources, types, result, axis, keepdims, mean=False):
-    """The sum of all entries is the library's; over some axes they are added up."""
+    """The sum over all entries is the library's; a sum over some axes is written out."""
     source, (dtype, shape) = writer.bound(sources[0]), types[0]
     axes = (
         range(len(shape))
@@ -248,16 +246,16 @@ OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in SIGNS.items()})
 class Writer(kernels.Writer):
     ops = OPS
     local = False
-    """Whether arrays that nobody assigns to are read from local variables."""
+    """Whether arrays that are never assigned to are read from local variables."""
     static = False
-    """Whether loops over a number are unrolled."""
+    """Whether loops with a constant trip count are unrolled."""
 
     def __init__(self, form, layout, limit):
         super().__init__(form)
         self._layout = layout
         self._limit = limit
         self.watches = False
-        """Whether the kernel has loops that may never end, and says so in `T`. A `for` ends by itself."""
+        """Whether the kernel limits a loop that may not end, and reports it in `T`. A `for` always ends."""
         assigned = kit._assigned(form["body"][:-1])
         self._fields = (
             {} if self.local else {self.name(p[0]): p for p in layout.inputs if p[2] and p[0] not in assigned}
@@ -282,7 +280,7 @@ class Writer(kernels.Writer):
         return f"{array}[p * {max(self._layout.widths[array], 1)} + {k}]"
 
     def in_field(self, name, shape, indices):
-        """The entry of an input in its field; None where it is a local variable."""
+        """The entry of an input in its field; None for a local variable."""
         if name not in self._fields:
             return None
         _, _, _, array, start = self._fields[name]
@@ -309,7 +307,7 @@ class Writer(kernels.Writer):
         return f"{indent}over = 0\n{body}{indent}T[p] = over\n" if self.watches else body
 
     def watched(self, condition):
-        """Whoever begins one trip too many is over, and so are all loops around it."""
+        """A loop that starts one iteration too many ends, and so do all loops around it."""
         self.watches = True
         trip = self.fresh("trip")
         self.line(f"{trip} = 0")
@@ -333,7 +331,7 @@ class StaticWriter(Writer):
 
 
 class Fields:
-    """The library, and its fields, one set for each dtype."""
+    """The library and its fields, one set per dtype."""
 
     def __init__(self, ti, **options):
         self.ti = ti
@@ -354,14 +352,13 @@ class Fields:
             log_level=ti.ERROR,
             **self._options,
         )
-        ctypes.CDLL(None).fesetenv(
-            ctypes.c_void_p(-1)
-        )  # init lets the whole thread flush subnormal numbers to 0; this is FE_DFL_ENV
+        # init makes the thread flush subnormal numbers to 0; this restores FE_DFL_ENV.
+        ctypes.CDLL(None).fesetenv(ctypes.c_void_p(-1))
         self._kernels.clear()
         self._sets = {}
 
     def of(self, dtype):
-        """The fields by name."""
+        """The fields of a dtype by name."""
         if dtype not in self._sets:
             ti, scalar = self.ti, getattr(self.ti, {"float64": "f64", "float32": "f32"}[dtype])
             floats = {
@@ -373,7 +370,7 @@ class Fields:
         return self._sets[dtype]
 
     def kernel(self, program, layout, dtype, writer):
-        """The kernel of a program, and whether it watches its loops."""
+        """The kernel of a program, and whether it limits its loops."""
         key = id(program), dtype, writer
         if key not in self._kernels:
             if len(self._kernels) >= MOST_KERNELS:
@@ -385,11 +382,8 @@ class Fields:
             linecache.cache[file] = len(source), None, source.splitlines(True), file
             scope = {"ti": self.ti, "INF": math.inf, "NAN": math.nan, **self.of(dtype)}
             exec(compile(source, file, "exec"), scope)  # noqa: S102 - the source is what we wrote
-            self._kernels[key] = (
-                scope["program"],
-                lines.watches,
-                program,
-            )  # which is kept, so that no other one gets its id
+            # It holds the program, so that no other one gets its id.
+            self._kernels[key] = scope["program"], lines.watches, program
         return self._kernels[key][:2]
 
 
@@ -405,7 +399,7 @@ class Reverse(kit.Way):
         self.fields = fields
 
     def array(self, dtype, shape, entries):
-        return entries  # of a constant; the kernel writes it again
+        return entries  # entries of a constant: the kernel writes them itself
 
     def answer(self, program, request, inputs):
         layout = kernels.Layout(program.form)
@@ -448,9 +442,7 @@ class Reverse(kit.Way):
         return results
 
     def run(self, kernel, fields, request, layout, count):
-        """Runs the kernel, and gives the derivatives by all floats of every point; None where none are asked
-        for.
-        """
+        """Runs the kernel; the derivatives by all floats of every point, or None if none are asked for."""
         kernel()
         if not request["modes"]:
             return None
@@ -468,7 +460,7 @@ class Vectors(Reverse):
 
 
 class Unrolled(Reverse):
-    """The same with loops that the compiler unrolls."""
+    """The same with unrolled loops."""
 
     name = "unrolled"
     loops = ("for",)
@@ -477,7 +469,7 @@ class Unrolled(Reverse):
 
 
 class Forward(Reverse):
-    """Forward mode, along one entry of the inputs after the other."""
+    """Forward mode along one input entry at a time."""
 
     name = "forward"
     modes = ("fwd",)
@@ -504,7 +496,7 @@ class Forward(Reverse):
 
 
 def fill(field, values):
-    """The values, and zeros behind them."""
+    """Fills a field with the values, then zeros."""
     host = field.to_numpy()
     host[:] = 0
     host[: len(values)] = values

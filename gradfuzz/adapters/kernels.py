@@ -1,9 +1,9 @@
-"""Programs as the source of a kernel, for adapters of libraries that compile Python's own syntax. It lies
-beside kit.py, and needs nothing else.
+"""Programs as the source of a kernel, for adapters of libraries that compile Python syntax. Needs only
+kit.py, beside it.
 
-A kernel runs a program at many points at once, one for each thread. Inputs and outputs lie in four flat
-arrays of rows, one row for each point: `X` and `N` hold the inputs (floats; ints and bools), `Y` and `M` the
-outputs. A subclass of `Writer` says how its library spells things.
+A kernel runs a program at many points at once, one per thread. Inputs and outputs are rows of four flat
+arrays, one row per point: `X` and `N` hold the inputs (floats; ints and bools), `Y` and `M` the outputs. A
+subclass of `Writer` defines the library's syntax.
 """
 
 # mypy: ignore-errors
@@ -16,13 +16,11 @@ import math
 import kit
 
 MOST_ENTRIES = 48
-"""Entries of a local vector or matrix; a compiler takes minutes for thousands."""
+"""The most entries of a local vector or matrix; a compiler takes minutes for thousands."""
 
 
 class Layout:
-    """Where the inputs and the outputs of a program lie in a row: lists of (name or None, dtype, shape, first
-    place).
-    """
+    """Where a program's inputs and outputs lie in a row: lists of (name or None, dtype, shape, place)."""
 
     def __init__(self, form):
         self.inputs, self.widths = [], {"X": 0, "N": 0, "Y": 0, "M": 0}
@@ -47,9 +45,7 @@ class Layout:
         return rows["X"], [[int(v) for v in row] for row in rows["N"]]
 
     def results(self, dtype, wrt, ys, ms, gradients):
-        """One result for each point from the rows of outputs, and of derivatives by all floats (None: not
-        asked for).
-        """
+        """One result per point, from rows of outputs and of derivatives by all floats (or None)."""
         found = []
         for k in range(len(ys)):
             values = []
@@ -65,7 +61,7 @@ class Layout:
         return found
 
     def weights(self, request):
-        """The weight of every float output's every entry: 0 where an output has none."""
+        """The weights of all entries of the float outputs: 0 for an output without a weight."""
         weights = []
         for (_, kind, shape, _, _), tensor in zip(self.outputs, request["weights"]):
             if kind == "float":
@@ -74,22 +70,22 @@ class Layout:
 
 
 def entries_of(shape):
-    """All places of an array, in row-major order."""
+    """All indices of an array, in row-major order."""
     return list(itertools.product(*map(range, shape)))
 
 
 def broadcast_entry(place, shape):
-    """The place in an array of this shape that a place of the result broadcasts from."""
+    """The index, in an array of this shape, that broadcasts to an index of the result."""
     return tuple(0 if n == 1 else k for k, n in zip(place[len(place) - len(shape) :], shape))
 
 
 def count_of_loop(s):
-    """The trips of a loop where the program says a number, otherwise None."""
+    """The trip count of a loop if it is a constant, else None."""
     return s["count"]["int"] if isinstance(s["count"], dict) and "int" in s["count"] else None
 
 
 def moved(place_of):
-    """An op that moves entries: `place_of(place, shapes, **params)` is the operand and the place in it."""
+    """An op that moves entries: `place_of(place, shapes, **params)` is the operand and the index in it."""
 
     def write(writer, sources, types, result, **params):
         sources = [writer.bound(s) for s in sources]
@@ -128,8 +124,10 @@ def flipped(place, shapes, result, axis):
 
 
 class Writer:
-    """The lines of one kernel. `ops` maps an op to a function of the writer, the operands' sources and types,
-    the result's type and the parameters.
+    """The lines of one kernel.
+
+    `ops` maps an op to a function of the writer, the operands' sources and types, the result's type and the
+    parameters.
     """
 
     ops = {}
@@ -146,7 +144,7 @@ class Writer:
         for dtype, shape in self.types.values():
             self.checked(dtype, shape)
 
-    # What a library spells in its own way
+    # The library's syntax
 
     def constant(self, dtype, value):
         """The source of a scalar."""
@@ -157,19 +155,19 @@ class Writer:
         raise NotImplementedError
 
     def place(self, array, k):
-        """The source of entry k of this thread's row of one of the arrays."""
+        """The source of entry k of this thread's row of an array."""
         return f"{array}[p, {k}]"
 
     def copied(self, source, shape):
-        """The source of a value that may be changed in place."""
+        """The source of a copy that may be changed in place."""
         return source
 
     def count(self, source):
-        """The source of a loop's count."""
+        """The source of a loop's trip count."""
         return source
 
     def checked(self, dtype, shape):
-        """Refuses what the library has no local variables of."""
+        """Refuses types for which the library has no local variables."""
         if len(shape) > self.most_axes or 0 in shape or math.prod(shape) > MOST_ENTRIES:
             raise kit.Unsupported(f"there are no local arrays of this shape here: {list(shape)}")
 
@@ -199,7 +197,7 @@ class Writer:
         return self.array(dtype, shape, [zero] * math.prod(shape)) if shape else zero
 
     def written(self, layout, depth):
-        """The lines of the body of a kernel, indented `depth` times."""
+        """The lines of a kernel's body, indented `depth` times."""
         self._depth = depth
         for name, dtype, shape, array, start in layout.inputs:
             parts = [self.loaded(array, start + k, dtype) for k in range(math.prod(shape))]
@@ -217,7 +215,7 @@ class Writer:
         return f"({source} != {self.constant('int', 0)})" if dtype == "bool" else source
 
     def stored(self, source, dtype):
-        """An entry as its array takes it."""
+        """An entry in the type of its array."""
         return self.converted(source, "bool", "int") if dtype == "bool" else source
 
     # Expressions
@@ -256,11 +254,11 @@ class Writer:
         return self.ops[op](self, [self.expression(a) for a in e["args"]], types, result, **params)
 
     def entry(self, source, place):
-        """The source of an entry of an array, at a constant place."""
+        """The source of an entry of an array, at a constant index."""
         return f"{source}[{', '.join(map(str, place))}]" if place else source
 
     def by_entry(self, function, sources, types, result):
-        """An elementwise op on arrays, one entry after the other: `function` of the sources of scalars."""
+        """An elementwise op on arrays, entry by entry; `function` takes the sources of scalars."""
         sources = [self.bound(s) for s in sources]
         parts = [
             function([self.entry(s, broadcast_entry(place, t[1])) for s, t in zip(sources, types)])
@@ -281,7 +279,7 @@ class Writer:
             self.statement(s)
 
     def inside(self, statements):
-        """A block of its own: what it defines is not defined behind it."""
+        """A nested block: names defined inside are undefined after it."""
         self._depth += 1
         before = set(self.defined)
         self.block(statements)
@@ -289,7 +287,7 @@ class Writer:
         self._depth -= 1
 
     def define(self, names):
-        """Gives a value to names that a block below assigns, and that are read behind it."""
+        """Initializes names that a block below assigns and that are read after it."""
         for name in names:
             if name not in self.defined:
                 self.line(f"{self.name(name)} = {self.zero(*self.types[name])}")
@@ -341,7 +339,7 @@ class Writer:
         self._depth -= 1
 
     def repeated(self, s):
-        """A loop with a condition; one that tests behind its body is told to skip its first test."""
+        """A loop with a condition. If the condition follows the body, the first test is skipped."""
         self.in_condition = True
         condition = self.expression(s["while"])
         self.in_condition = False
@@ -357,7 +355,5 @@ class Writer:
         self.inside(s["body"] if "body" in s else s["repeat"])
 
     def watched(self, condition):
-        """The condition of a loop that may never end, and the lines that each of its trips begins with. Here
-        nobody watches.
-        """
+        """The condition of a loop that may not end, and the lines before each iteration: here no limit."""
         return condition, []

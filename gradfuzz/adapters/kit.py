@@ -1,5 +1,4 @@
-"""The protocol for adapters in Python: copy this file beside yours, or leave both where gradfuzz ships them.
-Python 3.8 or newer, nothing else.
+"""The protocol for adapters in Python 3.8 or newer: copy this file beside yours, or use gradfuzz's folder.
 
 An adapter describes each way into its library by a class, and serves them:
 
@@ -15,14 +14,14 @@ An adapter describes each way into its library by a class, and serves them:
 
     kit.serve("mylib", mylib.__version__, [Eager()])
 
-Programs are walked here: loops and branches are Python's, ints and bools that are scalars are Python's, ops
-on them are computed here. What an op function gets are tensors of the dtype it works in, and static
-parameters by name. An exception is the library's answer; raise `Unsupported` for what it cannot do,
-`NonFinite` for what it refuses to return.
+The kit runs the programs: loops and branches are Python's, scalar ints and bools are Python's, and ops on
+them are computed here. An op's function gets tensors of the dtype it works in, and static parameters by name.
+An exception is the library's answer. Raise `Unsupported` for what it cannot do, `NonFinite` for what it
+refuses to return.
 
-A library with loops of its own has `structured = True` and says how they are written (`while_loop`,
-`for_loop`, `branch`): then ints and bools are tensors, too. One that programs are written for as source
-overrides `answer`, and reads `program.form`.
+A library with loops of its own has `structured = True` and defines them (`while_loop`, `for_loop`, `branch`);
+then ints and bools are tensors, too. A library that takes programs as source overrides `answer`, and reads
+`program.form`.
 """
 
 # mypy: ignore-errors
@@ -66,11 +65,11 @@ _CODES.update(
     }
 )
 _SHORT = 24
-"""Entries that are written as numbers; longer tensors are written as base64."""
+"""The most entries written as numbers; longer tensors are written in base64."""
 
 
 class Unsupported(Exception):
-    """The library has no way to do this."""
+    """The library does not support this."""
 
 
 class NonFinite(Exception):
@@ -78,11 +77,11 @@ class NonFinite(Exception):
 
 
 class BadRequest(Exception):
-    """The request is no good."""
+    """The request is invalid."""
 
 
 class Way:
-    """One way into a library. Several modes and orders mean every sequence of them."""
+    """One way into a library. It supports every sequence of its modes, in each of its orders."""
 
     name = ""
     ops = {}
@@ -94,42 +93,39 @@ class Way:
     hints = {}
     """Further fields of a way in the protocol: stride, by_shape, variant, together."""
     structured = False
-    """Whether loops and branches are made by the three methods below, and every int and bool is a tensor."""
+    """Whether the three methods below make loops and branches; then every int and bool is a tensor."""
 
     def array(self, dtype, shape, entries):
-        """A tensor of the library with these entries, in row-major order. Special floats are floats here."""
+        """A tensor of the library with these entries, in row-major order. Special floats are Python's."""
         raise NotImplementedError
 
     def entries(self, value):
-        """(dtype, shape, entries) of a tensor of the library, as it is. Complex entries are Python's complex
-        numbers.
-        """
+        """(dtype, shape, entries) of a tensor of the library, unconverted. Complex entries are Python's."""
         raise NotImplementedError
 
     def decide(self, value):
-        """The truth of a bool scalar of the library."""
+        """A bool scalar of the library as a Python bool."""
         return bool(value)
 
     def differentiate(self, f, xs, weights, directions, modes):
         """The outputs of `f(*xs)`, a list, and one derivative of F = sum of <weight, output> for each of
         `xs`.
 
-        A weight is None for an output that takes no part. `modes` are the derivatives from the innermost to
-        the outermost; every one but the last is taken along `directions`, one for each of `xs`. With no
-        modes, the outputs are all that is asked for.
+        An output with weight None is not part of F. `modes` are the differentiations from the innermost to
+        the outermost; each but the last is along `directions`, one for each of `xs`. Without modes only the
+        outputs are asked for.
         """
         raise NotImplementedError
 
     def while_loop(self, condition, body, carries, captures):
-        """The carries after the loop, tensors. `condition(carries, captures)` is a bool tensor,
-        `body(carries, captures)` the next carries.
+        """The carries after the loop, tensors.
+
+        `condition(carries, captures)` is a bool tensor, `body(carries, captures)` the next carries.
         """
         raise NotImplementedError
 
     def for_loop(self, count, body, carries, captures):
-        """The same, `body(i, carries, captures)` for i = 0, ..., count - 1. `count` is a Python int where the
-        program says a number.
-        """
+        """The same, with `body(i, carries, captures)` for i < `count`, a Python int where it is constant."""
         if isinstance(count, int):
             count = self.array("int64", (), [count])
         less, add, one = self.ops["less"], self.ops["add"], self.array("int64", (), [1])
@@ -142,8 +138,9 @@ class Way:
         )[1:]
 
     def branch(self, predicate, then, otherwise, captures):
-        """The tensors of one of two: `then(captures)` or `otherwise(captures)`, lists of the same length and
-        types.
+        """The tensors of the selected function: `then(captures)` or `otherwise(captures)`.
+
+        Both are lists of the same length and types.
         """
         raise NotImplementedError
 
@@ -151,13 +148,13 @@ class Way:
         """One result per point: `{"ok": (outputs, {name: derivative})}` of (dtype, shape, entries), or
         another arm of a reply (`arm_of`).
 
-        `inputs` are (dtype, shape, entries) with a leading axis over the points; `request` is the eval as it
-        came.
+        `inputs` are (dtype, shape, entries) with a leading axis over the points; `request` is the eval
+        message.
         """
         return [_point(self, program, request, inputs, k) for k in range(request["count"])]
 
     def describe(self):
-        """The way as hello says it."""
+        """The way as in the message hello."""
         lists = ("dtypes", "modes", "orders", "loops", "features")
         described = {"name": self.name, "ops": sorted(self.ops)}
         described.update({name: list(getattr(self, name)) for name in lists})
@@ -245,13 +242,11 @@ _ON_SCALARS = {
     "logical_not": operator.not_,
     "where": lambda c, a, b: a if c else b,
 }
-"""Ops on ints and bools that are scalars."""
+"""Ops on scalar ints and bools."""
 
 
 class Program:
-    """A program that was defined, as a function of tensors. Making one looks at every op; running it executes
-    closures.
-    """
+    """A program as a function of tensors. The constructor visits every op; a call runs closures."""
 
     def __init__(self, form, way, dtype, trip_limit):
         self.form = form
@@ -264,7 +259,7 @@ class Program:
         self._outputs = [self._expression(e) for e in form["body"][-1]["return"]]
 
     def __call__(self, inputs):
-        """The outputs, at inputs by name: tensors, and Python's ints and bools where they are scalars."""
+        """The outputs at inputs by name: tensors, and Python's ints and bools for scalars."""
         env = dict(inputs)
         self._body(env)
         return [read(env) for read in self._outputs]
@@ -409,8 +404,9 @@ class Program:
 
 
 class StructuredProgram(Program):
-    """A program whose loops and branches the library makes. Who breaks or continues sets a flag, and what
-    follows is a branch on it.
+    """A program whose loops and branches the library makes.
+
+    A break or a continue sets a flag, and the following statements are a branch on it.
     """
 
     def _block(self, statements):
@@ -448,9 +444,7 @@ class StructuredProgram(Program):
         return self._way.array("bool", (), [value])
 
     def _read(self, env, name):
-        """The value of a name; zeros where a branch that was left early gave it none, as nobody reads it
-        then.
-        """
+        """The value of a name; zeros if an early exit skipped its assignment, as it is not read then."""
         if name in env:
             return env[name]
         dtype, shape = self._types[name]
@@ -482,9 +476,7 @@ class StructuredProgram(Program):
         return run
 
     def _trip_of(self, s):
-        """The block of a loop as a function from carries, captures and more to the carries of the
-        next trip.
-        """
+        """The body of a loop: a function from carries, captures and more to the next carries."""
         block, breaks = self._block(_body(s)), _BROKEN in _flags({"then": _body(s)})
         carries = [*s["carries"], *s["results"], *([_BROKEN] if breaks else [])]
 
@@ -497,7 +489,7 @@ class StructuredProgram(Program):
         return carries, breaks, trip
 
     def _loop(self, s, carries, loop):
-        """A statement that leaves what `loop(env, start, captures)` makes of the carries."""
+        """A statement that assigns the carries from `loop(env, start, captures)`."""
 
         def run(env):
             captures = [env[n] for n in s["captures"]]
@@ -518,7 +510,7 @@ class StructuredProgram(Program):
             return self._way.ops["logical_and"](self._way.ops["logical_not"](env[_BROKEN]), test(env))
 
         def loop(env, start, captures):
-            if "repeat" in s:  # the first trip is not tested
+            if "repeat" in s:  # the first iteration is not tested
                 start = trip(start, captures)
             return self._way.while_loop(goes_on, trip, start, captures)
 
@@ -549,7 +541,7 @@ class StructuredProgram(Program):
 
 
 _ALIVE, _BROKEN = "@alive", "@broken"
-"""Whether this trip goes on, and whether the loop was left."""
+"""Whether this iteration continues, and whether the loop was left."""
 
 
 def _body(s):
@@ -572,7 +564,7 @@ def _exits(s):
 
 
 def _assigned(statements):
-    """The names that these assign, the flags among them."""
+    """The names that these statements assign, flags included."""
     found = set()
     for s in statements:
         if s in ("break", "continue"):
@@ -587,7 +579,7 @@ def _assigned(statements):
 
 
 def _names(data):
-    """Every string of a form: the names that it reads are among them."""
+    """Every string of a form, which includes the names that it reads."""
     if isinstance(data, str):
         return {data}
     inside = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
@@ -595,7 +587,7 @@ def _names(data):
 
 
 def _type(text):
-    """("float", (3, 2)) of "float[3, 2]"."""
+    """Parses a type: "float[3, 2]" is ("float", (3, 2))."""
     dtype, _, sizes = text.partition("[")
     return dtype, tuple(int(n) for n in sizes.rstrip("]").split(",")) if sizes else ()
 
@@ -608,13 +600,11 @@ def _tuples(value):
 
 
 def serve(name, version, ways, language=None):
-    """Answers requests until bye, or until nobody is there any more. What is printed meanwhile goes to
-    stderr.
-    """
+    """Answers requests until bye or the end of input. Anything printed goes to stderr."""
     reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)  # what a library starts must not read what is meant for us
-    os.dup2(2, 1)  # and what it prints must not be taken for a reply
+    os.dup2(nothing, 0)  # the library must not read our requests
+    os.dup2(2, 1)  # and its output must not look like a reply
     language = language or "Python " + sys.version.split()[0]
     server = _Server({"name": name, "version": version, "language": language}, ways)
     for line in reader:
@@ -643,7 +633,7 @@ class _Server:
         }
 
     def reply(self, line):
-        """The reply to a line, and whether the conversation goes on."""
+        """The reply to a line, and whether the conversation continues."""
         number, kind = 0, None
         try:
             try:
@@ -675,7 +665,7 @@ class _Server:
                 del self._programs[key]
         form, name = request["form"], request["program"]
         self._forms[name] = form, int(request["trip_limit"])
-        for way in self._ways.values():  # so that what is wrong with it is said now
+        for way in self._ways.values():  # so that errors in it are reported now
             try:
                 self._program(name, way, way.dtypes[0])
                 break
@@ -720,7 +710,7 @@ class _Server:
 
 
 def _point(way, program, request, inputs, k):
-    """What the library says at one point: {"ok": (values, gradient)}, decoded, or another arm of a reply."""
+    """The library's answer at one point: {"ok": (values, gradient)}, decoded, or another arm of a reply."""
     try:
         here = {}
         for name, (dtype, shape, entries) in inputs.items():
@@ -760,7 +750,7 @@ def _entries(way, value):
 
 
 def arm_of(error):
-    """What the library raised, as an arm of a reply."""
+    """An exception of the library, as an arm of a reply."""
     if isinstance(error, (Unsupported, NotImplementedError)):
         return {"unsupported": str(error) or type(error).__name__}
     kinds = ((NonFinite, "non_finite"), (BadRequest, "bad_request"), (MemoryError, "out_of_memory"))
@@ -783,9 +773,7 @@ def _written(result):
 
 
 def _together(results):
-    """All results as tensors with a leading axis, where every one went well and they are alike; None where
-    not.
-    """
+    """All results as tensors with a leading axis if all are ok and of the same form, else None."""
     if len(results) < 2 or not all("ok" in r for r in results):
         return None
     kinds = {

@@ -1,7 +1,6 @@
-"""MLX on the CPU. Loops are Python's; reverse mode by mx.grad, forward mode by mx.jvp, higher orders by
-nesting them.
+"""MLX on the CPU. Loops are Python's; reverse mode is mx.grad, forward mode mx.jvp; higher orders nest them.
 
-The way "compile" puts mx.compile around the whole derivative, so that a program may not look at its floats.
+The way "compile" puts mx.compile around the whole derivative, so a program cannot branch on its floats.
 Complex numbers are not asked about.
 """
 
@@ -59,7 +58,7 @@ def along(function):
 
 
 def to_int64(function):
-    """MLX counts positions by uint32, and wants them to be said to be constants before they index."""
+    """MLX counts positions in uint32, and needs indices marked as constants."""
     return lambda x, **params: mx.stop_gradient(function(x, **params)).astype(mx.int64)
 
 
@@ -136,7 +135,7 @@ SAME += (
     " prod all any"
 )
 SAME += " matmul outer clip tril triu logsumexp"
-"""Ops that are functions of mlx.core by the same name, with the same parameters."""
+"""Ops whose namesakes in mlx.core take the same parameters."""
 
 OPS = {
     **{op: getattr(mx, op) for op in SAME.split()},
@@ -200,7 +199,7 @@ def slope(g, xs, directions):
 
 
 class Eager(kit.Way):
-    """MLX as it is: programs run in Python, on lazy arrays that record."""
+    """MLX as it is: programs run in Python, on lazy arrays that record a graph."""
 
     name = "eager"
     ops = OPS
@@ -274,9 +273,7 @@ class Eager(kit.Way):
 
 
 class Double(Eager):
-    """The same in float64, a way of its own: in MLX 0.32 sin, cos and exp of float64 are right to seven
-    digits.
-    """
+    """The same in float64, as a way of its own: MLX 0.32 has sin, cos and exp right to seven digits there."""
 
     name = "float64"
     dtypes = ("float64",)

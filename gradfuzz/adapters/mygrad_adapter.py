@@ -1,5 +1,6 @@
-"""MyGrad. Reverse mode of first order, by Tensor.backward; arrays of ints and bools are NumPy's. An
-assignment to a part of an array is MyGrad's own, in place.
+"""MyGrad. Reverse mode of first order, by Tensor.backward; arrays of ints and bools are NumPy's.
+
+An assignment to a part of an array is MyGrad's own, in place.
 """
 
 # mypy: ignore-errors
@@ -24,9 +25,8 @@ def index_update(x, value, *indices, pattern):
         changed = np.array(x)
         changed[index_key(pattern, indices)] = np.asarray(value)
         return changed
-    changed = (
-        mg.tensor(x.data.copy(), constant=False) if x.constant else +x
-    )  # what is constant stays so, whatever is written into it
+    # A constant would stay constant, even if written to.
+    changed = mg.tensor(x.data.copy(), constant=False) if x.constant else +x
     changed[index_key(pattern, indices)] = value
     return changed
 
@@ -78,13 +78,13 @@ SAME = (
     "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs maximum minimum"
     " where sum mean prod matmul"
 )
-"""Ops that are functions of mygrad by the same name, with the same parameters."""
+"""Ops whose namesakes in mygrad take the same parameters."""
 
 COMPARISONS = (
     "less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder all"
     " any sign"
 )
-"""Ops without a derivative: NumPy's by the same name."""
+"""Ops without a derivative: NumPy's of the same name."""
 
 OPS = {
     **{op: getattr(mg, op) for op in SAME.split()},
@@ -118,7 +118,7 @@ OPS = {
 
 
 class Eager(kit.Way):
-    """MyGrad as it is: programs run in Python, on tensors that record."""
+    """MyGrad as it is: programs run in Python, on tensors that record a graph."""
 
     name = "eager"
     ops = OPS

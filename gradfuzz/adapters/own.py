@@ -1,4 +1,4 @@
-"""The former name of `python -m gradfuzz.oracles.server`, kept for commands that people have written down."""
+"""The former name of `python -m gradfuzz.oracles.server`, kept for existing commands."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """PaddlePaddle on the CPU. Loops are Python's and record a tape ("dygraph"), or they are
 `static.nn.while_loop` and `cond` in a graph ("static").
 
-Reverse mode by `paddle.grad` and `static.gradients`; a second order by `create_graph=True`. Ops without a
+Reverse mode is `paddle.grad` and `static.gradients`; a second order needs `create_graph=True`. Ops without a
 second derivative raise, which is *unsupported*. Complex numbers are not asked about.
 """
 
@@ -20,14 +20,14 @@ PLACE = paddle.CPUPlace()
 
 
 def tensor(value):
-    """Python's bools and ints as tensors; tensors as they are."""
+    """Python's bools and ints as tensors; tensors unchanged."""
     if isinstance(value, bool):
         return paddle.full([], value, "bool")
     return paddle.full([], value, "int64") if isinstance(value, int) else value
 
 
 def of_tensors(function):
-    """`function`, of which an operand may be a bool or an int of Python's."""
+    """`function`, with operands that may also be Python bools or ints."""
     return lambda *args, **params: function(*[tensor(a) for a in args], **params)
 
 
@@ -63,7 +63,7 @@ def scatter_add(x, indices, updates, axis):
 
 
 def reducing(function):
-    """`function` over axes; of no axes at all it is the identity, where Paddle means all of them."""
+    """`function` over axes. Over no axes it is the identity, where Paddle reduces all of them."""
 
     def call(x, axis, keepdims):
         if axis == ():
@@ -78,7 +78,7 @@ def argextreme(function):
 
 
 def clip(x, lower, upper):
-    """paddle.clip takes numbers as bounds, and no derivative by them."""
+    """paddle.clip takes numbers as bounds, and has no derivative by them."""
     return paddle.minimum(paddle.maximum(x, lower), upper)
 
 
@@ -258,7 +258,7 @@ class Dygraph(kit.Way):
         return array.dtype.name, array.shape, array.ravel().tolist()
 
     def differentiate(self, f, xs, weights, directions, modes):
-        paddle.set_grad_enabled(True)  # Paddle leaves it off where a second derivative raised
+        paddle.set_grad_enabled(True)  # a failed second derivative leaves it off
         for x in xs:
             x.stop_gradient = False
         outputs = f(*xs)
@@ -282,20 +282,20 @@ class Dygraph(kit.Way):
         return [paddle.zeros_like(x) if g is None else g for x, g in zip(xs, found)]
 
     def targets(self, active):
-        """What is differentiated: F itself, a scalar."""
+        """The differentiated value: F itself, a scalar."""
         terms = [paddle.sum(y * w) for y, w in active]
         return [sum(terms[1:], terms[0])], None
 
 
 class Outputs(Dygraph):
-    """The same, but all outputs are given to `paddle.grad` at once, with the weights as their cotangents."""
+    """The same, but `paddle.grad` gets all outputs at once, with the weights as their cotangents."""
 
     name = "grad_outputs"
     hints = {"stride": 4, "variant": True}
 
     def targets(self, active):
         merged = {}
-        for y, w in active:  # it takes every output once
+        for y, w in active:  # an output may occur only once
             merged[id(y)] = (y, merged[id(y)][1] + w if id(y) in merged else w)
         return map(list, zip(*merged.values()))
 
@@ -326,9 +326,8 @@ class Static(kit.Way):
 
     def while_loop(self, condition, body, carries, captures):
         start = [paddle.assign(c) for c in carries]
-        for (
-            c
-        ) in start:  # a carry that starts as a constant is one after the loop, too, where this is not said
+        # Otherwise a carry that starts as a constant stays one after the loop.
+        for c in start:
             c.stop_gradient = entry_dtype(c) in ("int64", "bool")
         found = paddle.static.nn.while_loop(
             lambda *cs: symbol(condition(list(cs), captures)),

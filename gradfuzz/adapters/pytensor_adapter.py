@@ -1,8 +1,9 @@
-"""PyTensor. Programs are graphs: loops are scans (of `until` where they test), branches are `ifelse`.
+"""PyTensor. Programs are graphs: loops are scans (with `until` if they have a condition), branches are
+`ifelse`.
 
-Reverse mode is `grad`, forward mode `pushforward` (by two pullbacks, PyTensor's default, or by the ops' own),
-higher orders nest them. What has no derivative there is *unsupported*. A function is compiled once for each
-question, without C: compiling that takes a minute for a loop.
+Reverse mode is `grad`, forward mode `pushforward` (by two pullbacks, PyTensor's default, or by the ops' own
+rules); higher orders nest them. An op without a derivative is *unsupported*. Each question compiles a
+function once, without C, which would take a minute for a loop.
 """
 
 # mypy: ignore-errors
@@ -55,7 +56,7 @@ def broadcast_to(x, shape):
 
 
 def clip(x, lower, upper):
-    """PyTensor's own where the bounds are known to be in order: out of it, its result is the lower one."""
+    """PyTensor's own if the bounds are known to be in order: otherwise its result is the lower bound."""
     bounds = lower, upper
     if all(isinstance(b, pt.TensorConstant) for b in bounds) and np.all(lower.data <= upper.data):
         return pt.clip(x, lower, upper)
@@ -79,7 +80,7 @@ def triangular_solve(a, b, lower, transposed, unit_diagonal, left):
 
 
 def matrices_only(function):
-    """`function` of matrices; stacks of them it does not take."""
+    """`function` of matrices, refused for stacks of matrices."""
 
     def call(*arrays, **params):
         if any(a.ndim > 2 for a in arrays):
@@ -201,11 +202,11 @@ OPS = {
     "vector_norm": vector_norm,
     "where": pt.where,
 }
-"""None of conv, window_sum, cumulative_max, lstsq (no gradient) and eig (no gradient)."""
+"""There is no conv, window_sum, cumulative_max, lstsq (no gradient) or eig (no gradient)."""
 
 
 def lifted(function):
-    """`function` of operands that may be Python's ints and bools."""
+    """`function`, with operands that may also be Python ints and bools."""
     return lambda *operands, **params: function(*[as_tensor(x) for x in operands], **params)
 
 
@@ -214,7 +215,7 @@ def as_tensor(x):
 
 
 class Compiled(kit.Way):
-    """A graph for each question, compiled once. `direct`: forward mode by what the ops say of it."""
+    """A graph for each question, compiled once. `direct`: forward mode by the ops' own rules."""
 
     ops = OPS
     modes = ("rev", "fwd")
@@ -242,19 +243,19 @@ class Compiled(kit.Way):
         return results
 
     def refusal(self, error):
-        """What is no failure, as what it is."""
+        """The answer for an error that is no failure, or None."""
         if isinstance(error, NullTypeGradError):
             return kit.Unsupported(str(error))
         if self.direct and any(text in str(error) for text in INT_TANGENTS):
             return kit.Unsupported(
                 "scan and ifelse give an int a tangent of another dtype in their own pushforward"
             )
-        if self.direct and "non-diifferentiable" in str(error):  # as it is written there
+        if self.direct and "non-diifferentiable" in str(error):  # spelled so in PyTensor
             return kit.Unsupported(str(error))
         return None
 
     def at(self, program, request, inputs, k):
-        """What is answered at point k."""
+        """The answer at point k."""
         here = {}
         for name, (dtype, shape, entries) in inputs.items():
             size = math.prod(shape[1:])
@@ -285,9 +286,7 @@ class Compiled(kit.Way):
         return {"ok": ([written(y) for y in values], gradient)}
 
     def function(self, program, request, here):
-        """What answers the question as a function of inputs, weights, directions and units; and the names
-        that are no inputs of it.
-        """
+        """The compiled function of inputs, weights, directions and units; names of further arguments."""
         known = (
             {}
             if self.structured
@@ -365,9 +364,7 @@ def written(value):
 
 
 def last(start, steps):
-    """What a carry is after a scan, of no steps, too. Its index is no -1: PyTensor takes that for one into
-    the first of what is joined.
-    """
+    """A carry after a scan, even one of no steps. PyTensor would misread the index -1 in a join."""
     return pt.concatenate([start[np.newaxis], steps])[steps.shape[0]]
 
 
@@ -375,7 +372,7 @@ class Scanning(Compiled):
     """Loops are scans."""
 
     structured = True
-    orders = (0, 1, 2)  # the graph of a scan of the third takes minutes to rewrite
+    orders = (0, 1, 2)  # rewriting the graph of a third-order scan takes minutes
 
     def scan(self, step, carries, **options):
         found = pytensor.scan(
@@ -413,13 +410,13 @@ class Scanning(Compiled):
 
 
 def distinct(captures):
-    """The captures without repeats, which a scan refuses; and what makes the whole list of them again."""
+    """The captures without repeats, which a scan rejects; and a function that restores the whole list."""
     once = list(dict.fromkeys(captures))
     return once, lambda values: [values[once.index(c)] for c in captures]
 
 
 def fitted(values, carries):
-    """The same with the static shapes of the carries, where a branch has forgotten them."""
+    """The same with the static shapes of the carries, which a branch may lose."""
     return [
         y if y.type.shape == c.type.shape else pt.specify_shape(y, c.type.shape)
         for y, c in zip(values, carries)
@@ -427,9 +424,7 @@ def fitted(values, carries):
 
 
 class Unrolled(Compiled):
-    """Loops are Python's: graphs without any, which are rewritten as a whole. Nothing is known of floats, so
-    no branch on them.
-    """
+    """Loops are Python's: a graph without loops, rewritten as a whole. No branch may read floats."""
 
     ops = {op: lifted(f) for op, f in OPS.items()}
 

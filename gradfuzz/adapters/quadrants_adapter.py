@@ -1,6 +1,4 @@
-"""Quadrants on its CPU backend, first order: see fields.py. The manual recommends the option that is set here
-for all reverse mode.
-"""
+"""Quadrants on its CPU backend, first order: see fields.py. Its manual wants this option in reverse mode."""
 
 # mypy: ignore-errors
 

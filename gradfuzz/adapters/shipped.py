@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A script that speaks the protocol for a library, in a process of its own."""
+    """A script that speaks the protocol for a library."""
 
     script: str
     """Its file, as `gradfuzz.adapters.path` takes it."""
     distribution: str
-    """What is installed, and whose version counts: the name in the registry of its language."""
+    """The package to install, whose version counts: its name in the registry of its language."""
     requires: tuple[str, ...] = ()
-    """What has to be installed beside it, as requirements ("numpy<2")."""
+    """Further requirements to install ("numpy<2")."""
     language: str = "python"
-    """Which program runs the script."""
+    """The program that runs the script."""
 
 
 ADAPTERS: dict[str, Adapter] = {
@@ -37,4 +37,4 @@ ADAPTERS: dict[str, Adapter] = {
     "taichi": Adapter("taichi_adapter.py", "taichi"),
     "quadrants": Adapter("quadrants_adapter.py", "quadrants"),
 }
-"""Targets by name."""
+"""The adapters by target name."""

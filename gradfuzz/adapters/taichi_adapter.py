@@ -1,7 +1,7 @@
 """Taichi on its CPU backend, first order: see fields.py.
 
-The compiler keeps what a loop computes on a stack of 32 entries by default, and writes beyond it without a
-word; here it has 4096.
+The compiler keeps values of a loop on a stack of 32 entries by default, and silently writes beyond it; here
+it has 4096.
 """
 
 # mypy: ignore-errors

@@ -3,7 +3,7 @@ differentiated from outside, and vectorized.
 
 Reverse mode is GradientTape, forward mode ForwardAccumulator, which transposes the gradient functions; higher
 orders nest the two. An op is TensorFlow's own function wherever it has one. An op without a registered
-gradient, and what the documentation of one excludes, is *unsupported*; complex numbers are not asked about.
+gradient, and what an op's documentation excludes, is *unsupported*. Complex numbers are not asked about.
 """
 
 # mypy: ignore-errors
@@ -31,7 +31,7 @@ def symmetric(x):
 
 
 def spread(a, b):
-    """Two stacks of matrices with the same batch axes: these functions of TensorFlow broadcast none."""
+    """Two stacks of matrices with the same batch axes: these functions of TensorFlow do not broadcast."""
     batch = tf.broadcast_static_shape(a.shape[:-2], b.shape[:-2])
     return tf.broadcast_to(a, batch + a.shape[-2:]), tf.broadcast_to(b, batch + b.shape[-2:])
 
@@ -94,7 +94,7 @@ def scatter_add(x, indices, updates, axis):
     indices = tf.convert_to_tensor(indices)
     count, rank = len(indices.shape), len(x.shape)
     axis %= rank
-    if count == 0:  # an update has at least one axis there
+    if count == 0:  # TensorFlow requires an update with an axis there
         indices, updates, count = indices[None], tf.expand_dims(updates, axis), 1
     front = [axis, *[k for k in range(rank) if k != axis]]
     moved = list(range(axis, axis + count)) + [
@@ -115,7 +115,7 @@ def matmul(a, b):
 
 
 def conv(x, kernel, strides, padding):
-    """In the layout that the CPU has: channels last, the kernel as (window..., channels, outputs)."""
+    """The layout that the CPU supports: channels last, the kernel as (window..., channels, outputs)."""
     count = len(x.shape) - 2
     strides, padding = strides or (1,) * count, padding or ((0, 0),) * count
     x = tf.transpose(x, [0, *range(2, count + 2), 1])
@@ -189,7 +189,7 @@ SAME = (
     " less_equal greater"
 )
 SAME += " greater_equal equal not_equal logical_and logical_or logical_not reshape broadcast_to concat stack"
-"""Ops that are functions of tf by the same name."""
+"""Ops whose namesakes in tf take the same parameters."""
 
 OPS = {
     **{op: getattr(tf, op) for op in SAME.split() if op not in ("concat", "stack")},
@@ -257,9 +257,7 @@ OPS = {
 
 ZERO = tf.UnconnectedGradients.ZERO
 COST, MOST = 4, 32
-"""How much longer a derivative of the next order takes, and how many directions are asked for one after the
-other, op by op.
-"""
+"""The relative cost of each further order, and the most directions that are asked one by one."""
 
 
 def gradient(g, xs):
@@ -280,9 +278,7 @@ def inner(xs, ys):
 
 
 def derivative(f, xs, weights, directions, modes):
-    """A function of a unit direction: all outputs, and the gradient, or (in forward mode) the slope along the
-    unit direction.
-    """
+    """A function of a unit direction: all outputs, and the gradient or (forward mode) the slope along it."""
     outputs = []
 
     def objective(xs):
@@ -308,7 +304,7 @@ def derivative(f, xs, weights, directions, modes):
 
 
 def units(xs):
-    """Every unit direction of arguments of these shapes."""
+    """Every unit direction for arguments of these shapes."""
     for k, x in enumerate(xs):
         for place in np.ndindex(*x.shape):
             found = [np.zeros(y.shape, y.dtype.as_numpy_dtype) for y in xs]
@@ -317,7 +313,7 @@ def units(xs):
 
 
 def gathered(call, xs, modes):
-    """Outputs and derivatives by `call(unit)`, which in forward mode is asked once for each entry."""
+    """Outputs and derivatives by `call(unit)`, which forward mode calls once for each entry."""
     if not modes or modes[-1] == "rev":
         return call([tf.zeros_like(x) for x in xs])
     slopes, outputs = [], None
@@ -336,7 +332,7 @@ def gathered(call, xs, modes):
 
 
 def refusal(error):
-    """What TensorFlow says where no gradient is registered for an op."""
+    """The refusal in TensorFlow's error where no gradient is registered for an op."""
     text = str(error)
     return isinstance(error, LookupError) and (
         "No gradient defined" in text or "gradient registry has no entry" in text
@@ -375,8 +371,9 @@ class Eager(kit.Way):
 
 
 class WhileLoop(Eager):
-    """In a graph: loops are tf.while_loop, branches tf.cond, and the derivative is part of the graph. One
-    graph for all points of a question.
+    """In a graph: loops are tf.while_loop, branches tf.cond, and the derivative is part of the graph.
+
+    All points of a question share one graph.
     """
 
     name = "while_loop"
@@ -440,9 +437,7 @@ class WhileLoop(Eager):
 
 
 class Xla(WhileLoop):
-    """The same graph, compiled by XLA, which differentiates a loop only where it knows the greatest number of
-    trips.
-    """
+    """The same graph, compiled by XLA, which differentiates a loop only with a maximum of iterations."""
 
     name = "xla"
     loops = ("for",)
@@ -463,9 +458,7 @@ class Xla(WhileLoop):
 
 
 class Function(WhileLoop):
-    """A graph of the program alone, called and differentiated from outside: the tape records the call of a
-    function.
-    """
+    """A graph of the program alone, differentiated from outside: the tape records the call of a function."""
 
     name = "function"
 

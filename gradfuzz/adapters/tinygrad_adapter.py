@@ -1,13 +1,12 @@
-"""tinygrad on the CPU: lazy tensors, loops by Python. Reverse mode by Tensor.gradient, higher orders by
-nesting it.
+"""tinygrad on the CPU: lazy tensors, loops by Python. Reverse mode is Tensor.gradient; higher orders nest it.
 
 lazy      float32, on the CPU backend, which compiles by clang
 float64   the same in float64: in tinygrad 0.14, sin of float64 beyond 30 is right to seven digits
-python    both, on the backend that interprets kernels in Python, which needs no compiler: where no clang is
-          on the path, or where DEV=PYTHON asks for it
+python    both, on the backend that interprets kernels in Python and needs no compiler: where no clang is on
+          the path, or where DEV=PYTHON asks for it
 
-What a program decides on takes a schedule and a kernel of its own each time, so a point whose loops are not
-done after 20 seconds is *unsupported*.
+Each decision of a program needs a schedule and a kernel of its own, so a point whose loops run for more than
+20 seconds is *unsupported*.
 """
 
 # mypy: ignore-errors
@@ -21,8 +20,8 @@ from importlib.metadata import version
 os.environ.setdefault(
     "DEV", "CPU" if any(os.access(f"{path}/clang", os.X_OK) for path in os.get_exec_path()) else "PYTHON"
 )
-os.environ.pop("CC", None)  # which the CPU backend would take for a clang
-os.environ.setdefault("CACHELEVEL", "0")  # so that nothing is left in the home of whoever runs this
+os.environ.pop("CC", None)  # the CPU backend would use it in place of clang
+os.environ.setdefault("CACHELEVEL", "0")  # so that nothing is written to the user's home
 
 import kit
 import numpy as np
@@ -32,7 +31,7 @@ setattr(Tensor, "__bool__", lambda x: bool(x.item()))  # noqa: B010 - tinygrad r
 
 
 SECONDS = 20.0
-"""What the loops of a point may take."""
+"""The most time for the loops of a point."""
 
 DTYPES = {"float64": dtypes.float64, "float32": dtypes.float32, "int64": dtypes.int64, "bool": dtypes.bool}
 
@@ -63,7 +62,7 @@ def take(x, indices, axis):
 
 
 def conv(x, kernel, strides, padding):
-    """The padding of tinygrad is that of the last axis first."""
+    """tinygrad's padding starts with the last axis."""
     pads = [n for pair in reversed(padding or [(0, 0)] * (x.ndim - 2)) for n in pair]
     return x.conv2d(kernel, stride=tuple(strides or (1,) * (x.ndim - 2)), padding=tuple(pads))
 
@@ -146,7 +145,7 @@ OPS = {
 
 
 class Lazy(kit.Way):
-    """Loops and branches are Python's; what they decide on is computed at once, the rest when it is read."""
+    """Loops and branches are Python's. Their conditions are computed at once, other values when read."""
 
     name = "lazy"
     ops = OPS
@@ -155,9 +154,7 @@ class Lazy(kit.Way):
     hints = {"stride": 8}
 
     def array(self, dtype, shape, entries):
-        """A scalar made of a scalar would be a constant, which is the same node wherever its value is the
-        same.
-        """
+        """A scalar made from a scalar would be a constant: one node for all constants of the same value."""
         return Tensor(np.array(entries, dtype), dtype=DTYPES[dtype]).reshape(shape)
 
     def entries(self, value):
@@ -192,7 +189,7 @@ class Lazy(kit.Way):
         return outputs, self.gradient(found, xs)
 
     def gradient(self, y, xs):
-        """Zeros where `y` does not depend on an input: tinygrad raises there."""
+        """The gradient, with zeros where `y` does not depend on an input: tinygrad raises there."""
         reached = set() if y is None else set(y.uop.toposort())
         active = [x for x in xs if x.uop in reached]
         slopes = iter(y.gradient(*active)) if active else iter(())

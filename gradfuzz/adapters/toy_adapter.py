@@ -1,11 +1,11 @@
-"""An adapter to begin with: replace the toy by your library, and every line that says "yours".
+"""An adapter to start from: replace the toy by your library, and every line that says "yours".
 
 The toy is forward mode on scalars by dual numbers. Try it, then check yours in the same way:
 
     gradfuzz targets check 'python toy_adapter.py'
     gradfuzz sweep 'cmd:python toy_adapter.py'
 
-`kit.py` lies beside this file; it speaks the protocol, walks the programs, and turns exceptions into answers.
+`kit.py` beside this file speaks the protocol, runs the programs, and turns exceptions into answers.
 """
 
 # mypy: ignore-errors
@@ -60,13 +60,12 @@ def cos(x):
 
 
 class Toy(kit.Way):
-    """One way into the library; write a class for each, and give all of them to `serve`."""
+    """One way into the library. Write a class for each way, and pass all of them to `serve`."""
 
-    name = ""  # what follows "mylib:" in the target's name; "" where there is one way only
+    name = ""  # what follows "mylib:" in the target's name; "" for a library with one way
 
-    # Yours: op of a program -> function(*operands, **static parameters). Ops that are not here are
-    # unsupported. The operands have the dtype that the op works in; docs/targets.md says what each op is
-    # given.
+    # Yours: op of a program -> function(*operands, **static parameters). Other ops are unsupported. The
+    # operands have the dtype that the op works in; docs/targets.md lists what each op gets.
     ops = {
         "add": operator.add,
         "subtract": operator.sub,
@@ -78,8 +77,8 @@ class Toy(kit.Way):
         "less_equal": operator.le,
     }
 
-    # Yours: what it can. Several orders and modes mean every sequence of them, from the innermost derivative
-    # to the outermost.
+    # Yours: what it supports. Several orders and modes mean every sequence of them, from the innermost
+    # derivative to the outermost.
     dtypes = ("float64",)  # of float64, float32, bfloat16, float16
     modes = ("fwd",)  # of rev, fwd
     orders = (0, 1)  # 0 is the outputs alone
@@ -87,29 +86,25 @@ class Toy(kit.Way):
     features = ("branches", "break", "continue", "nested", "runtime_trips")
 
     def array(self, dtype, shape, entries):
-        """Yours: a tensor of the library with these entries, in row-major order. Every float input and
-        constant is made here.
-        """
+        """Yours: a tensor with these entries, in row-major order. It makes each float input and constant."""
         if shape:
             raise kit.Unsupported("the toy has no arrays")
         return Dual(entries[0])
 
     def entries(self, value):
-        """Yours: (dtype, shape, entries) of a tensor of the library, as it is: a wrong dtype or shape is for
-        gradfuzz to see.
-        """
+        """Yours: (dtype, shape, entries) of a tensor, unconverted: gradfuzz must see a wrong dtype."""
         return "float64", (), [value.value]
 
     def decide(self, value):
-        """Yours: the truth of a bool of the library, where a program branches on it."""
+        """Yours: a bool of the library as a Python bool, where a program branches on it."""
         return bool(value)
 
     def differentiate(self, f, xs, weights, directions, modes):
         """Yours: the outputs of `f(*xs)`, and a derivative of F = sum of <weight, output> for each of `xs`.
 
-        A weight is None for an output that takes no part. Every mode of `modes` but the last contracts with
-        `directions`, one for each of `xs`; the last one gives the gradient. Here there is one at most, and
-        the toy has it by a run for each input.
+        An output with weight None is not part of F. Every mode of `modes` but the last contracts with
+        `directions`, one for each of `xs`; the last one gives the gradient. Here there is at most one mode,
+        and the toy runs it for each input.
         """
         outputs = f(*xs)
         gradient = []

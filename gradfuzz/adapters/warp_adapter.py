@@ -1,13 +1,13 @@
 """NVIDIA Warp on its CPU device: reverse mode by wp.Tape, first order.
 
 launches    one launch for each op; loops are Python's
-kernel      a program is one kernel; loops over a number of trips are unrolled by Warp
+kernel      a program is one kernel; Warp unrolls loops with a constant trip count
 function    the same in a wp.func that the kernel calls
-stored      loops stay loops, and what they carry is kept in an array, one row for each trip
+stored      loops stay loops, and an array keeps their carries, one row for each iteration
 
-Warp's manual says that a loop which is not unrolled is not replayed on the way back ("Dynamic Loops"): what
-needs a value that such a loop computed in a local variable is not asked about. `stored` is the remedy that
-the manual names.
+Warp's manual says that reverse mode does not replay a loop that is not unrolled ("Dynamic Loops"). So
+programs are not asked about that need a value computed in a local variable of such a loop. `stored` is the
+remedy that the manual gives.
 """
 
 # mypy: ignore-errors
@@ -27,7 +27,7 @@ import numpy as np
 import warp as wp
 
 MOST_UNROLLED = 200
-"""Trips of all unrolled loops of a program; the compiler's time grows with them."""
+"""The most iterations of all unrolled loops of a program: the compiler's time grows with them."""
 
 FLOATS = {"float64": wp.float64, "float32": wp.float32}
 
@@ -36,9 +36,7 @@ FLOATS = {"float64": wp.float64, "float32": wp.float32}
 
 
 def spelled(template, native=""):
-    """An elementwise op. Where the operands of one shape are vectors (v) or matrices (m) too, `native` says
-    so.
-    """
+    """An elementwise op. `native`: operands of one shape may also be vectors (v) or matrices (m)."""
 
     def write(writer, sources, types, result):
         shapes = {t[1] for t in types}
@@ -199,8 +197,8 @@ SIGNS = {
     "not_equal": "!=",
 }
 OPS.update({op: spelled(f"({{}} {sign} {{}})") for op, sign in SIGNS.items()})
-"""What has no row (log1p, expm1, sign with a zero, ...) Warp does not have. An entry of a vector may be
-assigned once, says its manual: no index_update.
+"""Warp lacks ops without a row (log1p, expm1, sign with a zero, ...). Its manual says that an entry of a
+vector may be assigned once: so no index_update.
 """
 
 
@@ -226,9 +224,8 @@ class Writer(kernels.Writer):
         return f"F({'-' if value < 0 else ''}wp.inf)" if math.isinf(value) else f"F({value!r})"
 
     def array(self, dtype, shape, parts):
-        if (
-            len(shape) == 2 and 1 in shape and len(parts) > 1
-        ):  # the constructor of 2 x 1, 4 x 1, ... is ambiguous to Warp's C++ compiler
+        # The constructor of 2 x 1, 4 x 1, ... is ambiguous to Warp's C++ compiler.
+        if len(shape) == 2 and 1 in shape and len(parts) > 1:
             rows = [parts] if shape[0] == 1 else [[part] for part in parts]
             return f"wp.matrix_from_rows({', '.join(self.array(dtype, (len(row),), row) for row in rows)})"
         return f"{self.constructor(dtype, shape)}({', '.join(parts)})"
@@ -257,7 +254,7 @@ class Writer(kernels.Writer):
 
 
 def unrolled(form):
-    """How often loops run in all, where every one is over a number; refuses what Warp would not unroll."""
+    """The iterations of all loops, if every trip count is constant; refuses what Warp would not unroll."""
 
     def of(statements):
         found = 1
@@ -291,7 +288,7 @@ _numbers = itertools.count()
 
 
 def defined(source, names, most_unrolled=1024):
-    """The functions of a source, where Warp finds their lines, in a module of their own."""
+    """The functions of a source, in a module of their own, where Warp finds their lines."""
     number = next(_numbers)
     file = f"<program {number}>"
     linecache.cache[file] = len(source), None, source.splitlines(True), file
@@ -324,7 +321,7 @@ class Kernel(kit.Way):
         self._compiled = {}
 
     def array(self, dtype, shape, entries):
-        return entries  # of a constant; the kernel writes it again
+        return entries  # entries of a constant: the kernel writes them itself
 
     def answer(self, program, request, inputs):
         dtype, count = request["dtype"], request["count"]
@@ -334,7 +331,7 @@ class Kernel(kit.Way):
             if len(self._compiled) > 64:
                 self._compiled.clear()
             scope = self.compiled(program.form, layout, dtype, key[2])
-            self._compiled[key] = scope, program  # which is kept, so that no other one gets its id
+            self._compiled[key] = scope, program  # keeps the program, so that no other one gets its id
         xs, ns = layout.rows(inputs, count)
         scalar, widths = FLOATS[dtype], layout.widths
         X, N = rows(xs, count, widths["X"], scalar), rows(ns, count, widths["N"], wp.int64)
@@ -343,7 +340,7 @@ class Kernel(kit.Way):
         return layout.results(dtype, request["wrt"], Y.numpy().tolist(), M.numpy().tolist(), slopes)
 
     def variant(self, form, request, inputs):
-        """What else of a question is compiled into the kernel."""
+        """Further parts of a question that are compiled into the kernel."""
         return ()
 
     def compiled(self, form, layout, dtype, variant):
@@ -352,9 +349,7 @@ class Kernel(kit.Way):
         return defined(kernel_of(writer.written(layout, 1)), writer.names)
 
     def launched(self, scope, request, layout, arrays):
-        """Runs the kernel, and gives the derivatives by all floats of every point; None where none are asked
-        for.
-        """
+        """Runs the kernel; the derivatives by all floats of every point, or None if none are asked for."""
         X, _, Y, _ = arrays
         count, scalar = request["count"], FLOATS[request["dtype"]]
         tape = wp.Tape()
@@ -374,7 +369,7 @@ class Kernel(kit.Way):
 
 
 def rows(values, count, width, dtype):
-    """An array with a row for each point, and one column at least."""
+    """An array with a row for each point, and at least one column."""
     host = np.zeros((count, max(width, 1)), wp.dtype_to_numpy(dtype))
     if values is not None and width:
         host[:, :width] = values
@@ -416,7 +411,7 @@ class FunctionWriter(Writer):
 
 
 def most_trips(form, inputs):
-    """The most trips of each loop at these points, in the order of the loops."""
+    """The most iterations of each loop at these points, in the order of the loops."""
     found, params = [], {name for name, _ in form["params"]}
 
     def of(statements):
@@ -442,9 +437,7 @@ def most_trips(form, inputs):
 
 
 class StoringWriter(Writer):
-    """What a loop carries is read from a row of `S` (floats) or `T` (ints and bools) in each trip, and
-    written to the next one.
-    """
+    """Each iteration reads the carries from a row of `S` (floats) or `T` (ints, bools), writes the next."""
 
     def __init__(self, form, dtype, trips):
         super().__init__(form, dtype)
@@ -525,7 +518,7 @@ class StoringWriter(Writer):
 
 
 class Stored(Kernel):
-    """Loops are loops of the kernel; what they carry lies in an array, one row for each trip."""
+    """Loops are loops of the kernel; an array keeps their carries, one row for each iteration."""
 
     name = "stored"
     features = ("branches", "continue", "nested", "runtime_trips")
@@ -631,9 +624,7 @@ class Tensor:
 
 
 def tensor(dtype, shape, entries=None):
-    """A tensor of these entries; of zeros where there are none. Warp's arrays have one entry at
-    least here.
-    """
+    """A tensor of these entries, or of zeros. Warp's arrays have at least one entry here."""
     host = np.zeros(max(math.prod(shape), 1), dtype)
     if entries is not None:
         host[: len(entries)] = entries
@@ -644,7 +635,7 @@ _modules = {}
 
 
 def launch(op, operands, result, more=(), dim=None):
-    """Launches the kernel of an op, and gives its result back."""
+    """Launches the kernel of an op, and returns its result."""
     if result.dtype not in _modules:
         _modules[result.dtype] = launched_ops(result.dtype)
     inputs = [x.data if isinstance(x, Tensor) else x for x in (*operands, *more)]
@@ -663,8 +654,9 @@ def places(array):
 
 
 def rearranged(sources, wheres, shape):
-    """A tensor whose entries are those of the sources; `wheres` has an array of (place in the source, place
-    in the result) for each.
+    """A tensor of entries of the sources.
+
+    `wheres` has an array of (place in the source, place in the result) for each source.
     """
     result = tensor(sources[0].dtype, shape)
     for x, (own, there) in zip(sources, wheres):

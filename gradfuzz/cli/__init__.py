@@ -1,12 +1,12 @@
-"""The commands. They translate between the shell and the rooms, and do nothing else.
+"""The commands. They translate between the shell and the packages, and do nothing else.
 
 Every flag is also a key of `[tool.gradfuzz]` in the pyproject.toml of the current directory (for all
 commands, or in `[tool.gradfuzz.sweep]` for one), and a variable GRADFUZZ_FLAG or GRADFUZZ_COMMAND_FLAG. The
-command line wins over the variable, the variable over the file. Results go to stdout, everything else to
-stderr.
+command line takes precedence over the variable, the variable over the file. Results go to stdout, everything
+else to stderr.
 
-Exit codes: 0 clean, 1 findings, 2 usage error and nothing ran, 3 incomplete or not to be written, 130
-interrupted (with what there was). A command is a module of this package and a name in COMMANDS.
+Exit codes: 0 clean, 1 findings, 2 usage error (nothing ran), 3 incomplete or unwritable output, 130
+interrupted (the results so far are reported). A command is a module of this package and a name in COMMANDS.
 """
 
 from __future__ import annotations

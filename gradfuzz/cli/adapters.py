@@ -1,4 +1,4 @@
-"""`gradfuzz targets check` and `gradfuzz targets new`: for those who write an adapter."""
+"""`gradfuzz targets check` and `gradfuzz targets new`, for authors of adapters."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from gradfuzz.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What a new adapter begins with: the kit, and an example that works."""
+    """The start of a new adapter: the kit and a working example."""
 
     files: tuple[str, ...]
-    """The last one is the script."""
+    """The last file is the script."""
     start: str
-    """How the script is started."""
+    """The command that starts the script."""
     build: str = ""
-    """What has to be done before, once."""
+    """A command to run once before."""
     run: bool = True
-    """Whether somebody has ever run it."""
+    """Whether this kit has ever been run."""
 
 
 LANGUAGES = {
@@ -37,7 +37,7 @@ LANGUAGES = {
 
 
 def check(command: str | None, form: str) -> int:
-    """Checks the adapter that `command` starts, and prints what was seen. The exit code."""
+    """Checks the adapter that `command` starts, prints the result, and returns the exit code."""
     from rich.text import Text
 
     from gradfuzz.oracles.foreign.conformance import conformance
@@ -67,7 +67,7 @@ def _verdict(failed: list[str]) -> str:
 
 
 def new(folder: str | None, lang: str) -> int:
-    """Writes an adapter to begin with into `folder`, or here. Nothing is overwritten."""
+    """Writes a new adapter into `folder` (None: the current one), and overwrites nothing."""
     target, beginning = Path(folder or "."), LANGUAGES[lang]
     there = [name for name in beginning.files if (target / name).exists()]
     if there:
@@ -85,11 +85,7 @@ def new(folder: str | None, lang: str) -> int:
     build, start = (
         text.format(script=script, program=program) for text in (beginning.build, beginning.start)
     )
-    doubts = (
-        ""
-        if beginning.run
-        else " They are written after the language's documentation, and nobody has run them."
-    )
+    doubts = "" if beginning.run else " They follow the language's documentation, but have never been run."
     steps = f"{build} && gradfuzz targets check {start}" if build else f"gradfuzz targets check '{start}'"
     click.echo(f"Wrote {', '.join(str(target / name) for name in beginning.files)}.{doubts} Now: {steps}")
     return CLEAN

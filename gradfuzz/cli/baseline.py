@@ -17,7 +17,7 @@ from gradfuzz.errors import UsageError
 )
 @click.argument("id", required=False)
 @click.option("--reason", metavar="TEXT", help="Why the finding is accepted.")
-@click.option("--link", default="", metavar="URL", help="Where it is reported.")
+@click.option("--link", default="", metavar="URL", help="Where the finding is reported.")
 @click.option("--expires", metavar="DATE", help="The first day on which it counts again: 2027-03-01.")
 @STORE
 @BASELINE
@@ -34,9 +34,9 @@ def baseline(
 ) -> None:
     """List the accepted findings, add a recorded one, or remove one.
 
-    They stand in gradfuzz-baseline.json, which is made to be committed. A sweep still shows them, but they
-    are no reason for exit code 1; an entry that has expired accepts nothing, and one whose finding is fixed
-    is reported as stale.
+    The baseline is gradfuzz-baseline.json, a file to commit. A sweep still shows accepted findings, but they
+    do not cause exit code 1. An expired entry accepts nothing; an entry whose finding is fixed is reported as
+    stale.
     """
     from gradfuzz.fuzzer.store import baseline as file
     from gradfuzz.fuzzer.store import lookup
@@ -79,4 +79,4 @@ def _day(text: str | None) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"--expires {text!r} is no date; write it as 2027-03-01") from None
+        raise UsageError(f"--expires {text!r} is not a date; write it as 2027-03-01") from None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gradfuzz.fuzzer.sweep.bisecting import Bisection
 
 
-@click.command(short_help="Say in which release a finding came or went.")
+@click.command(short_help="Find the release in which a finding appeared or was fixed.")
 @click.argument("source", metavar="ID|FILE")
 @click.option(
     "--versions", required=True, metavar="A..B", help="The releases: all from A to B, or just 1.0,1.1,1.2."
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     metavar="REQUIREMENT",
     help="Install this, too ('numpy<2'). May be repeated.",
 )
-@click.option(
-    "--discard", is_flag=True, help="Remove each environment that was made as soon as it was asked."
-)
+@click.option("--discard", is_flag=True, help="Remove each new environment once its release has been asked.")
 @STORE
 @FORMAT
 @click.pass_context
@@ -44,10 +42,12 @@ def bisect(
     store: Path,
     form: str,
 ) -> None:
-    """Ask releases of a finding's library about it, as few as tell, and say in which of them it came or went.
+    """Find the release of a library in which a finding appeared or was fixed, by asking as few releases as
+    possible.
 
-    Each release gets an environment of its own beside the store. One that cannot be installed, or cannot be
-    asked, is passed over and told. Exit code 1 if the newest release that can tell is wrong, 3 if none can.
+    Each release gets an environment of its own beside the store. A release that cannot be installed or asked
+    is skipped and reported. Exit code 1 if the newest release with an answer is wrong, 3 if none has an
+    answer.
     """
     from gradfuzz.fuzzer.sweep.bisecting import Said, asker
     from gradfuzz.fuzzer.sweep.bisecting import bisect as search

@@ -23,7 +23,7 @@ from gradfuzz.errors import UsageError
 @click.option(
     "--loop",
     type=click.Choice(["for", "while", "repeat", "all"]),
-    help="The loop around a bare body; all if not given.",
+    help="The form of the loop around a bare body; all if not given.",
 )
 @click.option(
     "--at",
@@ -48,7 +48,7 @@ from gradfuzz.errors import UsageError
 @click.option(
     "--mode",
     metavar="rev,fwd",
-    help="One rev or fwd per order, innermost first; if not given, what each oracle has.",
+    help="One rev or fwd per order, innermost first; if not given, all that each oracle has.",
 )
 @click.option(
     "--dtype",
@@ -62,13 +62,13 @@ from gradfuzz.errors import UsageError
     "others",
     multiple=True,
     metavar="ORACLE",
-    help="Ask this one, too: mutant:nx-1747. May be repeated.",
+    help="Ask this oracle, too: mutant:nx-1747. May be repeated.",
 )
 @click.option(
     "--only",
     multiple=True,
     metavar="ORACLE",
-    help="Ask this one instead of all that are installed. May be repeated.",
+    help="Ask this oracle instead of all installed ones. May be repeated.",
 )
 @ON_DEVICE
 @LIMITS
@@ -77,8 +77,8 @@ from gradfuzz.errors import UsageError
 def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
     """Ask every oracle about one program.
 
-    A bare loop body, such as acc*x, is the next value of acc, which starts at 1.0; a FILE holds one def, and
-    MODULE:FUNC is imported and traced. A complex input, as in --at z=0.5+0.25j, is asked about as z_re and
+    A bare loop body, such as acc*x, is the next value of acc, which starts at 1.0. A FILE holds one def.
+    MODULE:FUNC is imported and traced. A complex input, as in --at z=0.5+0.25j, becomes the inputs z_re and
     z_im. Exit code 1 if an answer is wrong.
     """
     from gradfuzz.fuzzer.questions import asking
@@ -117,14 +117,14 @@ def check(ctx: click.Context, /, source: str, form: str, **flags: Any) -> None:
 
 
 def _order_and_modes(order: int, mode: str | None, ctx: click.Context) -> tuple[int, tuple[Any, ...] | None]:
-    """The order and the modes, which tell the order where it is not given itself."""
+    """The order and the modes. Without an order, the number of modes is the order."""
     if mode is None:
         return order, None
     modes = names_in(mode)
     for name in modes:
         if name not in ("rev", "fwd"):
             raise UsageError(
-                f"--mode {mode!r}: {name!r} is no mode; the modes are rev and fwd, one for each order,"
+                f"--mode {mode!r}: {name!r} is not a mode; the modes are rev and fwd, one for each order,"
                 " innermost first"
             )
     given = ctx.get_parameter_source("order") is not click.core.ParameterSource.DEFAULT

@@ -1,4 +1,4 @@
-"""`--device`: where JAX and Torch compute."""
+"""`--device`: the device of JAX and Torch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradfuzz.cli.shell import click
 
 
 def _set(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
-    """For this process and all that it starts."""
+    """Sets the device for this process and its children."""
     if value is not None:
         from gradfuzz.oracles.device import DEVICE
 

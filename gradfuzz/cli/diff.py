@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @FORMAT
 @click.pass_context
 def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str) -> None:
-    """Say which findings of B are new against A, which are gone, and which are still there.
+    """Show which findings of B are new compared with A, which are gone, and which are in both.
 
     A and B are numbers of runs in the store, JSON documents of sweeps, event streams, or folders of findings.
     Exit code 1 if one is new.

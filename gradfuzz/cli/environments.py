@@ -14,15 +14,13 @@ if TYPE_CHECKING:
 
 
 def install(names: Sequence[str], extra: Sequence[str], form: str) -> int:
-    """Makes the environment of each target, and prints what was done. One that cannot be made does not keep
-    back the others. The exit code.
-    """
+    """Makes and prints the environment of each target, whatever fails; returns the exit code."""
     from gradfuzz.oracles.foreign import managed
     from gradfuzz.reports.common import plain
 
     _wanted(names, "install", "warp==1.19.0")
     for name in names:
-        managed.plan(name, extra)  # nothing is installed where a name makes no sense
+        managed.plan(name, extra)  # a wrong name is an error before anything is installed
     rows: list[dict[str, Any]] = []
     for name in names:
         try:
@@ -42,7 +40,7 @@ def install(names: Sequence[str], extra: Sequence[str], form: str) -> int:
 
 
 def remove(names: Sequence[str], form: str) -> int:
-    """Removes the environment of each target. The exit code."""
+    """Removes the environment of each target, and returns the exit code."""
     from gradfuzz.oracles.foreign import managed
     from gradfuzz.reports.common import plain
 

@@ -1,4 +1,4 @@
-"""`--target-memory` and others: what a target's process may take."""
+"""`--target-memory` and other limits of a target's process."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _OPTIONS = (
         "--target-memory",
         _ABOVE_NOTHING,
         "GIB",
-        "What a target's process and its children may take.  [default: 8]",
+        "The most memory of a target's process and its children.  [default: 8]",
     ),
     (
         "--target-seconds",
         _ABOVE_NOTHING,
         "SECONDS",
-        "What an answer may take.  [default: 60; 300 where gradfuzz knows the target]",
+        "The most time for an answer.  [default: 60; 300 for names of `gradfuzz targets`]",
     ),
-    ("--target-start", _ABOVE_NOTHING, "SECONDS", "What may pass until a target is ready.  [default: 120]"),
-    ("--target-restarts", click.IntRange(0), "N", "How often a target is started again.  [default: 2000]"),
+    ("--target-start", _ABOVE_NOTHING, "SECONDS", "The most time until a target is ready.  [default: 120]"),
+    ("--target-restarts", click.IntRange(0), "N", "How often a target is restarted.  [default: 2000]"),
 )
 
 
 def _set(ctx: click.Context, param: click.Parameter, value: float | None) -> None:
-    """For this process and all that it starts, as long as the command runs."""
+    """Sets a limit for this process and its children while the command runs."""
     variable = f"GRADFUZZ_{param.name}".upper()
     before = os.environ.get(variable)
     if value is None:
@@ -43,7 +43,7 @@ def _set(ctx: click.Context, param: click.Parameter, value: float | None) -> Non
 
 
 def LIMITS(command: C) -> C:  # noqa: N802 - it stands among the options, which are constants
-    """The options of a command that asks targets."""
+    """Adds the limits to a command that asks targets."""
     for name, kind, metavar, words in reversed(_OPTIONS):
         command = click.option(
             name, type=kind, metavar=metavar, expose_value=False, callback=_set, help=words

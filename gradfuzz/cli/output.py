@@ -1,4 +1,4 @@
-"""How results get to stdout and into files."""
+"""Output of results to stdout and files."""
 
 from __future__ import annotations
 
@@ -23,21 +23,18 @@ FORMAT = click.option(
 
 
 def console(file: IO[str]) -> Console:
-    """Where rich prints."""
     from gradfuzz.reports.common import pieces
 
     return pieces.console(file)
 
 
 def print_page(what: RenderableType, file: IO[str] | None = None) -> None:
-    """Something that rich can print."""
     from gradfuzz.reports.common.pieces import show
 
     show(console(file or sys.stdout), what)
 
 
 def print_json(document: Mapping[str, Any], file: IO[str] | None = None) -> None:
-    """One JSON document."""
     from gradfuzz.reports.machine.json import dumps
 
     print(dumps(document), file=file or sys.stdout)

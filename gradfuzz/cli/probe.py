@@ -14,7 +14,7 @@ from gradfuzz.cli.shell import click
 @click.command(short_help="Print a report card of one target.")
 @click.argument("target")
 @click.option("--suite", default="loops", show_default=True, help="The canonical cases to ask about.")
-@click.option("--op", metavar="OP,...", help="Only the rows of a status table that are about these ops.")
+@click.option("--op", metavar="OP,...", help="Only the rows of a status table about these ops.")
 @click.option(
     "--scripts",
     "folder",
@@ -37,9 +37,9 @@ def probe(
 ) -> None:
     """Ask TARGET about a fixed grid of canonical cases, and print a report card.
 
-    A row that agrees by coincidence differs at a neighbouring point; where the true derivative is zero all
-    around, the row is vacuous. The suites of ops (linalg, complex, tensor, vectorize) print a word per cell;
-    the wrong ones have a number, and each a script that shows it without gradfuzz.
+    A row that agrees by coincidence is wrong at a neighbouring point. A row is vacuous where the true
+    derivative is zero all around. The suites of ops (linalg, complex, tensor, vectorize) print a word per
+    cell. Wrong cells are numbered, and each has a script that shows the error without gradfuzz.
     """
     from gradfuzz.fuzzer.probe.report import probe as report_card
     from gradfuzz.oracles import registry

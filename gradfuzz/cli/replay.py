@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 @FORMAT
 @click.pass_context
 def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: str) -> None:
-    """Ask the targets again about recorded findings, all if none is named, and say FIXED, FAILED or ERROR for
-    each.
+    """Ask the targets again about recorded findings (all if none is named), and print FIXED, FAILED or ERROR
+    for each.
 
-    A FILE is what `gradfuzz show ID --format json` prints, or the JSON document of a sweep; a DIR holds such
-    files. Exit code 0 if all are fixed, 1 if one is not, 3 if one cannot be told.
+    A FILE is the output of `gradfuzz show ID --format json`, or the JSON document of a sweep; a DIR holds
+    such files. Exit code 0 if all are fixed, 1 if one is not, 3 if one could not be asked.
     """
     from gradfuzz.fuzzer.sweep.replaying import Status, replay_all
     from gradfuzz.reports.common import plain
@@ -56,7 +56,7 @@ def replay(ctx: click.Context, /, sources: tuple[str, ...], store: Path, form: s
 
 
 def findings(sources: tuple[str, ...], path: Path) -> list[Finding]:
-    """What the arguments mean, each finding once."""
+    """The findings that the arguments name, each once."""
     from gradfuzz.fuzzer.store import lookup
     from gradfuzz.fuzzer.store.runs import Store
 

@@ -17,10 +17,10 @@ from gradfuzz.cli.storage import STORE
 @STORE
 @STDOUT
 def report(source: str | None, reports: tuple[str, ...], show_scripts: bool, store: Path, form: str) -> None:
-    """Print the end of a recorded sweep again, and write it in other formats.
+    """Print the report of a recorded sweep again, and write it in other formats.
 
-    The sweep is the RUN of this number in the store, the last run of a STORE, or that of an event stream
-    (--report ndjson); the last run of .gradfuzz if none is named.
+    The source is the number of a RUN in the store, a STORE (its last run), or an event stream (--report
+    ndjson). Without a source it is the last run of .gradfuzz.
     """
     from gradfuzz.fuzzer.store import lookup
 

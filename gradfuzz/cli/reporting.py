@@ -1,4 +1,4 @@
-"""`--report FORMAT[=PATH]` and `--format`: where the end of a sweep is written to, and how."""
+"""`--report FORMAT[=PATH]` and `--format`: the formats and files of a sweep's report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 NAMES = ("terminal", "concise", "json", "html", "junit", "sarif", "github", "markdown", "ndjson")
-"""The names of `reports.formats.FORMATS`, which help does not load."""
+"""The names of `reports.formats.FORMATS`, repeated here so that --help imports no report."""
 
 REPORTS = click.option(
     "--report",
@@ -29,7 +29,7 @@ REPORTS = click.option(
     multiple=True,
     metavar="FORMAT[=PATH]",
     help=(
-        f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-..., and github goes to"
+        f"Write a file, too: {', '.join(NAMES)}. Without a PATH it is named gradfuzz-...; github goes to"
         " stdout and to the summary of the step. May be repeated."
     ),
 )
@@ -46,16 +46,14 @@ STDOUT = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A format and the file it goes to; None: stdout."""
+    """A format and its file (None: stdout)."""
 
     name: str
     path: Path | None
 
 
 def outputs(reports: Iterable[str]) -> list[Output]:
-    """What --report asks for. `UsageError` or `StoreError` where it cannot be written: known before hours of
-    work, not after.
-    """
+    """The outputs of --report. `UsageError` or `StoreError`, before hours of work, if one is unwritable."""
     from gradfuzz.reports.formats import FORMATS
 
     found = []
@@ -63,8 +61,8 @@ def outputs(reports: Iterable[str]) -> list[Output]:
         name, sign, path = text.partition("=")
         if name not in FORMATS:
             raise UsageError(
-                f"--report {text!r}: {name!r} is no format; there is {', '.join(FORMATS)}, as in --report"
-                " html=sweep.html"
+                f"--report {text!r}: {name!r} is not a format; the formats are {', '.join(FORMATS)}, as in"
+                " --report html=sweep.html"
             )
         if not sign and not FORMATS[name].file:
             found.append(Output(name, None))
@@ -77,15 +75,13 @@ def outputs(reports: Iterable[str]) -> list[Output]:
         if file.is_dir():
             raise UsageError(f"--report {text!r}: {str(file)!r} is a folder; name a file in it")
         if not os.access(file if file.exists() else file.parent, os.W_OK):
-            raise StoreError(f"--report {text!r}: {str(file)!r} may not be written; give another path")
+            raise StoreError(f"--report {text!r}: {str(file)!r} cannot be written; give another path")
         found.append(Output(name, file))
     return found
 
 
 class Streams(AbstractContextManager["Streams", None]):
-    """The files that are written as a sweep runs, made when it has begun. An event is in all of them before
-    anybody else hears of it.
-    """
+    """The files of a running sweep, created with the first event. They get an event before any report."""
 
     def __init__(self, wanted: Iterable[Output]) -> None:
         self._paths = [output.path for output in wanted if output.path is not None]
@@ -104,7 +100,7 @@ class Streams(AbstractContextManager["Streams", None]):
                 raise _unwritten(path, failure) from failure
 
     def handle(self, event: Event | Review) -> None:
-        """Writes a line to each."""
+        """Writes a line to each file."""
         if not self._paths:
             return
         from gradfuzz.reports.machine.ndjson import line
@@ -129,7 +125,7 @@ def report(
     scripts: dict[str, Path] | None = None,
     show_scripts: bool = False,
 ) -> None:
-    """Prints the end of a sweep, and then writes it to files."""
+    """Prints the end of a sweep, then writes it to files."""
     from gradfuzz.reports.formats import FORMATS
     from gradfuzz.reports.markdown.github import write_step_summary
     from gradfuzz.reports.terminal import report as terminal

@@ -16,7 +16,7 @@ from gradfuzz.errors import UsageError
     type=click.Choice(["quick", "full"]),
     default="quick",
     show_default=True,
-    help="How much: a minute with a sample of the systematic bugs, or all of them.",
+    help="A sample of the systematic bugs in a minute, or all of them.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs.")
 @click.option("--seeds", metavar="N..M", help="All seeds from N to M instead of one.")
@@ -35,7 +35,7 @@ from gradfuzz.errors import UsageError
     metavar="NAME",
     help="Only this planted bug: nx-1747. May be repeated.",
 )
-@click.option("--max-time", type=float, metavar="SECONDS", help="Begin no new round after so many seconds.")
+@click.option("--max-time", type=float, metavar="SECONDS", help="Start no new round after this many seconds.")
 @click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
 @FORMAT
 @click.pass_context
@@ -43,8 +43,8 @@ def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **f
     """Plant bugs in the engine, and count the programs until each is found; ask correct oracles, and count
     false alarms.
 
-    Exit code 0 if every bug after a real report is found, 98 % of the systematic ones, and there is no false
-    alarm; 1 if not; 3 where a time limit left it incomplete.
+    Exit code 0 if all bugs modelled on real reports and 98 % of the systematic ones are found, without a
+    false alarm; 1 if not; 3 if a time limit stopped it.
     """
     from gradfuzz.fuzzer.results.score import Score
     from gradfuzz.fuzzer.sweep.selftest import SelftestConfig
@@ -64,7 +64,7 @@ def selftest(ctx: click.Context, /, seed: int, seeds: str | None, form: str, **f
 
 
 def _range(text: str) -> tuple[int, ...]:
-    """The seeds of "0..9"."""
+    """The seeds of a range such as "0..9"."""
     first, dots, last = text.partition("..")
     seeds = tuple(range(whole(first, "--seeds"), whole(last if dots else first, "--seeds") + 1))
     if not seeds:

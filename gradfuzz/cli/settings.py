@@ -10,7 +10,7 @@ from gradfuzz.cli.shell import Failure, Group, click, flags_of
 
 
 def read_settings(ctx: click.Context) -> None:
-    """Take defaults for the flags from `[tool.gradfuzz]`."""
+    """Takes defaults of the flags from `[tool.gradfuzz]`."""
     import tomllib
 
     path = Path("pyproject.toml")
@@ -25,7 +25,7 @@ def read_settings(ctx: click.Context) -> None:
 
 
 def _defaults(group: Group, table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The default_map of click: per command, parameter name to value. A key that is no flag is an error."""
+    """The default_map of click: per command, parameter name to value. A key without a flag is an error."""
     flags = {name: flags_of(command) for name, command in group.commands.items()}
     everywhere = {key: value for key, value in table.items() if not isinstance(value, dict)}
     _refuse_unknown(everywhere, "tool.gradfuzz", {key for own in flags.values() for key in own})
@@ -44,10 +44,10 @@ def _refuse_unknown(table: Mapping[str, Any], name: str, known: set[str]) -> Non
     for key in table:
         if key not in known:
             raise Failure(
-                f"{key!r} in [{name}] of pyproject.toml means nothing; known are {', '.join(sorted(known))}"
+                f"{key!r} in [{name}] of pyproject.toml is not a flag; there are {', '.join(sorted(known))}"
             )
 
 
 def _joined(option: click.Option, value: Any) -> Any:
-    """A list in the file is a list of commas on the command line, but for flags that may be repeated."""
+    """A list in the file as a comma-separated value, except for flags that may be repeated."""
     return ",".join(map(str, value)) if isinstance(value, list) and not option.multiple else value

@@ -1,4 +1,4 @@
-"""click as this process needs it, the group of all commands, and the exit codes."""
+"""The configured click, the group of all commands, and the exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gradfuzz.errors import GradfuzzError, StoreError
 
 if TYPE_CHECKING or not sys.stdout.isatty():
-    import click as click  # plain help where nobody sees colours: it starts in half the time
+    import click as click  # plain help without colours: click starts in half the time
     from click import Group as Group
 else:
     import rich_click as click
@@ -22,23 +22,23 @@ else:
 CLEAN, FINDINGS, USAGE, INCOMPLETE, INTERRUPTED = 0, 1, 2, 3, 130
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
-"""What a disk does not allow; other errors of the system are nobody's fault but gradfuzz's."""
+"""Errors of the disk, which are the user's to fix; other system errors are bugs of gradfuzz."""
 
 
 class Failure(click.ClickException):
-    """An error of gradfuzz, told in one paragraph."""
+    """An error of gradfuzz, printed as one paragraph."""
 
     exit_code = USAGE
 
 
 class Unwritten(Failure):
-    """What was to be kept cannot be: the work is not complete."""
+    """Output could not be written: the work is not complete."""
 
     exit_code = INCOMPLETE
 
 
 class Commands(Group):
-    """The group of all commands: gives each flag its variables, and each way to end its exit code."""
+    """The group of all commands: adds the environment variables of flags, maps errors to exit codes."""
 
     def add_command(self, cmd: click.Command, name: str | None = None, **settings: Any) -> None:
         super().add_command(cmd, name, **settings)
@@ -66,16 +66,12 @@ class Commands(Group):
 
 
 def _flush() -> None:
-    """What is written is written now: where it cannot be, the command says so, and not the interpreter as it
-    ends.
-    """
+    """Flushes stdout now, so that the command reports a failure, not the exiting interpreter."""
     try:
         sys.stdout.flush()
     except OSError:
-        with (
-            contextlib.suppress(OSError),
-            Path(os.devnull).open("w") as nowhere,
-        ):  # what is left in the buffer goes there
+        # The null device takes the rest of the buffer.
+        with contextlib.suppress(OSError), Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         raise
 

@@ -51,7 +51,7 @@ def show(id: str, dialect: str | None, store: Path, form: str) -> None:
 
 
 def _text(finding: Finding, dialect: str) -> str:
-    """What --as prints. `UsageError` where the finding has none, with what it has."""
+    """The text that --as prints; a `UsageError` if the finding lacks it names those it has."""
     if dialect == "issue":
         from gradfuzz.reports.markdown.issue import issue
 

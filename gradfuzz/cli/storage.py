@@ -1,6 +1,4 @@
-"""`--store` and `--baseline`: where findings are kept, and which of them are accepted. Environments of
-targets are beside the store.
-"""
+"""`--store` and `--baseline`: the folder of findings and environments, and the file of accepted findings."""
 
 from __future__ import annotations
 
@@ -30,8 +28,9 @@ BASELINE = click.option(
 
 
 def installed(ctx: click.Context, store: Path, targets: Iterable[str] = ()) -> None:
-    """Makes the environments that are beside `store` those of this command, and those of `targets` that are
-    not there yet. `InstallError` where one cannot be.
+    """Activates the environments beside `store`, and makes the missing ones of `targets`.
+
+    `InstallError` where one cannot be made.
     """
     from gradfuzz.oracles.foreign import managed
 

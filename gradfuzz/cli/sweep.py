@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     default="value,vjp,jvp,twins",
     show_default=True,
     metavar="C,...",
-    help="What is asked; twins alone ask a reference only where two answers contradict each other.",
+    help="What is asked; twins alone ask references only where two answers differ.",
 )
 @click.option(
     "--dtypes", default="float64,float32", show_default=True, metavar="D,...", help="Working precisions."
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Programs per target and family.",
 )
-@click.option("--max-time", type=float, metavar="SECONDS", help="Begin nothing new after so many seconds.")
+@click.option("--max-time", type=float, metavar="SECONDS", help="Start nothing new after this many seconds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same programs.")
 @click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
 @ON_DEVICE
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @click.option("--show-scripts", is_flag=True, help="Print the script of each finding in full.")
 @STORE
 @click.option("--no-store", is_flag=True, help="Keep nothing: no findings, no scripts, nothing to resume.")
-@click.option("--resume", is_flag=True, help="Go on with the last sweep of these settings that did not end.")
+@click.option("--resume", is_flag=True, help="Continue the last unfinished sweep with these settings.")
 @BASELINE
 @STDOUT
 @click.pass_context
@@ -72,12 +72,12 @@ def sweep(
     accepted: Path,
     **flags: Any,
 ) -> None:
-    """Draw programs and judge what each TARGET says about them; all installed targets if none is named.
+    """Draw programs and judge the answers of each TARGET; all installed targets if none is named.
 
-    A TARGET may name a release, as in warp==1.19.0: it gets an environment of its own, which is made before
-    the sweep begins. What is found is kept in .gradfuzz, where `gradfuzz show`, `replay`, `diff` and `report`
-    find it again. Exit code 1 with findings that the baseline does not accept, 3 where a time limit left it
-    incomplete or the disk takes nothing, 130 after Ctrl-C, which keeps what was found.
+    A TARGET may name a release, as in warp==1.19.0: it gets an environment of its own, made before the sweep
+    begins. Findings are kept in .gradfuzz, for `gradfuzz show`, `replay`, `diff` and `report`. Exit code 1
+    with findings that the baseline does not accept, 3 if a time limit or a full disk left it incomplete, 130
+    after Ctrl-C, which keeps the findings so far.
     """
     from gradfuzz.fuzzer.results.events import SweepFinished, SweepStarted
     from gradfuzz.fuzzer.store import baseline
@@ -89,7 +89,7 @@ def sweep(
     from gradfuzz.reports.terminal.live import listener
 
     if resume and no_store:
-        raise UsageError("--resume needs the store, and --no-store leaves it away; give one of them")
+        raise UsageError("--resume needs the store, which --no-store leaves out; give one of them")
     files = outputs(reports)
     installed(ctx, store, targets)
     known = baseline.read(accepted)
@@ -113,7 +113,7 @@ def sweep(
                     recorder.handle(event)
                     if isinstance(event, SweepStarted) and recorder.unfinished:
                         click.echo(
-                            "This sweep was begun before and did not end; --resume goes on with run"
+                            "An earlier sweep with these settings did not end; --resume continues run"
                             f" {recorder.unfinished}.",
                             err=True,
                         )
@@ -144,7 +144,7 @@ def _recorder(stack: ExitStack, path: Path, config: SweepConfig, *, resume: bool
 
 
 def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None) -> Review:
-    """What became of earlier findings. Ctrl-C leaves away what takes time."""
+    """The review of earlier findings. After Ctrl-C it leaves out what takes time."""
     from gradfuzz.fuzzer.sweep.reviewing import review
 
     store, run = (recorder.store, recorder.run) if recorder else (None, 0)
@@ -153,13 +153,13 @@ def _review(finished: SweepFinished, known: Baseline, recorder: Recorder | None)
     except KeyboardInterrupt:
         result = review(replace(finished, interrupted=True), known, store, run)
     if recorder is not None:
-        later = "" if finished.complete else " The same command with --resume goes on with it."
+        later = "" if finished.complete else " The same command with --resume continues it."
         click.echo(f"This is run {recorder.run} of {recorder.store.path}.{later}", err=True)
     return result
 
 
 def _scripts(finished: SweepFinished, folder: Path) -> dict[str, Path]:
-    """The findings' scripts as files; the paths by id."""
+    """Writes the findings' scripts; the paths by id."""
     from gradfuzz.reports.common import scripts
 
     try:

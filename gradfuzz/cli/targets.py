@@ -1,4 +1,4 @@
-"""The command `gradfuzz targets`. Its actions for those who write an adapter are in `adapters.py`."""
+"""The command `gradfuzz targets`. Its actions for authors of adapters are in `adapters.py`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from gradfuzz.cli.storage import STORE, installed
 from gradfuzz.errors import GradfuzzError, UsageError
 
 
-@click.command(
-    short_help="List who can be asked here, and the conventions; install a release; check an adapter."
-)
+@click.command(short_help="List targets and conventions; install a release; check an adapter.")
 @click.argument(
     "action",
     type=click.Choice(["list", "conventions", "install", "remove", "check", "new"]),
@@ -35,7 +33,7 @@ from gradfuzz.errors import GradfuzzError, UsageError
     help="Install this, too ('numpy<2'). May be repeated.",
 )
 @click.option(
-    "--ways", is_flag=True, help="Load the libraries, and list every way into them with what it can."
+    "--ways", is_flag=True, help="Load the libraries, and list every way into them with what it supports."
 )
 @LIMITS
 @STORE
@@ -52,13 +50,13 @@ def targets(
     form: str,
     ways: bool,
 ) -> None:
-    """List who can be asked here, with versions, and what would have to be installed for the rest.
+    """List the targets of this machine with versions, and what to install for the others.
 
     `targets conventions` prints what the engine, JAX and Torch answer where a derivative does not exist:
     kinks, ties, ends of domains. `targets install NAME[==VERSION]...` installs a library into an environment
-    of its own beside the store, where sweeps find it; `targets remove` takes it away. `targets check CMD`
-    checks an adapter by the protocol: exit code 1 where it is broken. `targets new [FOLDER]` writes one to
-    begin with.
+    of its own beside the store, where sweeps find it; `targets remove` removes it. `targets check CMD` checks
+    that an adapter follows the protocol: exit code 1 if not. `targets new [FOLDER]` writes an adapter to
+    start from.
     """
     installed(ctx, store)
     if action in ("install", "remove"):
@@ -71,7 +69,7 @@ def targets(
         )
     one = what[0] if what else None
     if len(what) > 1 or (what and action in ("list", "conventions")):
-        raise UsageError(f"targets {action} takes nothing more, but there is {what[-1]!r}")
+        raise UsageError(f"targets {action} takes no further argument, but got {what[-1]!r}")
     if action in ("check", "new"):
         from gradfuzz.cli import adapters
 
@@ -107,7 +105,7 @@ def targets(
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """With the environments as part of the note: few targets have any."""
+    """A row with its environments as part of the note: few targets have any."""
     own = row.get("environments", [])
     also = [f"in environments of their own: {', '.join(own)}"] if own else []
     return {

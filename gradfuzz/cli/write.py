@@ -8,40 +8,38 @@ from gradfuzz.cli.shell import click
 from gradfuzz.errors import StoreError, UsageError
 
 
-@click.command(short_help="Write a test of a function's gradient, to begin with.")
+@click.command(short_help="Write a first test of a function's gradient.")
 @click.argument("source", metavar="MODULE:FUNC")
-@click.option(
-    "--grad", metavar="[MODULE:]FUNC", help="The gradient that somebody wrote for a NumPy function."
-)
+@click.option("--grad", metavar="[MODULE:]FUNC", help="The hand-written gradient of a NumPy function.")
 @click.option(
     "--framework",
     type=click.Choice(["jax", "torch", "autograd", "numpy"]),
-    help="Whose function it is; seen from its code if not given.",
+    help="The framework of the function; detected from its code if not given.",
 )
 @click.option(
-    "--at", metavar="x=0.5,...", help="Arguments that the function takes; found by trying if not given."
+    "--at", metavar="x=0.5,...", help="Arguments that the function accepts; found by trying if not given."
 )
 @click.option(
     "--output",
     "-o",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write a new file in place of stdout.",
+    help="Write a new file instead of stdout.",
 )
 def write(source: str, grad: str | None, framework: str | None, at: str | None, output: Path | None) -> None:
     """Write a test that checks the gradient of a function: of JAX, Torch, HIPS autograd, or of NumPy with a
-    gradient by hand.
+    hand-written gradient.
 
-    MODULE:FUNC is imported from the current directory, and called to find arguments that it takes. The test
-    checks the gradient at these, and at arguments that Hypothesis draws; it runs as it is, and is yours to go
-    on with.
+    MODULE:FUNC is imported from the current directory, and called to find arguments that it accepts. The test
+    checks the gradient at these arguments and at arguments that Hypothesis draws. It runs as it is, and is
+    yours to edit.
     """
     from gradfuzz.fuzzer.questions.asking import read_inputs
     from gradfuzz.testing.starter import starter
 
     if output is not None and output.exists():
         raise UsageError(
-            f"{str(output)!r} exists and is left as it is; name a new file, or leave --output away"
+            f"{str(output)!r} exists and is not overwritten; name a new file, or leave out --output"
         )
     inputs = read_inputs([at])[0] if at else None
     text = starter(source, grad=grad, framework=framework, inputs=inputs)  # type: ignore[arg-type]  # click says which there are

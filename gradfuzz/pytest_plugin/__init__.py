@@ -6,18 +6,16 @@
 
 makes a test of each op and check. The mark takes
 
-    target      a name, or several: what `gradfuzz probe` asks
+    target      a name or several, as `gradfuzz probe` takes them
     suite       "loops", "linalg", "complex", "tensor", "vectorize", or several
-    checks      of "vjp", "jvp" and "second order"; all if not given
-    ops         the ops (of the suite loops: the loop bodies, or the titles of tables) to ask about; all if
-                not given
+    checks      of "vjp", "jvp" and "second order" (default: all)
+    ops         the ops to ask about; in the suite loops: the bodies, or the titles of tables (default: all)
 
-and stands on a function, a class or a module; the nearest one counts. A gradient that is wrong fails the
-test. What the target cannot be asked is skipped, and so is what nobody can judge: a test that passes has
-answers that agree, or that are legal where there is no derivative.
+and applies to a function, a class or a module; the nearest mark counts. A wrong gradient fails the test.
+Unsupported and inconclusive checks are skipped. The answers of a passing test agree with the truth, or are
+legal where there is no derivative.
 
-pytest loads this module in every session, so it imports nothing. The rest is loaded by the first test that
-has the mark.
+pytest loads this module in every session, so it imports nothing. The first test with the mark loads the rest.
 """
 
 from __future__ import annotations
@@ -81,7 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Says what the mark is; what is asked by options is checked before any test runs."""
+    """Describes the mark; checks the options before any test runs."""
     config.addinivalue_line(
         "markers",
         "gradfuzz(target, suite='loops', checks=None, ops=None): a test of each op of a suite of gradfuzz and"
@@ -99,9 +97,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Listener:
-    """Gathers what the tests say: in this process, or in the one that pytest-xdist has its workers
-    report to.
-    """
+    """Gathers the results of the tests: in this process, or in the controller of pytest-xdist."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -135,7 +131,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if _FIXTURE not in metafunc.fixturenames:
         if nearest is metafunc.definition:
             pytest.fail(
-                f"{metafunc.definition.nodeid} has the mark gradfuzz and does not ask anything: "
+                f"{metafunc.definition.nodeid} has the mark gradfuzz but not its fixture: "
                 f"write `def {metafunc.function.__name__}({_FIXTURE}): {_FIXTURE}()`",
                 pytrace=False,
             )
@@ -148,7 +144,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def gradfuzz_check(request: pytest.FixtureRequest) -> GradfuzzCheck:
-    """What a test with the mark gradfuzz calls: asks the target, and judges the answers."""
+    """The fixture of a test with the mark gradfuzz: asks the target, and judges the answers."""
     if not hasattr(request, "param"):
         pytest.fail(
             "the fixture gradfuzz_check is for tests with the mark gradfuzz:"
@@ -162,7 +158,7 @@ def gradfuzz_check(request: pytest.FixtureRequest) -> GradfuzzCheck:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """A test that never called the fixture did not test anything."""
+    """Fails a test that never called the fixture: it tested nothing."""
     result = yield
     check: GradfuzzCheck | None = pyfuncitem.funcargs.get(_FIXTURE)  # type: ignore[assignment]  # the fixture above made it
     if check is not None and not check.called:
@@ -176,9 +172,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What was found travels with the report of the test."""
+    """Attaches the results to the test's report."""
     report = yield
     check: GradfuzzCheck | None = getattr(item, "funcargs", {}).get(_FIXTURE)
     if check is not None and call.when == "call" and check.said is not None:
-        report.__dict__[_MARK] = check.said  # pytest-xdist sends what is in it
+        report.__dict__[_MARK] = check.said  # pytest-xdist sends these attributes
     return report

@@ -1,4 +1,4 @@
-"""What a mark asks for: the tests that it stands for, and the questions of each."""
+"""The tests that a mark stands for, and the questions of each."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from gradfuzz.fuzzer.verdict.rows import groups
 from gradfuzz.oracles.base import Mode, Question
 
 CHECKS = ("vjp", "jvp", "second order")
-"""What is asked of an op: reverse mode, forward mode, and the derivative of the derivative in every mix of
-the two.
-"""
+"""Reverse mode, forward mode, and the second derivative in every combination of the two."""
 
 _MODES: Mapping[str, tuple[tuple[Mode, ...], ...]] = {
     "vjp": (("rev",),),
@@ -41,17 +39,17 @@ class Cell:
 
     @property
     def rerun(self) -> str:
-        """The command that asks about the op, and about more."""
+        """The command that asks about the op, among others."""
         only = "" if self.suite in SUITES else f" --op {self.op}"
         return f"gradfuzz probe {self.target} --suite {self.suite}{only}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Put:
-    """A question, and where in the suite it stands."""
+    """A question and its place in the suite."""
 
     use: str
-    """The op in one of its uses."""
+    """One use of the op."""
     situation: str
     """The column of a grid, or the precision."""
     question: Question
@@ -61,7 +59,7 @@ class Put:
 
 
 def cells_of(marks: Sequence[pytest.Mark]) -> list[Cell]:
-    """The tests of several marks, each once. Fails, as pytest does, where a mark makes no sense."""
+    """The tests of several marks, each once. A mark that makes no sense fails as pytest does."""
     asked = list(dict.fromkeys(itertools.chain.from_iterable(map(_asked, marks))))
     several = [len({cell[k] for cell in asked}) > 1 for k in (0, 1)]
     return [
@@ -105,7 +103,7 @@ def _asked(mark: pytest.Mark) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
-    """One name or several; None where nothing is given."""
+    """One name or several; None where none is given."""
     value = given.get(name)
     if value is None:
         return None
@@ -141,7 +139,7 @@ def _fail(message: str) -> None:
 
 @functools.cache
 def _ops(suite: str) -> Mapping[str, tuple[str, ...]]:
-    """The ops of a suite, and by which names they may be chosen."""
+    """The ops of a suite, each with the names that select it."""
     if suite in GRIDS:
         return {op: (op,) for op in GRIDS[suite].ops()}
     found = {
@@ -158,18 +156,18 @@ def _tables(suite: str) -> tuple[CanonicalTable, ...]:
 
 
 def _loop(table: CanonicalTable, case: CanonicalCase) -> str:
-    """What stands for an op in a suite that is about loops."""
+    """The name that takes the place of an op in a suite about loops."""
     return f"{table.title}: {case.cells[0]}"
 
 
 def _has(suite: str, op: str, check: str) -> bool:
-    """Whether a suite asks this of an op. Of a grid that is known only when its rows are made."""
+    """Whether a suite has this check of an op. For a grid that is known only after its rows are made."""
     return suite in GRIDS or bool(puts(suite, op, check))
 
 
 @functools.lru_cache(maxsize=256)
 def puts(suite: str, op: str, check: str) -> tuple[Put, ...]:
-    """The questions of a test, use by use."""
+    """The questions of a test, grouped by use."""
     if suite in GRIDS:
         return tuple(
             Put(row.use, column, question)

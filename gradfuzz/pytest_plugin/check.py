@@ -1,4 +1,4 @@
-"""One test: asks the target, has the answers judged, and ends as pytest's tests end."""
+"""One test: asks the target, judges the answers, and passes, fails, xfails or skips."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from gradfuzz.reports.common import plain, words
 from gradfuzz.reports.common.numbers import count, inputs
 
 _SHRUNK = 4
-"""So many findings of one test are shrunk; it takes seconds or minutes."""
+"""The most findings of one test that are shrunk; each takes seconds or minutes."""
 
 _REASONS = 3
-"""So many reasons of one test are told."""
+"""The most reasons that one test prints."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,14 +52,14 @@ class Judged:
 
 
 class GradfuzzCheck:
-    """The fixture. It is called once; `target`, `suite`, `op` and `check` say what the test is about."""
+    """The fixture. A test calls it once; `target`, `suite`, `op` and `check` say what the test is about."""
 
     def __init__(self, cell: Cell, item: pytest.Item) -> None:
         self._cell = cell
         self._item = item
         self.called = False
         self.said: str | None = None
-        """What the test found, for the end of the session: JSON."""
+        """The results of the test as JSON, for the end of the session."""
 
     @property
     def target(self) -> str:
@@ -81,9 +81,7 @@ class GradfuzzCheck:
         return f"<gradfuzz_check of {self.target}: {self.suite}, {self.op}, {self.check}>"
 
     def __call__(self) -> None:
-        """Fails where an answer is wrong, xfails where the baseline accepts all that is wrong, skips where
-        nothing could be asked or judged.
-        """
+        """Fails on a wrong answer, xfails if the baseline accepts all of them, skips without a verdict."""
         __tracebackhide__ = True
         self.called = True
         given = options(self._item.config)
@@ -105,7 +103,7 @@ class GradfuzzCheck:
         self._end(judged, [w for w in wrong if id(w.case) not in dropped], findings, known, expired)
 
     def _note(self, judged: Sequence[Judged], findings: Sequence[Finding]) -> None:
-        """The properties of the test, which go into JUnit's XML."""
+        """Adds properties of the test, which go into the JUnit XML."""
         from gradfuzz.reports.terminal.concise import line
 
         verdicts = Counter(j.case.verdict for j in judged)
@@ -140,7 +138,7 @@ class GradfuzzCheck:
             return
         undecided = [j for j in judged if j.case.verdict is Verdict.INCONCLUSIVE]
         if undecided:
-            pytest.skip(f"nobody can tell: {_reasons(undecided)}")
+            pytest.skip(f"inconclusive: {_reasons(undecided)}")
         _skip_unasked(self._cell, judged)
 
 
@@ -159,14 +157,12 @@ def _skip_unasked(cell: Cell, judged: Sequence[Judged]) -> NoReturn:
 
 @functools.lru_cache(maxsize=8)
 def _ways(target: str) -> tuple[Oracle, ...]:
-    """The ways into a target; their processes are kept from one test to the next."""
+    """The ways into a target; their processes are shared by all tests."""
     return tuple(resolve(target, together=True, supervised=True))
 
 
 def _judged(cell: Cell, profile: Profile) -> list[Judged]:
-    """All answers. A way is asked about everything at once, which is cheaper where each question has to be
-    compiled.
-    """
+    """All answers. A way gets all questions at once: that is cheaper where each must be compiled."""
     asked = puts(cell.suite, cell.op, cell.check)
     if profile == "quick":
         asked = tuple(put for put in asked if put.use == asked[0].use)
@@ -182,9 +178,7 @@ def _judged(cell: Cell, profile: Profile) -> list[Judged]:
 
 
 def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozenset[str] | None]]:
-    """The ways that are asked, and in which columns of a grid (None: in all). Ways that are others run
-    otherwise are for the night.
-    """
+    """The ways to ask, each with its columns of a grid (None: all). "nightly" adds secondary ways."""
     ways = _ways(cell.target)
     plainly = [way for way in ways if profile == "nightly" or not way.variant] or list(ways)
     grid: Grid | None = GRIDS.get(cell.suite)
@@ -202,9 +196,7 @@ def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozense
 
 
 def _findings(cell: Cell, wrong: Sequence[Wrong], given: Options) -> tuple[list[Finding], dict[int, Case]]:
-    """A finding for each sort of wrong answer; and of answers that were not wrong when they were asked again,
-    the cases as they stand now.
-    """
+    """A finding for each kind of wrong answer, and the new cases of answers right when asked again."""
     findings: dict[str, Finding] = {}
     dropped: dict[int, Case] = {}
     left = _SHRUNK
@@ -231,7 +223,7 @@ def _findings(cell: Cell, wrong: Sequence[Wrong], given: Options) -> tuple[list[
 
 
 def _shrinks(finding: Finding, given: Options) -> bool:
-    """In the night; and where the baseline may have it under its shrunk name."""
+    """Whether to shrink: in the nightly profile, and where the baseline may have the shrunk finding."""
     if given.profile == "nightly":
         return True
     entries = [item.entry for item in given.known.accepted]
@@ -278,7 +270,7 @@ def _message(
 
 
 def _told(one: Wrong, alike: Sequence[Wrong]) -> Iterator[str]:
-    """A wrong answer in lines, and where else the like of it was met."""
+    """A wrong answer as lines, and where else it occurred."""
     case, question = one.case, one.case.question
     asked = dict.fromkeys(
         (one.oracle.name, one.put.situation, question.precision, f"by {', '.join(question.modes)}")
@@ -321,7 +313,7 @@ def _document(
     expired: Sequence[BaselineEntry],
     seconds: float,
 ) -> str:
-    """What the process that gathers needs to know."""
+    """The results for the process that gathers them, as JSON."""
     counts: dict[tuple[str, str], Counts] = {}
     conventions: Counter[str] = Counter()
     for j in judged:

@@ -1,4 +1,4 @@
-"""What is wrong in a test, as findings: as it was met, or shrunk as a sweep does it."""
+"""The wrong answers of a test as findings: as asked, or shrunk as in a sweep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradfuzz.pytest_plugin.cells import Put
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrong:
-    """A wrong answer: what was asked, at which of its points, of whom, and the verdict."""
+    """A wrong answer: its question, the number of its point, the oracle, and the verdict."""
 
     put: Put
     place: int
@@ -28,12 +28,12 @@ class Wrong:
 
     @property
     def sort(self) -> tuple[str, str, str]:
-        """Those that are alike in it are told once: one use of an op, one library, one class."""
+        """Answers of one kind are reported once: one use of an op, one library, one class."""
         return self.put.use, library(self.oracle.name), self.case.kind.value if self.case.kind else ""
 
 
 def distinct(wrong: Iterable[Wrong]) -> list[Wrong]:
-    """The first of each sort: suites begin with the simplest situation."""
+    """The first of each kind: suites begin with the simplest situation."""
     first: dict[tuple[str, str, str], Wrong] = {}
     for one in wrong:
         first.setdefault(one.sort, one)
@@ -41,7 +41,7 @@ def distinct(wrong: Iterable[Wrong]) -> list[Wrong]:
 
 
 def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
-    """The finding at the question and the point that the suite asks about."""
+    """The finding at the suite's own question and point."""
     case, question = wrong.case, wrong.case.question
     assert case.kind is not None, "what is wrong has a class"
     specimen, point = _specimen(wrong), finding_point(case)
@@ -82,9 +82,7 @@ def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
 
 
 def shrunk(wrong: Wrong, family: str, seen: int) -> tuple[Finding | None, str]:
-    """The finding that a sweep makes of it; None, and why, where it does not stand up when it is
-    asked again.
-    """
+    """The finding shrunk as in a sweep; or None and the reason, if it is not reproduced."""
     question = wrong.case.question
     case = replace(wrong.case, question=replace(question, points=(wrong.case.point,)))
     proof = prove(

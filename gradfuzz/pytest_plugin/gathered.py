@@ -1,6 +1,4 @@
-"""What all tests with the mark found, at the end of the session: pytest's summary, and the reports that were
-asked for.
-"""
+"""The end of the session: the results of all tests with the mark in pytest's summary and in reports."""
 
 from __future__ import annotations
 
@@ -31,11 +29,11 @@ from gradfuzz.reports.common.systems import summed
 from gradfuzz.reports.terminal.concise import line
 
 _SHOWN = 20
-"""So many findings stand in pytest's summary."""
+"""The most findings in pytest's summary."""
 
 
 class Gathered:
-    """What tests said so far."""
+    """The results of the tests so far."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -44,13 +42,11 @@ class Gathered:
         self._lines: list[str] = []
 
     def add(self, said: str) -> None:
-        """One more test."""
+        """Adds the results of one test."""
         self._said.append(json.loads(said))
 
     def finish(self, session: pytest.Session) -> None:
-        """Writes reports, and the baseline. What cannot be written is told in the summary, and the session
-        does not pass.
-        """
+        """Writes reports and the baseline. An unwritable file is in the summary and fails the session."""
         try:
             self._accept()
             for name, path, text in self._reports(
@@ -65,7 +61,7 @@ class Gathered:
                 session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
     def tell(self, terminal: pytest.TerminalReporter) -> None:
-        """A section of pytest's summary: what was judged of whom, and what was found."""
+        """Writes a section of pytest's summary: what was judged of which target, and the findings."""
         finished, review = self._finished(interrupted=False)
         terminal.section("gradfuzz")
         for target in dict.fromkeys(said["cell"][0] for said in self._said):
@@ -98,10 +94,10 @@ class Gathered:
         words = ", ".join(f"{name} {n:,}" for name, n in total.items() if n) or "nothing asked"
         return f"{f'{target} {version}'.strip()}: {words}"
 
-    # The end, as that of a sweep
+    # The end in the form of a sweep's
 
     def _finished(self, *, interrupted: bool) -> tuple[SweepFinished, Review]:
-        """Tests in the order of what they are about, whichever worker was first."""
+        """The results in the order of the tests' subjects, whichever worker was first."""
         said = sorted(self._said, key=lambda one: one["cell"])
         findings = _named(said)
         conventions: Counter[str] = Counter()
@@ -143,7 +139,7 @@ class Gathered:
         return written
 
     def _accept(self) -> None:
-        """Writes what is new into the baseline, where that was asked for."""
+        """Writes new findings into the baseline, if an option asks for it."""
         given = options(self._config)
         if given.accept is None or given.file is None:
             return
@@ -158,7 +154,7 @@ class Gathered:
 
 
 def _named(said: list[dict[str, Any]]) -> tuple[Finding, ...]:
-    """The findings, each once, with ids that tell them apart; the first one gives its numbers."""
+    """The findings, each once, with distinct ids. The first occurrence gives the numbers."""
     found: dict[str, Finding] = {}
     for document in (document for one in said for document in one["findings"]):
         finding = from_document(document, Finding, "a test's report")
@@ -181,7 +177,7 @@ def _entries(
 
 
 def _summaries(said: list[dict[str, Any]]) -> tuple[TargetSummary, ...]:
-    """One for each way and suite."""
+    """A summary for each way and suite."""
     total: dict[tuple[str, str], TargetSummary] = {}
     for summary in (decode(TargetSummary, document) for one in said for document in one["summaries"]):
         key = summary.name, summary.family

@@ -1,4 +1,4 @@
-"""What the command line says about the tests with the mark, read once."""
+"""The options of the tests with the mark, read once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Profile = Literal["quick", "ci", "nightly"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`profile`: how much is asked. `known`: what is accepted; `file` is where that stands."""
+    """`profile`: how much is asked. `known`: the baseline, read from `file`."""
 
     profile: Profile
     known: Baseline
@@ -30,7 +30,7 @@ _KEY: pytest.StashKey[Options] = pytest.StashKey()
 
 
 def options(config: pytest.Config) -> Options:
-    """The options of this session. `RecordError` where the baseline cannot be read."""
+    """The options of this session; `RecordError` if the baseline cannot be read."""
     if _KEY not in config.stash:
         path = config.getoption("gradfuzz_baseline")
         file = None if path is None else config.invocation_params.dir / path
@@ -45,9 +45,7 @@ def options(config: pytest.Config) -> Options:
 
 
 def check(config: pytest.Config) -> None:
-    """Reads the options, and lets Hypothesis use the profile. `pytest.UsageError` where one makes no sense:
-    before the tests, not after.
-    """
+    """Checks the options before the tests (`pytest.UsageError`), and loads Hypothesis's profile."""
     try:
         given = options(config)
         if given.reports:

@@ -1,7 +1,7 @@
-"""The formats that a sweep's end is written in: a row each.
+"""The formats of a sweep's report, a row each.
 
-A renderer gets the end of a sweep and its review, and returns the whole text. It is loaded when it is asked
-for. `ndjson` is a stream besides: while a sweep runs, its events are written line by line (`fuzzer.stream`).
+A renderer gets the end of a sweep and its review, and returns the whole text. Its module is imported on first
+use. `ndjson` is also a stream: a running sweep writes its events line by line (`fuzzer.store.stream`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ from gradfuzz.fuzzer.results.review import Review
 Renderer = Callable[[SweepFinished, Review | None], str]
 
 STREAM = "ndjson"
-"""The format that is written as a sweep runs."""
+"""The format that is written while a sweep runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`file` is where it is written to if nobody says where, stdout if it is empty; `module` the one of this
-    room whose `render` writes it.
-    """
+    """`file` is the default file, "" for stdout; `module` is the module of this package with `render`."""
 
     name: str
     file: str
@@ -50,4 +48,4 @@ FORMATS: dict[str, Format] = {
         Format(STREAM, "gradfuzz-events.ndjson", "machine.ndjson"),
     )
 }
-"""By name."""
+"""The formats by name."""

@@ -24,21 +24,19 @@ from gradfuzz.strategies.vectorize_program import VECTORIZE_GOALS, vectorize_cas
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How its cases are drawn in given precisions, what the draws are meant to reach, and what a case does
-    reach.
-    """
+    """How to draw the cases of a family in given precisions, its goals, and which of them a case reaches."""
 
     cases: Callable[[tuple[Precision, ...]], st.SearchStrategy[Case]]
     goals: tuple[str, ...]
     reached: Callable[[Case], frozenset[str]]
     together: bool = False
-    """Whether it is about points that are answered in one call."""
+    """Whether all points of a case are answered in one call."""
     shapes: bool = True
-    """Whether its programs have arrays of many shapes."""
+    """Whether the programs have arrays of many shapes."""
 
 
 FAMILIES: dict[str, Family] = {
-    # A further point of a loop program costs far less than a further program, which has to be compiled.
+    # A further point of a loop program costs far less than a further program, which must be compiled.
     "loops": Family(
         lambda precisions: cases(precisions=precisions, min_points=3, max_points=6),
         tuple(g.name for g in GOALS),
@@ -71,4 +69,4 @@ FAMILIES: dict[str, Family] = {
         shapes=False,
     ),
 }
-"""By name, the default one first."""
+"""The families by name, the default first."""

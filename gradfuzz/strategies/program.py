@@ -32,11 +32,10 @@ def programs(
     families: tuple[ProgramFamily, ...] = get_args(ProgramFamily),
     ops: tuple[str, ...] | None = None,
 ) -> Program:
-    """Programs of all families, or of those in `families`, equally often, each with the options that it has
-    by default.
+    """Programs of all families, or of those in `families`, equally often, each with its default options.
 
-    `ops`: those to use alone (None: all), which `families=("loops",)` can be held to. `points(program)` draws
-    inputs of any of them. Shrinks towards the simplest program of the first family.
+    `ops`: the only ops to use (None: all); it needs `families=("loops",)`. `points(program)` draws inputs of
+    any of them. Shrinks towards the simplest program of the first family.
     """
     check_choices("families", families, _FAMILIES)
     if ops is not None:

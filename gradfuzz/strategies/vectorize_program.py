@@ -1,6 +1,4 @@
-"""The strategy for batches: a program of another family, and points that lie along one axis or two as
-instances of one vectorized call.
-"""
+"""The strategy for batches: a program of another family, at points along one or two axes of one call."""
 
 from __future__ import annotations
 
@@ -35,14 +33,14 @@ LAYOUTS: Table[str] = Table(
     (6, "equal"),
     (6, "unused"),
 )
-"""How the points lie: independent of each other; a grid, some inputs along its rows and some along its
-columns; some inputs the same for all; the same points in another order; a batch of one; the same point again
-and again; with a parameter that the program does not use.
+"""The layouts of the points: independent; a grid, with some inputs along its rows and some along its columns;
+some inputs shared by all points; the same points permuted; a batch of one; equal points; a parameter that the
+program does not use.
 """
 
 _KINDS: Table[str] = Table((52, "loops"), (26, "linalg"), (22, "tensor"))
 _MOST = 3
-"""Instances along an axis."""
+"""The most instances along an axis."""
 
 _MATRIX_OPS = frozenset(recipe.op for recipe in RECIPES)
 
@@ -66,7 +64,7 @@ VECTORIZE_GOALS = (
 
 
 def lay_out(dice: Dice, layout: str, drawn: list[Inputs]) -> list[Inputs]:
-    """Points made of the inputs of `drawn`, which are independent of each other; at least two of them."""
+    """Points combined from the inputs of `drawn`, at least two independent points."""
     names = list(drawn[0])
     n = 2 if len(drawn) < _MOST or not dice.chance(40) else _MOST
     rows = drawn[:n]
@@ -93,9 +91,7 @@ def lay_out(dice: Dice, layout: str, drawn: list[Inputs]) -> list[Inputs]:
 
 @st.composite
 def vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order: int = 3) -> Case:
-    """Cases whose points are the instances of one vectorized call: loop, matrix and tensor programs in each
-    of `LAYOUTS`.
-    """
+    """Cases whose points are the instances of one vectorized call: loop, matrix and tensor programs."""
     dice = Dice(draw)
     kind, layout = dice.weighted(_KINDS), dice.weighted(LAYOUTS)
     if kind == "loops":
@@ -127,7 +123,7 @@ def _loop_case(draw: Draw, dice: Dice, precisions: tuple[Precision, ...]) -> Cas
 def _with_unused(
     program: Program, points: list[Inputs], precision: Precision
 ) -> tuple[Program, list[Inputs]]:
-    """With one more parameter, a scalar, that the program does not use."""
+    """The program and its points with one more scalar parameter that the program does not use."""
     taken = {p.name for p in program.params} | {node.id for node in walk(program) if isinstance(node, Name)}
     name = next(n for n in ("u", "v", *(f"u{k}" for k in range(99))) if n not in taken)
     more: list[Inputs] = [{**point, name: np.array(0.5 + k, precision)} for k, point in enumerate(points)]
@@ -171,7 +167,7 @@ def _same(a: Inputs, b: Inputs) -> bool:
 
 
 def _traces_differ(case: Case) -> bool:
-    """Whether a decision or a trip count is not the same at all points."""
+    """Whether a decision or a trip count differs between the points."""
     traces = []
     for point in case.points:
         trace: list[int] = []

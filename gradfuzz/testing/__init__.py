@@ -41,7 +41,7 @@ _LATER = {
     "measure_gradient": "check",
     "reference": "attached",
 }
-"""The modules of the names that are loaded when first used."""
+"""The modules of the names that are loaded at first use."""
 
 
 def __getattr__(name: str) -> _typing.Any:

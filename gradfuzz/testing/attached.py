@@ -1,4 +1,4 @@
-"""Exact references that a function carries with it."""
+"""Exact references that are attached to a function."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ _ATTRIBUTE = "__gradfuzz_reference__"
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """What a function computes, or what its gradient is, exactly: one of the two. Called with a function it
-    attaches itself.
-    """
+    """The exact function or its exact gradient. Called with a function, it attaches itself."""
 
     function: Callable[..., Any] | None = None
     gradient: Callable[..., Any] | None = None
 
     def __call__(self, f: F) -> F:
-        """Attaches itself to `f`, which is returned."""
+        """Attaches itself to `f`, and returns `f`."""
         try:
             setattr(f, _ATTRIBUTE, self)
         except AttributeError:
@@ -36,16 +34,15 @@ class Exact:
 def reference(
     function: Callable[..., Any] | None = None, *, gradient: Callable[..., Any] | None = None
 ) -> Exact:
-    """Says what a function computes exactly, where nothing can work it out or something else is meant by its
-    gradient.
+    """An exact reference for a function that cannot be measured, or whose gradient is meant to differ.
 
-        @reference(exact)                   exact(*args) is the function, written so that it can be traced or
-        differenced @reference(gradient=exact_gradient) exact_gradient(*args) is its gradient in closed form
+        @reference(exact)                    exact(*args) is the function in a form to trace or difference
+        @reference(gradient=exact_gradient)  exact_gradient(*args) is its gradient in closed form
 
-    Both take the arguments of the function that is checked, in float64. A gradient returns one array, or a
-    tuple where several arguments are differentiated; where the function returns anything but one scalar it is
-    called with the cotangent as one more argument, and returns the vector-Jacobian product. What comes of it
-    is both a decorator and what `check_gradient(..., reference=...)` takes.
+    Both take the arguments of the checked function, in float64. A gradient returns one array, or a tuple
+    where several arguments are differentiated. Where the function returns anything but one scalar, the
+    gradient takes the cotangent as one more argument and returns the vector-Jacobian product. The result is
+    both a decorator and a value for `check_gradient(..., reference=...)`.
     """
     if (function is None) == (gradient is None):
         raise UsageError("a reference is one of two: the exact function, or gradient= the exact gradient")
@@ -53,6 +50,6 @@ def reference(
 
 
 def reference_of(f: Callable[..., Any]) -> Exact | None:
-    """The reference that a function carries; None where it has none."""
+    """The reference attached to a function, or None."""
     found = getattr(f, _ATTRIBUTE, None)
     return found if isinstance(found, Exact) else None

@@ -1,4 +1,4 @@
-"""Is this gradient right? The assertions, and the measurement behind them."""
+"""Is this gradient right? The assertions and the measurement behind them."""
 
 from __future__ import annotations
 
@@ -57,44 +57,42 @@ def check_gradient(
     right.
 
     `f` is a function of JAX, Torch or HIPS autograd (a custom gradient, a jitted function, an
-    `autograd.Function` or its `apply`), a NumPy function whose gradient `grad` was written by hand, or a
-    `Program`, asked of `target`. Whose function it is, is seen from the arguments or from what its code
-    names, unless `framework` says so.
+    `autograd.Function` or its `apply`), a NumPy function with a hand-written gradient `grad`, or a `Program`
+    that is asked of `target`. The framework is detected from the arguments or from the names in the
+    function's code, unless `framework` gives it.
 
     Arguments are arrays, numbers, or nested dicts, lists and tuples of them. The dtype of the float arrays is
-    the precision that is judged: NumPy arrays are handed to JAX and Torch in their dtype, float64 ones to JAX
-    with 64-bit types switched on for the call; plain Python floats take the dtype of the arrays, or float64.
-    A complex argument z is judged by its parts, z.real and z.imag, so both conventions of complex gradients
-    are met by the frameworks themselves.
+    the working precision. NumPy arrays go to JAX and Torch in their dtype; for float64 ones JAX's 64-bit
+    types are enabled during the call. Plain Python floats take the dtype of the arrays, or float64. A complex
+    argument z is judged by its parts, z.real and z.imag, so that the frameworks' own conventions of complex
+    gradients apply.
 
-    Of more than 64 entries to differentiate by, the derivatives along three random directions are checked: a
-    single entry that is wrong may be lost there in what rounding may do to a sum of all.
+    With more than 64 entries to differentiate by, the derivatives along three random directions are checked.
+    An error in a single entry may then be lost in the rounding allowed for the sum of all.
 
     `wrt` names arguments (or numbers them) to differentiate by; None means all floats. Every derivative up to
-    `order` is checked, in each sequence of `modes` ("rev", "fwd"); None means all that the function has, and
-    one that it lacks is left out. A mode asked for by name must be there.
+    `order` is checked, in each sequence of `modes` ("rev", "fwd"). None means all modes that the function
+    has; a mode it lacks is left out. A mode asked for by name must exist.
 
-    `grad` takes the arguments of `f` and returns the gradient, a tuple of them where `wrt` has several; where
-    `f` returns anything but one scalar it takes the cotangent as one more argument, in the form of f's
+    `grad` takes the arguments of `f` and returns the gradient, a tuple of gradients where `wrt` has several.
+    Where `f` returns anything but one scalar, it takes the cotangent as one more argument, in the form of f's
     result, and returns the vector-Jacobian product. The gradient by a complex z is dL/d(z.real) + i
     dL/d(z.imag).
 
-    `reference` is the exact function, or `gradfuzz.reference(gradient=...)`; without one the truth is worked
-    out (see `measure_gradient`).
+    `reference` is the exact function, or `gradfuzz.reference(gradient=...)`; without it the truth is computed
+    (see `measure_gradient`).
 
-    In a test of Hypothesis's the error in units of what is allowed is its target: later examples are like the
+    In a Hypothesis test the error over the allowed error is the test's target: later examples are like the
     worst ones so far.
 
-    Where nobody can tell, the gradient is not found wrong: an `InconclusiveWarning` says why, or with
-    `strict` an `InconclusiveError`. What `f` itself raises is not caught. `UsageError` says that the question
-    makes no sense, `UnsupportedError` that the function has no such derivative.
+    If no truth is known, the gradient does not fail: an `InconclusiveWarning` gives the reason, or with
+    `strict` an `InconclusiveError`. Exceptions of `f` itself are not caught. `UsageError`: the question makes
+    no sense. `UnsupportedError`: the function has no such derivative.
     """
     __tracebackhide__ = True
     if isinstance(f, Program):
         if target is None:
-            raise UsageError(
-                "a program has no derivative of its own; name who is asked for it, as in target='torch'"
-            )
+            raise UsageError("a program is differentiated by a target; name one, as in target='torch'")
         names = [p.name for p in f.params]
         point = dict(zip(names, args, strict=False))
         chosen = (
@@ -124,10 +122,10 @@ def measure_gradient(
     reference: Callable[..., Any] | Exact | None = None,
     framework: FrameworkName | None = None,
 ) -> Measured:
-    """What `check_gradient` judges by, as a result; it raises for a question that makes no sense
-    (`UsageError`), never for what `f` does.
+    """What `check_gradient` judges by, as a result. It raises `UsageError` where the question makes no sense,
+    and never what `f` raises.
 
-    `method` says where the truth comes from: "traced" (the function as a program, its derivative proved by
+    `method` is the source of the truth: "traced" (the function as a program, its derivative proved by
     interval arithmetic and confirmed by differences in hundreds of bits), "reference" (given with the
     function), "complex step" or "Richardson" (measured on the function itself in float64, with an error
     estimate).
@@ -149,11 +147,10 @@ def check_program(
     """Raises `GradientMismatch` where `target` is wrong about the derivatives of `program` at one of
     `points`, each a mapping of inputs.
 
-    `program` is a program or its text: a `def`, a file, or a bare loop body. `target` is a name as the
-    command line knows it ("torch", "jax:scan", "cmd:..."); all ways into a library are asked. Inputs that are
-    not named take defaults. `order`, `modes` and `strict` are those of `check_gradient`. `UnsupportedError`
-    where the target cannot be asked about this program; in a test of drawn programs, `hypothesis.reject()`
-    passes over it.
+    `program` is a program or its text: a `def`, a file, or a bare loop body. `target` is a name as on the
+    command line ("torch", "jax:scan", "cmd:..."); all ways into a library are asked. Inputs without a value
+    take defaults. `order`, `modes` and `strict` are those of `check_gradient`. `UnsupportedError` where the
+    target does not support the program; in a test of drawn programs, `hypothesis.reject()` skips it.
     """
     given = [{name: np.asarray(value) for name, value in point.items()} for point in points]
     __tracebackhide__ = True
@@ -199,7 +196,7 @@ def check_program(
                     unclear = unclear or measured
         lead(largest)
         if not answered:
-            raise UnsupportedError(f"{target} cannot be asked about this program: {'; '.join(refusals)}")
+            raise UnsupportedError(f"{target} does not support this program: {'; '.join(refusals)}")
         if unclear is not None:
             _say(unclear, None, strict)
 
@@ -213,7 +210,7 @@ def _modes(modes: Sequence[Mode] | Mode | None) -> tuple[Mode, ...]:
 
 
 def _say(measured: Measured, failure: Exception | None, strict: bool) -> None:
-    """Raises or warns where a measurement is not right."""
+    """Raises or warns unless a measurement is right."""
     __tracebackhide__ = True
     if measured.wrong:
         raise GradientMismatch(told(measured), measured) from failure
@@ -235,7 +232,7 @@ def _measured(
     reference: Callable[..., Any] | Exact | None,
     framework: FrameworkName | None,
 ) -> tuple[Measured, Exception | None]:
-    """The measurement, and what the function or its derivative raised."""
+    """The measurement, and the exception of the function or its derivative, if any."""
     if order < 1:
         raise UsageError(f"order={order}: the order of a derivative is 1 or more")
     asked_modes = _modes(modes)
@@ -294,7 +291,7 @@ def _wrong(case: Case) -> bool:
 
 
 def _rank(asked: Asked) -> tuple[int, float]:
-    """What is wrong first, then what cannot be told, then the largest error."""
+    """Sort key: wrong first, then inconclusive, then by the largest error."""
     verdicts = (Verdict.DISAGREE, Verdict.CRASHED, Verdict.INCONCLUSIVE, Verdict.CONVENTION, Verdict.AGREE)
     return verdicts.index(asked.case.verdict), -(asked.case.error_over_allowed or 0.0)
 
@@ -313,7 +310,7 @@ def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
 def _from_case(
     case: Case, function: str, framework: str, names: Mapping[str, str], method: Method
 ) -> Measured:
-    """A case with the names of the arguments; cotangents and directions of scalars are divided out."""
+    """The measurement of a case, with the arguments' names. Scalar cotangents and directions divide out."""
     truth, unit = case.truth, unit_of(case.question)
 
     def renamed(arrays: Mapping[str, Array], factor: float = 1.0 / unit) -> dict[str, Array]:
@@ -363,7 +360,7 @@ def _reason(case: Case) -> str:
 
 
 def _nearby(decisive: Asked, subject: Subject, inquiry: Inquiry) -> list[Nearby]:
-    """The worst entry at the other points."""
+    """The worst entry, at the other points."""
     case = decisive.case
     if case.worst is None or case.worst[0] not in case.question.wrt:
         return []

@@ -1,4 +1,4 @@
-"""In a test of Hypothesis's: the search is led to the worst error."""
+"""Leads the search of a Hypothesis test to the worst error."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import sys
 
 
 def lead(error_over_allowed: float | None) -> None:
-    """Makes log10(error / allowed) the target of the example that is running; elsewhere, and after the first
-    time in one example, nothing.
-    """
+    """Makes log10(error / allowed) the target of the running example, once; does nothing outside a test."""
     if error_over_allowed is None or "hypothesis" not in sys.modules:
         return
     from hypothesis.errors import InvalidArgument
@@ -17,5 +15,5 @@ def lead(error_over_allowed: float | None) -> None:
 
     try:
         climb(error_over_allowed, label="log10(error / allowed), by gradfuzz")
-    except InvalidArgument:  # an example has one value for a label, and this one has it
+    except InvalidArgument:  # an example has one value per label, and this one has it
         return

@@ -1,4 +1,4 @@
-"""The assertion that fails, and what it says."""
+"""The assertion that fails, and its message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _METHODS = {
 
 
 class GradientMismatch(AssertionError):  # noqa: N818 - it is no error of gradfuzz, and reads as what it is
-    """A gradient is wrong. `measured` has all that is known about it."""
+    """A gradient is wrong. `measured` has all details."""
 
     def __init__(self, message: str, measured: Measured | None = None) -> None:
         super().__init__(message)
@@ -27,15 +27,13 @@ class GradientMismatch(AssertionError):  # noqa: N818 - it is no error of gradfu
 
 
 def told(measured: Measured) -> str:
-    """A measurement in words: what is wrong or why nobody can tell, the entry that decides on both sides,
-    what is allowed and why.
-    """
+    """A measurement in words: what is wrong or inconclusive, the decisive entry, the allowed error."""
     return "\n".join(_lines(measured))
 
 
 def _lines(m: Measured) -> Iterator[str]:
     yield _headline(m)
-    along = "along directions drawn once and for all, " if m.order > 1 and not m.of_a_scalar else ""
+    along = "along fixed random directions, " if m.order > 1 and not m.of_a_scalar else ""
     asked = f"{check_name(m.modes)}, {along}{m.precision}, {m.framework}"
     if m.verdict is Verdict.CRASHED:
         yield f"  {m.reason}"
@@ -117,7 +115,7 @@ def _short(text: str) -> str:
 
 
 _LONG = 100
-"""Characters of a reason that a line shows whole; `Measured.untraced` has all of it."""
+"""The most characters of a reason on a line; `Measured.untraced` has all of it."""
 
 
 def _around(m: Measured) -> Iterator[str]:

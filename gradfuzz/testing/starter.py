@@ -1,7 +1,6 @@
-"""A test to begin with, for a function of somebody's: `check_gradient` at example arguments, and at drawn
-ones.
+"""A first test for a user's function: `check_gradient` at example arguments, and at drawn ones.
 
-The arguments are found by trying: shapes are given to the function until one gives finite floats.
+The arguments are found by trying shapes until the function returns finite floats.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from gradfuzz.testing.frameworks.framework import FrameworkName, first_line
 from gradfuzz.testing.measuring.subject import subject_of
 
 _SHAPES: tuple[tuple[int, ...], ...] = ((3,), (), (2, 2), (2, 3), (3, 2))
-"""Shapes that are tried, the likeliest first."""
+"""The shapes to try, the likeliest first."""
 
 _MOST = 200
-"""So many combinations of shapes are tried."""
+"""The most combinations of shapes to try."""
 
 _GRADS = (
     "{}_grad",
@@ -42,7 +41,7 @@ _GRADS = (
     "{}_backward",
     "{}_prime",
 )
-"""What the hand-written gradient of a NumPy function tends to be called."""
+"""Usual names of the hand-written gradient of a NumPy function."""
 
 _TEMPLATE = '''\
 """The derivative of {label}, checked by gradfuzz.
@@ -69,16 +68,16 @@ def test_gradient_of_{name}_where_it_is_drawn({parameters}) -> None:
 '''
 
 _FOUND = (
-    "The arguments are examples: put those in that matter, and say in the strategies where the function is"
-    " defined."
+    "The arguments are examples: replace them by those that matter, and restrict the strategies to where the"
+    " function is defined."
 )
 
-_NOT_FOUND = "No arguments were found that the function takes ({why}): put in some in place of these."
+_NOT_FOUND = "No arguments were found that the function accepts ({why}): replace these."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Subject:
-    """A function, whose it is, and the gradient that was written for it, if any: (module, name)."""
+    """A function, its framework, and its hand-written gradient, if any: (module, name)."""
 
     source: str
     module: str
@@ -89,7 +88,7 @@ class _Subject:
 
     @property
     def expression(self) -> str:
-        """What is called: an autograd.Function by its `apply`."""
+        """The called expression: an autograd.Function by its `apply`."""
         return f"{self.name}.apply" if _is_function_class(self.f) else self.name
 
 
@@ -102,9 +101,9 @@ def starter(
 ) -> str:
     """The text of a test for `source`, which is MODULE:FUNC.
 
-    `grad` is the hand-written gradient of a NumPy function, as FUNC or MODULE:FUNC; one in the same module
-    that has a usual name is found. `inputs` are arguments by name; the others are looked for. Raises
-    `UsageError` where there is no such function, or nothing to check, and `MissingExtraError`.
+    `grad` is the hand-written gradient of a NumPy function, as FUNC or MODULE:FUNC; without it, usual names
+    are looked up in the same module. `inputs` are arguments by name; the others are searched for. Raises
+    `UsageError` if there is no such function or nothing to check, and `MissingExtraError`.
     """
     module, _, name = source.partition(":")
     if not module or not name.isidentifier():
@@ -117,7 +116,7 @@ def starter(
     if subject.framework == "numpy" and subject.grad is None:
         usual = " nor ".join(form.format(name) for form in _GRADS[:3])
         raise UsageError(
-            f"{source} is a NumPy function, and its gradient is one that somebody wrote: name it with --grad"
+            f"{source} is a NumPy function and needs a hand-written gradient: name it with --grad"
             f" MODULE:FUNC ({module} has neither {usual}); if it is a function of JAX, Torch or autograd, say"
             " so with --framework"
         )
@@ -126,7 +125,7 @@ def starter(
     wrong = sorted(set(given) - set(names))
     if wrong:
         raise UsageError(
-            f"--at names {wrong[0]!r}, which is no argument of {name} that has to be given; there is"
+            f"--at names {wrong[0]!r}, which is not a required argument of {name}; those are"
             f" {', '.join(names)}"
         )
     found, why = _arguments(subject, names, given)
@@ -155,7 +154,7 @@ def _gradient(module: str, name: str, given: str | None) -> tuple[str, str] | No
 
 
 def _parameters(f: Callable[..., Any], name: str) -> list[str]:
-    """The names of the arguments that have to be given."""
+    """The names of the required arguments."""
     called = f.apply if _is_function_class(f) else f  # type: ignore[attr-defined]
     try:
         parameters = inspect.signature(
@@ -182,7 +181,7 @@ def _parameters(f: Callable[..., Any], name: str) -> list[str]:
 def _arguments(
     subject: _Subject, names: Sequence[str], given: Mapping[str, Array]
 ) -> tuple[dict[str, Array], str]:
-    """Arguments that the function takes; or, with the reason, some that it does not take."""
+    """Arguments that the function accepts; or, with the reason, some that it does not accept."""
     why = ""
     for shapes in itertools.islice(_combinations([name for name in names if name not in given]), _MOST):
         trial = {
@@ -196,7 +195,7 @@ def _arguments(
 
 
 def _combinations(names: Sequence[str]) -> Iterator[dict[str, tuple[int, ...]]]:
-    """Shapes by name: first the same for all, then all mixed."""
+    """Shapes by name: first one shape for all, then all combinations."""
     yield from (dict.fromkeys(names, shape) for shape in _SHAPES)
     if len(names) > 1:
         yield from (
@@ -205,9 +204,7 @@ def _combinations(names: Sequence[str]) -> Iterator[dict[str, tuple[int, ...]]]:
 
 
 def _example(place: int, shape: tuple[int, ...]) -> Array:
-    """Positive numbers with few digits, all apart; a square matrix is symmetric and has a heavy diagonal, so
-    that it is nobody's edge.
-    """
+    """Distinct positive numbers with few digits. A square matrix is symmetric with a heavy diagonal."""
     count = int(np.prod(shape))
     values = np.asarray(0.5 + 0.25 * np.arange(count) + 0.125 * place).reshape(shape)
     return (
@@ -218,7 +215,7 @@ def _example(place: int, shape: tuple[int, ...]) -> Array:
 
 
 def _refusal(subject: _Subject, values: Sequence[Array]) -> str:
-    """Why the function does not take these arguments; empty where it does, and returns finite floats."""
+    """The reason why the function does not accept these arguments; empty if it returns finite floats."""
     f = subject.f.apply if _is_function_class(subject.f) else subject.f  # type: ignore[attr-defined]
     try:
         with warnings.catch_warnings():
@@ -275,7 +272,7 @@ def _literal(value: Array) -> str:
 
 
 def _strategy(subject: _Subject, arguments: Mapping[str, Array], name: str) -> str:
-    """Arrays of the argument's shape: of both signs, unless the function refuses negative ones."""
+    """Arrays of the argument's shape: of both signs, unless the function rejects negative numbers."""
     value = arguments[name]
     mirrored = [-v if key == name else v for key, v in arguments.items()]
     low = 0.25 if _refusal(subject, mirrored) else -2.0

@@ -1,6 +1,4 @@
-"""What a sweep asked, met and ran on, and what became of earlier findings: in lines, the same in every report
-of text.
-"""
+"""What a sweep asked and ran on, and what became of earlier findings: the same lines in every text report."""
 
 from __future__ import annotations
 
@@ -13,11 +11,11 @@ from gradfuzz.reports.common.numbers import count
 from gradfuzz.reports.common.standing import safe_link
 
 _MOST = 12
-"""So many of the things that programs had in them are named, the rest is counted."""
+"""The most names in a line; the rest is only counted."""
 
 
 def outcome(finished: SweepFinished) -> str:
-    """How many findings in how much work, and whether that is all."""
+    """The number of findings, the amount of work, and whether the sweep was complete."""
     found = count(len(finished.findings), "finding") if finished.findings else "No findings"
     work = (
         f"{count(finished.programs, 'program')}, {count(finished.checks, 'check')}, {finished.seconds:.0f} s"
@@ -32,7 +30,7 @@ def outcome(finished: SweepFinished) -> str:
 
 
 def inconclusive(finished: SweepFinished) -> list[tuple[int, Reason]]:
-    """Why checks were inconclusive, the most frequent reason first."""
+    """The reasons why checks were inconclusive, the most frequent first."""
     totals: dict[Reason, int] = {}
     for summary in finished.summaries:
         for reason, n in summary.inconclusive.items():
@@ -41,7 +39,7 @@ def inconclusive(finished: SweepFinished) -> list[tuple[int, Reason]]:
 
 
 def coverage(finished: SweepFinished) -> str:
-    """How many triggers were drawn; empty where none are counted."""
+    """How many triggers were drawn; empty where none is counted."""
     counts = finished.coverage
     if not counts:
         return ""
@@ -73,13 +71,13 @@ def _tally(counts: Mapping[str, int]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first of them, and how many more."""
+    """The first names, and how many more there are."""
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     return f"{', '.join(names[:_MOST])}{more}"
 
 
 def met(finished: SweepFinished) -> str:
-    """The rows of the ledger of conventions that checks met."""
+    """The rows of the conventions table that checks met."""
     return ", ".join(f"{name} ({n:,})" for name, n in finished.conventions.items() if n)
 
 
@@ -89,9 +87,7 @@ def environment(finished: SweepFinished) -> str:
 
 
 def remembered(review: Review | None) -> list[tuple[str, list[str]]]:
-    """(heading, a line each) of what the baseline accepts, no longer accepts, or need no longer; and of what
-    is fixed.
-    """
+    """(heading, lines) of accepted, expired and stale entries of the baseline, and of fixed findings."""
     if review is None:
         return []
     sections = [

@@ -1,4 +1,4 @@
-"""What a sweep says in one sentence, and what its silence means: the same in every report."""
+"""A sweep in one sentence, and what may be concluded where nothing was found: the same in every report."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gradfuzz.reports.common.words import MALFORMED
 
 _MOST_NAMES = 4
 _LONGEST = 80
-"""Characters of a name."""
+"""The most characters of a target's name."""
 
 
 def headline(finished: SweepFinished) -> str:
-    """What was found in whom."""
+    """How many findings of which kind, in which targets."""
     found = _found(finished)
     wrong = [name for name, n in found.items() if n]
     open_ = _unsettled(finished)
@@ -43,13 +43,13 @@ def headline(finished: SweepFinished) -> str:
 
 
 def _found(finished: SweepFinished) -> dict[str, int]:
-    """How many findings each target has."""
+    """The number of findings of each target."""
     targets = {name: {way.name for way in ways} for name, ways in group(finished.summaries).items()}
     return {name: sum(f.target in ways for f in finished.findings) for name, ways in targets.items()}
 
 
 def _unsettled(finished: SweepFinished) -> list[str]:
-    """Targets that disagreed and have no finding: the sweep ended before anybody looked into it."""
+    """Targets with disagreements and no finding: the sweep ended before any was shrunk."""
     found = _found(finished)
     return [
         name
@@ -59,7 +59,7 @@ def _unsettled(finished: SweepFinished) -> list[str]:
 
 
 def _what(findings: Sequence[Finding]) -> str:
-    """The noun for what was found: as narrow as it holds for all."""
+    """The narrowest noun that fits all findings."""
     kinds = {finding.kind for finding in findings}
     if kinds == {Class.ERROR}:
         return "error"
@@ -67,7 +67,7 @@ def _what(findings: Sequence[Finding]) -> str:
 
 
 def work(finished: SweepFinished) -> str:
-    """How much was asked, and whether that is all."""
+    """How much was asked, and whether the sweep was complete."""
     done = (
         f"{count(finished.programs, 'program')}, {count(finished.checks, 'check')}, {finished.seconds:,.0f} s"
     )
@@ -97,7 +97,7 @@ def silence(finished: SweepFinished) -> str:
 
 
 def judged(summary: TargetSummary) -> int:
-    """The checks that say something: they agree or do not."""
+    """The checks with a verdict of agree or disagree."""
     return summary.agree + summary.disagree
 
 

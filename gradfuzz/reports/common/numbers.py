@@ -1,4 +1,4 @@
-"""Numbers as people read them: with enough digits to see a difference, and no more."""
+"""Numbers for people: with enough digits to see a difference, and no more."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from gradfuzz.oracles.base import Array
 
-_DIGITS = 7  # what a float32 holds; more only where two numbers would read the same
+_DIGITS = 7  # what a float32 holds; more only where two numbers would look the same
 _MOST = 17  # tells any two float64 apart
 
 
@@ -19,9 +19,7 @@ def number(value: float, digits: int = _DIGITS) -> str:
 
 
 def pair(expected: float, got: float, *, agree: bool = False) -> tuple[str, str]:
-    """Two numbers with equally many digits: as many as it takes to see that they differ, if they do by more
-    than rounding.
-    """
+    """Two numbers with the same number of digits: enough to see that they differ by more than rounding."""
     digits = _DIGITS
     while (
         not agree and digits < _MOST and expected != got and number(expected, digits) == number(got, digits)
@@ -31,9 +29,7 @@ def pair(expected: float, got: float, *, agree: bool = False) -> tuple[str, str]
 
 
 def ratio(value: float | None) -> str:
-    """A quotient: thousands separated from 100 on, four digits below, more where it would read as 1; a dash
-    where there is none.
-    """
+    """A quotient: four digits, more where it would look like 1, thousands separated; None is a dash."""
     if value is None or math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -49,15 +45,13 @@ def ratio(value: float | None) -> str:
 
 
 def times(value: float | None, *, agree: bool = False) -> str:
-    """A ratio with its sign of multiplication, as in "333,334×"; where two numbers agree, without the digits
-    of their rounding.
-    """
+    """A ratio with a multiplication sign: "333,334×"; if the numbers agree, without digits of rounding."""
     text = ratio(float(number(value, 4)) if agree and value is not None else value)
     return text if text == "-" or text.endswith("infinite") else f"{text}×"
 
 
 def factor(value: float) -> str:
-    """How many times over, when the order of magnitude is what matters: "12", "1,234", "6e+14"."""
+    """A factor where only the order of magnitude matters: "12", "1,234", "6e+14"."""
     return f"{value:.0e}" if 1e6 <= value < math.inf else ratio(float(f"{value:.3g}"))
 
 
@@ -67,18 +61,18 @@ def bound(value: float) -> str:
 
 
 def count(value: int, noun: str) -> str:
-    """How many, in words: "1 finding", "2 findings", "12,000 checks"."""
+    """A count in words: "1 finding", "2 findings", "12,000 checks"."""
     plural = noun if value == 1 else f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{value:,} {plural}"
 
 
 def inputs(values: Mapping[str, Array]) -> str:
-    """The inputs of a point: "x = 0.5, v = [1, 2, 3]"; every digit that the dtype holds."""
+    """The inputs of a point with every digit that the dtype holds: "x = 0.5, v = [1, 2, 3]"."""
     return ", ".join(f"{name} = {array(value)}" for name, value in values.items()) or "no inputs"
 
 
 def array(value: Array) -> str:
-    """A scalar or array, each entry with the fewest digits that give it back in its own dtype."""
+    """A scalar or array, each entry with the fewest digits that restore it in its dtype."""
     value = np.asarray(value)
     if value.ndim:
         return f"[{', '.join(array(row) for row in value)}]"

@@ -1,6 +1,4 @@
-"""What terminal pages are made of. Text reaches a page as it stands: no markup, no emoji, no control
-characters.
-"""
+"""The pieces of terminal pages. Text is printed literally: no markup, no emoji, no control characters."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 UNSIZED = 110
-"""The width of text that goes to a file or a pipe, where nobody says how wide a line may be."""
+"""The width of text for a file or a pipe, where no width is known."""
 
 STYLES: dict[str, str] = {
     "disagree": "bold red",
@@ -28,11 +26,11 @@ STYLES: dict[str, str] = {
     "vacuous": "dim",
     "unsupported": "dim",
 }
-"""Colours of verdicts and labels; the word itself is always there."""
+"""Colours of verdicts and labels. The word itself is always printed."""
 
 
 def console(file: IO[str], *, width: int | None = None) -> Console:
-    """A console on `file`; NO_COLOR, TERM and COLUMNS are obeyed by rich."""
+    """A console on `file`; rich obeys NO_COLOR, TERM and COLUMNS."""
     result = Console(file=file, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
     if width is None and not result.is_terminal and "COLUMNS" not in result._environ:  # noqa: SLF001 - what rich itself has read
         result = Console(file=file, width=UNSIZED, highlight=False, markup=False, emoji=False)
@@ -40,7 +38,7 @@ def console(file: IO[str], *, width: int | None = None) -> Console:
 
 
 def show(to: Console, what: RenderableType) -> None:
-    """Print `what`; where nobody looks at the page as a page, without the blanks that fill its lines."""
+    """Prints `what`; without trailing blanks where the output is not a terminal."""
     if to.is_terminal:
         to.print(what)
         return
@@ -50,12 +48,12 @@ def show(to: Console, what: RenderableType) -> None:
 
 
 def program(text: str) -> RenderableType:
-    """A program, or a script, highlighted where colours are shown; the background stays the terminal's."""
+    """A program or a script, highlighted where colours are shown. The background is the terminal's."""
     return Padding(
         Syntax(text.rstrip(), "python", theme="ansi_dark", background_color="default", word_wrap=True), (0, 2)
     )
 
 
 def paragraph(text: str, style: str = "") -> RenderableType:
-    """Words, a little to the right."""
+    """Indented words."""
     return Padding(Text(text, style=style, overflow="fold"), (0, 2))

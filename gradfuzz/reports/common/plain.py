@@ -1,9 +1,9 @@
-r"""Text of others made inert: names, messages of exceptions and scripts may hold anything.
+r"""Makes foreign text inert: names, exception messages and scripts may hold anything.
 
-A character that cannot be seen (a control or escape character, NUL, a mark that turns the direction of
-writing, a surrogate that stands alone) is written as its Python escape, as in `\x1b` or `\u202e`; a line that
-nobody would read is cut, and says by how much. What is left is printable, can be encoded, and is legal in
-XML; each format still escapes what is special in it: Markdown here, the others by their libraries.
+An invisible character (a control or escape character, NUL, a mark that changes the direction of writing, a
+lone surrogate) is written as its Python escape, as in `\x1b` or `\u202e`. An overlong line is cut, and says
+by how much. The result is printable, can be encoded, and is legal in XML. Each format still escapes its own
+special characters: Markdown here, the others in their libraries.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import Program
 
 _LONGEST_LINE = 2_000
-"""Characters of one line of words."""
+"""The most characters of a line of words."""
 
 _LONGEST_BLOCK_LINE, _LONGEST_BLOCK = 20_000, 400_000
-"""Characters of a line of code, which may hold a matrix, and of a whole script."""
+"""The most characters of a line of code, which may hold a matrix, and of a whole script."""
 
 _BLOCKS = frozenset({"script", "ports", "latest_program"})
-"""Fields that hold code, whose lines stay lines; any other text becomes one line."""
+"""Fields that hold code, whose line breaks are kept; any other text becomes one line."""
 
 _BREAK = re.compile(r" *(?:\r?\n|\t)[ \t\r\n]*")
 
@@ -34,9 +34,7 @@ T = TypeVar("T")
 
 
 def line(text: str, longest: int = _LONGEST_LINE) -> str:
-    """One line: breaks and tabs become blanks, what cannot be seen its escape, and the end is cut off where
-    it is longer than `longest`.
-    """
+    """One line: breaks and tabs are blanks, invisible characters escaped, the end beyond `longest` is cut."""
     seen, more = text[:longest], len(text) - longest
     if not seen.isprintable():
         seen = "".join(map(_visible, _BREAK.sub(" ", seen)))
@@ -44,9 +42,7 @@ def line(text: str, longest: int = _LONGEST_LINE) -> str:
 
 
 def block(text: str) -> str:
-    """Lines of code: breaks stay, tabs become blanks, what cannot be seen its escape; what is too long is
-    cut.
-    """
+    """Lines of code: tabs become blanks, invisible characters their escapes; what is too long is cut."""
     whole, more = text[:_LONGEST_BLOCK], len(text) - _LONGEST_BLOCK
     lines = [line(row, _LONGEST_BLOCK_LINE) for row in whole.expandtabs(4).replace("\r\n", "\n").split("\n")]
     return "\n".join([*lines, _left_out(more)] if more > 0 else lines)
@@ -59,9 +55,9 @@ def program(of: Program) -> str:
 
 
 def inert(value: T) -> T:
-    """An event, a finding, a review or any other data of a report, with every text in it inert.
+    """An event, a finding, a review or other report data, with every text in it made inert.
 
-    Programs stay what they are: `program` prints them.
+    Programs are not changed: `program` prints them.
     """
     return cast(T, _inert(value, blocks=False))
 
@@ -112,15 +108,13 @@ _PING = re.compile(r"[@#](?=\w)|(?<=\b[gG][hH])-(?=\d)")
 
 
 def markdown(text: str) -> str:
-    """One line of words in Markdown that shows as it stands: no markup, no HTML, no links, and nobody is
-    mentioned.
-    """
+    """One line of words in Markdown, shown literally: no markup, HTML, links or mentions."""
     escaped = _SPECIAL.sub(lambda m: f"{m[0]}\\" if m[0].isdigit() else f"\\{m[0]}", line(text).strip())
     return _PING.sub(lambda m: f"{m[0]}&#8203;", escaped)
 
 
 def code(text: str) -> str:
-    """One line as code in Markdown, between more backticks than stand anywhere inside."""
+    """One line as code in Markdown, between more backticks than occur inside."""
     text = line(text)
     ticks = "`" * (_longest_run("`", text) + 1)
     pad = " " if not text.strip() or text[0] in "` " or text[-1] in "` " else ""
@@ -128,12 +122,12 @@ def code(text: str) -> str:
 
 
 def code_cell(text: str) -> str:
-    """`code` in a table, where a bar parts columns even in code."""
+    """`code` for a table, where a bar separates columns even in code."""
     return code(text).replace("|", "\\|")
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Lines of code in Markdown, between longer fences than any inside."""
+    """Lines of code in Markdown, between fences longer than any inside."""
     text = block(text).strip("\n")
     fence = "`" * max(3, _longest_run("`", text) + 1)
     return f"{fence}{language}\n{text}\n{fence}"

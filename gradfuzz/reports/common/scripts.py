@@ -1,4 +1,4 @@
-"""The standalone scripts of findings and of report cards as files, so that they can be run and sent on."""
+"""The standalone scripts of findings and of report cards, written to files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.report_card import ProbeCell, ProbeReport
 
 FOLDER = Path(".gradfuzz") / "scripts"
-"""Where they go, below the current directory."""
+"""The default folder, below the current directory."""
 
 
 def write_scripts(findings: Iterable[Finding], folder: Path = FOLDER) -> dict[str, Path]:
-    """`folder`/GF-....py for each finding that has a script; the paths by finding id. A file of that name is
-    replaced.
-    """
+    """Writes `folder`/GF-....py for each finding with a script, replacing files; the paths by finding id."""
     paths: dict[str, Path] = {}
     for finding in findings:
         if finding.script:
@@ -29,9 +27,7 @@ def write_scripts(findings: Iterable[Finding], folder: Path = FOLDER) -> dict[st
 
 
 def check_folder(folder: Path) -> None:
-    """`UsageError` where files cannot be written to `folder`, which need not exist yet: known before hours of
-    work, not after.
-    """
+    """`UsageError` where `folder` cannot be written (it may be new): known before hours of work."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise UsageError(
@@ -40,9 +36,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_probe_scripts(report: ProbeReport, folder: Path) -> dict[int, Path]:
-    """A file for each cell that has a script; the paths by the cell's number. A file of that name is
-    replaced.
-    """
+    """Writes a file for each cell with a script; the paths by the cell's number. Files are replaced."""
     paths: dict[int, Path] = {}
     for number, cell in enumerate(report.cells, 1):
         if cell.script:
@@ -57,13 +51,13 @@ def write_probe_scripts(report: ProbeReport, folder: Path) -> dict[int, Path]:
 
 
 def _file_name(suite: str, number: int, cell: ProbeCell) -> str:
-    """linalg-03-det-torch-eager-second-order.py"""
+    """As in "linalg-03-det-torch-eager-second-order.py"."""
     parts = f"{suite} {number:02d} {cell.op} {cell.ways[0]} {cell.column}"
     return re.sub(r"[^\w.]+", "-", parts) + ".py"
 
 
 def script_of(report: ProbeReport, number: int) -> str:
-    """The script of the cell with this number. `UsageError` where there is none."""
+    """The script of the cell with this number; `UsageError` if it has none."""
     if not 1 <= number <= len(report.cells):
         there = (
             f"the numbers go from 1 to {len(report.cells)}"

@@ -1,4 +1,4 @@
-"""What is known of a finding from earlier sweeps and from the baseline."""
+"""What earlier sweeps and the baseline know about a finding."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One word, and what is behind it."""
+    """The standing of a finding as a word, and the details."""
 
     word: str = ""
-    """"new", "open" (recorded before), "known" (the baseline accepts it), "expired" (it no longer does);
-    empty where nobody knows.
+    """"new", "open" (recorded), "known" (the baseline accepts it), "expired" (no longer) or "" (no review).
     """
     since: str = ""
     reason: str = ""
@@ -33,7 +32,7 @@ class Standings:
         self._seen = dict(review.first_seen) if review else {}
 
     def of(self, finding: Finding) -> Standing:
-        """The baseline's word goes before that of earlier sweeps."""
+        """The standing of one finding. The baseline takes precedence over earlier sweeps."""
         flaky = finding.reproduced[0] < finding.reproduced[1]
         since = self._seen.get(finding.id, "")
         if self._review is None:
@@ -50,11 +49,11 @@ def _accepted(word: str, entry: BaselineEntry, since: str, flaky: bool) -> Stand
 
 
 _NEVER = frozenset(' <>"\\^`{|}')
-"""Characters that no address holds (RFC 3986, appendix A)."""
+"""Characters that no address may contain (RFC 3986, appendix A)."""
 
 
 def safe_link(link: str) -> str:
-    """The link where it leads to a page of the web; empty otherwise."""
+    """The link if it leads to a web page, else ""."""
     try:
         parts = urlsplit(link)
     except ValueError:

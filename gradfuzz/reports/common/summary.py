@@ -1,4 +1,4 @@
-"""Counts as people want them: per target rather than per way into it."""
+"""Counts by target rather than by way."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from gradfuzz.fuzzer.results.events import TargetSummary
 
 
 def group(summaries: Iterable[TargetSummary]) -> dict[str, list[TargetSummary]]:
-    """The summaries of the ways into one library under the library's name; mutants, and a single way, stay
-    themselves.
-    """
+    """The summaries by library. A mutant, and the only way of a library, keep their own names."""
     groups: dict[str, list[TargetSummary]] = {}
     for summary in summaries:
         library = summary.name.partition(":")[0]

@@ -1,4 +1,4 @@
-"""The systems that a sweep asked, each with all ways into it taken together."""
+"""The systems that a sweep asked, the ways into each added up."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from gradfuzz.fuzzer.results.events import TargetSummary
 
 _ITSELF = ("cmd", "mutant")
-"""What follows these is the name, and no way."""
+"""What follows these prefixes is a name, not a way."""
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One system and one family of programs."""
+    """One system in one family of programs."""
 
     summary: TargetSummary
     """The sums over its ways, under the system's name."""
@@ -22,9 +22,7 @@ class System:
 
 
 def system(target: str) -> str:
-    """The system that a target is a way into: "torch" of "torch:eager", "warp==1.19.0" of
-    "warp==1.19.0:kernel".
-    """
+    """The system of a target: "torch" of "torch:eager", "warp==1.19.0" of "warp==1.19.0:kernel"."""
     library = target.partition(":")[0]
     return (
         target.rpartition("#")[0] or target if library == "cmd" else target if library in _ITSELF else library
@@ -32,7 +30,7 @@ def system(target: str) -> str:
 
 
 def systems(summaries: Iterable[TargetSummary]) -> list[System]:
-    """The summaries of each system and family, added up, in the order in which they come first."""
+    """The summed summaries of each system and family, in the order of first appearance."""
     found: dict[tuple[str, str, str], System] = {}
     for s in summaries:
         key = system(s.name), s.version, s.family
@@ -46,7 +44,7 @@ def systems(summaries: Iterable[TargetSummary]) -> list[System]:
 
 
 def summed(a: TargetSummary, b: TargetSummary) -> TargetSummary:
-    """Both added up, under the name of the first."""
+    """The sum of both, under the name of the first."""
     return replace(
         a,
         checks=a.checks + b.checks,

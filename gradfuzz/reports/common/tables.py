@@ -1,4 +1,4 @@
-"""A finding's tables: its three points, and what changes the answer and what does not."""
+"""The tables of a finding: its three points, and which changes affect the answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradfuzz.reports.common import numbers
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A word, a sign before it that nobody has to see, and the name of its style."""
+    """A word, a decorative sign before it, and the name of its style."""
 
     word: str
     sign: str
@@ -45,7 +45,7 @@ _MEANINGS: dict[Label, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PointRow:
-    """A row of the points' table."""
+    """A row of the table of points."""
 
     names: str
     inputs: str
@@ -59,7 +59,7 @@ class PointRow:
 
 @dataclass(frozen=True, slots=True)
 class VariantRow:
-    """A row of a table of variants. `group` is the aspect where the table has several."""
+    """A row of a table of variants. `group` is the aspect in a table with several aspects."""
 
     group: str
     name: str
@@ -75,9 +75,7 @@ class VariantRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of one kind. `first` heads the column of names; `at` says whether any row is not at the smallest
-    point.
-    """
+    """Rows of one kind. `first` heads the names; `at`: whether a row is not at the smallest point."""
 
     title: str
     caption: str
@@ -88,7 +86,7 @@ class Table:
 
 
 def points(finding: Finding) -> tuple[PointRow, ...]:
-    """The three points; those with equal rows in one."""
+    """The three points; points with equal rows share one."""
     merged: dict[tuple[str, ...], list[str]] = {}
     for kind, point in (
         ("smallest", finding.smallest),
@@ -114,7 +112,7 @@ def _point(point: FindingPoint) -> tuple[str, ...]:
 
 
 _BODIES = "The same loop with other bodies. In each row the derivative by the varied input is compared."
-_SIGNS = "Bodies whose true derivative is negative, or whose answer is."
+_SIGNS = "Bodies with a negative true derivative, or a negative answer."
 _PROPERTIES = "The same question with one thing changed; at the smallest point where no other is named."
 _ASPECTS: tuple[tuple[tuple[Aspect, ...], str, str, str], ...] = (
     ((Aspect.BODY,), "Loop bodies", _BODIES, "body"),
@@ -129,7 +127,7 @@ _ASPECTS: tuple[tuple[tuple[Aspect, ...], str, str, str], ...] = (
 
 
 def tables(variants: Sequence[Variant]) -> tuple[Table, ...]:
-    """Bodies, signs, and all other properties in one."""
+    """Three tables: bodies, signs, and all other properties."""
     made = []
     for aspects, title, caption, first in _ASPECTS:
         rows = tuple(_variant(v) for aspect in aspects for v in variants if v.aspect is aspect)
@@ -161,7 +159,7 @@ def _variant(variant: Variant) -> VariantRow:
 
 
 def labels(variants: Iterable[Variant | Sample]) -> tuple[tuple[Mark, str], ...]:
-    """What the labels that occur mean, in their own order."""
+    """The meaning of each label that occurs, in the order of the labels."""
     there = {variant.label for variant in variants}
     return tuple((MARKS[label], _MEANINGS[label]) for label in Label if label in there)
 
@@ -169,13 +167,11 @@ def labels(variants: Iterable[Variant | Sample]) -> tuple[tuple[Mark, str], ...]
 # Curves, differences, adjoints ------------------------------------------------------------------------------
 
 _TYPICAL = (-2.0, -0.5, 0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 10.0)
-"""Of a curve the samples nearest to these are told in a table."""
+"""The table of a curve shows the samples nearest to these."""
 
 
 def along(curve: Curve) -> Table | None:
-    """A few samples of a curve, as in the table "near zero" of a report; None where fewer than two were
-    judged.
-    """
+    """A few samples of a curve, the table "near zero" of a report; None where fewer than two were judged."""
     judged = [sample for sample in curve.samples if math.isfinite(sample.expected)]
     chosen = {_nearest(judged, x) for x in _TYPICAL} if judged else set()
     if len(chosen) < 2:
@@ -217,7 +213,7 @@ def _sample(sample: Sample) -> VariantRow:
 
 
 def differences(of: Differences) -> str:
-    """What central differences say, in a sentence."""
+    """A sentence on what central differences show."""
     best = min(of.steps, key=lambda step: step.error if math.isfinite(step.error) else math.inf, default=None)
     if best is None or not math.isfinite(best.error):
         return ""
@@ -230,7 +226,7 @@ def differences(of: Differences) -> str:
 
 
 def adjoints(of: Adjoints) -> tuple[tuple[str, str, str, str], ...]:
-    """(trip, expected, got, ratio) for each trip of the loop, from 0."""
+    """(iteration, expected, got, ratio) for each iteration of the loop, from 0."""
     rows = []
     for trip, (true, returned) in enumerate(zip(of.expected, of.got, strict=False)):
         expected, got = numbers.pair(true, returned)

@@ -25,7 +25,7 @@ _KINDS: dict[Class, str] = {
 
 
 MALFORMED = frozenset({Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.ERROR})
-"""Classes in which there are no two numbers to compare."""
+"""Classes without two numbers to compare."""
 
 
 def title(finding: Finding) -> str:
@@ -53,7 +53,7 @@ def summary(finding: Finding) -> str:
 
 
 def _short(values: Mapping[str, Array]) -> str:
-    """The inputs of a point, of large arrays only the shape."""
+    """The inputs of a point; of large arrays only the shape."""
     texts = {name: inputs({name: value}) for name, value in values.items()}
     told = [
         text if len(text) <= _SHORT else f"{name} of shape {np.shape(values[name])}"
@@ -63,7 +63,7 @@ def _short(values: Mapping[str, Array]) -> str:
 
 
 _SHORT = 60
-"""Characters of an input that one line shows whole."""
+"""The most characters of an input in one line."""
 
 
 def explanation(kind: Class) -> str:
@@ -89,13 +89,13 @@ def verdict(finding: Finding) -> str:
 
 
 def flaky(finding: Finding) -> bool:
-    """Whether the wrong answer does not come each time."""
+    """Whether the wrong answer comes only sometimes."""
     again, asked = finding.reproduced
     return again < asked
 
 
 def judged(finding: Finding) -> str:
-    """By whom, how clearly, how repeatably."""
+    """The references, the size of the error, and how often it was reproduced."""
     again, asked = finding.reproduced
     clear = ""
     if finding.kind not in MALFORMED:
@@ -113,7 +113,7 @@ def judged(finding: Finding) -> str:
 
 
 def cause(finding: Finding) -> str:
-    """The planted bug that the finding behaves like, how sure that is, and where such a bug was reported."""
+    """The planted bug that behaves like the finding, how sure that is, and where such a bug was reported."""
     found = finding.cause
     if found is None:
         return "Probable cause: none of the planted bugs behaves like this."
@@ -148,7 +148,7 @@ _MOST_OTHERS = 3
 
 
 def check_name(case: Case) -> str:
-    """How a derivative was asked for: "value", "vjp", "jvp", "rev, fwd"."""
+    """The name of a check: "value", "vjp", "jvp", "rev, fwd"."""
     modes = case.question.modes
     return {(): "value", ("rev",): "vjp", ("fwd",): "jvp"}.get(modes, ", ".join(modes))
 

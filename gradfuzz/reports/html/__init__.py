@@ -27,9 +27,7 @@ from gradfuzz.reports.markdown.issue import issue
 
 
 def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTES) -> str:
-    """The report of a sweep, as the text of a file in UTF-8. `budget` is how many bytes rows and articles may
-    take.
-    """
+    """A sweep's report as the text of a UTF-8 file. `budget`: the most bytes of rows and articles."""
     finished = _inert(finished)
     review = None if review is None else plain.inert(review)
     templates = _environment()
@@ -65,7 +63,7 @@ def render(finished: SweepFinished, review: Review | None, *, budget: int = BYTE
 
 
 def _inert(finished: SweepFinished) -> SweepFinished:
-    """All text inert; of findings that are only counted, what they are counted by."""
+    """The sweep with inert text. Of findings that are only counted, only the counted fields."""
     first, others = finished.findings[:MOST], finished.findings[MOST:]
     counted = tuple(
         dataclasses.replace(f, target=plain.line(f.target), family=plain.line(f.family)) for f in others
@@ -112,11 +110,11 @@ def _environment() -> Environment:
 
 @functools.cache
 def _asset(name: str) -> Markup:
-    """A file of the package that goes into the page as it is."""
+    """A file of the package, for literal inclusion in the page."""
     text = (files("gradfuzz.reports.html") / "templates" / name).read_text(encoding="utf-8")
     return Markup(text.replace("\r\n", "\n").strip())  # noqa: S704 - our own file
 
 
 def _hash(text: str) -> str:
-    """As a content-security policy names a style or script."""
+    """The hash of a style or script as a content-security policy writes it."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

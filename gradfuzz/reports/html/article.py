@@ -1,4 +1,4 @@
-"""What the article of one finding shows, ready to be laid out."""
+"""The view of one finding's article."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gradfuzz.reports.common.tables import Mark, PointRow, Table, along, labels,
 from gradfuzz.reports.html.figures import Figure, figures
 
 _LONGEST = 60_000
-"""A script of more characters is not shown; nobody reads it here."""
+"""A longer script, in characters, is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a reproducer is called, kept in a file and run. `{}` is the finding's id."""
+    """A reproducer's title, file name and command. `{}` is the finding's id."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ _DIALECTS: tuple[Dialect, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Reproducer:
-    """One tab. `text` is empty where it is too long to be shown."""
+    """One tab. `text` is empty if it is too long to be shown."""
 
     dialect: str
     title: str
@@ -63,7 +63,7 @@ class Reproducer:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """Everything about a finding. A short one has no figures, tables, and no reproducer but the first."""
+    """All about a finding. A short article has only the first reproducer and no figures or tables."""
 
     anchor: str
     id: str
@@ -124,7 +124,7 @@ def article(finding: Finding, standing: Standing, issue: str = "", *, short: boo
 
 
 def anchor(name: str) -> str:
-    """An id of a finding as the id of an element."""
+    """An element id made from a finding's id."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:80] or "finding"
 
 
@@ -139,10 +139,10 @@ def _facts(finding: Finding) -> tuple[tuple[str, str], ...]:
 
 
 def _weights(finding: Finding) -> str:
-    """Which function of the outputs is differentiated, where that is not the one output itself."""
+    """Which function of the outputs is differentiated, unless it is the only output itself."""
     if len(finding.weights) == 1 and all(w is not None and not w.shape and w == 1 for w in finding.weights):
         return ""
-    return "Differentiated is the sum of the outputs, each entry with a weight; the reproducer has them."
+    return "The derivative is of a weighted sum of the outputs; the reproducer has the weights."
 
 
 def _reproducers(finding: Finding, issue: str) -> tuple[Reproducer, ...]:
@@ -165,7 +165,7 @@ def _reproducer(dialect: Dialect, name: str, text: str) -> Reproducer:
 
 
 def _left_out(scripts: tuple[Reproducer, ...]) -> str:
-    """What a short article lacks."""
+    """The parts that a short article lacks."""
     others = [script.title for script in scripts[1:]]
     return ", ".join(["plots", "tables of variants", *(f"the reproducer for {title}" for title in others)])
 
@@ -174,7 +174,5 @@ _KEYWORDS = re.compile(r"\b(def|for|in|range|while|if|else|not|and|or|return|bre
 
 
 def highlighted(program: str) -> Markup:
-    """The text of a program with its keywords marked. Escaped first: the words have no character that
-    escaping touches.
-    """
+    """The program text with marked keywords. It is escaped first: escaping changes no keyword."""
     return Markup(_KEYWORDS.sub(r"<b>\1</b>", str(escape(program.rstrip()))))  # noqa: S704 - the text has been escaped

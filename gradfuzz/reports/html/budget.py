@@ -1,6 +1,4 @@
-"""How much of each finding fits: articles in full while the bytes last, then short ones, then lines of the
-table, then a count.
-"""
+"""How much of each finding fits: full articles while the budget lasts, short ones, table rows, a count."""
 
 from __future__ import annotations
 
@@ -10,29 +8,25 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 BYTES = 3_400_000
-"""Of rows and articles together. A browser opens so much in less than a second; the whole file stays far
-below 5 MB.
-"""
+"""Bytes of rows and articles. A browser opens this much in a second; the file stays far below 5 MB."""
 
 MOST = 500
-"""Findings that have a row. A table is laid out as a whole, so its length is what an opening page
-waits for.
-"""
+"""The most findings with a row. A browser lays out a table as a whole, so its length delays the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What is shown, in the order of rank."""
+    """The shown rows and articles, in the order of rank."""
 
     rows: tuple[Markup, ...]
     articles: tuple[Markup, ...]
     full: int
     short: int
-    """How many of the articles are full, and how many short."""
+    """The numbers of full and of short articles."""
     listed: int
-    """How many findings have a row and no article."""
+    """The number of findings with a row and no article."""
     unlisted: int
-    """How many have neither."""
+    """The number of findings with neither."""
 
 
 def fit(
@@ -42,11 +36,10 @@ def fit(
     total: int,
     budget: int = BYTES,
 ) -> Fitted:
-    """`full(k)` and `short(k)` make the articles of the k-th of `total` findings, and are asked only where
-    there may be room.
+    """Fits rows and articles into `budget` bytes.
 
-    Full articles take what short ones of all findings would leave, and a third of what there is where that is
-    more.
+    `full(k)` and `short(k)` make the articles of the k-th of `total` findings, and are called only where it
+    may fit. Full articles get the bytes that short articles of all findings would leave, at least a third.
     """
     there = list(_taken(rows, budget // 4))
     left = budget - sum(map(_size, there))
@@ -72,7 +65,7 @@ def fit(
 
 
 def _taken(pieces: Iterable[Markup], budget: int) -> Iterator[Markup]:
-    """Pieces from the first on, until one does not fit."""
+    """The first pieces, until one does not fit."""
     for piece in pieces:
         budget -= _size(piece)
         if budget < 0:
@@ -81,5 +74,5 @@ def _taken(pieces: Iterable[Markup], budget: int) -> Iterator[Markup]:
 
 
 def _size(text: str) -> int:
-    """Its bytes in the file."""
+    """The size in bytes in the file."""
     return len(text.encode())

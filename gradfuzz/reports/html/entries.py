@@ -1,4 +1,4 @@
-"""Where in the arrays of a gradient the answer is wrong: a tile per matrix, a cell per entry."""
+"""A picture of the wrong entries of a gradient: a tile per matrix, a cell per entry."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _GAP = 18.0
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """The last two axes of one array; `index` is where it lies along the others."""
+    """The last two axes of one array; `index` is the tile's index along the other axes."""
 
     name: str
     index: tuple[int, ...]
     depth: int
-    """How many axes it has itself: one or two."""
+    """The rank of a tile: one or two."""
     expected: Array
     got: Array
     wrong: Array
@@ -43,9 +43,7 @@ class _Tile:
 
 
 def entries(point: FindingPoint, name: str) -> tuple[str, Markup] | None:
-    """(caption, picture) of the arrays at `point`; None where there is no array, or not what was allowed for
-    its entries, or it is too large.
-    """
+    """(caption, picture) of the arrays at `point`; None without an array or bounds, or if too large."""
     tiles = list(_tiles(point))
     if not tiles or len(tiles) > _MOST_TILES or any(max(t.expected.shape) > _MOST_SIDE for t in tiles):
         return None
@@ -103,7 +101,7 @@ def _tiles(point: FindingPoint) -> Iterator[_Tile]:
 
 
 def _layout(tiles: list[_Tile]) -> tuple[list[list[_Tile]], float, int]:
-    """The tiles in rows, the side of a cell, and the height of all."""
+    """The tiles in rows, the side of a cell, and the total height."""
     widest = max(t.expected.shape[1] for t in tiles)
     cell = max(10.0, min(26.0, (WIDTH - 12) / widest, 190 / max(t.expected.shape[0] for t in tiles)))
     rows: list[list[_Tile]] = [[]]
@@ -122,7 +120,7 @@ def _layout(tiles: list[_Tile]) -> tuple[list[list[_Tile]], float, int]:
 def _draw(
     canvas: Canvas, tile: _Tile, left: float, top: float, cell: float, name: str, *, titled: bool
 ) -> None:
-    """A box, runs of wrong entries filled with a pattern of crosses, and lines between all entries."""
+    """A box with a pattern of crosses over runs of wrong entries, and lines between all entries."""
     rows, columns = tile.expected.shape
     canvas.text(left, top - 5, tile.title, "start")
     wide, high, pad = columns * cell, rows * cell, cell * 0.3
@@ -156,7 +154,7 @@ def _draw(
 
 
 def _runs(wrong: Array) -> Iterator[tuple[int, int]]:
-    """(first, length) of the runs of entries that are wrong."""
+    """(first, length) of each run of wrong entries."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], wrong, [False]]).astype(int)))
     yield from zip(edges[::2].tolist(), (edges[1::2] - edges[::2]).tolist(), strict=True)
 

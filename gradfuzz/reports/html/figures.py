@@ -1,6 +1,4 @@
-"""The plots of a finding, made of its evidence. Nothing is computed here but pixels and the quotient error /
-allowed.
-"""
+"""The plots of a finding, from its evidence. They compute only pixels and the quotient error / allowed."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from gradfuzz.reports.html.scales import linear, log, symlog
 from gradfuzz.reports.html.svg import BOTTOM, LEFT, RIGHT, TOP, Canvas, Pixel
 
 _FLOOR = 1e-3
-"""An error of so many times what is allowed is drawn at the bottom, as is none at all."""
+"""Errors of this many times the allowed error or fewer, and 0, are drawn at the bottom."""
 
 _EXPECTED_AND_GOT = (("ring", "ring", "expected"), ("dot", "dot", "got"))
 
@@ -33,7 +31,7 @@ class Figure:
 
 
 def figures(finding: Finding, name: str) -> tuple[Figure, ...]:
-    """All that there is evidence for. `name` begins the ids of their titles."""
+    """All plots with evidence. `name` is the prefix of the ids of their titles."""
     shown = list(_of_evidence(finding.evidence, name)) if finding.evidence else []
     grid = entries(finding.clearest, f"{name}-entries")
     return (*shown, *([Figure(*grid)] if grid else []))
@@ -87,7 +85,7 @@ def _values(curve: Curve, name: str) -> Figure:
 
 
 def _missing(sample: Sample) -> bool:
-    """Whether there is no answer to show, rather than one that is not finite."""
+    """Whether there is no answer to plot; an answer that is not finite counts as one."""
     return sample.label in (Label.INCONCLUSIVE, Label.CRASHED) and math.isnan(sample.got)
 
 
@@ -120,8 +118,9 @@ def _errors(curve: Curve, name: str) -> Figure:
 
 
 def _times_allowed(sample: Sample) -> float | None:
-    """None where there is nothing to divide; the largest float where the answer is not finite or nothing was
-    allowed.
+    """The quotient error / allowed.
+
+    None without an error; the largest float where the answer is not finite or the allowed error is 0.
     """
     if not (math.isfinite(sample.expected) and math.isfinite(sample.allowed)) or _missing(sample):
         return None

@@ -1,6 +1,4 @@
-"""What stands around the articles: the verdict, the matrix, the lists of findings and causes, what was
-tested.
-"""
+"""The page around the articles: verdict, matrix, lists of findings and causes, what was tested."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ from gradfuzz.reports.html.article import anchor
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One target and family: a few words, a line of figures below, and the name of its style."""
+    """One target and family: a few words, a line of figures, and the name of a style."""
 
     words: str
     figures: str
@@ -75,9 +73,7 @@ COUNTS = ("checks", "agree", "disagree", "convention", "inconclusive", "unsuppor
 
 
 def tallies(finished: SweepFinished) -> tuple[Tally, ...]:
-    """Every count there is; `worst` is the largest error of a check that agrees, in units of what was
-    allowed.
-    """
+    """All counts; `worst` is the largest error of an agreeing check over the allowed error."""
     return tuple(
         Tally(
             f"{s.name} {s.version}",
@@ -103,7 +99,7 @@ def tallies(finished: SweepFinished) -> tuple[Tally, ...]:
 
 
 def reasons(finished: SweepFinished) -> tuple[tuple[str, int], ...]:
-    """Why checks were inconclusive, most frequent first."""
+    """The reasons why checks were inconclusive, most frequent first."""
     totals: dict[Reason, int] = {}
     for summary in finished.summaries:
         for reason, n in summary.inconclusive.items():
@@ -116,7 +112,7 @@ def reasons(finished: SweepFinished) -> tuple[tuple[str, int], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table of findings. `severity` and the like sort."""
+    """A row of the table of findings. `severity`, `size` and the like are sort keys."""
 
     anchor: str
     id: str
@@ -137,7 +133,7 @@ class Row:
 
 
 def rows(findings: Sequence[Finding], standings: Standings) -> Iterator[Row]:
-    """In the order of the findings, which is their rank."""
+    """The rows in the order of the findings, which is their rank."""
     for finding in findings:
         point = finding.clearest
         expected, got = numbers.pair(point.entry_expected, point.entry_got)
@@ -164,7 +160,7 @@ def rows(findings: Sequence[Finding], standings: Standings) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A line of the table of causes."""
+    """A row of the table of causes."""
 
     letter: str
     target: str
@@ -182,11 +178,11 @@ _MOST_LINKS = 12
 _PLAIN = frozenset(
     {"add", "subtract", "multiply", "divide", "negative", "less", "index", "logical_not", "where"}
 )
-"""Ops that are only worth a word where there is no other."""
+"""Ops that are named only where there is no other."""
 
 
 def causes(clusters: Sequence[Cluster], findings: Sequence[Finding]) -> tuple[Cause, ...]:
-    """A line per cluster, in their order."""
+    """A row per cluster, in the clusters' order."""
     known = {finding.id: finding for finding in findings}
     made = []
     for k, cluster in enumerate(clusters):
@@ -216,7 +212,7 @@ def _letter(k: int) -> str:
 
 
 def _ops(members: Sequence[Finding]) -> str:
-    """The ops of the shrunk programs that say something."""
+    """The ops of the shrunk programs, without `_PLAIN` ones where others occur."""
     there = dict.fromkeys(node.op for f in members for node in walk(f.program) if isinstance(node, Call))
     telling = [op for op in there if op not in _PLAIN] or list(there)
     return ", ".join(telling[:6]) + (", ..." if len(telling) > 6 else "")
@@ -238,7 +234,7 @@ class Accepted:
 
 
 def accepted(entries: Sequence[BaselineEntry], shown: Sequence[Finding]) -> tuple[Accepted, ...]:
-    """Entries as lines; `anchor` is empty where the report has no article of that finding."""
+    """Entries as rows; `anchor` is empty where the report has no article of the finding."""
     here = {finding.id for finding in shown}
     return tuple(
         Accepted(
@@ -254,7 +250,7 @@ def accepted(entries: Sequence[BaselineEntry], shown: Sequence[Finding]) -> tupl
 
 
 def earlier(review: Review | None) -> tuple[tuple[str, str, str], ...]:
-    """(id, target, class) of findings that are fixed."""
+    """(id, target, class) of fixed findings."""
     return (
         tuple((f.id, f"{f.target} {f.version}", f.kind.value.replace("_", " ")) for f in review.fixed)
         if review
@@ -275,7 +271,7 @@ class Bar:
 
 
 def tested(counts: Mapping[str, Mapping[str, int]]) -> tuple[tuple[str, tuple[Bar, ...]], ...]:
-    """A list of bars per kind of thing; ops by frequency, the others in their order."""
+    """A list of bars per kind of thing; ops by frequency, the others in their given order."""
     return tuple((kind, bars(names, by_size=kind == "op")) for kind, names in counts.items() if names)
 
 
@@ -287,6 +283,6 @@ def bars(counts: Mapping[str, int], *, by_size: bool) -> tuple[Bar, ...]:
 
 
 def coverage(counts: Mapping[str, int]) -> tuple[tuple[Bar, ...], tuple[str, ...]]:
-    """(situations that were drawn, names of those that never were)."""
+    """(goals that were drawn, names of those that were not)."""
     drawn = {name: n for name, n in counts.items() if n}
     return bars(drawn, by_size=True), tuple(name for name, n in counts.items() if not n)

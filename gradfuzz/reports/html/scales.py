@@ -1,4 +1,4 @@
-"""Scales of plots: from a value to a pixel, and the values at which to put ticks."""
+"""Scales of plots: from a value to a pixel, and the values of the ticks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 _MOST_TICKS = 6
 _DECADES = 12
-"""A symmetric log axis tells sizes apart over so many decades; what is smaller lies at zero."""
+"""The decades of a symmetric log axis; smaller values are drawn at zero."""
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """`low` and `high` are transformed values; `start` and `end` the pixels where they lie."""
+    """`low` and `high` are transformed values; `start` and `end` are their pixels."""
 
     forward: Callable[[float], float]
     low: float
@@ -24,7 +24,7 @@ class Scale:
     ticks: tuple[float, ...] = ()
 
     def __call__(self, value: float) -> float:
-        """The pixel, at most a little outside the frame."""
+        """The pixel, clipped slightly outside the frame."""
         share = (self.forward(value) - self.low) / (self.high - self.low)
         return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
 
@@ -34,9 +34,7 @@ class Scale:
 
 
 def symlog(values: Iterable[float], start: float, end: float) -> Scale:
-    """sign(v) log10(1 + |v|/c), with c the decade of the smallest non-zero value: zero has a place, and both
-    signs.
-    """
+    """sign(v) log10(1 + |v|/c), c the decade of the smallest non-zero value: zero and both signs fit."""
     finite = [v for v in values if math.isfinite(v)] or [0.0]
     sizes = [abs(v) for v in finite if v] or [1.0]
     top = math.ceil(math.log10(max(sizes)))
@@ -54,7 +52,7 @@ def symlog(values: Iterable[float], start: float, end: float) -> Scale:
 
 
 def log(values: Iterable[float], start: float, end: float, *, least: float = 1e-300) -> Scale:
-    """log10 of positive values; those below `least` lie on the edge."""
+    """log10 of positive values; values below `least` are drawn at the edge."""
     sizes = [max(v, least) for v in values if math.isfinite(v)] or [1.0]
     low, high = min(sizes), max(sizes)
     first, last = math.floor(math.log10(low)), min(308, math.ceil(math.log10(high)))
@@ -72,7 +70,7 @@ def linear(low: float, high: float, start: float, end: float) -> Scale:
 
 
 def power(value: float) -> str:
-    """The name of a tick: "0.01", "10⁻⁶", "-10⁹"."""
+    """The label of a tick: "0.01", "10⁻⁶", "-10⁹"."""
     if value == 0 or 1e-3 <= abs(value) <= 1e3:
         return f"{value:g}".replace("-", "\u2212")
     exponent = round(math.log10(abs(value)))
@@ -98,7 +96,7 @@ def _scale(
 
 
 def _thinned(ticks: Sequence[float], forward: Callable[[float], float], apart: float) -> tuple[float, ...]:
-    """Zero first, then every so-manieth, none nearer to another than `apart`."""
+    """Ticks from zero on at regular steps, at least `apart` from each other."""
     every = max(1, math.ceil(len(ticks) / _MOST_TICKS))
     zero = ticks.index(0.0) if 0.0 in ticks else 0
     kept: list[float] = [ticks[zero]] if ticks else []

@@ -1,7 +1,7 @@
-"""Plots as SVG text: a frame with axes, lines, dots, a legend. Colours come from the page's style by class
-names.
+"""Plots as SVG text: a frame with axes, lines, dots, a legend. Class names select colours of the page's
+style.
 
-A dot is a line of no length with round ends, so that many of them are one short path.
+A dot is a line of length zero with round ends, so that many dots are one short path.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ Pixel = tuple[float, float]
 
 WIDTH, HEIGHT = 360, 236
 LEFT, RIGHT, TOP, BOTTOM = 46, 348, 30, 198
-"""The frame inside it."""
+"""The frame's sides inside the picture, in pixels."""
 
 _GLYPHS = {"dash": "M0 0h16", "dot": "M8 0h0", "ring": "M8 0h0"}
 
 
 class Canvas:
-    """What is drawn, in its order. `name` makes the ids of title and description unique on the page."""
+    """The drawn parts, in order. `name` makes the ids of title and description unique on the page."""
 
     def __init__(self, name: str, title: str, description: str, *, height: int = HEIGHT) -> None:
         self._name, self._height = name, height
@@ -31,7 +31,7 @@ class Canvas:
         self._parts: list[str] = []
 
     def axes(self, x: Scale, y: Scale, across: str, up: str) -> None:
-        """Hair lines at the ticks with their values, a line where y is zero, and what the axes are."""
+        """Hair lines at the ticks with their values, a line at y = 0, and the axis labels."""
         grid = "".join(f"M{LEFT} {_px(y(v))}H{RIGHT}" for v in y.ticks) + "".join(
             f"M{_px(x(v))} {TOP}V{BOTTOM}" for v in x.ticks
         )
@@ -46,7 +46,7 @@ class Canvas:
         self.text(6, 14, up, "start", "name")
 
     def legend(self, items: Sequence[tuple[str, str, str]]) -> None:
-        """(shape, class, words), to the right above the frame."""
+        """Items (shape, class, words), to the right above the frame."""
         right = float(RIGHT)
         for shape, kind, words in reversed(items):
             right -= 6.2 * len(words)
@@ -58,7 +58,7 @@ class Canvas:
             right -= 10
 
     def line(self, kind: str, points: Iterable[Pixel | None]) -> None:
-        """A line through the points, broken where there is none."""
+        """A line through the points, interrupted at None."""
         d, pen = [], "M"
         for point in points:
             if point is None:
@@ -74,21 +74,19 @@ class Canvas:
         (self.rings if kind.startswith("ring") else self.path)(kind, d)
 
     def rings(self, kind: str, d: str) -> None:
-        """Dots with smaller ones of the page's colour on them."""
+        """Dots with smaller dots in the page's colour on them."""
         self.path(kind, d)
         self.path("hole", d)
 
     def crosses(self, kind: str, points: Iterable[Pixel]) -> None:
-        """Small crosses."""
         self.path(kind, "".join(f"M{_px(x - 3)} {_px(y - 3)}l6 6m0-6l-6 6" for x, y in points))
 
     def path(self, kind: str, d: str) -> None:
-        """A path; nothing where it is empty."""
+        """A path, unless it is empty."""
         if d:
             self._parts.append(f'<path class="{kind}" d="{d}"/>')
 
     def text(self, x: float, y: float, words: str, anchor: str, kind: str = "") -> None:
-        """A line of text."""
         named = f' class="{kind}"' if kind else ""
         where = "" if anchor == "start" else f' text-anchor="{anchor}"'
         self._parts.append(f'<text x="{_px(x)}" y="{_px(y)}"{where}{named}>{escape(words)}</text>')
@@ -98,7 +96,7 @@ class Canvas:
         self._parts.append(part)
 
     def svg(self) -> Markup:
-        """The picture, with a title and a description for those who do not see it."""
+        """The picture, with a title and a description for screen readers."""
         t, d = f"{self._name}-t", f"{self._name}-d"
         head = (
             f'<svg class="plot" role="img" viewBox="0 0 {WIDTH} {self._height}" aria-labelledby="{escape(t)}'
@@ -112,7 +110,7 @@ class Canvas:
 
 
 def _px(value: float) -> str:
-    """A pixel with one decimal at most."""
+    """A pixel with at most one decimal."""
     if not math.isfinite(value):
         value = 0.0
     return f"{value:.1f}".removesuffix(".0").replace("-0.", "-.") or "0"

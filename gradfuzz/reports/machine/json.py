@@ -1,16 +1,18 @@
-"""The JSON documents: stable contracts, fields may be added and are never renamed.
+"""The JSON documents: stable contracts; fields may be added and are never renamed.
 
-    check   {program, points: [{inputs, truth, answers}]}
-    sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested,
-            conventions, environment, review}
-    probe   {target, suite, tables: [{title, columns, rows}], cells: [{number, word, ways, op, use, column,
-            by, text, references, script}]} targets {targets: [{name, version, installed, ...}]} targets
-            conventions {conventions: [{name, ops, why, nan, source, examples: [{expression, at, slopes,
-            answers, forward}]}]}
+check   {program, points: [{inputs, truth, answers}]}
+sweep   {seed, programs, checks, seconds, rerun, complete, targets, findings, clusters, coverage, tested,
+        conventions, environment, review}
+probe   {target, suite, tables: [{title, columns, rows}],
+        cells: [{number, word, ways, op, use, column, by, text, references, script}]}
+targets {targets: [{name, version, installed, ...}]}
+targets conventions
+        {conventions: [{name, ops, why, nan, source,
+                        examples: [{expression, at, slopes, answers, forward}]}]}
 
 A float is a JSON number where JSON has it, otherwise one of the strings "NaN", "Infinity", "-Infinity",
-"-0.0"; an array is nested lists; what belongs to inputs is an object with their names. A ratio is null where
-the expected entry is zero. A finding has its `record` beside (`fuzzer.records`), from which it can be
+"-0.0". An array is nested lists. Values by input are objects with the inputs' names. A ratio is null where
+the expected entry is zero. A finding also has its `record` (`fuzzer.results.records`), from which it can be
 replayed.
 """
 
@@ -40,9 +42,7 @@ Json = Any
 
 
 def dumps(document: Mapping[str, Json]) -> str:
-    """One document as text. Strict JSON: a float that JSON cannot carry must have been encoded before. What
-    cannot be seen, or encoded, is escaped.
-    """
+    """One document as strict JSON: floats that JSON lacks are encoded before, invisible characters here."""
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     return "\n".join(
         line if line.isprintable() else "".join(map(_visible, line)) for line in text.split("\n")
@@ -50,15 +50,16 @@ def dumps(document: Mapping[str, Json]) -> str:
 
 
 def _visible(character: str) -> str:
-    """In a string of JSON; outside of strings there is nothing but ASCII."""
+    """The escape of a character in a JSON string; outside of strings everything is ASCII."""
     return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def check_document(
     program: str, cases: Sequence[tuple[str, Case]], versions: Mapping[str, str]
 ) -> dict[str, Json]:
-    """The answers to one program. `cases` are pairs (loop form or "", case) in any order; `versions` those of
-    the oracles.
+    """The answers to one program.
+
+    `cases` are pairs (loop form or "", case) in any order; `versions` are those of the oracles.
     """
     points: dict[Any, list[tuple[str, Case]]] = {}
     for loop, case in cases:
@@ -76,7 +77,7 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 
 def sweep_document(finished: SweepFinished, review: Review | None = None) -> dict[str, Json]:
-    """The result of a sweep, also of one that was cut short."""
+    """The result of a sweep, complete or not."""
     return {
         "seed": finished.seed,
         "programs": finished.programs,
@@ -130,22 +131,22 @@ def probe_document(report: ProbeReport) -> dict[str, Json]:
 
 
 def targets_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
-    """What can be asked here; one object per oracle."""
+    """The targets of this machine; one object per oracle."""
     return {"targets": [dict(row) for row in rows]}
 
 
 def conventions_document(rows: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
-    """The ledger of conventions; one object per row. An answer that is an error is the string "raises"."""
+    """The conventions table; one object per row. An answer that is an error is the string "raises"."""
     return {"conventions": [_encoded(row) for row in rows]}
 
 
 def baseline_document(entries: Iterable[BaselineEntry]) -> dict[str, Json]:
-    """What is accepted; one object per entry."""
+    """The entries of the baseline; one object each."""
     return {"baseline": [_accepted(entry) for entry in entries]}
 
 
 def _encoded(value: Json) -> Json:
-    """Data of mappings, sequences and floats as JSON."""
+    """Mappings, sequences and floats as JSON data."""
     if isinstance(value, Mapping):
         return {key: _encoded(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -168,13 +169,13 @@ def _arrays(values: Mapping[str, Array]) -> dict[str, Json]:
 
 
 def _outputs(values: Sequence[Array]) -> Json:
-    """One output as itself, several as a list; null where there are none."""
+    """One output as itself, several as a list, none as null."""
     encoded = [_array(value) for value in values]
     return encoded[0] if len(encoded) == 1 else encoded or None
 
 
 def _ratio(got: Array, expected: Array) -> Json:
-    """The quotients, entry by entry; None where there is none."""
+    """The quotients entry by entry; None where there is none."""
     if got.shape != expected.shape:
         return None
     if got.ndim:

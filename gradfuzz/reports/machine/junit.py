@@ -1,10 +1,9 @@
-"""A sweep in the XML that continuous integration reads: a suite for each way into a target and each family.
+"""A sweep as JUnit XML for continuous integration: a suite for each target and family.
 
-A finding is a case that fails; one that the baseline accepts, what is unsupported and what could not be
-judged are skipped, with the reason; what agreed is a case that passes. The names of cases are the same in
-every run, so that a history can be kept. There is no published standard; this keeps to what the common
-consumers share: suites of properties and cases, a case with at most one of failure and skipped, and
-system-out.
+A finding is a failed case. Findings that the baseline accepts, unsupported checks and inconclusive checks are
+skipped cases with a reason. Agreeing checks are a passed case. The names of cases are the same in every run,
+so that a history can be kept. No standard is published; this keeps to what the common consumers share: suites
+of properties and cases, a case with at most one of failure and skipped, and system-out.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from gradfuzz.reports.common.standing import Standing, Standings
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
-    """The document, with its declaration. Text in it is inert, so every XML parser takes it."""
+    """The document with its declaration. Its text is inert, so every XML parser accepts it."""
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
     root = Xml.Element("testsuites", name="gradfuzz", time=f"{finished.seconds:.3f}")
@@ -88,7 +87,7 @@ def _finding(suite: Xml.Element, finding: Finding, standing: Standing) -> None:
 
 
 def _text(finding: Finding) -> str:
-    """The finding in lines, with its script."""
+    """The finding as text, with its script."""
     lines = [plain.program(finding.program)]
     for row in tables.points(finding):
         by = f" by {row.by}" if row.by else ""
@@ -113,7 +112,7 @@ def _text(finding: Finding) -> str:
 
 
 def _counts(suite: Xml.Element, summary: TargetSummary) -> None:
-    """What agreed, and what was not judged."""
+    """The cases of agreeing checks and of checks without a verdict."""
     group = f"{summary.name}.{summary.family}"
     agree = _case(suite, group, "checks that agree")
     total = f"{summary.agree:,} of {count(summary.checks, 'check')} agree"
@@ -138,7 +137,7 @@ def _counts(suite: Xml.Element, summary: TargetSummary) -> None:
 
 
 def _baseline(finished: SweepFinished, review: Review | None) -> Xml.Element | None:
-    """Findings that are fixed and entries of the baseline that can go; None where there are none."""
+    """The suite of fixed findings and stale baseline entries; None where there are none."""
     if review is None or not (review.fixed or review.stale):
         return None
     suite = Xml.Element("testsuite", name="fixed")

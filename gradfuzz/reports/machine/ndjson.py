@@ -1,6 +1,4 @@
-"""A sweep as a stream of JSON documents, one event a line. A reader takes them as they come; `gradfuzz report
-FILE` makes any report of them.
-"""
+"""A sweep as JSON lines, one event each; `gradfuzz report FILE` turns them into any report."""
 
 from __future__ import annotations
 
@@ -12,11 +10,11 @@ from gradfuzz.fuzzer.results.review import Review
 
 
 def line(event: Event | Review) -> str:
-    """An event, or the review after the last one, as a line that ends with a line break."""
+    """An event, or the review after the last one, as a line with its line break."""
     return json.dumps(to_document(event), allow_nan=False) + "\n"
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
-    """What is left of the stream when a sweep is over: its findings, its end and its review."""
+    """The end of the stream: the findings, the end of the sweep and its review."""
     events: list[Event | Review] = [*map(FindingFound, finished.findings), finished]
     return "".join(map(line, events if review is None else [*events, review]))

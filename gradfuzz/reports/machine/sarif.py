@@ -1,11 +1,10 @@
-"""A sweep as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code scanning and other
-collectors of results.
+"""A sweep as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code scanning.
 
-A rule is a class of disagreement, a result a finding. What is tested is no file, so a result's location is
-logical: the way into the target and what was asked. `partialFingerprints` hold the finding's signature, which
-is the same in every run; with a review each result has its baseline state (section 3.27.24): "new",
-"unchanged" where it was recorded before or the baseline names it, "absent" where it is fixed. What the
-baseline accepts is suppressed.
+A rule is a class of disagreement, a result is a finding. The tested system is no file, so a result's location
+is logical: the way and the check. `partialFingerprints` hold the finding's signature, which is the same in
+every run. With a review each result has its baseline state (section 3.27.24): "new", "unchanged" where it was
+recorded before or the baseline names it, "absent" where it is fixed. Findings that the baseline accepts are
+suppressed.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ Json = Any
 _FINGERPRINT = "gradfuzzSignature/v1"
 
 _LONG = frozenset({"evidence", "ports"})
-"""What the properties of a result lack: collectors take a few megabytes in all."""
+"""Fields that a result's properties lack: collectors accept a few megabytes in all."""
 
 _HELP: dict[Class, str] = {
-    Class.SIGN_FLIP: "Whoever follows this derivative goes away from the optimum.",
+    Class.SIGN_FLIP: "A step along this derivative leads away from the optimum.",
     Class.RATIO_BLOWUP: (
-        "Steps along this derivative are far too long; near points where the true one vanishes they go in a"
-        " direction that means nothing."
+        "Steps along this derivative are far too long; near zeros of the true derivative their direction is"
+        " meaningless."
     ),
     Class.MISSING: "A contribution is lost: nothing is learnt from this input.",
     Class.SPURIOUS: "A contribution is made up: something is learnt from an input that has no influence.",
@@ -68,7 +67,6 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 
 def sarif_document(finished: SweepFinished, review: Review | None) -> dict[str, Json]:
-    """The log: one run."""
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
     results = [
@@ -118,7 +116,7 @@ def _rules() -> list[Json]:
 
 
 def _invocation(finished: SweepFinished, review: Review | None) -> Json:
-    """How it ran. Entries of the baseline that are to be looked at are notifications of its configuration."""
+    """How the sweep ran. Expired and stale entries of the baseline are configuration notifications."""
     asked = Review(expired=review.expired, stale=review.stale) if review else None
     about = [_warning(f"{heading}: {line}") for heading, lines in account.remembered(asked) for line in lines]
     ended = [] if finished.complete else [_warning(work(finished))]
@@ -141,9 +139,7 @@ def _warning(text: str) -> Json:
 
 
 def _message(text: str) -> Json:
-    """A message that is read as it stands: braces are doubled (section 3.11.5), and what looks like a link
-    (3.11.6) is parted.
-    """
+    """A literal message: braces are doubled (section 3.11.5), apparent links (3.11.6) broken up."""
     return {"text": text.replace("{", "{{").replace("}", "}}").replace("](", "] (")}
 
 
@@ -191,13 +187,13 @@ def _absent(finding: Finding) -> dict[str, Json]:
 
 
 def _place(finding: Finding) -> Json:
-    """The way into the target and what it was asked, as in torch:eager/vjp/float64."""
+    """The logical location: way, check and precision, as in torch:eager/vjp/float64."""
     parts: Sequence[str] = (finding.target, finding.check, finding.precision)
     return {"name": finding.target, "fullyQualifiedName": "/".join(parts), "kind": "function"}
 
 
 def _properties(finding: Finding) -> Mapping[str, Json]:
-    """What the JSON document says of it, but for what is long and only for people."""
+    """The finding's fields in the JSON document, without long fields that are only for people."""
     document = sweep_document(
         SweepFinished(0, 0.0, 0, 0, (), (finding,), complete=True, interrupted=False, rerun="")
     )

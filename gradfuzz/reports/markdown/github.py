@@ -1,8 +1,8 @@
-"""A sweep in a GitHub workflow: annotations on the log, and the summary of the step.
+"""A sweep in a GitHub workflow: annotations in the log, and the summary of the step.
 
-An annotation is a workflow command, a line `::error title=...::message` on stdout, in which per cent signs
-and line breaks are escaped (and colons and commas in properties); GitHub shows the first ten of a step. The
-summary is Markdown that a step appends to the file that GITHUB_STEP_SUMMARY names.
+An annotation is a workflow command, a line `::error title=...::message` on stdout. Per cent signs and line
+breaks are escaped, in properties also colons and commas. GitHub shows the first ten of a step. The summary is
+Markdown that a step appends to the file named by GITHUB_STEP_SUMMARY.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from gradfuzz.reports.common.standing import Standing, Standings
 from gradfuzz.reports.markdown import report as markdown
 
 _LARGEST_SUMMARY = 1_000_000
-"""Bytes; GitHub takes 1024 KiB of a step."""
+"""In bytes; GitHub accepts 1024 KiB per step."""
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
-    """An annotation for each finding, the highest ranked first: an error, a warning where it is flaky, a
-    notice where the baseline accepts it; and one for the sweep.
+    """Annotations for the sweep and for each finding in the order of rank.
+
+    A finding is an error, a warning where it is flaky, and a notice where the baseline accepts it.
     """
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
@@ -56,13 +57,13 @@ def _command(level: str, title: str, message: str) -> str:
 
 
 def _escaped(text: str, *, property_: bool = False) -> str:
-    """As the toolkit of GitHub's actions escapes the data and the properties of a workflow command."""
+    """The data or a property of a workflow command, escaped as GitHub's actions toolkit does."""
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if property_ else text
 
 
 def step_summary(finished: SweepFinished, review: Review | None) -> str:
-    """The start of the report in Markdown, within what GitHub takes."""
+    """The start of the Markdown report, within GitHub's limit."""
     finished, review = plain.inert(finished), plain.inert(review)
     text = (
         "\n\n".join(
@@ -79,9 +80,7 @@ def step_summary(finished: SweepFinished, review: Review | None) -> str:
 def write_step_summary(
     finished: SweepFinished, review: Review | None, environ: Mapping[str, str] = os.environ
 ) -> Path | None:
-    """Appends the summary to the file that GITHUB_STEP_SUMMARY names, and returns its path; None where it
-    names none. OSError where that fails.
-    """
+    """Appends the summary to the file named by GITHUB_STEP_SUMMARY; its path, or None. Raises OSError."""
     name = environ.get("GITHUB_STEP_SUMMARY")
     if not name:
         return None

@@ -1,6 +1,4 @@
-"""A finding as the text of an issue: what a maintainer needs to see it, to know how far it reaches, and to
-check it.
-"""
+"""A finding as the text of an issue: all a maintainer needs to reproduce it, see its extent and check it."""
 
 from __future__ import annotations
 
@@ -13,12 +11,13 @@ from gradfuzz.reports.markdown import sections
 from gradfuzz.version import __version__
 
 _LONGEST = 60_000
-"""Characters; GitHub takes 65,536."""
+"""In characters; GitHub accepts 65,536."""
 
 
 def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str:
-    """Markdown, ready to be pasted; its first line is the title. `environment` are further versions, as in
-    `SweepFinished.environment`.
+    """Markdown to paste; the first line is the title.
+
+    `environment` holds further versions, as in `SweepFinished.environment`.
     """
     finding, environment = plain.inert(finding), plain.inert(environment or {})
     text = _text(finding, environment, fenced(finding.script, "python"))
@@ -34,9 +33,7 @@ def issue(finding: Finding, environment: Mapping[str, str] | None = None) -> str
 
 
 def title(finding: Finding) -> str:
-    """One line of plain text, as in "torch:eager 2.13.0: the derivative has the wrong sign (vjp,
-    float64)".
-    """
+    """A line of plain text: "torch:eager 2.13.0: the derivative has the wrong sign (vjp, float64)"."""
     return plain.line(
         f"{finding.target} {finding.version}: {words.explanation(finding.kind)} ({finding.check},"
         f" {finding.precision})"

@@ -1,6 +1,4 @@
-"""The whole report as Markdown, as GitHub reads it. Text of others is escaped; nothing in it is HTML but what
-folds the scripts away.
-"""
+"""The whole report as GitHub's Markdown. Foreign text is escaped; the only HTML folds the scripts away."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from gradfuzz.reports.common.standing import Standing, Standings
 from gradfuzz.reports.markdown import sections
 
 _LANGUAGES = {"nx": "elixir", "swift": "swift", "tfjs": "javascript"}
-"""Of scripts that are not Python."""
+"""The languages of scripts that are not Python."""
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
@@ -33,9 +31,7 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 
 def overview(finished: SweepFinished, review: Review | None, *, linked: bool = True) -> list[str]:
-    """Verdict, targets by family, findings in a table, causes, and what is remembered; all text inert
-    already. `linked`: ids lead to articles.
-    """
+    """Verdict, targets by family, findings, causes, review, all text inert. `linked`: ids are links."""
     standings = Standings(review)
     name = _link if linked else code_cell
     parts = [f"# {markdown(headline(finished))}", markdown(work(finished)), markdown(silence(finished))]
@@ -112,7 +108,7 @@ def _findings(findings: Iterable[Finding], standings: Standings, name: Callable[
 
 
 def _link(name: str) -> str:
-    """An id, leading to the heading of its article."""
+    """An id that links to the heading of its article."""
     return f"[{markdown(name)}](#{re.sub(r'[^a-z0-9-]', '', name.lower())})"
 
 
@@ -148,12 +144,12 @@ def _article(finding: Finding, standing: Standing) -> list[str]:
 
 
 def _summary(name: str) -> str:
-    """The name of a dialect inside HTML: letters and digits only."""
+    """A dialect's name inside HTML: letters and digits only."""
     return re.sub(r"[^\w .-]", "", name)[:40]
 
 
 def _account(finished: SweepFinished) -> list[str]:
-    """What was tested, and what could not be judged."""
+    """What was tested, and what was inconclusive."""
     parts = []
     tallies = account.tested(finished)
     covered = account.coverage(finished)

@@ -1,7 +1,6 @@
-"""Sections of reports in Markdown: tables and paragraphs about a finding, as the whole report and the text of
-an issue have them.
+"""Sections about a finding in Markdown, shared by the whole report and the text of an issue.
 
-What is passed in is inert already; what a reader of Markdown could take for markup is escaped here.
+The arguments are inert already; what Markdown could take for markup is escaped here.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ _NUMERIC = frozenset(
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are Markdown already; numbers stand to the right."""
+    """A table of cells that are Markdown already; numbers are aligned right."""
     rules = ["---:" if column in _NUMERIC else "---" for column in columns]
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, rules, *rows))
 
 
 def definition(finding: Finding) -> str:
-    """The program, and which function of its outputs is differentiated where that is not plain."""
+    """The program, and which function of its outputs is differentiated where that is not obvious."""
     plainly = len(finding.weights) == 1 and all(
         w is not None and not w.shape and w == 1 for w in finding.weights
     )
     told = (
         ""
         if plainly
-        else "\n\nDifferentiated is the sum of the outputs, each entry with a weight; the script has them."
+        else "\n\nThe derivative is of a weighted sum of the outputs; the script has the weights."
     )
     return fenced(program(finding.program), "python") + told
 
@@ -57,9 +56,7 @@ def points(finding: Finding) -> str:
 
 
 def characterisation(evidence: Evidence) -> list[str]:
-    """What changes the answer and what does not: loop bodies, values of an input, signs, adjoints by trip,
-    step sizes. A block each.
-    """
+    """A block each for loop bodies, values of an input, signs, adjoints by iteration, and step sizes."""
     blocks: list[str] = []
     along = None if evidence.curve is None else tables.along(evidence.curve)
     for part in (
@@ -80,7 +77,7 @@ def characterisation(evidence: Evidence) -> list[str]:
 
 
 def properties(evidence: Evidence) -> list[str]:
-    """A line for each thing that was changed: dtype, loop form, mode, order, batch, way."""
+    """A line for each aspect that was varied: dtype, loop form, mode, order, batch, way."""
     lines = []
     for aspect in Aspect:
         told = (

@@ -1,6 +1,4 @@
-"""One finding on a terminal: program, points, what changes the answer and what does not, verdict, cause,
-script.
-"""
+"""One finding on a terminal: program, points, tables of variants, verdict, cause, script."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ _MARGIN = (0, 0, 0, 1)
 def finding(
     item: Finding, script: Path | None = None, *, show_script: bool = False, standing: Standing | None = None
 ) -> RenderableType:
-    """One finding; `script` is the file that its script was written to."""
+    """One finding; `script` is the path of its script."""
     item = plain.inert(item)
     parts: list[RenderableType] = [
         _title(item, standing),
@@ -70,7 +68,7 @@ def _points(item: Finding) -> RenderableType:
 
 
 def _evidence(evidence: Evidence) -> list[RenderableType]:
-    """The tables of variants, and what differences and adjoints say, in a sentence each."""
+    """The tables of variants, and a sentence each on differences and adjoints."""
     parts: list[RenderableType] = []
     for table in tables.tables(evidence.variants):
         parts += [Text(""), Padding(_variants(table), _MARGIN)]

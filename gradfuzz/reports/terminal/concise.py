@@ -1,4 +1,4 @@
-"""One line for each finding and one for the sweep, for logs and for other programs' eyes."""
+"""One line for each finding and one for the sweep, for logs and other programs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from gradfuzz.reports.common.standing import Standings
 
 
 def render(finished: SweepFinished, review: Review | None) -> str:
-    """As in "GF-7c1e sign_flip torch:eager 2.13.0 vjp float64: at x = 0.5 expected 1, got -1"; a finding's
-    standing stands in brackets.
-    """
+    """As in "GF-7c1e sign_flip torch:eager 2.13.0 vjp float64: at x = 0.5 expected 1, got -1 (known)"."""
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
     lines = []
@@ -27,5 +25,4 @@ def render(finished: SweepFinished, review: Review | None) -> str:
 
 
 def line(finding: Finding) -> str:
-    """One finding."""
     return f"{' '.join(words.title(finding).split())}: {words.summary(finding)}"

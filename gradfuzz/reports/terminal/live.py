@@ -1,4 +1,4 @@
-"""What is said while a sweep runs: a display that is redrawn on a terminal, plain lines elsewhere."""
+"""Progress of a running sweep: a redrawn display on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -25,19 +25,17 @@ from gradfuzz.reports.common.pieces import program
 from gradfuzz.reports.common.summary import group
 
 _PAUSE, _SILENCE = 5.0, 30.0
-"""Seconds between two heartbeat lines where there is news, and where there is none: a log of a long run stays
-short.
-"""
+"""Seconds between heartbeat lines with news and without: the log of a long run stays short."""
 
 _PROGRAMS = 2
-"""Programs that a log shows, so that a reader sees what is drawn."""
+"""The first programs are shown in the log, as examples of what is drawn."""
 
 _SHOWN = 8
-"""Findings on the live display; the rest is counted."""
+"""The most findings on the live display; the rest is only counted."""
 
 
 class Listener(Protocol):
-    """Hears the events of a sweep, in order."""
+    """Receives the events of a sweep, in order."""
 
     def handle(self, event: Event) -> None: ...
     def __enter__(self) -> Self: ...
@@ -47,14 +45,12 @@ class Listener(Protocol):
 
 
 def listener(console: Console) -> Listener:
-    """The one that suits where `console` writes."""
+    """The listener that suits `console`."""
     return Live(console) if console.is_terminal and not console.is_dumb_terminal else Heartbeat(console)
 
 
 class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
-    """One line when it starts, the first programs drawn, a line for each finding, and the counts every few
-    seconds.
-    """
+    """A line at the start, the first programs, a line for each finding, and the counts every few seconds."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -100,9 +96,7 @@ class Heartbeat(contextlib.AbstractContextManager["Heartbeat", None]):
 
 
 class Live:
-    """Redrawn in place: targets and counts, what is being done, the latest program, the findings so far. Gone
-    when the sweep ends.
-    """
+    """A redrawn display of targets, counts, progress, latest program, findings. It vanishes at the end."""
 
     def __init__(self, console: Console) -> None:
         self._live = RichLive(console=console, refresh_per_second=4, transient=True)

@@ -1,7 +1,6 @@
-"""What people read on a terminal: findings, the summary of a sweep, answers to one program, report cards,
-targets.
+"""Reports for a terminal: findings, the summary of a sweep, answers to one program, report cards, targets.
 
-Each function returns something that rich can print. Nothing is said by colour alone: every mark is a word.
+Each function returns something that rich can print. Colour alone says nothing: every mark is a word.
 """
 
 from __future__ import annotations
@@ -48,9 +47,7 @@ def sweep(
     show_scripts: bool = False,
     review: Review | None = None,
 ) -> RenderableType:
-    """The end of a sweep: findings, summary matrix, reasons, what was tested, what is remembered, seed and
-    rerun command.
-    """
+    """The end of a sweep: findings, summary matrix, reasons, what was tested, review, seed, rerun command."""
     files = [scripts.get(item.id) for item in finished.findings]
     finished, review = plain.inert(finished), plain.inert(review)
     standings = Standings(review)
@@ -74,14 +71,14 @@ def sweep(
 
 
 def _clusters(clusters: Sequence[Cluster]) -> RenderableType:
-    """The findings by root cause, as far as can be told."""
+    """The findings by probable root cause."""
     lines = [Text("Findings by cause, as far as can be told:")]
     lines += [Text(f"  {c.label}: {', '.join(c.findings)}", overflow="fold") for c in clusters]
     return Group(*lines, Text(""))
 
 
 _MOST_ROWS = 32
-"""Of so many rows and more, one for each way and family, those of a system are added up."""
+"""With more rows than this, the ways of a system share one row."""
 
 _TOGETHER = "; the ways into a system are added up, --report json tells them apart"
 
@@ -144,9 +141,7 @@ def _tested(finished: SweepFinished) -> list[RenderableType]:
 
 
 def check(text: str, cases: Sequence[tuple[str, Case]]) -> RenderableType:
-    """The answers to one program: per point the truth and a row per oracle and loop form. Arrays take a row
-    per entry.
-    """
+    """The answers to one program: per point the truth and a row per oracle, loop form and entry."""
     cases = plain.inert(cases)
     parts: list[RenderableType] = [program(plain.block(text)), Text("")]
     for at in _by_point(cases):
@@ -210,9 +205,7 @@ _Entry = tuple[str, str, str, str, str]
 
 
 def _entries(case: Case) -> list[_Entry]:
-    """(input, expected, bound, got, ratio), one row per entry of the gradient, or of the outputs where it is
-    the value that is judged.
-    """
+    """(input, expected, bound, got, ratio), a row per entry of the gradient, or of the judged outputs."""
     truth, answer = case.truth, case.answer
     if truth is None or truth.status != "ok":
         return [("", "", "", "", "")]
@@ -248,7 +241,7 @@ def _array_entries(name: str, expected: Array, bound: Array, got: Array | None, 
 
 
 def probe(report: ProbeReport, folder: Path | None = None) -> RenderableType:
-    """A report card: its tables, the summary, and where the scripts are: in `folder`, or how to get them."""
+    """A report card: its tables, the summary, and the scripts' `folder` or how to get them."""
     report = plain.inert(report)
     parts: list[RenderableType] = [
         Text(f"{report.target} {report.version}: {report.suite}", style="bold"),
@@ -298,7 +291,7 @@ def _probe_table(source: ProbeTable) -> Sheet:
 
 
 def _status_table(source: ProbeTable) -> Sheet:
-    """A word per cell; the label would only repeat the worst of them."""
+    """A word per cell. The row's label would only repeat the worst of them."""
     table = Sheet(*source.columns[:-1], title=source.title, heads=source.heads)
     for row in source.rows:
         table.add_row(*(Text(str(cell), style=STYLES.get(str(cell), "")) for cell in row[:-1]))
@@ -315,7 +308,7 @@ def _cell(value: str | float | int | None) -> str:
 
 
 def targets(rows: Sequence[Mapping[str, object]]) -> RenderableType:
-    """What can be asked here. The columns are those of the first row."""
+    """The targets of this machine. The columns are those of the first row."""
     if not rows:
         return Text("No oracles.")
     rows = plain.inert(rows)
@@ -332,10 +325,9 @@ def _told(value: object) -> str:
 
 
 def conventions(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """The ledger of conventions: per row why there is no derivative, and what each system answers to the
-    examples.
+    """The conventions table: per row why there is no derivative, and each system's answers to the examples.
 
-    Where forward mode says otherwise an example has a second line.
+    An example has a second line where forward mode answers differently.
     """
     parts: list[RenderableType] = []
     for row in plain.inert(rows):

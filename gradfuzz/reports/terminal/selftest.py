@@ -18,7 +18,7 @@ _HARDEST = 8
 
 
 def heartbeat(progress: SelftestProgress) -> str:
-    """One line while it runs."""
+    """One line of progress."""
     return (
         f"{progress.seconds:4.0f} s  {progress.killed:,} of {progress.total:,} killed "
         f" {plain.line(progress.doing)}"
@@ -26,9 +26,7 @@ def heartbeat(progress: SelftestProgress) -> str:
 
 
 def selftest(score: Score) -> RenderableType:
-    """Kill rates by group, the hardest mutants, the survivors with the reason, the correct oracles, the
-    outcome.
-    """
+    """Kill rates by group, the hardest mutants, survivors with reasons, the correct oracles, the result."""
     score = plain.inert(score)
     parts: list[RenderableType] = [_groups(score.groups), Text("")]
     for table in (_hardest(score.mutants), _survivors(score.survivors), _correct(score.correct)):
@@ -42,9 +40,7 @@ def selftest(score: Score) -> RenderableType:
 
 
 def selftest_document(score: Score) -> dict[str, Any]:
-    """{mutants: [{name, killed, programs_to_kill, ...}], killed, total, correct: [{oracle, checks,
-    false_alarms, ...}], ...}.
-    """
+    """{mutants: [{name, killed, programs_to_kill, ...}], killed, total, correct: [{oracle, ...}], ...}."""
     return {
         "profile": score.profile,
         "seeds": list(score.seeds),
@@ -112,7 +108,7 @@ def _groups(groups: Sequence[Group]) -> Sheet:
 
 
 def _share(part: int, whole: int) -> str:
-    """Per cent, rounded down: 100 % is all of them."""
+    """Per cent, rounded down: 100 % means all."""
     return f"{1000 * part // whole / 10:g} %" if whole else "-"
 
 

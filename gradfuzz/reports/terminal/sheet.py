@@ -1,6 +1,4 @@
-"""A table that stays readable when it does not fit: the first cells of a row then go above it, or rows become
-lists of "column: value".
-"""
+"""A table that stays readable when too wide: the row's first cells move above it, or rows become lists."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 Cell = str | Text
-"""A `str` is shown as it stands: brackets are no markup, colons no emoji."""
+"""A `str` is shown literally: brackets are no markup, colons no emoji."""
 
 _SHORT = {
     "inconclusive": "inconcl.",
@@ -29,15 +27,15 @@ _SHORT = {
 _SHORT_CELLS = {"inconclusive": "unsure", "unsupported": "none", "differs": "wrong", "agrees": "ok"}
 _GAP = 2
 _LONGEST = 24
-"""A word of up to so many characters is never broken in a table."""
+"""A word of up to this many characters is never broken in a table."""
 
 
 class Sheet:
-    """Columns, rows of text, and what is written above and below. Numbers stand to the right and are never
-    broken; other cells may fold.
+    """Columns, rows of text, and lines above and below. Numbers are aligned right and never broken; other
+    cells may fold.
 
-    Where it does not fit, long words give way to their `_SHORT` forms, then the first `heads` cells of each
-    row go to a line of their own, and where that does not help the rows become lists.
+    If the table is too wide, long words are replaced by their `_SHORT` forms. Then the first `heads` cells of
+    each row move to a line of their own. If that does not help, the rows become lists of "column: value".
     """
 
     def __init__(
@@ -76,13 +74,11 @@ class Sheet:
             yield Text(self.caption, style="dim")
 
     def _whole(self, column: str) -> bool:
-        """Whether the cells of a column are never broken: numbers, and the bound that stands without a
-        heading beside them.
-        """
+        """Whether a column's cells are never broken: numbers, and the bound beside them without a heading."""
         return column in self.numeric or not column
 
     def _least_widths(self, names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[int]:
-        """How narrow each column may get without breaking a number or a word."""
+        """The least width of each column that breaks no number or word."""
         widths = []
         for k, (name, column) in enumerate(zip(names, self.columns, strict=True)):
             cells = [name, *(str(row[k]) for row in rows)]
@@ -95,9 +91,7 @@ class Sheet:
     def _widths(
         self, names: Sequence[str], rows: Sequence[Sequence[Cell]], least: Sequence[int], available: int
     ) -> list[int]:
-        """As wide as the cells, but for the widest, which fold where all together are wider than `available`;
-        none gets narrower than `least`.
-        """
+        """The widths of the cells; if their sum exceeds `available`, the widest fold, none below `least`."""
         widths = [
             max([cell_len(name), *(cell_len(str(row[k])) for row in rows)]) for k, name in enumerate(names)
         ]
@@ -117,9 +111,7 @@ class Sheet:
     def _row(
         self, console: Console, cells: Sequence[Cell], widths: Sequence[int], *, heading: bool = False
     ) -> Iterable[Text]:
-        """The lines of a row, whose cells fold where they are wider than their column; those of a heading end
-        on one line.
-        """
+        """The lines of a row. Cells wider than their column fold; a heading is aligned at the bottom."""
         columns = [_folded(console, _text(cell), width) for cell, width in zip(cells, widths, strict=True)]
         height = max(map(len, columns), default=0)
         if heading:
@@ -139,7 +131,7 @@ class Sheet:
     def _headed(
         self, names: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[int]
     ) -> Iterable[Text]:
-        """Two lines for a row: its first cells, and the others below each other."""
+        """Two lines for a row: its first cells, then the others below."""
 
         def line(cells: Sequence[Cell], style: str = "") -> Text:
             padded = [

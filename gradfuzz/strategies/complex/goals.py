@@ -1,8 +1,6 @@
-"""What complex programs must reach: every op, shapes, structures of matrices, operands that broadcast, and
-questions.
+"""Goals of complex programs: every op, shapes, matrix structures, broadcast operands and questions.
 
-A goal is read off the program, the points and the question. What the matrices are is measured at the first
-point.
+A goal is read off the program, the points and the question. Matrices are measured at the first point.
 """
 
 from __future__ import annotations
@@ -22,9 +20,7 @@ _NEAR = 1e-1
 
 
 class _View:
-    """A case, and its first complex parameter as a stack of matrices where it is one that an op of linear
-    algebra takes.
-    """
+    """A case. Its first complex parameter is a stack of matrices where an op of linear algebra takes it."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -35,7 +31,7 @@ class _View:
 
     @functools.cached_property
     def matrices(self) -> npt.NDArray[np.complex128]:
-        """Of shape (..., m, n)."""
+        """Shape (..., m, n)."""
         if not {"a_re", "a_im"} <= set(self.inputs) or len(self.shapes["a_re"]) < 2:
             return np.zeros((0, 1, 2), np.complex128)
         a = self.inputs
@@ -51,7 +47,7 @@ class _View:
 
     @functools.cached_property
     def hermitian(self) -> npt.NDArray[np.complex128]:
-        """Those matrices of two rows or more that are Hermitian, not real."""
+        """The Hermitian, not real matrices with two rows or more."""
         m, n = self.size
         a = self.matrices.reshape(-1, m, n)
         if m != n or m < 2:
@@ -60,15 +56,13 @@ class _View:
         return np.asarray(a[same], np.complex128)
 
     def near(self, least: float, most: float) -> bool:
-        """Whether two eigenvalues of a Hermitian matrix are so near to each other, relative to the
-        largest.
-        """
+        """Whether a Hermitian matrix has an eigenvalue gap in [least, most), relative to the largest one."""
         w = np.linalg.eigvalsh(self.hermitian)
         gaps = np.diff(w, axis=-1) / np.maximum(np.abs(w).max(-1, keepdims=True, initial=0.0), 1e-300)
         return bool(np.any((gaps >= least) & (gaps < most)))
 
     def others(self, test: Callable[[tuple[int, ...], tuple[int, ...]], bool]) -> bool:
-        """Whether the second parameter is a stack of matrices with other batch axes, which pass."""
+        """Whether the second parameter is a stack of matrices with other batch axes that `test` accepts."""
         a, b = (next((self.shapes[n] for n in (f"{x}_re", x) if n in self.shapes), ()) for x in "ab")
         return len(a) > 1 and len(b) > 1 and a[:-2] != b[:-2] and test(a[:-2], b[:-2])
 
@@ -118,7 +112,7 @@ COMPLEX_GOALS: dict[str, Callable[[_View], bool]] = {
     "second order": lambda v: len(v.case.modes) == 2,
     "float32": lambda v: v.case.precision == "float32",
 }
-"""The situations by name."""
+"""The goals by name."""
 
 
 def complex_triggers(case: Case) -> frozenset[str]:

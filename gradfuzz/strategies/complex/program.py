@@ -1,8 +1,8 @@
 """The strategy for complex programs: complex numbers inside, float parameters and float results.
 
-A complex array is made of two float parameters, its real and its imaginary part, and leaves the program as
-two outputs. So a gradient means the same to every library, whatever sign it gives the imaginary part of a
-complex one.
+A complex array is built from two float parameters, its real and its imaginary part. It leaves the program as
+two outputs. So a gradient means the same to every library, whatever its sign convention for complex
+gradients.
 """
 
 from __future__ import annotations
@@ -35,20 +35,16 @@ from gradfuzz.strategies.loop.case import MODES, Case, check_asked
 _SHAPES: Table[Shape] = Table(
     (50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,))
 )
-"""Of arrays that are used entry by entry."""
+"""Shapes of arrays that are used entry by entry."""
 _TOUCHING = 3
-"""The largest matrices with repeated values only: their derivatives are known by differences, which cost the
-more the more entries there are.
-"""
+"""The largest side of matrices with repeated values, whose reference needs differences (slow)."""
 _LARGE = 20
-"""Programs with larger inputs are asked at one point only."""
+"""Programs with larger inputs get one point only."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComplexProgram:
-    """A complex program, the shapes of its float parameters, and the structure that the matrix a
-    has to have.
-    """
+    """A complex program, the shapes of its float parameters, and the structure that matrix `a` needs."""
 
     program: Program
     recipe: ComplexRecipe
@@ -59,7 +55,7 @@ class ComplexProgram:
 def compose_complex(
     dice: Dice, recipe: ComplexRecipe, batch: Shape, size: tuple[int, int] | None
 ) -> ComplexProgram:
-    """The program of a recipe for stacks of matrices of `size`, or (None) for arrays of the shape `batch`."""
+    """The program of a recipe for matrices of `size`, or (None) for arrays of the shape `batch`."""
     shape = batch if size is None else (*batch, *size)
     structure = recipe.structure
     fitting = [h for h in recipe.hostile if h == "singular" or size is None or size[0] == size[1]]
@@ -105,13 +101,13 @@ def _second(dice: Dice, recipe: ComplexRecipe, batch: Shape, shape: Shape) -> Sh
 
 
 def _apart(dice: Dice, k: int) -> float:
-    """The `k`-th of numbers of either sign, no two of which are equal in size."""
+    """The `k`-th of a sequence of numbers with random signs and distinct absolute values."""
     sign = -1.0 if dice.below(2) else 1.0
     return sign * (4 + dice.below(3) + 3 * k) / 8
 
 
 def _filled(text: str, dice: Dice, shape: Shape) -> str:
-    """What a recipe leaves open, decided and written out."""
+    """Fills the blanks of a recipe's text with drawn values."""
     choices: dict[str, Callable[[], str]] = {
         "{norm}": lambda: dice.pick(NORMS),
         "{order}": lambda: dice.pick(ORDERS[: 3 if 0 in shape else None]),
@@ -131,10 +127,10 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
 
 
 def complex_point(dice: Dice, program: ComplexProgram, precision: Precision) -> Inputs:
-    """Matrices of the structure that the program wants, or with a heavy diagonal or a given condition number.
+    """Matrices with the structure that the program needs, else with a heavy diagonal or a given condition
+    number.
 
-    Entries that are used one by one are multiples of 1/8, neighbours apart where everything else is as simple
-    as can be.
+    Entries that are used one by one are multiples of 1/8; at the simplest draw neighbours differ.
     """
     inputs: dict[str, npt.NDArray[Any]] = {}
     apart = itertools.cycle((0, 3, 1, 4, 2))
@@ -186,8 +182,7 @@ def complex_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, max_side
     """Programs with complex numbers inside, of float parameters and float results: entrywise ops in loops,
     reductions, linear algebra.
 
-    `ops`: those that the programs are to be about (None: all). Shrinks towards a product of two complex
-    scalars.
+    `ops`: the ops that the programs are about (None: all). Shrinks towards a product of two complex scalars.
     """
     return _drawn(Dice(draw), _checked(ops, max_side), max_side).program
 
@@ -203,7 +198,7 @@ def complex_cases(
 ) -> Case:
     """Cases over `complex_programs`, on matrices with sides up to `max_side`.
 
-    `ops`: those that the programs are to be about (None: all). A "float32" program computes with pairs of
+    `ops`: the ops that the programs are about (None: all). A "float32" program computes with pairs of
     float32. Shrinks towards a product of two complex scalars.
     """
     recipes = _checked(ops, max_side)

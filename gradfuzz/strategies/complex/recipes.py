@@ -1,8 +1,8 @@
-"""What is computed with complex numbers: one row per op and way of using it.
+"""What complex programs compute: one row for each op and way of using it.
 
-A recipe is text of the program language over the complex arrays a and b, which the program makes of float
-parameters. `outputs` are complex and leave the program as their real and imaginary parts, `reals` are real;
-neither depends on the phases and the order that a decomposition is free to choose. `{H:x}` is the conjugate
+A recipe is text of the program language over the complex arrays a and b, which the program builds from float
+parameters. `outputs` are complex and leave the program as their real and imaginary parts. `reals` are real.
+Neither depends on the phases or the order that a decomposition is free to choose. `{H:x}` is the conjugate
 transpose of x, `{d}` is a vector of weights as long as the inner axis, `{n}` and `{trips}` are small ints.
 """
 
@@ -15,8 +15,8 @@ from gradfuzz.strategies.drawing.shape import Aspect
 from gradfuzz.strategies.inputs.complex_matrix import ComplexStructure
 
 Operand = Literal["", "matrix", "vector", "broadcast", "any", "same"]
-"""The second array: none; a right side; one that is a vector, or whose batch axes broadcast; any matrix; or
-one of the same shape.
+"""The second array: none; a right side; a right side that is a vector, or whose batch axes broadcast; any
+matrix; or an array of the same shape.
 """
 
 _ALL: tuple[Aspect, ...] = ("square", "tall", "wide")
@@ -24,9 +24,7 @@ _ALL: tuple[Aspect, ...] = ("square", "tall", "wide")
 
 @dataclass(frozen=True, slots=True)
 class ComplexRecipe:
-    """One row: the op it is about, its statements, its results, and the arrays that it wants. No aspects:
-    arrays of any shape, scalars too.
-    """
+    """One row: its op, statements, results and arrays. No aspects: arrays of any shape, scalars too."""
 
     op: str
     lines: str
@@ -35,14 +33,14 @@ class ComplexRecipe:
     aspects: tuple[Aspect, ...] = ("square",)
     second: Operand = ""
     real: bool = False
-    """Whether a is real: eigenvalues are complex all the same."""
+    """Whether a is real. Its eigenvalues may still be complex."""
     structure: ComplexStructure = "general"
     hostile: tuple[ComplexStructure, ...] = ()
-    """Structures besides that have a derivative, too."""
+    """Further structures at which the results have a derivative."""
 
 
 def _sums(name: str) -> tuple[str, ...]:
-    """What is smooth although values repeat: power sums."""
+    """Power sums: they are smooth although values repeat."""
     return tuple(text.format(name) for text in _SUMS)
 
 
@@ -57,7 +55,7 @@ _HERMITIAN = "h = 0.5 * (a + {H:a})\n"
 _POSITIVE = "h = matmul(a, {H:a}) + array({eye})\n"
 _SUMS = ("sum({0}, axis=-1)", "sum({0} * {0}, axis=-1)")
 _PROJECTED = "sum(real(v * conj(v)) * {row:abs(w)}, axis=-1)"
-"""Weights of eigenvectors by their eigenvalues: the same in any order and at any phase."""
+"""Eigenvectors weighted by functions of their eigenvalues: independent of their order and phases."""
 
 COMPLEX_RECIPES: tuple[ComplexRecipe, ...] = (
     _loop("multiply", "y = y * a"),

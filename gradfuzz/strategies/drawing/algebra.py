@@ -135,12 +135,12 @@ def cut(array: str, start: int, stop: int) -> Call:
 
 
 def set_at(array: str, value: Expr, *indices: Expr) -> Call:
-    """What `array` is after `array[indices] = value`."""
+    """`array` after `array[indices] = value`."""
     return call("index_update", Name(array), value, *indices, pattern=("at",) * len(indices))
 
 
 def size(expr: Expr) -> int:
-    """How many ops an expression has; taking an entry of an array costs nothing."""
+    """The number of ops in an expression; reading an entry of an array counts as none."""
     if not isinstance(expr, Call):
         return 0
     return (expr.op != "index") + sum(size(a) for a in expr.args)

@@ -1,4 +1,4 @@
-"""What the strategies draw with: one integer per decision, the simple choices first.
+"""The decisions of the strategies: one integer each, the simple choices first.
 
 Hypothesis shrinks every draw towards zero, so everything here is ordered by simplicity: the first option of a
 table, "no" before "yes", the shorter list before the longer one.
@@ -18,11 +18,11 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 """The `draw` of `st.composite`."""
 
 _BELOW: dict[int, st.SearchStrategy[int]] = {}
-"""`integers(0, n - 1)` by n: making a strategy costs more than drawing from it."""
+"""`integers(0, n - 1)` by n, cached: making a strategy costs more than drawing from it."""
 
 
 class Table(Generic[T]):
-    """Options with integer weights, the simplest first: the one it shrinks towards."""
+    """Options with integer weights, the simplest first. A draw shrinks towards the first."""
 
     def __init__(self, *rows: tuple[int, T]) -> None:
         self.rows = rows
@@ -33,11 +33,11 @@ class Table(Generic[T]):
         return self._ends[-1]
 
     def at(self, place: int) -> T:
-        """The option that holds `place`, an integer below `total`."""
+        """The option at `place`, an integer in [0, total) of the cumulated weights."""
         return self.rows[bisect.bisect_right(self._ends, place)][1]
 
     def where(self, keep: Callable[[T], bool]) -> Table[T]:
-        """The table without the options that `keep` refuses; it may be empty."""
+        """The table without the options that `keep` rejects; it may be empty."""
         return Table(*(row for row in self.rows if keep(row[1])))
 
 
@@ -46,7 +46,7 @@ TRIPS = Table((5, 0), (8, 1), (26, 2), (30, 3), (14, 5), (8, 8), (8, 17))
 
 
 class Dice:
-    """Decisions by Hypothesis. `ops`: those that are to be used alone (None: all)."""
+    """Decisions by Hypothesis. `ops`: the only ops that may be used (None: all)."""
 
     __slots__ = ("_draw", "ops")
 
@@ -59,11 +59,11 @@ class Dice:
         return self.ops is None or self.ops.issuperset(ops)
 
     def having(self, ops: Sequence[str]) -> list[str]:
-        """Those of `ops` that may be used."""
+        """The subset of `ops` that may be used."""
         return [op for op in ops if self.has(op)]
 
     def below(self, n: int) -> int:
-        """An integer in [0, n), without a draw where there is only one."""
+        """An integer in [0, n); nothing is drawn for n = 1."""
         if n == 1:
             return 0
         strategy = _BELOW.get(n)
@@ -73,7 +73,7 @@ class Dice:
         return result
 
     def chance(self, percent: int) -> bool:
-        """Yes in so many of a hundred; shrinks towards no."""
+        """Yes with this probability in percent; shrinks towards no."""
         return percent > 0 and self.below(100) >= 100 - percent
 
     def pick(self, options: Sequence[T]) -> T:
@@ -81,12 +81,11 @@ class Dice:
         return options[self.below(len(options))]
 
     def weighted(self, table: Table[T]) -> T:
-        """One option of `table`."""
         return table.at(self.below(table.total))
 
 
 class Plain(Dice):
-    """The simplest decision every time: what a strategy shrinks towards."""
+    """Always the simplest decision: what a strategy shrinks towards."""
 
     __slots__ = ()
 

@@ -1,10 +1,10 @@
 """A repeatable stream of draws: the k-th example of a seed is the same on every machine and in every run.
 
-Hypothesis's own generator learns from what it has seen, and mixes in constants it finds in the modules that
-happen to be loaded. A sweep must not depend on that, so the choices come from a provider of ours
-(Hypothesis's documented seam for this) that knows nothing but the seed and the number of the example. Nor is
-a stream a test: it goes around Hypothesis's runner, whose statistics, caches and seeding of global generators
-cost as much as the draws. Shrinking is Hypothesis's own and works on the same strategies.
+Hypothesis's own generator learns from earlier draws, and mixes in constants it finds in the loaded modules. A
+sweep must not depend on either. So the choices come from a provider of our own (Hypothesis's documented
+extension point) that knows only the seed and the number of the example. A stream is not a test either: it
+bypasses Hypothesis's runner, whose statistics, caches and seeding of global generators cost as much as the
+draws. Shrinking is Hypothesis's own and works on the same strategies.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ T = TypeVar("T")
 
 _SIMPLEST = (ChoiceTemplate("simplest", count=None),)
 _UNBOUNDED = 1000
-"""The range of a draw that a strategy leaves without a bound; the strategies of this package have none."""
+"""The range of a draw without a bound; the strategies of this package have none."""
 _PATIENCE = 1000
-"""A strategy that throws away so many draws in a row has no further ones."""
+"""After this many rejected draws in a row the stream ends."""
 
 
 class SeededProvider(PrimitiveProvider):
@@ -82,7 +82,7 @@ class SeededProvider(PrimitiveProvider):
 
 
 class _Stream(ConjectureData):
-    """Choices that are made and forgotten: what is drawn here is never shrunk."""
+    """Choices that are not kept: a draw of this stream is never shrunk."""
 
     def draw(
         self, strategy: st.SearchStrategy[T], label: int | None = None, observe_as: str | None = None
@@ -106,9 +106,8 @@ class _Stream(ConjectureData):
 def draw_many(strategy: st.SearchStrategy[T], count: int, seed: int | str) -> list[T]:
     """`count` draws from `strategy`: the simplest first, then at random.
 
-    The same seed gives the same draws whatever else runs, and a shorter list is the beginning of a longer
-    one. The list is shorter than `count` only where `strategy` throws nearly all draws away (`assume`,
-    `filter`).
+    The same seed gives the same draws whatever else runs, and a shorter list is a prefix of a longer one. The
+    list is shorter than `count` only where `strategy` rejects nearly all draws (`assume`, `filter`).
     """
     if count < 0:
         raise InvalidArgument(f"count={count!r}: at least 0")

@@ -1,4 +1,4 @@
-"""The ops of loop programs, and what can be written with some of them alone."""
+"""The ops of loop programs, and the options that a set of ops allows."""
 
 from __future__ import annotations
 
@@ -49,13 +49,11 @@ LOOP_OPS = (
         "matmul",
     ),
 )
-"""All ops that loop programs consist of."""
+"""All ops of loop programs."""
 
 
 def ops_of(option: Any) -> frozenset[str]:
-    """The ops of an option of a table: an expression, a function that makes one of others, an object that has
-    it as `build`, or None.
-    """
+    """The ops of a table's option: an expression, its builder, an object with `build`, or None."""
     if option is None:
         return frozenset()
     build = getattr(option, "build", option)
@@ -65,16 +63,16 @@ def ops_of(option: Any) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def within(table: Table[T], ops: frozenset[str]) -> Table[T]:
-    """The options of `table` that need no other op; it may be empty."""
+    """The options of `table` that use only these ops; it may be empty."""
     return table.where(lambda option: ops_of(option) <= ops)
 
 
 def chosen(dice: Dice, table: Table[T]) -> T:
-    """One option of `table`, of those that the ops of `dice` suffice for."""
+    """One option of `table` that uses only the ops of `dice`."""
     fitting: Table[T] = table if dice.ops is None else within(table, dice.ops)
     return dice.weighted(fitting)
 
 
 def offers(dice: Dice, table: Table[T]) -> bool:
-    """Whether `chosen` has an option."""
+    """Whether `chosen` has an option to choose."""
     return dice.ops is None or bool(within(table, dice.ops).rows)

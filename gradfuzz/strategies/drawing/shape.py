@@ -1,6 +1,4 @@
-"""Shapes: of stacks of matrices, their batch axes and the two axes of each matrix, and of arrays of
-any rank.
-"""
+"""Shapes of stacks of matrices (batch axes, then two matrix axes) and of arrays of any rank."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ Aspect = Literal["square", "tall", "wide"]
 BATCHES: Table[Shape] = Table(
     (30, ()), (20, (2,)), (14, (1,)), (14, (3,)), (12, (2, 3)), (4, (1, 2)), (6, (0,))
 )
-"""Batch axes, the plain matrix first. Rank 4 is two of them; a batch of none has a gradient, too."""
+"""Batch axes, the plain matrix first. Rank 4 is two batch axes; an empty batch has a gradient, too."""
 
 _SIZES: Table[int] = Table((30, 2), (30, 3), (15, 4), (10, 1), (8, 5), (7, 6))
 
@@ -36,7 +34,7 @@ def _batches(empty: bool, least: int) -> Table[Shape]:
 
 
 def draw_batch(dice: Dice, *, empty: bool = True, least: int = 0) -> Shape:
-    """Batch axes, `least` of them or more; without `empty` none of them is 0."""
+    """At least `least` batch axes; without `empty` none of them is 0."""
     return dice.weighted(_batches(empty, least))
 
 
@@ -46,15 +44,14 @@ _OTHERS: Table[Callable[[Shape], Shape]] = Table(
 
 
 def draw_other_batch(dice: Dice, batch: Shape) -> Shape:
-    """Batch axes that broadcast with `batch`: one axis less, axes of 1, or one axis more where `batch` has
-    not two.
-    """
+    """Batch axes that broadcast with `batch`: one axis fewer, axes of 1, or one more (at most two)."""
     return dice.weighted(_OTHERS)(batch)
 
 
 def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape, *, least: int = 1) -> tuple[int, int]:
-    """Rows and columns. Now and then n is the batch size: some bugs only type-check then. `least`: the
-    smallest, where `max_side` lets it be.
+    """Rows and columns, at least `least` where `max_side` allows.
+
+    Sometimes n is the batch size: some bugs keep the right shape only then.
     """
     table = _sizes(min(least, max_side), max_side)
     n = dice.weighted(table)
@@ -71,14 +68,13 @@ def draw_size(dice: Dice, aspect: Aspect, max_side: int, batch: Shape, *, least:
 _RANKS: Table[int] = Table((30, 2), (26, 1), (22, 3), (12, 4), (10, 0))
 _LENGTHS: Table[int] = Table((34, 2), (26, 3), (22, 1), (10, 4), (4, 5), (4, 0))
 MAX_ENTRIES = 24
-"""An array of a tensor program has no more entries at first: derivatives of order two have as many
-squared.
-"""
+"""The most entries an array of a tensor program starts with: second derivatives have the square of it."""
 
 
 def draw_array(dice: Dice, *, empty: bool = True) -> Shape:
-    """The shape of an array of rank 0 to 4. Now and then all axes are equally long: some bugs only type-check
-    then.
+    """The shape of an array of rank 0 to 4.
+
+    Sometimes all axes have the same length: some bugs keep the right shape only then.
     """
     lengths = _LENGTHS if empty else _LENGTHS.where(lambda n: n > 0)
     rank = dice.weighted(_RANKS)

@@ -1,7 +1,7 @@
-"""How what was drawn is shown: as text that can be pasted into `@example`.
+"""How draws are shown: as text that can be pasted into `@example`.
 
-NumPy shows eight digits, and an example that is pasted must be the one that failed. So arrays are shown with
-all their digits, by Hypothesis's table of how an object came about.
+NumPy shows eight digits, but a pasted example must be the one that failed. So arrays are shown with all their
+digits, by Hypothesis's table of how an object was made.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from hypothesis.vendor.pretty import IDKey
 from gradfuzz.programs.language.precision import is_float
 
 _DEFAULTS = ("float64", "int64", "bool")
-"""The dtypes that `array` finds by itself."""
+"""The dtypes that `array` infers by itself."""
 
 
 def array_text(array: npt.NDArray[Any]) -> str:
-    """The call of NumPy's `array`, or `zeros` where there are no entries, that makes `array` bit for bit."""
+    """The call of NumPy's `array`, or `zeros` for an empty array, that rebuilds `array` bit for bit."""
     name = array.dtype.name
     dtype = "" if name in _DEFAULTS and (array.size or name == "float64") else f", dtype={name!r}"
     if not array.size:
@@ -31,14 +31,12 @@ def array_text(array: npt.NDArray[Any]) -> str:
 
 
 def inputs_text(inputs: Mapping[str, npt.NDArray[Any]]) -> str:
-    """The dict that makes a point."""
+    """The dict that rebuilds a point."""
     return "{" + ", ".join(f"{name!r}: {array_text(value)}" for name, value in inputs.items()) + "}"
 
 
 def shown(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """`array` itself, just drawn; Hypothesis shows it by `array_text` as it is now, whatever a test writes
-    into it.
-    """
+    """`array` itself. Hypothesis shows its value as it is now, even if a test writes into it later."""
     drawn = array.copy()
     current_build_context().known_object_printers[IDKey(array)].append(
         lambda _, printer, cycle: printer.text(array_text(drawn))

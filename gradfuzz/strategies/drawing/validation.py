@@ -1,6 +1,4 @@
-"""What an option may be: `InvalidArgument` with its name, its value and what is allowed, before anything else
-goes wrong with it.
-"""
+"""Early checks of options: `InvalidArgument` with the name, the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -18,14 +16,14 @@ def check_int(name: str, value: object, least: int) -> None:
 
 
 def check_numbers(**values: object) -> None:
-    """Each None or a number."""
+    """Each value must be None or a number."""
     for name, value in values.items():
         if value is not None and (not isinstance(value, (int, float)) or isinstance(value, bool)):
             raise InvalidArgument(f"{name}={value!r}: a number, not {type(value).__name__}")
 
 
 def check_shape(shape: object, *, axes: int = 0) -> None:
-    """A tuple of sizes, `axes` of them or more."""
+    """`shape` must be a tuple of sizes, at least `axes` of them."""
     if not isinstance(shape, tuple) or any(not isinstance(n, int) or n < 0 for n in shape):
         raise InvalidArgument(f"shape={shape!r}: a tuple of sizes, which are at least 0")
     if len(shape) < axes:
@@ -33,7 +31,7 @@ def check_shape(shape: object, *, axes: int = 0) -> None:
 
 
 def check_choices(name: str, chosen: object, known: Collection[str]) -> None:
-    """A tuple of some of the strings `known`."""
+    """`chosen` must be a tuple of strings out of `known`."""
     if not isinstance(chosen, tuple) or not chosen or any(choice not in known for choice in chosen):
         raise InvalidArgument(
             f"{name}={chosen!r}: give a tuple of at least one of {', '.join(map(repr, known))}"
@@ -46,7 +44,7 @@ def check_precision(precision: object) -> None:
 
 
 def check_program(program: object) -> None:
-    """A program whose parameters have points: floats, ints and bools."""
+    """`program` may have float, int and bool parameters only: the types that points can have."""
     if not isinstance(program, Program):
         raise InvalidArgument(
             f"program={program!r}: a Program, as parse(text) makes it, not {type(program).__name__}"
@@ -60,7 +58,7 @@ def check_program(program: object) -> None:
 
 
 def check_types(name: str, types: object) -> None:
-    """A mapping from names to types."""
+    """`types` must be a mapping from names to types."""
     if not isinstance(types, Mapping) or any(
         not isinstance(key, str) or not key.isidentifier() or not isinstance(t, Type)
         for key, t in types.items()

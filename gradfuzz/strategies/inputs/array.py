@@ -1,6 +1,4 @@
-"""Arrays of ordinary numbers, and of those where derivatives go wrong: zeros, ties, numbers near zero and far
-from 1.
-"""
+"""Arrays of ordinary numbers, and of numbers where derivatives go wrong: zeros, ties, tiny and huge ones."""
 
 from __future__ import annotations
 
@@ -36,14 +34,14 @@ def arrays(
     """Float arrays of `shape` (None: of rank 0 to 4), exact in `precision`, finite, with the entries at which
     gradients tend to be wrong.
 
-    Entries are ordinary numbers, fractions with all their digits, now and then all equal, with a zero or two,
-    near zero or large, and with `extremes` rarely huge or tiny. `min_value` and `max_value` are bounds that
-    may occur, and must be numbers of `precision`. Without `zeros` no entry is 0. Without `ties` all entries
-    are apart by a part of the range, from -2 to 2 where there are no bounds: no maximum and no sorting is
-    undecided.
+    Entries are ordinary numbers, fractions with all their digits, sometimes all equal, with a zero or two,
+    near zero or large, and with `extremes` rarely huge or tiny. `min_value` and `max_value` are inclusive
+    bounds, and must be numbers of `precision`. Without `zeros` no entry is 0. Without `ties` all entries
+    differ by a fraction of the range (from -2 to 2 without bounds), so that maxima and sorting are
+    unambiguous.
 
-    Shrinks towards 0.5 in every entry; where that is out of bounds, towards the bound that is nearer; without
-    ties, towards an array that rises.
+    Shrinks towards 0.5 in every entry; where that is out of bounds, towards the nearer bound; without ties,
+    towards an increasing array.
     """
     low, high = _bounds(precision, min_value, max_value)
     if not zeros and low == high == 0:
@@ -87,9 +85,7 @@ def _bounds(precision: Precision, min_value: float | None, max_value: float | No
 def _numbers(
     dice: Dice, shape: Shape, precision: Precision, domain: Domain, extremes: bool
 ) -> npt.NDArray[np.float64]:
-    """Entries one by one, so that they shrink one by one; in a large array, many times those of a
-    small one.
-    """
+    """Entries drawn one by one, to shrink one by one. A large array repeats the entries of a small one."""
     size = math.prod(shape)
     if size <= _ONE_BY_ONE:
         return draw_numbers(dice, shape, precision, domain, extremes)[0].astype(np.float64)
@@ -99,7 +95,7 @@ def _numbers(
 
 
 def _within(values: npt.NDArray[np.float64], low: float, high: float) -> npt.NDArray[np.float64]:
-    """What is out of bounds, reflected at the bound, or folded into the range between two."""
+    """Values out of bounds, reflected at the bound, or folded into the range between two bounds."""
     inside = (low <= values) & (values <= high)
     if math.isinf(low) and math.isinf(high):
         return values
@@ -114,7 +110,7 @@ def _within(values: npt.NDArray[np.float64], low: float, high: float) -> npt.NDA
 def _apart(
     dice: Dice, shape: Shape, precision: Precision, low: float, high: float
 ) -> npt.NDArray[np.float64]:
-    """One entry in the middle half of each of equal parts of the range, in any order."""
+    """One entry from the middle half of each of equal parts of the range, in any order."""
     size = math.prod(shape)
     if math.isinf(low) or math.isinf(high):
         low, high = (
@@ -143,14 +139,12 @@ def _apart(
 
 
 def _beside_zero(low: float, high: float) -> float:
-    """What stands for a zero: small, and between the bounds."""
+    """A small number within the bounds that replaces a zero."""
     return min(0.0625, high) if high > 0 else max(-0.0625, low)
 
 
 _ONE_BY_ONE = 32
-"""The entries of no larger array are drawn one by one: there is a limit to how many numbers
-Hypothesis draws.
-"""
+"""The most entries that are drawn one by one: Hypothesis limits the numbers of a draw."""
 
 
 # Numbers ----------------------------------------------------------------------------------------------------
@@ -158,8 +152,8 @@ Hypothesis draws.
 _ORDINARY = (0.5, 1.5, 0.75, 0.25, 1.0, 2.0, 0.3, 1.25, 0.7, 1.7, 2.5, -0.5, -1.5, -0.25, -0.7, -2.0)
 _STEPS = 65_537
 _SCATTER = 40_503
-"""A prime, so that the fractions with this denominator fill the mantissa; and what their numerators are
-multiplied by, because Hypothesis prefers small integers.
+"""`_STEPS` is prime: fractions with it fill the mantissa. `_SCATTER` spreads their numerators, because
+Hypothesis prefers small integers.
 """
 
 _LARGE = (10.0, 100.0, 1000.0, 37.5, 640.0, 3.0)
@@ -176,7 +170,7 @@ _TINY: dict[Precision, tuple[float, ...]] = {
     "float16": (2.0**-11, 2.0**-14),
 }
 _NEAREST_TO_ZERO: dict[Precision, int] = {"float64": 12, "float32": 12, "bfloat16": 12, "float16": 3}
-"""10^-k for k up to this is near zero: in float16 products of two such numbers are still normal."""
+"""10^-k is near zero for k up to this: in float16 the product of two such numbers is still normal."""
 _SCALES: dict[Precision, tuple[float, float, float]] = dict.fromkeys(FORMATS, (1e-06, 100.0, 1e-12)) | {
     "float16": (1e-2, 100.0, 1e-3)
 }
@@ -191,7 +185,7 @@ _KINDS: Table[tuple[str, int]] = Table(
     (1, ("huge", 0)),
     (1, ("tiny", 0)),
 )
-"""Ordinary numbers and zero take one draw, so that shrinking prefers neither of them but by this order."""
+"""Ordinary numbers and zero take one draw each, so that shrinking prefers one only by this order."""
 _FILLS: Table[str] = Table(
     (44, "ordinary"), (16, "fractions"), (12, "all equal"), (12, "one zero"), (10, "two zeros"), (6, "scaled")
 )
@@ -200,7 +194,7 @@ _FILLS: Table[str] = Table(
 def draw_numbers(
     dice: Dice, shape: Shape, precision: Precision, domain: Domain, extremes: bool
 ) -> tuple[npt.NDArray[np.generic], bool]:
-    """An array of `shape`, and whether it is huge or tiny."""
+    """An array of `shape`, and whether a number of it is huge or tiny."""
     if not shape:
         value, extreme = _scalar(dice, precision, domain, extremes)
         return np.array(value, precision), extreme
@@ -243,5 +237,5 @@ def _scalar(dice: Dice, precision: Precision, domain: Domain, extremes: bool) ->
 
 
 def _fraction(dice: Dice) -> float:
-    """A number in (0, 3), with all its digits."""
+    """A number in (0, 3) with all its digits."""
     return 3.0 * ((1 + dice.below(_STEPS - 1)) * _SCATTER % _STEPS) / _STEPS

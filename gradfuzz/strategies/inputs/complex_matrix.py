@@ -1,10 +1,10 @@
 """Complex matrices with a structure, as their real and imaginary parts, exact in their dtype.
 
-general         any; each part with usual condition numbers, the imaginary one now and then 0
+general         any; each part with usual condition numbers, the imaginary one sometimes 0
 unitary         signed permutations whose signs are powers of i
 singular        Gaussian integers of rank below the smaller side
 repeated        Hermitian Gaussian integers with an eigenvalue of multiplicity n - 1 or n
-near repeated   the same with eigenvalues apart by a small power of two
+near repeated   the same, with the eigenvalues separated by a small power of two
 """
 
 from __future__ import annotations

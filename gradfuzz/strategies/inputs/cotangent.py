@@ -1,4 +1,4 @@
-"""Cotangents: the weights of the outputs of a program, which make one scalar of them."""
+"""Cotangents: one weight for each output entry of a program, so that the weighted sum is a scalar."""
 
 from __future__ import annotations
 
@@ -19,23 +19,20 @@ Cotangents = tuple[npt.NDArray[np.float64] | None, ...]
 _UNIT = 8
 """Weights are multiples of 1/8."""
 _LARGEST = 32
-"""Eight bits hold every multiple of 1/8 up to this: weights are exact in bfloat16."""
+"""Eight bits hold every multiple of 1/8 up to this, so the weights are exact in bfloat16."""
 _ONE_BY_ONE = 64
-"""More weights are drawn by a generator of their own: there is a limit to how many numbers
-Hypothesis draws.
-"""
+"""Beyond this many, a seeded generator draws the weights: Hypothesis limits the numbers of a draw."""
 
 
 @st.composite
 def cotangents(
     draw: Draw, program: Program, *, min_value: float = -2.0, max_value: float = 2.0
 ) -> Cotangents:
-    """One weight for each entry of each float output of `program`, as `Question.weights` holds them; None for
-    an output that is no float.
+    """One weight for each entry of each float output of `program`, in the form of `Question.weights`; None
+    for an output that is not a float.
 
-    Weights are multiples of 1/8 from `min_value` to `max_value`, which are exact in every precision. Where
-    there are any, one of them at least is not
-    0. Shrinks towards ones, or towards the bound that is nearer.
+    Weights are multiples of 1/8 from `min_value` to `max_value`, exact in every precision. At least one of
+    them is not 0. Shrinks towards ones, or towards the nearer bound.
     """
     check_program(program)
     check_numbers(min_value=min_value, max_value=max_value)

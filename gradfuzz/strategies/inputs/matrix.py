@@ -2,12 +2,12 @@
 
 general         any; usual condition numbers
 spd, symmetric, lower, upper, orthogonal, companion
-                invertible, but for what rounding does to condition numbers near 1/eps
+                invertible, except for rounding at condition numbers near 1/eps
 low rank        products of two thin matrices of quarters, of rank 1 and more where the sides allow
-singular        integers of rank below the smaller side: every corank, each instance of a stack its own
+singular        integers of rank below the smaller side: every corank, drawn for each instance of a stack
 zero line       a row or a column of zeros
 repeated        symmetric integers with an eigenvalue of multiplicity n - 1 or n
-near repeated   the same with eigenvalues apart by a small power of two
+near repeated   the same, with the eigenvalues separated by a small power of two
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import math
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.random  # NumPy loads it when it is first used, which would be while Hypothesis times a draw
+import numpy.random  # NumPy loads it at first use, which would be while Hypothesis times a draw
 import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -43,7 +43,7 @@ Structure = Literal[
 ]
 STRUCTURES: tuple[Structure, ...] = get_args(Structure)
 RECTANGULAR: frozenset[Structure] = frozenset(("general", "orthogonal", "low rank", "singular", "zero line"))
-"""Those that matrices that are not square can have."""
+"""The structures that rectangular matrices can have."""
 
 Matrix = npt.NDArray[np.float64]
 
@@ -61,8 +61,8 @@ _KINDS: Table[tuple[str, float]] = Table(
     (2, ("huge", 1.0)),
     (2, ("denormal", 1.0)),
 )
-"""Small multiples of 1/4 with a heavy diagonal; given condition numbers; the first kind far from 1 in size,
-in the end as far as the cube root of what the dtype holds, and below its normal numbers.
+"""Small multiples of 1/4 with a heavy diagonal; given condition numbers; then the first kind, scaled away
+from 1, at last to the cube root of the dtype's largest number and below its smallest normal one.
 """
 _NEAR_ONE = _KINDS.where(lambda kind: kind[0] in ("quarters", "spectrum"))
 
@@ -85,7 +85,7 @@ def _rotation(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
 
 
 def _orthogonal(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """Orthonormal rows or columns: as good as rounding lets them be, or those of a signed permutation."""
+    """Orthonormal rows or columns: either up to rounding, or exact as those of a signed permutation."""
     *batch, m, n = shape
     k = max(m, n)
     if rng.integers(0, 2):
@@ -108,7 +108,7 @@ def _spectrum(
     """Singular values (eigenvalues, where `symmetric`) spread evenly in the exponent from 1 to 1/condition,
     times numbers near 1.
 
-    With `exact`, the quotient of the largest and the smallest is `condition`.
+    With `exact`, the ratio of the largest to the smallest is `condition`.
     """
     *batch, m, n = shape
     k = min(m, n)
@@ -128,9 +128,7 @@ def _spectrum(
 def _thin(
     rng: np.random.Generator, shape: tuple[int, ...], ranks: npt.NDArray[np.int64], unit: float
 ) -> Matrix:
-    """Products of matrices of small multiples of `unit` with `ranks` columns and rows, one rank per
-    instance.
-    """
+    """Products of thin matrices of small multiples of `unit`, one rank of `ranks` per instance."""
     *batch, m, n = shape
     k = min(m, n)
     kept = np.arange(k) < ranks[..., np.newaxis, np.newaxis]
@@ -146,9 +144,7 @@ def _low_rank(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
 
 
 def _singular(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """The determinant is exactly 0. Every other instance has corank 1, where the gradient of the determinant
-    is not 0.
-    """
+    """The determinant is exactly 0. Every other instance has corank 1, where its gradient is not 0."""
     k = min(shape[-2:])
     ranks = np.where(rng.integers(0, 2, shape[:-2]) == 0, k - 1, rng.integers(0, max(k, 1), shape[:-2]))
     return _thin(rng, shape, np.maximum(ranks, 0), 1.0)
@@ -174,8 +170,8 @@ def _near_repeated(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
 
 
 def _companion(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
-    """Of polynomials whose coefficients are multiples of 1/4, the last of them not 0: the coefficients in the
-    first row, ones below the diagonal.
+    """Companion matrices of polynomials: coefficients, multiples of 1/4, in the first row, ones below the
+    diagonal. The last coefficient is not 0.
     """
     n = shape[-1]
     values = np.zeros(shape)
@@ -194,7 +190,7 @@ _FIXED = {
     "repeated": _repeated,
     "near repeated": _near_repeated,
 }
-"""The structures that say everything: no condition number, no scale."""
+"""Structures that fix the whole matrix: no condition number, no scale."""
 
 
 def _scale(kind: str, size: float, precision: Precision) -> float:
@@ -212,9 +208,7 @@ def _scale(kind: str, size: float, precision: Precision) -> float:
 
 
 def _triangular(values: Matrix, kind: str) -> Matrix:
-    """Upper triangles with the condition numbers of `values`, or with a diagonal as heavy as the largest
-    entry.
-    """
+    """Upper triangles with the condition numbers of `values`, or with the largest entry on the diagonal."""
     if 0 in values.shape:
         return values
     if kind == "spectrum":
@@ -232,7 +226,7 @@ def draw_matrix(
     *,
     extremes: bool = True,
 ) -> npt.NDArray[Any]:
-    """One array of matrices. One draw says what kind, one which."""
+    """One array of matrices. One draw decides the kind, another the numbers."""
     kind, size = dice.weighted(_KINDS if extremes else _NEAR_ONE)
     rng = np.random.default_rng([dice.below(1 << 16), *shape])
     if structure in _FIXED:
@@ -267,24 +261,21 @@ def matrices(
     max_condition: float | None = None,
     extremes: bool = True,
 ) -> npt.NDArray[Any]:
-    """Stacks of matrices of `shape` (None: any of `shapes` that fits), exact in `precision`, with a
-    structure.
+    """Stacks of matrices of `shape` (None: any fitting one), with a structure, exact in `precision`.
 
     general         any, also rectangular
     spd, symmetric, lower, upper, orthogonal, companion
-                    invertible, but for what rounding does to condition numbers near 1/eps
+                    invertible, except for rounding at condition numbers near 1/eps
     low rank        of rank 1 and more, where the sides allow; rectangular, too
-    singular        integers of rank below the smaller side, each instance of a stack its own; rectangular,
-                    too
+    singular        integers of rank below the smaller side, drawn for each instance; rectangular, too
     zero line       a row or a column of zeros; rectangular, too
     repeated        symmetric integers with an eigenvalue of multiplicity n - 1 or n
-    near repeated   the same with eigenvalues apart by a small power of two
+    near repeated   the same, with the eigenvalues separated by a small power of two
 
-    The first five have condition numbers from 1 to 1e12, mostly small, and with `extremes` sizes that are
-    rarely as small as the dtype's denormal numbers or as large as the cube root of its largest. With
-    `min_condition` or `max_condition` they have sizes near 1, and every matrix of the stack has a condition
-    number (the largest singular value over the smallest) between the two, but for the rounding of its
-    entries.
+    The first five have condition numbers from 1 to 1e12, mostly small. With `extremes` their sizes are rarely
+    as small as the dtype's denormal numbers or as large as the cube root of its largest. With `min_condition`
+    or `max_condition` they have sizes near 1, and the condition number of every matrix (the largest singular
+    value over the smallest) lies between the two, up to the rounding of the entries.
 
     Shrinks towards small multiples of 1/4 with a heavy diagonal, with bounds towards the smallest condition
     number.
@@ -317,9 +308,7 @@ def _conditioned(
     least: float | None,
     most: float | None,
 ) -> npt.NDArray[Any]:
-    """Matrices with condition numbers from `least` to `most`; one that is not given is 1, or as large as can
-    be told apart from singular.
-    """
+    """Condition numbers from `least` (None: 1) to `most` (None: the largest that is safely not singular)."""
     told = f"min_condition={least!r}, max_condition={most!r}"
     if structure in _FIXED:
         known = ", ".join(repr(s) for s in STRUCTURES if s not in _FIXED)
@@ -352,4 +341,4 @@ def _conditioned(
 
 
 _SHARES = 257
-"""Of the range of condition numbers, in the exponent, so many are drawn."""
+"""The range of condition numbers has this many steps, even in the exponent."""

@@ -27,7 +27,7 @@ Inputs = Mapping[str, npt.NDArray[np.generic]]
 """One array per parameter, 0-d for scalars: floats in the working precision, ints int64."""
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
-"""Those that are drawn where nothing else is said."""
+"""The precisions that are drawn by default."""
 _NAMESPACES = {p: NumpyNamespace(p) for p in FORMATS}
 
 
@@ -45,10 +45,10 @@ def points(
 
     Scalars are ordinary, powers of two, near zero (down to 1e-12, in float16 to 1e-3), zero, large (to 1000)
     and, with `extremes`, rarely huge or tiny; two inputs may be equal. A parameter that the program divides
-    by, or gives to log, sqrt or pow as it is, stays in that domain. Arrays have ordinary entries, equal
-    entries, or one or two zeros; a matrix that linear algebra is done on is drawn as `matrices` draws it,
-    positive definite where it is factored so. An int is a trip count up to `max_trips`, and stays inside the
-    arrays that a counter indexes, or is an index itself.
+    by, or passes directly to log, sqrt or pow, stays in that domain. Arrays have ordinary entries, equal
+    entries, or one or two zeros. A matrix that an op of linear algebra takes is drawn as `matrices` draws it,
+    positive definite where Cholesky needs it. An int is an index, or a trip count up to `max_trips` that
+    stays inside the arrays that a counter indexes.
 
     Shrinks towards 0.5 everywhere, and matrices towards small multiples of 1/4.
     """
@@ -62,9 +62,7 @@ def points(
 def draw_point(
     dice: Dice, program: Program, precision: Precision, *, max_trips: int = 17, extremes: bool = True
 ) -> Inputs:
-    """One point. Where the program is not finite there, the numbers are brought between 1/2 and 1, their
-    signs kept.
-    """
+    """One point. If the program is not finite there, the numbers move between 1/2 and 1, signs kept."""
     wants = wants_of(program)
     most = max_trips if wants.most_trips is None else min(max_trips, wants.most_trips)
     inputs: dict[str, npt.NDArray[np.generic]] = {}
@@ -100,7 +98,7 @@ def draw_point(
 
 
 def _ints(dice: Dice, param: Param, wants: Wants, most: int) -> npt.NDArray[np.generic]:
-    """Indices, all of them drawn, or one trip count."""
+    """Drawn indices, or one trip count."""
     shape = param.type.sizes
     below = wants.below.get(param.name)
     if below:
@@ -110,7 +108,7 @@ def _ints(dice: Dice, param: Param, wants: Wants, most: int) -> npt.NDArray[np.g
 
 
 def defined(program: Program, inputs: Inputs, precision: Precision = "float64") -> bool:
-    """Whether the program has a value there, and every number in it is finite, in `precision`."""
+    """Whether the program's value and every number on the way to it are finite in `precision`."""
     if refused_op(program, precision) is not None:
         return False
     arguments: dict[str, Any] = {

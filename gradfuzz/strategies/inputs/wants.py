@@ -1,4 +1,4 @@
-"""What a program asks of its inputs: domains, structures, and how large its ints may be."""
+"""What a program requires of its inputs: domains, structures, and bounds of ints."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from gradfuzz.strategies.inputs.array import Domain
 from gradfuzz.strategies.inputs.matrix import Structure
 
 _STRONGEST: tuple[Structure, ...] = ("spd", "lower", "upper", "symmetric", "general")
-"""A matrix that is read by several ops has the first of what they want: it does for the others, too."""
+"""A matrix that several ops read gets the first structure that one of them needs: it suits all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """Of each parameter by name. One that is not there may be anything."""
+    """The requirements by parameter name. A parameter without an entry may be anything."""
 
     domains: Mapping[str, Domain]
-    """Float scalars that are divided by, or given to log, sqrt and pow, as they are."""
+    """Float scalars that the program divides by, or passes directly to log, sqrt or pow."""
     structures: Mapping[str, Structure]
-    """Matrices, or stacks of them, that linear algebra is done on, as they are or after something else."""
+    """Matrices, or stacks of them, that ops of linear algebra read, directly or after other ops."""
     below: Mapping[str, int]
-    """Ints that are indices, and the length of what they point into."""
+    """Ints that are indices, with the length of the axis they index."""
     most_trips: int | None
     """The largest trip count that stays inside the arrays indexed by counters."""
 
 
 @functools.lru_cache(maxsize=64)
 def wants_of(program: Program) -> Wants:
-    """Read off the statements, without running them."""
+    """The requirements, read off the statements without running them."""
     assigned = {s.target for s in walk(program) if isinstance(s, Assign)}
     free = {p.name for p in program.params if p.type.is_float and not p.type.shape} - assigned
     domains: dict[str, Domain] = {}
@@ -56,7 +56,7 @@ def _restrict(domains: dict[str, Domain], argument: object, free: set[str], doma
 
 
 def _ints(program: Program) -> tuple[dict[str, int], int | None]:
-    """What the int parameters that are indices are below, and the most trips where other names are."""
+    """Upper bounds of the ints that are indices, and the most trips where other names are indices."""
     ints = {p.name for p in program.params if p.type.dtype == "int"}
     places = [place for node in walk(program) if isinstance(node, Call) for place in _places(node)]
     if not ints or not places:
@@ -74,7 +74,7 @@ def _ints(program: Program) -> tuple[dict[str, int], int | None]:
 
 
 def _places(node: Call) -> list[tuple[Expr, int, str]]:
-    """The arrays that a call indexes by a name, with the axis."""
+    """The arrays that a call indexes by a name, each with the axis."""
     if node.op in ("index", "index_update"):
         indices = iter(node.args[1 if node.op == "index" else 2 :])
         pattern = cast("tuple[object, ...]", node.param("pattern"))
@@ -85,7 +85,7 @@ def _places(node: Call) -> list[tuple[Expr, int, str]]:
 
 
 def _structures(program: Program) -> dict[str, Structure]:
-    """By following each matrix through the assignments."""
+    """The structures of the parameters, found by following each matrix through the assignments."""
     calls = [
         n
         for n in walk(program)
@@ -96,7 +96,7 @@ def _structures(program: Program) -> dict[str, Structure]:
     origins = {p.name: {p.name} for p in program.params if p.type.is_float and p.type.rank > 1}
     square = {p.name: p.type.shape[-1] == p.type.shape[-2] for p in program.params if p.name in origins}
     statements = [s for s in walk(program) if isinstance(s, Assign)]
-    for _ in statements:  # as often as names can hand a matrix on
+    for _ in statements:  # a matrix passes through at most this many names
         for s in statements:
             origins.setdefault(s.target, set()).update(*(origins.get(name, ()) for name in _names(s.value)))
     found: dict[str, Structure] = {}

@@ -1,7 +1,7 @@
-"""What matrix programs must reach: every op, batches, kinds of matrices, objectives and questions.
+"""Goals of matrix programs: every op, batches, kinds of matrices, objectives and questions.
 
-A goal is read off the program, the points and the question. Of a point it is the matrices of the first
-parameter that count; what they are is measured, not remembered from how they were drawn.
+A goal is read off the program, the points and the question. At a point only the matrices of the first
+parameter count. What they are is measured, not remembered from the draw.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NEAR = 1e-2
 
 
 class _View:
-    """A case, its matrices one after the other, and their singular values."""
+    """A case, the list of its matrices, and their singular values."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -38,7 +38,7 @@ class _View:
 
     @functools.cached_property
     def matrices(self) -> Matrices:
-        """All of them; none for vectors."""
+        """All matrices, flattened to one batch axis; none for vectors."""
         if not self.is_matrix:
             return np.zeros((0, 1, 1))
         return np.concatenate(
@@ -47,7 +47,7 @@ class _View:
 
     @functools.cached_property
     def scaled(self) -> Matrices:
-        """The same, each with a largest entry of 1 where it is not 0."""
+        """The matrices, each scaled to a largest entry of 1 unless it is 0."""
         return self.matrices / np.where(self.largest == 0.0, 1.0, self.largest)[:, np.newaxis, np.newaxis]
 
     @functools.cached_property
@@ -57,7 +57,7 @@ class _View:
 
     @functools.cached_property
     def coranks(self) -> npt.NDArray[np.int64]:
-        """By the smaller side; the matrices that are exactly singular have entries that leave no doubt."""
+        """The smaller side minus the rank. Exactly singular matrices are far from any other rank."""
         result: npt.NDArray[np.int64] = (self.values <= _EXACT * self.values[..., :1]).sum(-1)
         return result
 
@@ -76,32 +76,30 @@ class _View:
 
     @functools.cached_property
     def gaps(self) -> Matrices:
-        """The distances between neighbouring eigenvalues of the symmetric matrices, relative to the
-        largest.
-        """
+        """The gaps of the eigenvalues of the symmetric matrices, relative to the largest eigenvalue."""
         w = np.linalg.eigvalsh(self.symmetric)
         largest = np.abs(w).max(-1, keepdims=True, initial=0.0)
         return np.asarray(np.diff(w, axis=-1) / np.maximum(largest, 1e-300), np.float64)
 
     @functools.cached_property
     def conditions(self) -> Matrices:
-        """The condition numbers of the matrices of full rank; none where they have one row or one column."""
+        """Condition numbers of the matrices of full rank; none where they have one row or one column."""
         full = self.values[self.coranks == 0]
         result: Matrices = full[:, 0] / full[:, -1] if min(self.size) > 1 else np.zeros(0)
         return result
 
     def conditioned(self, least: float, most: float) -> bool:
-        """Whether a condition number is in between."""
+        """Whether a condition number is in this range."""
         return bool(np.any((self.conditions >= least) & (self.conditions < most)))
 
     @functools.cached_property
     def largest(self) -> Matrices:
-        """The size of the largest entry of each matrix."""
+        """The absolute value of the largest entry of each matrix."""
         result: Matrices = np.abs(self.matrices).max((-2, -1), initial=0.0)
         return result
 
     def sized(self, least: float, most: float) -> bool:
-        """Whether the largest entry of a matrix is in between."""
+        """Whether the largest entry of a matrix is in this range."""
         return bool(np.any((self.largest >= least) & (self.largest < most)))
 
 
@@ -139,23 +137,23 @@ def _subnormal(v: _View) -> float:
 
 
 BROADCAST = ("solve", "triangular_solve", "lstsq", "kron", "matmul")
-"""The ops of two stacks of matrices."""
+"""The ops that take two stacks of matrices."""
 
 
 def _second(v: _View) -> tuple[int, ...] | None:
-    """The batch axes of the second parameter, where both are matrices."""
+    """The batch axes of the second parameter, where both parameters are matrices."""
     shape = v.case.points[0]["b"].shape if "b" in v.case.points[0] else ()
     return shape[:-2] if v.is_matrix and len(shape) > 1 else None
 
 
 def _broadcasts(v: _View, test: Callable[[tuple[int, ...], tuple[int, ...]], bool]) -> bool:
-    """Whether the batch axes of both parameters differ, and pass."""
+    """Whether the batch axes of both parameters differ, and `test` accepts them."""
     other = _second(v)
     return other is not None and other != v.batch and test(v.batch, other)
 
 
 def _dropped(v: _View) -> bool:
-    """A result that nothing reads."""
+    """Whether a result is never read."""
     read = {n.id for n in v.nodes if isinstance(n, Name)}
     return any(isinstance(n, Assign) and n.target not in read for n in v.nodes)
 
@@ -235,7 +233,7 @@ MATRIX_GOALS: dict[str, Callable[[_View], bool]] = {
     "second order": lambda v: len(v.case.modes) == 2,
     "float32": lambda v: v.case.precision == "float32",
 }
-"""The situations by name."""
+"""The goals by name."""
 
 
 def matrix_triggers(case: Case) -> frozenset[str]:

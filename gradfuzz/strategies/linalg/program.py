@@ -1,6 +1,4 @@
-"""The strategy for matrix programs: a recipe, a shape, what is done before and after, and points of the
-structure it wants.
-"""
+"""The strategy for matrix programs: recipe, shape, steps before and after, points of the right structure."""
 
 from __future__ import annotations
 
@@ -25,10 +23,10 @@ from gradfuzz.strategies.loop.case import MODES, Case, check_asked
 NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
 ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
 POWERS = (2, 3, 1, 0, -1, -2)
-"""What recipes leave open: orders of `matrix_norm` and of `vector_norm`, exponents of `matrix_power`."""
+"""Values for blanks of recipes: orders of `matrix_norm` and `vector_norm`, exponents of `matrix_power`."""
 _BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
 _TOTAL = 12
-"""How many of a hundred programs return the plain sum of all results."""
+"""The percentage of programs that return the plain sum of all results."""
 SUM_OF_ALL = "sum_of_all"
 """The name of that sum in a program's text."""
 _AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (12, "tanh({})"), (10, "sum({})"))
@@ -36,7 +34,7 @@ _AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (12, "tanh({})"), (
 
 @dataclass(frozen=True, slots=True)
 class LinalgProgram:
-    """A matrix program, and the shape and structure that a point has to have, by parameter."""
+    """A matrix program, and the shape and structure that a point needs, by parameter."""
 
     program: Program
     recipe: Recipe
@@ -45,7 +43,7 @@ class LinalgProgram:
 
 @functools.cache
 def _recipes(ops: tuple[str, ...]) -> Table[tuple[Recipe, ...]]:
-    """The recipes of each of `ops`."""
+    """The recipes of each op in `ops`."""
     return Table(*((WEIGHTS[op], tuple(r for r in RECIPES if r.op == op)) for op in ops))
 
 
@@ -70,10 +68,9 @@ def compose(
     second: Shape | None = None,
     total: bool = False,
 ) -> LinalgProgram:
-    """The program of a recipe for stacks of matrices of `size`. What the recipe leaves open, `dice` decides.
+    """The program of a recipe for stacks of matrices of `size`. `dice` decides what the recipe leaves open.
 
-    `second`: the batch axes of b, where the recipe is not to decide on them. `total`: the plain sum of all
-    results.
+    `second`: the batch axes of b (None: the recipe decides). `total`: return the plain sum of all results.
     """
     shapes: dict[str, Shape] = {"a": size[:1] if recipe.second == "vectors" else (*batch, *size)}
     if recipe.second:
@@ -105,7 +102,7 @@ def compose(
 
 
 def _outputs(dice: Dice, recipe: Recipe, shape: Shape) -> list[str]:
-    """The recipe's outputs, or some of them, but for those that are constant."""
+    """All or some of the recipe's outputs, without those that are constant."""
     after = dice.weighted(_AFTER)
     moving = [o for o in recipe.outputs if not _is_constant(recipe, o, shape, after)]
     kept = [o for k, o in enumerate(moving) if k == 0 or not dice.chance(40)]
@@ -113,8 +110,10 @@ def _outputs(dice: Dice, recipe: Recipe, shape: Shape) -> list[str]:
 
 
 def _is_constant(recipe: Recipe, output: str, shape: Shape, after: str) -> bool:
-    """Whether an output does not move with the matrix: the squares of an orthonormal factor where they are
-    added up or stand alone, and all that factors of one entry make.
+    """Whether an output does not depend on the matrix.
+
+    Such are the squares of an orthonormal factor where they are summed or stand alone, and every output of
+    factors with one entry.
     """
     if recipe.op == "lu" and shape[-2] == 1:
         return not re.search(r"\bu\b", output)
@@ -143,7 +142,7 @@ def _second(dice: Dice, recipe: Recipe, batch: Shape, m: int, n: int) -> Shape:
 
 
 def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
-    """The recipe's statements for a first parameter of `shape`, with what they leave open decided."""
+    """The recipe's statements for a first parameter of `shape`, with all blanks filled."""
     text = recipe.lines
     for name, options in (
         ("{norm}", NORMS),
@@ -164,7 +163,7 @@ def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
 
 
 def _filled(text: str, dice: Dice, shape: Shape) -> str:
-    """`{d}`, `{T:name}`, `{row:values}` and `{head:name}` written out."""
+    """`text` with `{d}`, `{T:name}`, `{row:values}` and `{head:name}` written out."""
     if "{d}" in text:
         weights = [(-1) ** dice.below(2) * (4 + dice.below(3) + 3 * k) / 8 for k in range(min(shape[-2:]))]
         text = text.replace("{d}", f"array({weights})")
@@ -178,7 +177,7 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
 
 
 def point_of(dice: Dice, program: LinalgProgram, precision: Precision) -> Inputs:
-    """Matrices of the shapes and structures that the program wants."""
+    """Matrices of the shapes and structures that the program needs."""
     inputs = {}
     for name, (shape, structure) in program.arguments.items():
         if len(shape) > 1:
@@ -203,10 +202,10 @@ def _checked(ops: tuple[str, ...] | None, max_side: int) -> tuple[str, ...]:
 def linalg_programs(
     draw: Draw, *, ops: tuple[str, ...] | None = None, max_side: int = 6, empty: bool = True
 ) -> Program:
-    """Matrix programs: one op or a few, on stacks of matrices with sides up to `max_side`, with outputs that
-    no sign freedom touches.
+    """Matrix programs: one op or a few, on stacks of matrices with sides up to `max_side`. The outputs do not
+    depend on the signs that a decomposition is free to choose.
 
-    `ops`: those that the programs are to be about (None: all). `empty`: batches of none, too. Shrinks towards
+    `ops`: the ops that the programs are about (None: all). `empty`: allow empty batches. Shrinks towards
     `inv` of a 2 x 2 matrix.
     """
     return _program(Dice(draw), _checked(ops, max_side), max_side, empty).program
@@ -225,8 +224,8 @@ def linalg_cases(
 ) -> Case:
     """Cases over `linalg_programs`, with points of the structure that the program is defined for.
 
-    `points`: how many (None: one, or two now and then). Shrinks towards the gradient of `inv` of a 2 x 2
-    matrix in the first of `precisions`.
+    `points`: how many (None: one, sometimes two). Shrinks towards the gradient of `inv` of a 2 x 2 matrix in
+    the first of `precisions`.
     """
     check_asked(precisions, max_order)
     dice = Dice(draw)
@@ -241,4 +240,4 @@ def linalg_cases(
 
 
 _LARGE = 20
-"""Programs with larger inputs are asked at one point only."""
+"""Programs with larger inputs get one point only."""

@@ -1,18 +1,18 @@
-"""What is computed with matrices: one row per op and way of using it.
+"""What matrix programs compute: one row for each op and way of using it.
 
 A recipe is text of the program language over the parameters a and b. Its outputs do not depend on the signs
-that a decomposition is free to choose: squares of the factors, and products in which every sign meets itself.
-`{d}` is a vector of weights as long as the inner axis, `{T:x}` is x with the last two axes swapped, `{row:x}`
-a row for each vector of x, as long as the inner axis, `{n}`, `{p}` and `{k}` are small ints, `{p}` none below
-0.
+that a decomposition is free to choose: they are squares of the factors, or products in which every sign
+occurs twice. `{d}` is a vector of weights as long as the inner axis. `{T:x}` is x with the last two axes
+swapped. `{row:x}` is a row for each vector of x, as long as the inner axis. `{n}`, `{p}` and `{k}` are small
+ints, `{p}` not negative.
 
 Functions of a matrix, V f(w) V^T and U f(s) V^T, are smooth also where values repeat, but their factors are
-not: who differentiates the factors cannot know that what they leave open cancels, and nobody is judged there.
-So they are drawn with values apart, if by little.
+not. A system that differentiates through the factors must return NaN or noise there, so its answer would be
+inconclusive. So the values are drawn distinct, if only slightly.
 
-The other objective is the plain sum of all results, under the name `sum_of_all`. The results of a
-decomposition are turned before by the statements `aligned`, so that the entries of one row, `{head:x}`, are
-positive: then they are functions of the matrix wherever none of them is 0.
+The other objective is the plain sum of all results, under the name `sum_of_all`. The statements `aligned`
+first fix the signs of a decomposition's results, so that the entries of one row, `{head:x}`, are positive.
+Then the results are functions of the matrix wherever none of these entries is 0.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ _POLYNOMIAL: tuple[Structure, ...] = (*_SINGULAR, *_INVERTIBLE, "repeated")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One row: the op it is about, the shapes and the structures that it wants, its statements and its
-    outputs.
-    """
+    """One row: its op, the shapes and structures that it needs, its statements and its outputs."""
 
     op: str
     lines: str
@@ -48,15 +46,15 @@ class Recipe:
     structure: Structure = "general"
     second: Second = ""
     hostile: tuple[Structure, ...] = ()
-    """Structures besides that have a derivative, too."""
+    """Further structures at which the outputs have a derivative."""
     factors: tuple[str, ...] = ()
-    """Results with orthonormal columns or rows: their squares add up to a constant."""
+    """Results with orthonormal columns or rows: the sum of their squares is constant."""
     aligned: str = ""
-    """Statements that take the freedom of the signs from the results."""
+    """Statements that fix the signs of the results."""
     results: tuple[str, ...] = ()
-    """What the plain sum adds up; none given: the outputs."""
+    """What the plain sum adds (empty: the outputs)."""
     least: int = 1
-    """The smallest side: larger matrices may take another way."""
+    """The smallest side: libraries may treat larger matrices differently."""
 
 
 _QR = ("q * q", "r * r", "matmul(q * {d}, r)")
@@ -69,7 +67,7 @@ _SUMS = ("sum({0}, axis=-1)", "sum({0} * {0}, axis=-1)")
 
 
 def _sums(name: str) -> tuple[str, ...]:
-    """What is smooth although values repeat: power sums."""
+    """Power sums: they are smooth although values repeat."""
     return tuple(text.format(name) for text in _SUMS)
 
 
@@ -226,9 +224,7 @@ RECIPES: tuple[Recipe, ...] = (
     Recipe("matrix_norm", "y = matrix_norm(inv(a) - {T:a})", ("y",)),
     Recipe("inv", "w, v = eigh(a + {T:a})\ny = matmul(inv(a), v * v)", ("w", "y")),
 )
-"""Most of them one op, then loops, then ops of ops; the last of these make their own triangles and symmetric
-matrices.
-"""
+"""First single ops, then loops, then ops of ops; the last make their own triangles and symmetric matrices."""
 
 WEIGHTS: dict[str, int] = {
     **dict.fromkeys((recipe.op for recipe in RECIPES), 3),
@@ -237,4 +233,4 @@ WEIGHTS: dict[str, int] = {
     "matmul": 4,
     **dict.fromkeys(("det", "solve"), 6),
 }
-"""How often each op is drawn, as against the others."""
+"""How often each op is drawn, relative to the others."""

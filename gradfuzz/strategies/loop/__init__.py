@@ -1,3 +1,3 @@
-"""Strategies for loop programs, and the situations that they must reach."""
+"""Strategies for loop programs, and the goals that they must reach."""
 
 from __future__ import annotations

@@ -50,19 +50,17 @@ from gradfuzz.strategies.loop.expression import Scope, comparison, makes_scalar,
 from gradfuzz.strategies.loop.patterns import REDUCTIONS, Pattern, check_carried
 
 Inner = Callable[[Scope], tuple[list[Stmt], str]]
-"""Writes an inner loop where the scope is the given one: its statements, and the float scalar that is its
-result.
-"""
+"""Writes an inner loop in the given scope: its statements, and the float scalar that is its result."""
 
 
 class Fresh:
-    """Names that a program has not used yet."""
+    """Names that the program does not use yet."""
 
     def __init__(self, taken: Sequence[str] = ()) -> None:
         self._taken = set(taken)
 
     def __call__(self, *wishes: str) -> str:
-        """The first of `wishes` that is free, or the last with a number."""
+        """The first unused name of `wishes`, or the last with a number."""
         k = 2
         name = next((w for w in wishes if w not in self._taken), "")
         while not name:
@@ -74,9 +72,7 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class BodyPlan:
-    """What a body consists of, drawn before its details, so that shrinking can change one of it and leave the
-    rest.
-    """
+    """A body's parts, drawn before their details, so that shrinking can change one and keep the others."""
 
     temporaries: int = 0
     branch: bool = False
@@ -93,7 +89,7 @@ class BodyPlan:
         branches: bool = True,
         exits: tuple[str, ...] = (),
     ) -> BodyPlan:
-        """A plan with early exits among `exits`; always the same number of draws."""
+        """A plan with early exits among `exits`. It always takes the same number of draws."""
         count = dice.weighted(TEMPORARIES if temporaries is None else temporaries)
         branch, leave = dice.chance(15), dice.weighted(_EXITS)
         overwritten, pair = dice.chance(5), dice.weighted(_PAIRS)
@@ -108,9 +104,7 @@ _PAIRS = Table((5, "in turn"), (3, "at once"), (3, "swap"))
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The updates of `carries`. `passed` are scalar carries that hold a parameter and are handed on from trip
-    to trip.
-    """
+    """The updates of `carries`. `passed` are scalar carries that hold a parameter and only pass it on."""
 
     carries: Mapping[str, Type]
     plan: BodyPlan
@@ -178,7 +172,7 @@ class Body:
         return Assign(name, self._rebuilt(dice, scope, name, base))
 
     def _rebuilt(self, dice: Dice, scope: Scope, name: str, base: str) -> Expr:
-        """The next value of the carry `name` from `base`, which has its type."""
+        """The next value of the carry `name`, computed from `base`, which has the same type."""
         shape = self.carries[name].sizes
         if not shape:
             return self._scalar(dice, scope, name, base)
@@ -236,14 +230,14 @@ class Body:
         return chosen(dice, _WITH_PRODUCT)(product, operand(dice, scope))
 
     def _can_decide(self, dice: Dice, scope: Scope, name: str) -> bool:
-        """Whether the ops compare the counter with anything, or the carry `name`."""
+        """Whether the ops can compare the counter, or the carry `name`, with anything."""
         return (scope.counter is not None and offers(dice, _ON_COUNTER)) or self._can_compare(dice, name)
 
     def _can_compare(self, dice: Dice, name: str) -> bool:
         return bool(dice.having(ORDERS)) and makes_scalar(dice, self.carries[name])
 
     def _decision(self, dice: Dice, scope: Scope, name: str) -> Expr:
-        """A bool scalar on a value, on the counter, or on both."""
+        """A bool scalar that depends on a value, on the counter, or on both."""
         compares = self._can_compare(dice, name)
         counter = scope.counter if offers(dice, _ON_COUNTER) else None
         if counter is not None and (dice.chance(40) or not compares):
@@ -288,13 +282,13 @@ _TWICE: Table[Callable[[Expr, Expr, Expr], Expr]] = Table(
     (2, lambda t, c, p: divide(t, add(number(1.0), square(t)))),
     (1, lambda t, c, p: subtract(multiply(t, c), multiply(p, t))),
 )
-"""From a temporary `t` that is used more than once, the carry `c` and another scalar."""
+"""An expression of a temporary `t`, used more than once, the carry `c` and another scalar."""
 _MOVED: Table[Callable[[str, int], Expr]] = Table(
     (1, lambda name, length: call("concat", cut(name, 1, length), cut(name, 0, 1))),
     (1, lambda name, length: call("flip", Name(name))),
     (1, lambda name, length: call("cumulative_sum", Name(name))),
 )
-"""Vectors of the same length whose entries come from other places."""
+"""Vectors of the same length with their entries moved."""
 _WITH_PRODUCT: Table[Callable[[Expr, Expr], Expr]] = Table(
     (1, multiply), (1, add), (1, lambda m, p: divide(m, add(number(2.0), sine(p))))
 )
@@ -304,7 +298,7 @@ _CONDITIONS: Table[Callable[[Expr, Expr], Expr]] = Table(
 
 
 def scalar_of(dice: Dice, name: str, type_: Type) -> Expr:
-    """A float scalar that says something about the carry `name`."""
+    """A float scalar that depends on the carry `name`."""
     if not type_.shape:
         return absolute(Name(name)) if dice.has("abs") and dice.chance(20) else Name(name)
     if type_.rank == 1 and type_.shape[0] and dice.has("index") and dice.chance(50):
@@ -313,7 +307,7 @@ def scalar_of(dice: Dice, name: str, type_: Type) -> Expr:
 
 
 def scalar_from(dice: Dice, name: str, type_: Type) -> Expr:
-    """The sum of an array; without `sum` another scalar of it."""
+    """The sum of an array; without the op `sum` another scalar of the array."""
     if dice.has("sum"):
         return total(Name(name))
     if offers(dice, REDUCTIONS):
@@ -322,7 +316,7 @@ def scalar_from(dice: Dice, name: str, type_: Type) -> Expr:
 
 
 _STOPS = Table((4, number(2.0)), (4, number(4.0)), (3, number(10.0)), (1, number(100.0)), (2, number(0.75)))
-"""Where a break leaves by value."""
+"""The bounds at which a break by value leaves."""
 
 
 def _on_counter(dice: Dice, counter: str) -> Expr:
@@ -360,9 +354,9 @@ def loop_bodies(
     """Bodies that update each of `carries` (by default the scalar acc), reading `names` (by default the
     scalars x and y).
 
-    `counter` is an int that the body may read, and is below `limit` where one is given, so that it may index
-    arrays as long as that. `exits` may hold "break" and "continue". `ops`: those to use alone (None: all), as
-    `loops` has them. Shrinks towards `acc = acc * x`.
+    `counter` is an int that the body may read. With `limit` the counter is below it, so that it may index
+    arrays of that length. `exits` may hold "break" and "continue". `ops`: the only ops to use (None: all), as
+    in `loops`. Shrinks towards `acc = acc * x`.
     """
     carries = {"acc": FLOAT} if carries is None else carries
     names = {"x": FLOAT, "y": FLOAT} if names is None else names

@@ -1,4 +1,4 @@
-"""Cases: a program with points and a question about them, as a sweep asks them."""
+"""Cases: a program with points and a question about them, in the form that a sweep asks."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ MODES: Table[Modes] = Table(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A program, points in `precision`, the inputs to differentiate, and the differentiations, the innermost
-    first.
-    """
+    """A program, points in `precision`, the inputs to differentiate, and the modes, innermost first."""
 
     program: Program
     points: tuple[Inputs, ...]
@@ -46,7 +44,7 @@ class Case:
     modes: Modes = ("rev",)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """As Hypothesis shows it: the call that makes it, with all digits."""
+        """Hypothesis shows a case as the call that makes it, with all digits."""
         points = "".join(inputs_text(point) + ", " for point in self.points)
         with printer.group(5, "Case(", ")"):
             printer.text("program=")
@@ -75,9 +73,8 @@ def cases(
 ) -> Case:
     """Cases over `programs` (None: `loops()`) with `min_points` to `max_points` points each.
 
-    The inputs to differentiate are all float inputs together, one alone with the others constant, or another
-    choice of them. Shrinks towards the simplest program, one point, reverse mode, in the first of
-    `precisions`.
+    The inputs to differentiate are all float inputs, one alone with the others constant, or all but one.
+    Shrinks towards the simplest program, one point, reverse mode, in the first of `precisions`.
     """
     if not 1 <= min_points <= max_points:
         raise InvalidArgument(
@@ -105,7 +102,7 @@ st.register_type_strategy(Case, cases())
 
 
 def check_asked(precisions: tuple[Precision, ...], max_order: int) -> None:
-    """`InvalidArgument` where a case cannot be asked in such precisions or orders."""
+    """`InvalidArgument` where no case exists in such precisions or orders."""
     check_choices("precisions", precisions, FORMATS)
     if not 1 <= max_order <= 3:
         raise InvalidArgument(f"max_order={max_order!r}: orders are 1, 2 and 3")

@@ -1,4 +1,4 @@
-"""How often draws reached the goals."""
+"""How often draws reach the goals."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ def triggers(case: Case) -> frozenset[str]:
 
 
 def coverage_counts(cases: Iterable[Case]) -> dict[str, int]:
-    """How many of `cases` reach each goal, in the order of the table; goals nobody reached are
-    there with 0.
-    """
+    """How many of `cases` reach each goal, in the order of the table. Goals that no case reaches count 0."""
     counts = Counter(name for case in cases for name in triggers(case))
     return {goal.name: counts[goal.name] for goal in GOALS}
 

@@ -1,8 +1,9 @@
 """Expressions: small, well-typed, and defined almost everywhere.
 
-Where an op has a domain, its argument is in it by construction: a divisor is `2.0 + sin(e)` or `1.0 + e*e`, a
-logarithm is of `1.0 + e*e`. The exceptions are float scalar parameters (`Scope.raw`), which are also divided
-by, and given to log, sqrt and pow, as they are: `points` draws them from the domain.
+Where an op has a domain, its argument is in it by construction: a divisor is `2.0 + sin(e)` or `1.0 + e*e`,
+the argument of a logarithm is `1.0 + e*e`. The exceptions are float scalar parameters (`Scope.raw`):
+expressions also divide by them, and pass them to log, sqrt and pow directly. `points` draws them from the
+domain.
 """
 
 from __future__ import annotations
@@ -41,10 +42,9 @@ Shape = tuple[int, ...]
 class Scope:
     """What an expression may read.
 
-    `counter` is the innermost loop's counter, if it has one; where `limit` is given, the counter is below it,
-    so that arrays at least that long can be indexed by the counter itself. `raw` names the float scalars
-    whose domain the points respect. `first` are names to prefer, `sequence` is a vector to read by the
-    counter.
+    `counter` is the innermost loop's counter, if it has one. With `limit` the counter is below it, so that it
+    can index arrays of at least that length. `raw` names the float scalars whose domain the points respect.
+    `first` are preferred names, `sequence` is a vector to read at the counter.
     """
 
     types: Mapping[str, Type]
@@ -55,12 +55,12 @@ class Scope:
     sequence: str | None = None
 
     def names(self, shape: Shape) -> list[str]:
-        """The float names of one shape; those to prefer three times."""
+        """The float names of one shape; preferred names occur three times."""
         found = [n for n, t in self.types.items() if t.is_float and t.shape == shape]
         return [n for n in self.first if n in found] * 3 + found
 
     def vectors(self) -> list[tuple[str, int]]:
-        """The float vectors with at least one entry, and their lengths."""
+        """The float vectors that are not empty, with their lengths."""
         return [(n, t.shape[0]) for n, t in self.types.items() if t.is_float and t.rank == 1 and t.shape[0]]
 
     def arrays(self) -> list[str]:
@@ -83,11 +83,11 @@ class Scope:
 # Leaves -----------------------------------------------------------------------------------------------------
 
 _NAMES, _ENTRIES, _COUNTERS = 62, 74, 84
-"""Of a hundred operands so many are names, names or entries, names or entries or the counter; the rest are
-constants.
+"""Thresholds in percent for an operand: a name below the first, an entry below the second, the counter below
+the third, else a constant.
 """
 _NAMES_BESIDE_SEQUENCE = 40
-"""The same where there is a sequence: the other names give way to its entry at the counter."""
+"""The first threshold where there is a sequence: its entry at the counter takes the share of other names."""
 
 
 def operand(dice: Dice, scope: Scope, *, numbers: bool = False) -> Expr:
@@ -108,7 +108,7 @@ def operand(dice: Dice, scope: Scope, *, numbers: bool = False) -> Expr:
         if numbers:
             return dice.weighted(NUMBERS)
     elif place >= _ENTRIES:
-        if scope.counter is not None and dice.has("astype"):  # an int among floats is converted
+        if scope.counter is not None and dice.has("astype"):  # an int among floats needs a conversion
             return Name(scope.counter)
     elif place >= _NAMES and arrays:
         return _entry(dice, scope, arrays)
@@ -118,17 +118,17 @@ def operand(dice: Dice, scope: Scope, *, numbers: bool = False) -> Expr:
 
 
 def _readable(dice: Dice, scope: Scope) -> list[str]:
-    """The arrays that the ops can make a scalar of."""
+    """The arrays that the ops can reduce to a scalar."""
     return [name for name in scope.arrays() if makes_scalar(dice, scope.types[name])]
 
 
 def makes_scalar(dice: Dice, type_: Type) -> bool:
-    """Whether the ops can make a scalar of a float of that type."""
+    """Whether the ops can make a scalar of a float of type `type_`."""
     return not type_.shape or offers(dice, REDUCTIONS) or (dice.has("index") and all(type_.sizes))
 
 
 def _entry(dice: Dice, scope: Scope, arrays: list[str]) -> Expr:
-    """A scalar made from one of `arrays`: an entry, often the one the counter names, or a reduction."""
+    """A scalar made from one of `arrays`: an entry, often the one at the counter, or a reduction."""
     name = dice.pick(arrays)
     shape = scope.types[name].sizes
     if not dice.has("index"):
@@ -152,9 +152,7 @@ def _entry(dice: Dice, scope: Scope, arrays: list[str]) -> Expr:
 
 
 def _by_counter(dice: Dice, scope: Scope, name: str, counter: str) -> Expr:
-    """The entry of a vector at the loop counter, taken modulo the length where the counter may be larger;
-    without `remainder` the last.
-    """
+    """The entry of a vector at the loop counter, modulo the length if needed and possible, else the last."""
     length = scope.types[name].shape[0] or 0
     inside = scope.limit is not None and scope.limit <= length
     if inside or dice.has("remainder"):
@@ -163,14 +161,12 @@ def _by_counter(dice: Dice, scope: Scope, name: str, counter: str) -> Expr:
 
 
 def reduced(dice: Dice, array: Expr) -> Expr:
-    """A scalar that all entries of `array` are in; shrinks towards the sum."""
+    """A scalar that depends on all entries of `array`; shrinks towards the sum."""
     return chosen(dice, REDUCTIONS)(array)
 
 
 def in_domain(dice: Dice, scope: Scope) -> Expr:
-    """A positive scalar: a parameter whose points are drawn to be so, or an expression that is positive
-    everywhere.
-    """
+    """A positive scalar: a parameter with positive points, or an expression that is positive everywhere."""
     raw = [n for n in scope.names(()) if n in scope.raw]
     made = offers(dice, POSITIVE)
     if raw and (dice.below(4) < 3 or not made):
@@ -189,7 +185,7 @@ def comparison(dice: Dice, scope: Scope, a: Expr, *, exclude: str = "") -> Expr:
 
 
 def term(dice: Dice, scope: Scope, shape: Shape, depth: int) -> Expr:
-    """An expression of exactly `shape`, at most `depth` forms deep; shrinks towards the first name."""
+    """An expression of exactly `shape`, nested at most `depth` forms deep; shrinks towards the first name."""
     form = dice.weighted(terms(dice.ops, not shape)) if depth else None
     if form is None:
         return _leaf(dice, scope, shape)
@@ -226,9 +222,7 @@ def _leaf(dice: Dice, scope: Scope, shape: Shape) -> Expr:
 
 
 def update(dice: Dice, scope: Scope, carry: Expr, shape: Shape, *, depth: int = 2) -> Expr:
-    """The next value of `carry`, of `shape`: it reads the carry, and usually something else; shrinks towards
-    `carry * x`.
-    """
+    """The next value of `carry`, which reads the carry and usually more. Shrinks towards `carry * x`."""
     form = dice.weighted(updates(dice.ops))
     if form is None:
         grown = term(dice, scope, shape if shape and dice.chance(50) else (), depth)
@@ -259,13 +253,13 @@ def expressions(
     raw: tuple[str, ...] = (),
     ops: tuple[str, ...] | None = None,
 ) -> Expr:
-    """Float expressions of `shape` over `names` (by default the scalars x and y), at most `max_depth` forms
-    deep.
+    """Float expressions of `shape` over `names` (by default the scalars x and y), nested at most `max_depth`
+    forms deep.
 
     Each is well-typed, and finite wherever its names are moderate. An int name is used as a number. `raw`
-    lists the float scalars that may be divided by, or given to log, sqrt and pow, as they are. `ops`: those
-    to use alone (None: all); without `astype` no int name is read, without `remainder` entries by one only
-    where they are sure to exist. Shrinks towards the first name.
+    lists the float scalars that the expression may divide by, or pass directly to log, sqrt and pow. `ops`:
+    the only ops to use (None: all). Without `astype` no int name is read; without `remainder` an int name
+    indexes only where it is surely in range. Shrinks towards the first name.
     """
     if names is None:
         names = {"x": FLOAT, "y": FLOAT}

@@ -1,6 +1,4 @@
-"""What can be read off a program without running it: its loops, their carries, and where its
-parameters go.
-"""
+"""Facts read off a program without running it: its loops, their carries, and where its parameters go."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ def _conjuncts(condition: Expr) -> Iterator[Expr]:
 
 
 def _exits(block: Block) -> Iterator[If]:
-    """The branches that leave the loop whose body this is, not one inside it."""
+    """The branches that leave the loop with this body, not those that leave an inner loop."""
     for stmt in block:
         if isinstance(stmt, If):
             if any(isinstance(s, Break) for s in (*stmt.body, *stmt.orelse)):
@@ -56,9 +54,7 @@ def _exits(block: Block) -> Iterator[If]:
 
 
 def reads_carry_nonlinearly(expr: Expr, carry: str) -> bool:
-    """Whether the derivative of `expr` by `carry` depends on `carry`, judged by the form of the
-    expression.
-    """
+    """Whether the derivative of `expr` by `carry` depends on `carry`, judged by the expression's form."""
     if not isinstance(expr, Call):
         return False
     inside = [carry in names(a) for a in expr.args]
@@ -88,9 +84,10 @@ class LoopFacts:
     """A loop. `carries` are the float names that the body assigns and that had a value before, `temporaries`
     the others.
 
-    `count` is the bound on the trips: a constant, or the name of an int. `initial` has the expressions that
-    the carries had last been given when the loop began, `before` the names assigned by then, `earlier` and
-    `after` those read before and after it; `nodes` is the body, walked, and `read` counts the names it reads.
+    `count` is the bound on the trips: a constant, or the name of an int. `initial` holds the last expression
+    assigned to each carry before the loop. `before` are the names assigned by then, `earlier` and `after` the
+    names read before and after the loop. `nodes` are the nodes of the body, and `read` counts the names it
+    reads.
     """
 
     stmt: LoopStmt
@@ -122,25 +119,23 @@ class LoopFacts:
 
     @property
     def condition(self) -> Expr | None:
-        """What decides about the next trip; None for a counted loop."""
+        """The condition for the next iteration; None for a counted loop."""
         return None if isinstance(self.stmt, For) else self.stmt.condition
 
     def assignments(self, name: str) -> list[Expr]:
-        """What the body assigns to `name`, in inner loops and branches, too."""
+        """All that the body assigns to `name`, inner loops and branches included."""
         return self._assigned.get(name, [])
 
     def branches(self) -> list[If]:
-        """The branches of the body, without those that only leave a trip early."""
+        """The branches of the body, except those that only leave an iteration early."""
         return [n for n in self.ifs if not isinstance(n.body[0], (Break, Continue))]
 
     def leaves(self, kind: type[Break] | type[Continue]) -> list[If]:
-        """The branches that leave a trip, or the loop."""
+        """The branches that leave an iteration, or the loop."""
         return [n for n in self.ifs if any(isinstance(s, kind) for s in n.body)]
 
     def by_counter(self, op: str) -> list[str]:
-        """The arrays that `op` ("index" or "index_update") touches in the body at a place that depends on the
-        counter.
-        """
+        """The arrays that `op` ("index" or "index_update") accesses in the body at the counter's place."""
         if self.counter is None:
             return []
         skip = 1 if op == "index" else 2
@@ -170,9 +165,7 @@ class Facts:
         return any(self.depends.get(n) for n in names(expr))
 
     def _dependences(self) -> dict[str, frozenset[str]]:
-        """Which float parameters each name may depend on through values, by going round until nothing
-        changes.
-        """
+        """Which float parameters each name may depend on through values: a fixed point of assignments."""
         depends: dict[str, frozenset[str]] = {name: frozenset((name,)) for name in self.floats}
         assignments = [(s.target, names(s.value)) for s in walk(self.program) if isinstance(s, Assign)]
         changed = True

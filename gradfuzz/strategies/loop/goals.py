@@ -1,4 +1,4 @@
-"""What the strategies must reach: a table of situations in which some system has returned a wrong gradient.
+"""Goals of the strategies: situations in which some system has returned a wrong gradient.
 
 A goal is read off the program, the points and the question; nothing is run.
 """
@@ -19,7 +19,7 @@ from gradfuzz.strategies.loop.facts import Facts, LoopFacts, names, reads_carry_
 
 
 class View:
-    """A case and the facts of its program, as the goals see them."""
+    """A case and the facts of its program."""
 
     def __init__(self, case: Case) -> None:
         self.case: Case = case
@@ -32,7 +32,7 @@ class View:
         ]
 
     def trips(self, loop: LoopFacts) -> set[int]:
-        """The trip counts that are known without running: of a constant, or of an int input at the points."""
+        """The trip counts known without running: constants, and int inputs at the points."""
         counts: set[int] = set()
         if isinstance(loop.count, int):
             counts = {loop.count}
@@ -41,14 +41,14 @@ class View:
         return {max(n, 1) for n in counts} if loop.form == "repeat" else counts
 
     def twice(self, loop: LoopFacts) -> bool:
-        """Whether the loop takes two trips or more, unless it stops by value."""
+        """Whether the loop makes two iterations or more, unless it stops by value."""
         return any(n >= 2 for n in self.trips(loop))
 
     def any_number(self, test: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.bool_]]) -> bool:
         return any(bool(np.any(test(n))) for n in self._numbers)
 
     def zeros(self) -> set[int]:
-        """How many exact zeros the points have."""
+        """The numbers of exact zeros in the points."""
         return {int(np.sum(n == 0.0)) for n in self._numbers}
 
 
@@ -59,9 +59,7 @@ def _facts(program: Program) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A situation that the draws must reach. `mutants` are the planted bugs that it brings out, by their
-    numbers.
-    """
+    """A situation that the draws must reach. `mutants` are numbers of the planted bugs that it reveals."""
 
     name: str
     description: str
@@ -73,7 +71,7 @@ class Goal:
 
 
 def _loop(name: str, description: str, test: Callable[[View, LoopFacts], bool], *mutants: str) -> Goal:
-    """A goal that one loop of the program reaches."""
+    """A goal that is reached by one loop of the program."""
     return Goal(name, description, lambda v: any(test(v, loop) for loop in v.loops), mutants)
 
 
@@ -174,7 +172,7 @@ def _used_twice(v: View, loop: LoopFacts) -> bool:
 
 
 def _counter_read(v: View, loop: LoopFacts) -> bool:
-    """In a value, not only in the counter's own step and in places of arrays."""
+    """Whether the counter is part of a value, not only of its own step or of indices."""
     if loop.counter is None:
         return False
     counter = Name(loop.counter)
@@ -418,7 +416,7 @@ def _times(v: View, loop: LoopFacts) -> bool:
 
 
 def _kept(v: View, loop: LoopFacts) -> set[str]:
-    """Names that were computed before the loop and that the loop leaves alone."""
+    """Names computed before the loop that the loop does not assign."""
     if loop.outer is not None:
         return set()
     return {n for n in loop.before if n not in loop.carries and n not in v.floats and v.facts.depends.get(n)}
@@ -434,7 +432,7 @@ def _op(name: str, description: str, test: Callable[[View, Call], bool]) -> Goal
 
 
 def _scale(least: float, most: float) -> Callable[[View, Call], bool]:
-    """A product with a power of ten among `least` to `most`: nothing but an output is scaled so."""
+    """A product with a power of ten from `least` to `most`: only outputs are scaled so."""
 
     def test(_: View, call: Call) -> bool:
         return call.op == "multiply" and any(

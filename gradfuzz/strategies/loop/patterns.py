@@ -1,4 +1,4 @@
-"""What expressions are made of: tables of patterns, each a small expression with places for others."""
+"""Tables of patterns: small expressions with places for other expressions."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ Build = Callable[..., Expr]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A way to make an expression from smaller ones. `positive` are how many of the last arguments have to be
-    in the domain.
-    """
+    """A way to build an expression from smaller ones. The last `positive` arguments must be in the domain."""
 
     arity: int
     build: Build
@@ -156,9 +154,9 @@ _UPDATES: Table[Pattern | None] = Table(
     (1, Pattern(1, lambda c, x: add(c, log(x)), positive=1)),
     (1, Pattern(1, lambda c, x: multiply(c, sqrt(x)), positive=1)),
     (1, Pattern(1, lambda c, x: real_power(x, sine(c)), positive=1)),
-    (16, None),  # grown from the forms above
+    (16, None),  # built from the forms above
 )
-"""What a carry `c` becomes; most of the mass lies on the bodies that real bug reports have."""
+"""The next value of a carry `c`. Most of the weight is on bodies from real bug reports."""
 
 CARRIED: Table[Build] = Table(
     (5, lambda c: c),
@@ -196,7 +194,7 @@ _PLAIN: Table[Pattern | None] = Table(
     (1, Pattern(2, lambda a, b: call("astype", compare("greater_equal", a, b), dtype="float"))),
     (1, Pattern(2, lambda a, b: call("astype", compare("less_equal", a, b), dtype="float"))),
 )
-"""Where the ops that may be used leave no other pattern with one of these."""
+"""Used where the allowed ops leave no other pattern with one of these ops."""
 _ALONE: Table[Pattern | None] = Table(
     (4, Pattern(0, sine)),
     (2, Pattern(0, cosine)),
@@ -204,7 +202,7 @@ _ALONE: Table[Pattern | None] = Table(
     (1, Pattern(0, negative)),
     (1, Pattern(0, absolute)),
 )
-"""What a carry becomes where no op joins it to a grown expression."""
+"""The next value of a carry where no op joins it to another expression."""
 
 
 _OTHERS = 3
@@ -243,7 +241,7 @@ def terms(ops: frozenset[str] | None, scalar: bool) -> Table[Pattern | None]:
 
 @functools.lru_cache(maxsize=1024)
 def updates(ops: frozenset[str] | None) -> Table[Pattern | None]:
-    """The patterns of updates that need no op but `ops` (None: all); empty where no carry can be updated."""
+    """The patterns of updates that use only `ops` (None: all); empty where no carry can be updated."""
     if ops is None:
         return _UPDATES
     joined = bool(within(JOINED, ops).rows)
@@ -255,7 +253,7 @@ def updates(ops: frozenset[str] | None) -> Table[Pattern | None]:
 
 
 def check_ops(ops: object) -> frozenset[str] | None:
-    """`ops` as a set; `InvalidArgument` where it is no tuple of ops of loop programs."""
+    """`ops` as a set; `InvalidArgument` unless it is a tuple of ops of loop programs."""
     if ops is None:
         return None
     check_choices("ops", ops, dict.fromkeys((*LOOP_OPS, *FUNCTIONS)))
@@ -264,7 +262,7 @@ def check_ops(ops: object) -> frozenset[str] | None:
 
 
 def check_carried(ops: tuple[str, ...] | None) -> frozenset[str] | None:
-    """`check_ops`, and a float can be carried from trip to trip with them."""
+    """`check_ops`, and these ops must be able to update a float carry."""
     chosen = check_ops(ops)
     if chosen is not None and not updates(chosen).rows:
         enough = ", ".join(repr(op) for op in LOOP_OPS if updates(frozenset((op,))).rows)

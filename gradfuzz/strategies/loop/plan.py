@@ -1,6 +1,4 @@
-"""What a program consists of, drawn before its details, so that shrinking can change one part of it and leave
-the rest.
-"""
+"""A program's plan, drawn before its details, so that shrinking can change one part and keep the rest."""
 
 from __future__ import annotations
 
@@ -19,15 +17,13 @@ FORMS: tuple[Form, ...] = ("for", "while", "repeat")
 _WEIGHTS: Table[tuple[Form, bool]] = Table(
     (42, ("for", False)), (22, ("while", False)), (29, ("repeat", False)), (7, ("while", True))
 )
-"""The form, and whether a `while` counts at the top of its body, so that `continue` cannot skip it."""
+"""The form, and whether a `while` counts at the top of its body, so that `continue` cannot skip the count."""
 _COUNTS = Table((64, "constant"), (14, "input"), (22, "outer"))
-"""Where the trip count comes from, where the loop can have it so."""
+"""The source of the trip count, where the loop allows it."""
 _TEMPORARIES_IN_REPEAT = Table((54, 0), (34, 1), (12, 2))
 _SCALARS = Table((28, 1), (46, 2), (26, 3))
 _SECOND = Table((79, "none"), (4, "only"), (8, "after"), (9, "inside"))
-"""Whether there is a second loop, and where. "only": it takes the place of the first, so that shrinking can
-drop either.
-"""
+"""Whether there is a second loop, and where. "only" replaces the first: shrinking can drop either."""
 _BEFORE = Table((80, "nothing"), (17, "value"), (3, "alias"))
 _BOUNDS: Table[float | str] = Table(
     (20, 2.0),
@@ -40,7 +36,7 @@ _BOUNDS: Table[float | str] = Table(
     (14, "parameter alone"),
     (5, "carried"),
 )
-"""Where a loop stops by value."""
+"""The bounds at which a loop stops by value."""
 _KINDS: Table[Kind] = Table(
     (62, "scalar"), (13, "pair"), (9, "sequence"), (8, "vector"), (4, "mixed"), (4, "matrix")
 )
@@ -48,7 +44,7 @@ _KINDS: Table[Kind] = Table(
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `loops` takes."""
+    """The options of `loops`."""
 
     min_trips: int
     max_trips: int
@@ -66,9 +62,9 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class LoopPlan:
-    """What a loop is, drawn before its details.
+    """The plan of a loop, drawn before its details.
 
-    `place`, below 100, is where in the table of trip counts its own lies; the loop stops by value where
+    `place`, below 100, is the loop's place in the table of trip counts. The loop stops by value where
     `by_value`, also below 100, is high.
     """
 
@@ -82,7 +78,7 @@ class LoopPlan:
 
     @classmethod
     def drawn(cls, dice: Dice, options: Options) -> LoopPlan:
-        """A plan; always the same number of draws."""
+        """A plan. It always takes the same number of draws."""
         form, early = dice.weighted(_WEIGHTS.where(lambda f: f[0] in options.forms))
         place, count, by_value, bound = (
             dice.below(100),
@@ -107,9 +103,7 @@ class LoopPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a program consists of, drawn before its details, so that shrinking can change one of it and leave
-    the rest.
-    """
+    """The parts of a program, drawn before their details."""
 
     kind: Kind
     scalars: int
@@ -121,7 +115,7 @@ class Plan:
 
     @classmethod
     def drawn(cls, dice: Dice, options: Options) -> Plan:
-        """A plan; always the same number of draws, but for the second loop."""
+        """A plan. It always takes the same number of draws, except for the second loop."""
         kind = dice.weighted(_KINDS)
         scalars = dice.weighted(_SCALARS)
         second, before, passed = dice.weighted(_SECOND), dice.weighted(_BEFORE), dice.chance(8)

@@ -1,4 +1,4 @@
-"""The strategy for whole loop programs; `writer` does the writing."""
+"""The strategy for whole loop programs; `writer` writes the programs."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def loops(
 ) -> Program:
     """Programs with at least one loop, well-typed, defined almost everywhere and sure to end.
 
-    A loop whose trips are known takes `min_trips` to `max_trips` of them (None: 17, or `min_trips` where that
-    is more); inner and second loops at most three, unless an outer counter says how many. `forms` are the
-    forms of a loop to draw from. Switched off are: array values with `arrays=False`, trip counts that are an
-    input with `run_time=False`, loops that stop by a float value with `by_value=False`; the last, and exits,
-    need `min_trips=0`.
+    A loop with a known trip count makes `min_trips` to `max_trips` iterations (None: 17, or `min_trips` if
+    larger). Inner and second loops make at most three, unless an outer counter gives their count. `forms` are
+    the forms of a loop to draw from. `arrays=False` leaves out array values, `run_time=False` trip counts
+    that are an input, and `by_value=False` loops that stop by a float value. Loops that stop by value, and
+    exits, need `min_trips=0`.
 
-    `ops`: those to use alone (None: all). No other op occurs, for whatever purpose, and what needs another is
-    not drawn: `while` and `repeat` need `add` and `less` for their counter, and stop by a value only with
-    `logical_and`; branches and exits need a comparison, arrays one of `sum`, `mean`, `prod` and `index`, an
-    entry at a counter that may be past the end `remainder`. Libraries convert a counter that is read as a
-    number, so that needs `astype`. An op that only others could bring in is left out. Names and numbers,
-    arrays of numbers too, need no op.
+    `ops`: the only ops to use (None: all). No other op occurs for any purpose, and a feature that needs
+    another op is not drawn. `while` and `repeat` need `add` and `less` for their counter, and stop by a value
+    only with `logical_and`. Branches and exits need a comparison, arrays one of `sum`, `mean`, `prod` and
+    `index`, an entry at a counter that may be past the end `remainder`, a counter read as a number `astype`.
+    An op that can occur only together with a missing op is left out. Names, numbers and arrays of numbers
+    need no op.
 
     Shrinks towards `acc = 1.0`, a `for` loop over `acc = acc * x`, and `return acc`.
     """

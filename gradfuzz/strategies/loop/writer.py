@@ -1,7 +1,7 @@
-"""Whole loop programs: parameters, what happens before the loop, one or two loops, what happens after.
+"""Whole loop programs: parameters, statements before the loop, one or two loops, statements after it.
 
-Most programs are one loop over one scalar; each of the rarer features is drawn by itself, so that most pairs
-of features meet.
+Most programs are one loop over one scalar. Each rarer feature is drawn independently, so that most pairs of
+features occur.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from gradfuzz.strategies.loop.plan import LoopPlan, Options, Plan
 
 
 class Writer:
-    """One program in the making."""
+    """A program while it is written."""
 
     def __init__(self, draw: Draw, options: Options) -> None:
         self.dice = Dice(draw, options.ops)
@@ -66,7 +66,7 @@ class Writer:
         self.limit: int | None = None
 
     def program(self) -> Program:
-        """The program, every name in it read by something."""
+        """The program; every name in it is read."""
         self._parameters()
         scope = Scope(dict(self.params), raw=frozenset(n for n, t in self.params.items() if t == FLOAT))
         scope = self._before(scope)
@@ -82,7 +82,7 @@ class Writer:
     # Before -------------------------------------------------------------------------------------------------
 
     def _parameters(self) -> None:
-        """One to `max_params` float scalars; the array that the kind of program needs counts among them."""
+        """One to `max_params` float scalars; an array parameter counts as one of them."""
         dice, kind = self.dice, self.plan.kind
         arrays = 0
         if kind == "sequence":
@@ -116,7 +116,7 @@ class Writer:
         return scope
 
     def _passed(self, scope: Scope) -> tuple[tuple[str, ...], Scope]:
-        """A parameter copied into a carry that the loop hands on; the body sees the copy only."""
+        """A parameter copied into a carry that the loop passes on. The body sees only the copy."""
         scalars = [n for n in scope.names(()) if n in self.params]
         if not scalars or not self.plan.passed:
             return (), scope
@@ -151,7 +151,7 @@ class Writer:
         return carries
 
     def _initial(self, scope: Scope, type_: Type) -> Expr:
-        """A constant or something made from the parameters."""
+        """A constant, or an expression of the parameters."""
         dice = self.dice
         shape = type_.sizes
         constant = not dice.chance(40)
@@ -237,7 +237,7 @@ class Writer:
         return [start, While(condition, block) if plan.form == "while" else Repeat(block, condition)]
 
     def _count(self, plan: LoopPlan, most: int, outer: str | None) -> Expr:
-        """How many trips: a constant, the parameter n, or for an inner loop the outer counter."""
+        """The trip count: a constant, the parameter n, or for an inner loop the outer counter."""
         if plan.count == "outer" and outer is not None and plan.form == "for" and self.options.min_trips == 0:
             return Name(outer)
         if plan.count == "input" and self.options.run_time and self.plan.second != "after":
@@ -264,9 +264,7 @@ class Writer:
     def _stop(
         self, plan: LoopPlan, scope: Scope, carries: dict[str, Type], passed: tuple[str, ...]
     ) -> tuple[Expr, Scope]:
-        """A condition on the first carry; its bound may be a parameter, and that parameter may occur nowhere
-        else.
-        """
+        """A condition on the first carry. Its bound may be a parameter that occurs nowhere else."""
         name, t = next(iter(carries.items()))
         carry: Expr = Name(name)
         if t.rank == 1 and t.shape[0] and self.dice.has("index"):
@@ -290,9 +288,7 @@ class Writer:
         ), scope
 
     def _inner(self, scope: Scope, carries: dict[str, Type], counter: str) -> tuple[list[Stmt], str]:
-        """An inner loop: over the outer scalar carry itself, or over one of its own that starts afresh in
-        every outer trip.
-        """
+        """An inner loop: over the outer scalar carry, or over a carry that restarts in each iteration."""
         dice, plan = self.dice, self._second_loop()
         own = next((n for n, t in carries.items() if t == FLOAT), None)
         if own is not None and dice.chance(40):
@@ -306,9 +302,7 @@ class Writer:
         return [Assign(name, start), *self._loop(plan, seen, {name: FLOAT}, outer=counter)], name
 
     def _chained(self, scope: Scope, carries: dict[str, Type]) -> tuple[dict[str, Type], list[Stmt]]:
-        """A second loop: over the same carries, or over a new one that starts from the first loop's
-        result.
-        """
+        """A second loop: over the same carries, or over a new one that starts from the first result."""
         dice, plan = self.dice, self._second_loop()
         first, t = next(iter(carries.items()))
         if not dice.chance(50):
@@ -328,7 +322,7 @@ class Writer:
     # After --------------------------------------------------------------------------------------------------
 
     def _after(self, scope: Scope, carries: dict[str, Type]) -> tuple[list[Expr], list[Stmt]]:
-        """The outputs, and what is computed for them after the loop."""
+        """The outputs, and the statements that compute them after the loop."""
         dice, options = self.dice, self.options
         names = list(carries)
         result = self._result(names[0], carries[names[0]])
@@ -369,18 +363,15 @@ class Writer:
             return Name(name)
         if type_.rank == 1 and type_.shape[0] and dice.has("index") and dice.chance(30):
             return at(name, integer(0))
-        if (
-            type_.rank == 2 and dice.has("sum", "multiply", "reshape") and dice.chance(30)
-        ):  # a different weight for each entry
+        if type_.rank == 2 and dice.has("sum", "multiply", "reshape") and dice.chance(30):
+            # A different weight for each entry.
             size = math.prod(type_.sizes)
             weights = ArrayConst("float", (size,), tuple(number(1.0 + k / 2) for k in range(size)))
             return total(multiply(call("reshape", Name(name), shape=(size,)), weights))
         return reduced(dice, Name(name)) if offers(dice, REDUCTIONS) else scalar_from(dice, name, type_)
 
     def _tidy(self, body: tuple[Stmt, ...], outputs: list[Expr]) -> Program:
-        """The program without what nobody reads: unused values and parameters; at least one float parameter
-        is used.
-        """
+        """The program without unused values and parameters. At least one float parameter is used."""
         body, read = _without_dead((*body, Return(tuple(outputs))))
         floats = [n for n, t in self.params.items() if t.is_float]
         if not read & set(floats):
@@ -392,7 +383,7 @@ class Writer:
 
 
 def _without_dead(body: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], set[str]]:
-    """`body` without assignments to names that nobody reads, and the names that are read."""
+    """`body` without assignments to names that are never read, and the names that are read."""
     while True:
         read = _read(body)
         kept = tuple(s for s in body if not isinstance(s, Assign) or s.target in read)
@@ -406,7 +397,7 @@ def _read(body: tuple[Stmt, ...]) -> set[str]:
 
 
 _CEILINGS = (8, 5, 17)
-"""The trips after which a loop that stops by value is stopped all the same."""
+"""The most iterations of a loop that stops by value."""
 _STARTS = Table((8, number(1.0)), (2, number(0.0)), (3, number(0.5)), (2, number(2.0)), (1, number(-1.0)))
 _ENDS: Table[Callable[[Expr, Expr], Expr]] = Table(
     (4, multiply),

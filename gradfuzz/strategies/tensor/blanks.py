@@ -1,6 +1,4 @@
-"""What stands in the braces of a tensor recipe: axes, places, windows, and further parameters, to fit an
-array of a given shape.
-"""
+"""The blanks of a tensor recipe, filled for a given shape: axes, indices, windows and further parameters."""
 
 from __future__ import annotations
 
@@ -15,8 +13,8 @@ from gradfuzz.strategies.drawing.shape import MAX_ENTRIES, Shape
 from gradfuzz.strategies.tensor.recipes import Want
 
 Operand = Literal["same", "scalar", "fewer axes", "ones", "more axes", "constant"]
-"""How the other operand of an op broadcasts with the first: not at all, as a scalar, without its leading
-axes, with axes of size 1, with an axis more (and then the first grows), or as an array constant without
+"""How the other operand of an op broadcasts with the first: the same shape, a scalar, without the leading
+axes, with axes of size 1, with one more axis (then the first operand grows), or an array constant without
 leading axes.
 """
 
@@ -30,14 +28,14 @@ _MAX_GROWN = 4 * MAX_ENTRIES
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """The shape of a parameter, and for one of ints what they are below; floats have `below` None."""
+    """The shape of a parameter, and the upper bound of an int parameter; floats have `below` None."""
 
     shape: Shape
     below: int | None = None
 
 
 def fits(want: Want, shape: Shape) -> bool:
-    """Whether a recipe that wants this can begin with an array of `shape`."""
+    """Whether a recipe with this need can start from an array of `shape`."""
     match want:
         case "axis":
             return bool(shape)
@@ -53,10 +51,10 @@ def fits(want: Want, shape: Shape) -> bool:
 
 
 class Blanks:
-    """One for each recipe that is filled in. What is decided once holds wherever the recipe names it again.
+    """The blanks of one recipe. A value that is drawn once holds wherever the recipe names it again.
 
-    `parameter` makes a further parameter of the program and gives its name. `operand` says how `{other}`
-    broadcasts (None: drawn).
+    `parameter` adds a parameter to the program and returns its name. `operand` says how `{other}` broadcasts
+    (None: drawn).
     """
 
     def __init__(
@@ -78,11 +76,11 @@ class Blanks:
         return str(getattr(self, name))
 
     def _signed(self, axis: int) -> int:
-        """The axis counted from the front, or from the back."""
+        """The axis, counted from the front or from the back."""
         return axis - len(self.shape) if self._dice.chance(35) else axis
 
     def _axes(self, axes: list[int], *, whole: bool) -> int | tuple[int, ...] | None:
-        """Some of `axes`: all (None) only where `whole`."""
+        """Some of `axes`; all of them (None) only with `whole`."""
         kind = self._dice.weighted(Table((45, "one"), (30, "all"), (25, "several")))
         if not axes or (kind == "all" and whole):
             return None
@@ -105,12 +103,12 @@ class Blanks:
 
     @functools.cached_property
     def filled(self) -> int | tuple[int, ...] | None:
-        """Axes with entries."""
+        """Axes that are not empty."""
         return self._axes([a for a, n in enumerate(self.shape) if n], whole=0 not in self.shape)
 
     @functools.cached_property
     def long(self) -> int:
-        """The axis that is gathered from."""
+        """The axis to gather from."""
         return self._signed(self._dice.below(len(self.shape)))
 
     @functools.cached_property
@@ -123,7 +121,7 @@ class Blanks:
 
     @functools.cached_property
     def order(self) -> Shape:
-        """A permutation of the axes: a rotation, the reversed one, or two exchanged."""
+        """A permutation of the axes: a rotation, the reverse order, or one exchange."""
         order = list(range(len(self.shape)))
         if len(order) > 2 and self._dice.chance(50):
             return (*order[1:], order[0])
@@ -153,7 +151,7 @@ class Blanks:
 
     @functools.cached_property
     def reshaped(self) -> Shape:
-        """The same entries flat, with an axis of 1 more, or with two axes in one."""
+        """The shape of the same entries: flat, with one more axis of 1, or with two axes merged."""
         flat = (self.size,)
         options = [
             flat,
@@ -165,7 +163,7 @@ class Blanks:
 
     @functools.cached_property
     def grown(self) -> Shape:
-        """Axes of 1 grown to 2, and an axis more where there is room."""
+        """The shape with axes of 1 grown to 2, and one more axis if the rank allows."""
         grown = tuple(2 if n == 1 else n for n in self.shape)
         return (2, *grown) if grown == self.shape or self._dice.chance(40) else grown
 
@@ -201,7 +199,7 @@ class Blanks:
 
     @functools.cached_property
     def beside(self) -> str:
-        """What is put after `{x}` along `{axis}`."""
+        """The array to concatenate after `{x}` along `{axis}`."""
         axis = self.axis % len(self.shape)
         return self._parameter(
             Argument(tuple(1 + self._dice.below(2) if a == axis else n for a, n in enumerate(self.shape)))
@@ -217,7 +215,7 @@ class Blanks:
 
     @functools.cached_property
     def captured(self) -> str:
-        """A matrix that is part of the program."""
+        """A constant matrix of the program."""
         return _constant(self._dice, (self.shape[-1], 2)) if self.shape[-1] else self.matrix
 
     @functools.cached_property
@@ -226,16 +224,14 @@ class Blanks:
 
     @functools.cached_property
     def letters(self) -> str:
-        """Subscripts for `{x}` and a factor that shares its last axis: the others kept, summed, or in another
-        order.
-        """
+        """Subscripts for `{x}` and a factor with the same last axis; other axes are kept, summed or moved."""
         x = "abcd"[: len(self.shape)]
         result = self._dice.pick((x[:-1] + "z", "z" + x[:-1][::-1], x + "z", "z"))
         return f"{x},{x[-1]}z->{result}"
 
     @functools.cached_property
     def factor(self) -> str:
-        """Of the shape of `{x}` where that is square."""
+        """A factor: the shape of `{x}` where that is square."""
         square = len(self.shape) == 2 and self.shape[0] == self.shape[1]
         return self._parameter(Argument(self.shape if square else (self.shape[-1], 2)))
 
@@ -243,30 +239,26 @@ class Blanks:
 
     @functools.cached_property
     def _gathered(self) -> tuple[Shape, int]:
-        """The shape of the indices, and the length of the axis they point into."""
+        """The shape of the indices, and the length of the axis they index."""
         n = self.shape[self.long]
         return self._dice.weighted(Table((50, (n + 1,)), (20, (2,)), (16, (2, 2)), (8, ()), (6, (0,)))), n
 
     @functools.cached_property
     def places(self) -> str:
-        """Indices along `{long}`, mostly more than there are entries, so that some repeat; a constant or a
-        parameter.
-        """
+        """Indices along `{long}`, a constant or a parameter, mostly so many that some repeat."""
         shape, n = self._gathered
         return self._indices(shape, n)
 
     @functools.cached_property
     def updates(self) -> str:
-        """A parameter of the shape of what `{places}` takes."""
+        """A parameter of the shape that gathering at `{places}` gives."""
         shape, _ = self._gathered
         axis = self.long % len(self.shape)
         return self._parameter(Argument((*self.shape[:axis], *shape, *self.shape[axis + 1 :])))
 
     @functools.cached_property
     def along(self) -> str:
-        """Indices of the rank of `{x}`, of any length along `{long}`; along the others of its size or 1, or
-        more where that is 1.
-        """
+        """Indices of the rank of `{x}`, of any length along `{long}`; the other axes broadcast with `{x}`."""
         axis = self.long % len(self.shape)
         others = [(2 if n == 1 else 1) if self._dice.chance(25) else n for n in self.shape]
         return self._indices((*others[:axis], 1 + self._dice.below(3), *others[axis + 1 :]), self.shape[axis])
@@ -282,7 +274,7 @@ class Blanks:
 
     @functools.cached_property
     def _spot(self) -> list[str]:
-        """One entry, slice or place of every axis."""
+        """An index or a slice for every axis."""
         return [self._one(n) for n in self.shape]
 
     def _one(self, n: int) -> str:

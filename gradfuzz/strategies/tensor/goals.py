@@ -1,5 +1,4 @@
-"""What tensor programs must reach: situations in which gradients of array ops have been wrong or have
-crashed.
+"""Goals of tensor programs: situations in which gradients of array ops have been wrong or have crashed.
 
 A goal is read off the program, the points and the question; nothing is run.
 """
@@ -33,7 +32,7 @@ class _View:
         return typecheck(self.case.program).variables
 
     def operands(self) -> Iterator[tuple[tuple[int | None, ...], ...]]:
-        """The shapes of the operands of each op that broadcasts two or more arrays."""
+        """For each op that broadcasts: the shapes of its array operands, two or more."""
         for call in self.calls:
             if len(call.args) > 1 and call.op in _BROADCASTING:
                 yield tuple(
@@ -41,7 +40,7 @@ class _View:
                 )
 
     def shapes(self) -> list[tuple[int | None, ...]]:
-        """Those of the float parameters."""
+        """The shapes of the float parameters."""
         return [t.shape for t in self.params.values() if t.is_float]
 
     def arrays(self) -> Iterator[Any]:
@@ -55,11 +54,11 @@ class _View:
         return [n for n in self.nodes if isinstance(n, (For, While))]
 
     def indices(self) -> Iterator[Expr]:
-        """What the gathering ops take as their indices."""
+        """The index arguments of the gathering ops."""
         yield from (c.args[1] for c in self.calls if c.op in ("take", "take_along_axis", "scatter_add"))
 
     def dropped(self) -> bool:
-        """Whether a value is computed that no output, no loop and no other value reads."""
+        """Whether a computed value is never read by an output, a loop or another value."""
         return any(
             isinstance(n, Assign) and all(n.target not in names(m) for m in self._reading(n))
             for n in self.nodes
@@ -135,7 +134,7 @@ def _negative(view: _View) -> bool:
 
 
 def _windows(view: _View, param: str, test: Callable[[int], bool]) -> bool:
-    """Whether a window has a stride or a padding that passes."""
+    """Whether a window has a stride or a padding that `test` accepts."""
     return any(
         bool(np.any(test(np.array(a))))  # type: ignore[arg-type]
         for c in view.calls
@@ -177,9 +176,7 @@ TENSOR_GOALS: dict[str, Callable[[_View], bool]] = {
     "an exact zero": lambda v: any(bool(np.any(a == 0.0)) for a in v.arrays()),
     "float32": lambda v: v.case.precision == "float32",
 }
-"""The situations by name: every op, shapes, ways to broadcast, to gather and to slide, loops, what is
-dropped, and numbers that tie.
-"""
+"""The goals by name: ops, shapes, ways to broadcast, gather and slide, loops, unused values, and ties."""
 
 
 def tensor_triggers(case: Case) -> frozenset[str]:

@@ -1,6 +1,4 @@
-"""The strategy for tensor programs: one to three recipes after each other, in loops or not, and points with
-ties on purpose.
-"""
+"""The strategy for tensor programs: one to three recipes in sequence, in loops or not; points with ties."""
 
 from __future__ import annotations
 
@@ -40,19 +38,19 @@ _BEFORE = Table(
 _AFTER = Table((50, "{}"), (14, "sin({})"), (14, "{} * {}"), (10, "tanh({})"), (12, "sum({})"))
 _STAGES = Table((45, 1), (35, 2), (20, 3))
 _REPEATED = Table((40, "sin({})"), (30, "0.5 * {}"), (30, "tanh({})"))
-"""What is done in each trip around a recipe that a loop repeats, so that its carry stays small."""
+"""An op around a recipe in a loop, so that the carry stays small."""
 _TRIPS = (2, 1, 3, 0)
 ByOp = Mapping[str, tuple[TensorRecipe, ...]]
 """The recipes of each op."""
 _WANTS: tuple[Want, ...] = get_args(Want)
 _WORD = re.compile(r"\w+")
 _DRAWS = 4
-"""So often is a program drawn again whose outputs do not depend on what is differentiated."""
+"""How often a program is redrawn whose outputs do not depend on the inputs to differentiate."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorProgram:
-    """A tensor program, and the shape of each parameter, with what ints are below."""
+    """A tensor program, the shape of each parameter, and the bound of each int parameter."""
 
     program: Program
     recipes: tuple[TensorRecipe, ...]
@@ -76,7 +74,7 @@ class _Draft:
         self.recipes: list[TensorRecipe] = []
 
     def parameter(self, argument: Argument) -> str:
-        """A further parameter; now and then one of the same shape that is there already."""
+        """A new parameter; sometimes an existing one of the same shape."""
         known = [name for name, a in self.arguments.items() if a == argument and name != "a"]
         if known and self.dice.chance(25):
             return self.dice.pick(known)
@@ -88,7 +86,7 @@ class _Draft:
         return name
 
     def assign(self, name: str, text: str) -> None:
-        """Lines that leave a value in `name`."""
+        """Adds lines that compute `name`."""
         lines = text.splitlines()
         known = {**self.arguments, **{value: Argument(shape) for value, shape in self.shapes.items()}}
         read = {word: known[word] for word in _WORD.findall(text) if word in known}
@@ -96,7 +94,7 @@ class _Draft:
         self.lines += lines
 
     def stage(self, x: str, y: str, recipe: TensorRecipe, *, trips: int | None = None) -> None:
-        """`y` by a recipe from `x`; with `trips`, the recipe is what a loop does to `y` in each of them."""
+        """Computes `y` from `x` by a recipe. With `trips`, a loop applies the recipe to `y` each time."""
         self.recipes.append(recipe)
         blanks = Blanks(self.dice, x if trips is None else y, self.shapes[x], y, self.parameter, self.operand)
         filled = re.sub(r"\{(\w+)\}", lambda blank: blanks[blank[1]], recipe.text)
@@ -124,16 +122,14 @@ def _text(arguments: Mapping[str, Argument], lines: Sequence[str], outputs: str)
 def compose_tensor(
     dice: Dice, recipe: TensorRecipe, shape: Shape, operand: Operand | None = None
 ) -> TensorProgram:
-    """The program of one recipe for an array of `shape`, with nothing before or after it. What the recipe
-    leaves open, `dice` decides.
-    """
+    """The program of one recipe alone for an array of `shape`. `dice` decides what the recipe leaves open."""
     draft = _Draft(dice, shape, operand)
     draft.stage("a", "y", recipe)
     return draft.finished("y")
 
 
 def _shape(dice: Dice, recipe: TensorRecipe, *, empty: bool) -> Shape:
-    """A shape that the recipe can begin with."""
+    """A shape from which the recipe can start."""
     if recipe.want == "image":
         spatial = (4, 1) if dice.chance(15) else (3, 3) if dice.chance(30) else (4 - dice.below(2),)
         return (dice.pick((1, 2, 0) if empty else (1, 2)), dice.pick((1, 2)), *spatial)
@@ -177,7 +173,7 @@ def _drawn(dice: Dice, recipes: ByOp, *, empty: bool) -> TensorProgram:
 
 
 def _next(dice: Dice, shape: Shape) -> TensorRecipe:
-    """A recipe that fits; none that makes a large array larger."""
+    """A recipe that fits; a large array gets none that makes it larger."""
     wants = tuple(want for want in _WANTS if fits(want, shape))
     return _pick(dice, _fitting(wants, large=math.prod(shape) > MAX_ENTRIES))
 
@@ -197,7 +193,7 @@ def _by_op(recipes: tuple[TensorRecipe, ...]) -> ByOp:
 
 
 def _pick(dice: Dice, recipes: ByOp) -> TensorRecipe:
-    """An op, all equally likely, and one of its recipes."""
+    """An op, all equally likely, then one of its recipes."""
     return dice.pick(recipes[dice.pick(_ops(tuple(recipes)))])
 
 
@@ -207,7 +203,7 @@ def _ops(ops: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _OFTENER = ("clip", "einsum", "permute_dims")
-"""Ops with more to get wrong than their share: three operands, many subscripts, many orders."""
+"""Ops that are drawn more often, as more can go wrong: three operands, many subscripts, many orders."""
 
 _GROWING = ("stack", "concat", "broadcast_to", "take", "conv", "einsum")
 
@@ -218,8 +214,8 @@ Kind = Literal["steps", "fractions", "ties", "equal", "zeros", "large", "small"]
 _KINDS: Table[Kind] = Table(
     (34, "steps"), (22, "fractions"), (18, "ties"), (6, "equal"), (12, "zeros"), (4, "large"), (4, "small")
 )
-"""All different multiples of 1/8; any numbers; few values, many times; one value; the first kind with zeros;
-far from 1.
+"""steps: distinct multiples of 1/8; fractions: any numbers; ties: few values, many times; equal: one value;
+zeros: steps with zeros; large, small: steps far from 1.
 """
 _FEW = (0.5, -1.0, 1.5, 0.25)
 _FLOAT64 = NumpyNamespace("float64")
@@ -229,9 +225,7 @@ _SCALES: Mapping[str, float] = {"large": 24.0, "small": 2.0**-20}
 def tensor_point(
     dice: Dice, program: TensorProgram, precision: Precision, kind: Kind | None = None
 ) -> Inputs:
-    """Arrays for the parameters, all of one kind (None: drawn). Few values mean ties within arrays and
-    between them.
-    """
+    """Arrays for the parameters, all of one kind (None: drawn). "ties" has ties between arrays, too."""
     which = dice.weighted(_KINDS) if kind is None else kind
     rng = np.random.default_rng(dice.below(1 << 16))
     inputs: dict[str, npt.NDArray[Any]] = {}
@@ -259,11 +253,10 @@ def _floats(rng: np.random.Generator, kind: Kind, shape: Shape) -> npt.NDArray[n
 
 
 def is_constant(program: TensorProgram, wrt: tuple[str, ...] | None = None) -> bool:
-    """Whether no output moves with the parameters `wrt` (None: all that can be differentiated), judged at two
+    """Whether no output depends on the parameters `wrt` (None: all that can be differentiated), judged at two
     points without ties.
 
-    The sum of a softmax is one example. Where a parameter, or every output, has no entries, nothing can move,
-    and that is no such case.
+    The sum of a softmax is one example. Where a parameter, or every output, is empty, the answer is False.
     """
     rng = np.random.default_rng(0)
     inputs = {
@@ -305,8 +298,8 @@ def tensor_programs(draw: Draw, *, ops: tuple[str, ...] | None = None, empty: bo
     """Tensor programs: one op or a few on arrays of rank 0 to 4, in loops or not, whose outputs depend on a
     parameter.
 
-    `ops`: those that the programs begin with (None: all). `empty`: axes of size 0, too. Shrinks towards the
-    sum of a 2 x 2 array.
+    `ops`: the ops that the programs start with (None: all). `empty`: allow axes of size 0. Shrinks towards
+    the sum of a 2 x 2 array.
     """
     return _draw(Dice(draw), _beginnings(ops), empty=empty).program
 

@@ -1,8 +1,7 @@
-"""What is computed with arrays: one row per op and way of using it.
+"""What tensor programs compute: one row for each op and way of using it.
 
-A recipe is text of the program language. `{x}` is the array it begins with, `{y}` the name of its result,
-`{z}` a name for what it needs on the way; text without `{y}` is an expression. What else stands in braces is
-left open: `tensor_blanks` says what may be put there.
+A recipe is text of the program language. `{x}` is its input array, `{y}` the name of its result, `{z}` a name
+for an intermediate value; text without `{y}` is an expression. `blanks` fills all other braces.
 """
 
 from __future__ import annotations
@@ -11,17 +10,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 Want = Literal["", "axis", "entries", "rows", "full", "image"]
-"""What a recipe wants of the shape of `{x}`: nothing; an axis; an axis with entries, or no axis; the same,
-and it is the first; an axis, and none of size 0; the axes (batch, channels, one or two more), only the first
-of size 0.
+"""What a recipe needs of the shape of `{x}`: nothing; an axis; an axis that is not empty, or no axis; a first
+axis that is not empty; axes, none of them empty; the axes (batch, channels, one or two more), only the batch
+may be empty.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class TensorRecipe:
-    """One row: the op it is about, its text, and what it wants. `keeps`: the result has the shape of `{x}`,
-    so a loop may repeat it.
-    """
+    """One row: its op, text and need. `keeps`: the result has the shape of `{x}`, so a loop may repeat it."""
 
     op: str
     text: str
@@ -43,7 +40,7 @@ def _keeping(op: str, text: str, want: Want = "") -> TensorRecipe:
 
 
 def _looping(op: str, text: str, want: Want = "") -> TensorRecipe:
-    """Statements `{y} = ...`, then lines of a loop after a bar."""
+    """A recipe with statements `{y} = ...`; the lines of a loop follow after a bar."""
     before, loop, *body = text.split(" | ")
     return TensorRecipe(
         op, "\n".join((*before.split("; "), f"{loop}:", *(f"    {line}" for line in body))), want

@@ -1,6 +1,4 @@
-"""Functions written in HIPS autograd's NumPy: reverse mode by autograd.grad, forward mode by
-autograd.make_jvp.
-"""
+"""Functions of HIPS autograd's NumPy: reverse mode by autograd.grad, forward mode by autograd.make_jvp."""
 
 from __future__ import annotations
 
@@ -21,8 +19,6 @@ Scalar = Callable[..., Any]
 
 
 class AutogradFunctions(NumpyFunctions):
-    """HIPS autograd."""
-
     name: FrameworkName = "autograd"
     version = version("autograd")
 
@@ -75,7 +71,7 @@ def _push(scalar: Scalar, xs: Sequence[Any], tangents: Sequence[Array]) -> Any:
 
 
 def _gradient(scalar: Scalar, xs: Sequence[Any], mode: Mode) -> Sequence[Any]:
-    """The gradient: by one vjp, or by a jvp along every unit direction."""
+    """The gradient: by one vjp, or by a jvp along each unit direction."""
     if mode == "rev":
         return tuple(autograd.grad(scalar, tuple(range(len(xs))))(*xs))
     result = []

@@ -1,7 +1,6 @@
-"""Which framework a function belongs to: what is said, else what the arguments are, else what the function's
-code names.
+"""The framework of a function: given by name, else that of the arguments, else the one that its code names.
 
-A framework is imported only where something of it is there already.
+A framework is imported only if an object of it was found.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ _PACKAGES: dict[str, FrameworkName] = {
 }
 
 _DEPTH = 3
-"""So many calls deep the functions that a function names are looked into."""
+"""The depth to which the functions that a function names are searched."""
 
 
 @functools.cache
 def framework_named(name: FrameworkName) -> Framework:
-    """The framework. `UsageError` for a name that is none, `MissingExtraError` where it is not installed."""
+    """The framework; `UsageError` for an unknown name, `MissingExtraError` if it is not installed."""
     if name not in _HOMES:
         raise UsageError(f"framework={name!r} is none of {', '.join(map(repr, get_args(FrameworkName)))}")
     module, cls = _HOMES[name]
@@ -46,14 +45,14 @@ def framework_named(name: FrameworkName) -> Framework:
     except ImportError as error:
         extra = f"'gradfuzz[{name}]'" if name in ("jax", "torch") else name
         raise MissingExtraError(
-            f"a gradient of {name} was asked about, and importing it says: {error}; install it with: pip"
+            f"the function belongs to {name}, which cannot be imported: {error}; install it with: pip"
             f" install {extra}"
         ) from error
     return found
 
 
 def framework_of(f: Any, args: Sequence[Any], name: FrameworkName | None = None) -> Framework:
-    """The framework of `f` called with `args`. `UsageError` where the arguments are of two."""
+    """The framework of `f` called with `args`; `UsageError` if the arguments belong to two."""
     if name is not None:
         return framework_named(name)
     named = {_package_of(type(leaf)) for _, leaf in leaves_of(list(args))} - {None}
@@ -67,9 +66,7 @@ def framework_of(f: Any, args: Sequence[Any], name: FrameworkName | None = None)
 
 
 def _package_of(what: Any) -> FrameworkName | None:
-    """The framework in whose package a class or a module is defined; autograd's classes do not count, as its
-    arrays are NumPy's.
-    """
+    """The framework that defines a class or a module; None for autograd's classes: its arrays are NumPy's."""
     for cls in getattr(what, "__mro__", (what,)):
         module = cls.__name__ if isinstance(cls, types.ModuleType) else getattr(cls, "__module__", None) or ""
         found = _PACKAGES.get(module.partition(".")[0])
@@ -79,7 +76,7 @@ def _package_of(what: Any) -> FrameworkName | None:
 
 
 def _mentioned(f: Any, depth: int) -> Iterator[FrameworkName]:
-    """The frameworks that a function's code names, and that the functions it names name."""
+    """The frameworks named in a function's code, and in the functions that it names."""
     owner = getattr(f, "__self__", None)
     if inspect.isclass(owner) and _package_of(owner):  # autograd.Function.apply
         yield _package_of(owner) or "numpy"
@@ -117,7 +114,7 @@ def _content(cell: Any) -> Any:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """The global names of a code object and of those inside it."""
+    """The global names of a code object and of nested ones."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -125,12 +122,11 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def signature_of(f: Any, count: int) -> list[str]:
-    """The names of the first `count` arguments; "arg0", "arg1" where the function does not say."""
+    """The names of the first `count` arguments; "arg0", "arg1" if the signature is unknown."""
     owner = getattr(f, "__self__", None)
     skipped = 0
-    if inspect.isclass(owner) and hasattr(
-        owner, "forward"
-    ):  # autograd.Function.apply: the names are those of forward, after ctx
+    if inspect.isclass(owner) and hasattr(owner, "forward"):
+        # autograd.Function.apply: the names are those of forward, after ctx.
         f, skipped = owner.forward, int(not _has_setup(owner))
     try:
         parameters = list(inspect.signature(f).parameters.values())[skipped:]
@@ -142,7 +138,7 @@ def signature_of(f: Any, count: int) -> list[str]:
 
 
 def _has_setup(function: Any) -> bool:
-    """Whether an autograd.Function takes its context in setup_context, so that forward has none."""
+    """Whether an autograd.Function takes its context in setup_context, so that forward takes none."""
     setup = inspect.getattr_static(function, "setup_context", None)
     base = next((c for c in function.__mro__ if c.__module__.startswith("torch.")), None)
     return (

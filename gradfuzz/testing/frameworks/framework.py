@@ -1,8 +1,7 @@
-"""What a framework of arrays must say of itself so that a function of its arrays can be asked for
-derivatives.
+"""The interface of an array framework, by which a function of its arrays is asked for derivatives.
 
-All methods that compute take and return the framework's own arrays, but for `derivative`, which takes NumPy's
-and returns them.
+All methods that compute take and return the framework's own arrays, except `derivative`, which takes NumPy
+arrays as weights and directions.
 """
 
 from __future__ import annotations
@@ -25,25 +24,23 @@ Call = Callable[..., tuple[Any, ...]]
 """A function of the framework's real arrays that returns a tuple of them."""
 
 Tree = tuple[list[tuple[str, Any]], Callable[[Sequence[Any]], Any]]
-"""The leaves of an argument with their paths, and what puts an argument together from leaves."""
+"""The leaves of an argument with their paths, and a function that rebuilds an argument from leaves."""
 
 
 class Framework(abc.ABC):
-    """One framework."""
-
     name: FrameworkName
     version: str
 
     def context(self, precision: Precision) -> contextlib.AbstractContextManager[Any]:
-        """Entered around all that is computed in `precision`."""
+        """A context for all computations in `precision`."""
         return contextlib.nullcontext()
 
     def tree(self, value: Any, path: str) -> Tree:
-        """An argument or a result, taken apart."""
+        """The leaves of an argument or a result."""
         return list(leaves_of(value, path)), lambda leaves: with_leaves(value, iter(leaves))
 
     def prepared(self, call: Call) -> Call:
-        """`call` made ready to be evaluated hundreds of times."""
+        """`call` prepared for hundreds of evaluations."""
         return call
 
     @abc.abstractmethod
@@ -52,23 +49,23 @@ class Framework(abc.ABC):
 
     @abc.abstractmethod
     def array(self, value: Array, like: Any = None) -> Any:
-        """A NumPy array as one of the framework's, where `like` lives."""
+        """A NumPy array as one of the framework's, on the device of `like`."""
 
     def like(self, value: Array, other: Any) -> Any:
         """A NumPy array as one of the framework's, in the dtype of `other`."""
         return self.array(np.asarray(value, getattr(other, "dtype", None)), other)
 
     def numpy(self, value: Any) -> Array:
-        """One of the framework's arrays, or a number, as NumPy's."""
+        """An array of the framework, or a number, as a NumPy array."""
         return np.asarray(value)
 
     @abc.abstractmethod
     def pair(self, re: Any, im: Any) -> Any:
-        """The complex array of two real ones."""
+        """The complex array with these real and imaginary parts."""
 
     @abc.abstractmethod
     def parts(self, z: Any) -> tuple[Any, Any]:
-        """Its real and its imaginary part."""
+        """The real and the imaginary part of `z`."""
 
     @abc.abstractmethod
     def is_complex(self, value: Any) -> bool: ...
@@ -82,23 +79,21 @@ class Framework(abc.ABC):
         directions: Sequence[Array],
         modes: Sequence[Mode],
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The outputs of `f(*xs)`, and the derivative that `modes` and the rest say (see `oracles.base`) by
-        each of `xs`.
+        """The outputs of `f(*xs)`, and the derivative by each of `xs` that the other arguments define (see
+        `oracles.base`).
 
         Raises whatever the framework raises.
         """
 
     def refusal(self, error: Exception) -> str | None:
-        """Why the function has no derivative in these modes, where that is what the error says; None where it
-        is a failure.
-        """
+        """Why the function lacks a derivative in these modes, if the error says so; None for a failure."""
         return (
             f"{type(error).__name__}: {first_line(error)}" if isinstance(error, NotImplementedError) else None
         )
 
     @abc.abstractmethod
     def traced(self, call: Call, arrays: Sequence[Array]) -> Program:
-        """The function as a program; `UntraceableError` where it cannot be said as one."""
+        """The function as a program; `UntraceableError` if there is none."""
 
 
 def first_line(error: BaseException) -> str:

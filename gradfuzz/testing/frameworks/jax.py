@@ -1,6 +1,4 @@
-"""Functions of JAX arrays. Arguments in float64 are asked about with 64-bit types switched on around the
-call; JAX's settings stay as they are.
-"""
+"""Functions of JAX arrays. For float64 arguments 64-bit types are enabled during the call only."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ _NO_MODE = (
 
 
 class JaxFunctions(Framework):
-    """JAX, with its own pytrees."""
+    """JAX with its own pytrees."""
 
     name: FrameworkName = "jax"
     version = str(jax.__version__)
@@ -40,7 +38,7 @@ class JaxFunctions(Framework):
         ], lambda new: jax.tree_util.tree_unflatten(form, new)
 
     def prepared(self, call: Call) -> Call:
-        """Compiled once where it can be: a loop is compiled again at each call otherwise."""
+        """Compiled once if possible: otherwise each call compiles a loop again."""
         compiled = jax.jit(call)
         by_values = False
 

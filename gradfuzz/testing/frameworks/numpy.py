@@ -1,6 +1,4 @@
-"""Functions of NumPy arrays. They have no derivative but the one that a person wrote, which `subject.Subject`
-asks.
-"""
+"""Functions of NumPy arrays. Their only derivative is hand-written; `subject.Subject` asks it."""
 
 from __future__ import annotations
 
@@ -15,8 +13,6 @@ from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName
 
 
 class NumpyFunctions(Framework):
-    """NumPy."""
-
     name: FrameworkName = "numpy"
     version = np.__version__
 

@@ -1,6 +1,4 @@
-"""Functions of Torch tensors: reverse mode by torch.autograd.grad, forward mode by torch.autograd.forward_ad,
-twice by torch.func.
-"""
+"""Functions of Torch tensors: torch.autograd.grad and forward_ad; torch.func for nested modes."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.testing.frameworks.framework import Call, Framework, FrameworkName, first_line
 
-# Torch loads this at its first forward derivative; a DeprecationWarning of its own would be the error of the
-# function that is asked about.
+# Torch loads this at its first forward derivative. Its DeprecationWarning would count as an error of the
+# tested function.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import torch._decomp.decompositions_for_jvp
@@ -37,13 +35,11 @@ _NO_MODE = (
 
 
 class TorchFunctions(Framework):
-    """Torch."""
-
     name: FrameworkName = "torch"
     version = str(torch.__version__)
 
     def prepared(self, call: Call) -> Call:
-        """A function may differentiate by its arguments itself, so they are always such that it can."""
+        """A function may itself differentiate by its arguments, so they always require a gradient."""
         return lambda *arrays: call(
             *[a.requires_grad_().clone() if a.is_floating_point() else a for a in arrays]
         )
@@ -52,7 +48,7 @@ class TorchFunctions(Framework):
         return isinstance(value, torch.Tensor)
 
     def array(self, value: Array, like: Any = None) -> Any:
-        value = np.array(value)  # tensors share the memory of the array they are made of, and want to write
+        value = np.array(value)  # tensors share the memory of their array, and need it writable
         if value.dtype == FORMATS["bfloat16"].dtype:
             tensor = torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
         else:
@@ -65,7 +61,7 @@ class TorchFunctions(Framework):
     def numpy(self, value: Any) -> Array:
         if not isinstance(value, torch.Tensor):
             return np.asarray(value)
-        value = value.detach().cpu().resolve_conj().resolve_neg().clone()  # a known zero has no memory before
+        value = value.detach().cpu().resolve_conj().resolve_neg().clone()  # a known zero has no memory yet
         if value.dtype == torch.bfloat16:
             return np.asarray(value.contiguous().view(torch.int16).numpy().view(FORMATS["bfloat16"].dtype))
         return np.asarray(value.numpy())

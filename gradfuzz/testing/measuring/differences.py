@@ -1,11 +1,10 @@
-"""One slope of a function of one number that can only be evaluated in machine floats, with an honest bound
-for its error.
+"""The slope of a function of one number that is evaluated in machine floats, with an honest error bound.
 
-The slope at 0 is Richardson's extrapolation of central differences (scipy.differentiate.derivative), begun at
-steps of several scales. Its bound has what two successive extrapolations differ by, what the noise of the
-values costs at the last step, and how far the best of the scales is from the others in excess of what they
-claim. Where the slopes to either side do not come together as the step shrinks there is a kink, and both are
-extrapolated from their own side.
+The slope at 0 is Richardson's extrapolation of central differences (scipy.differentiate.derivative), started
+at steps of several scales. The bound has three parts: the difference of two successive extrapolations, the
+effect of the values' noise at the last step, and the disagreement of the best scale with the others beyond
+their bounds. Where the one-sided slopes do not converge to each other as the step shrinks, there is a kink,
+and each side is extrapolated alone.
 """
 
 from __future__ import annotations
@@ -20,31 +19,31 @@ import numpy as np
 from scipy.differentiate import derivative
 
 _STEPS = (2.0**-2, 2.0**-7, 2.0**-14)
-"""The scales at which differences begin, in units of the input's size: the first loses least to rounding, the
-last sees least of what is far away.
+"""The first steps of differences, in units of the input's size. The first loses least to rounding, the last
+depends least on values far away.
 """
 
 _SAFETY = 8.0
-"""The bound is so many times what two extrapolations differ by."""
+"""The bound is this many times the difference of two extrapolations."""
 
 _ITERATIONS = 8
 
 _PROBES = (-(2.0**-3), 2.0**-4, 2.0**-9, -(2.0**-10))
-"""Where a function is seen not to be flat, in units of the input's size."""
+"""Steps that show whether a function is flat, in units of the input's size."""
 
 _CLOSE = 2.0**-24
-"""How far apart the values are from which the noise is told, in units of the input's size."""
+"""The distance of the values that the noise is estimated from, in units of the input's size."""
 
 _CLOSER = (2.0**-8, 2.0**-12, 2.0**-16)
-"""Where the slopes to either side are compared, in units of the input's size."""
+"""The steps of the one-sided slopes, in units of the input's size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """A slope and its bound; at a kink those to the left and to the right, else both are the slope.
+    """A slope and its bound. `left` and `right` are the one-sided slopes at a kink, else the slope.
 
-    `flat` says that all values seen were the same: a function that is constant here, or one whose changes are
-    lost to rounding inside it.
+    `flat`: all observed values were the same. The function is constant here, or rounding inside it hides its
+    changes.
     """
 
     value: float
@@ -59,9 +58,9 @@ class Slope:
 
 
 def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | None:
-    """The slope of `f` at 0; None where it cannot be told.
+    """The slope of `f` at 0, or None if it is unknown.
 
-    `size` is the scale of what moves, `roundoff` that of the values of `f`.
+    `size` is the scale of the input, `roundoff` that of the values of `f`.
     """
     known = functools.lru_cache(maxsize=None)(f)
     here = known(0.0)
@@ -78,8 +77,8 @@ def slope(f: Callable[[float], float], size: float, roundoff: float) -> Slope | 
 
 
 def _noise(f: Callable[[float], float], size: float) -> float:
-    """What rounding inside `f` does to its values, from the differences of order 3 to 6 of values so close
-    that nothing else is in them.
+    """The rounding noise of `f`, from differences of order 3 to 6 of values so close that they hold nothing
+    else.
 
     The k-th difference of independent errors of variance s^2 has the variance s^2 (2k)! / (k!)^2 (More and
     Wild, "Estimating computational noise", 2011, section 2).
@@ -98,9 +97,7 @@ def _noise(f: Callable[[float], float], size: float) -> float:
 
 
 def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -> Slope | None:
-    """The slopes to either side where they stay apart; None where they come together or a side cannot be
-    seen.
-    """
+    """The one-sided slopes if they differ; None if they converge to each other or a side is unknown."""
     bends = []
     for step in (c * size for c in _CLOSER):
         before, after = f(-step), f(step)
@@ -119,9 +116,7 @@ def _kink(f: Callable[[float], float], here: float, size: float, noise: float) -
 def _extrapolated(
     f: Callable[[float], float], step: float, noise: float, side: int
 ) -> tuple[float, float] | None:
-    """A slope and its bound from differences that begin at one step; None where the function is not finite
-    there.
-    """
+    """A slope and its bound from differences starting at `step`; None where the function is not finite."""
     seen: list[float] = []
 
     def heights(ts: np.ndarray) -> np.ndarray:
@@ -132,7 +127,7 @@ def _extrapolated(
     found: list[tuple[float, float]] = []
 
     def note(result: Any) -> None:
-        """Each extrapolation with its bound: where the values are steps, the later ones see a single one."""
+        """Keeps each extrapolation with its bound: if the values are steps, the last ones see only one."""
         last = step / 2.0 ** (max(int(result.nit), 1) - 1)
         value, bound = float(result.df), _SAFETY * float(result.error) + _SAFETY * noise / last
         if math.isfinite(value) and math.isfinite(bound):
@@ -155,7 +150,7 @@ def _extrapolated(
 
 
 def _best(found: list[tuple[float, float] | None]) -> tuple[float, float] | None:
-    """The one of the smallest bound, which grows by what the others contradict it."""
+    """The estimate with the smallest bound, widened by its disagreement with the others."""
     known = [one for one in found if one is not None]
     if not known:
         return None

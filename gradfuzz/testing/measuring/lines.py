@@ -1,9 +1,9 @@
-"""A function of many entries, asked along a few random directions: x + t_1 v_1 + ... + t_m v_m as a function
-of t, at t = 0.
+"""A function of many entries along a few random directions: x + t_1 v_1 + ... + t_m v_m as a function of t,
+at t = 0.
 
-The derivative by t_j is <gradient, v_j>. A gradient that is wrong anywhere is wrong along almost every
-direction, and m slopes cost the references as much as m entries. No direction has an entry 0, and all have
-entries of the size of the input's own.
+The derivative by t_j is <gradient, v_j>. A gradient with a wrong entry is wrong along almost every direction,
+and m slopes cost the references as much as m entries. No direction has a zero entry; the entries have the
+size of the input's own.
 """
 
 from __future__ import annotations
@@ -20,19 +20,17 @@ from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing.measuring.subject import Input, Subject
 
 MANY = 64
-"""With more differentiated entries a function is asked along directions."""
+"""With more entries to differentiate by, a function is asked along directions."""
 
 _DIRECTIONS = 3
 
 _EIGHTHS = np.array([-16, -13, -11, -9, -6, -5, 5, 6, 9, 11, 13, 16]) / 8
-"""Few bits, so that they are exact in every precision."""
+"""Numbers of few bits, exact in every precision."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines(Subject):
-    """`base` as a function of t; `directions` has one array per input in `base.wrt`, one direction after the
-    other along its first axis.
-    """
+    """`base` as a function of t. `directions` has an array per input in `base.wrt`; axis 0 counts them."""
 
     base: Subject | None = None
     directions: tuple[Array, ...] = ()
@@ -57,7 +55,7 @@ class Lines(Subject):
 
 
 def along_lines(base: Subject) -> Lines:
-    """`base` along random directions, the same every time."""
+    """`base` along random directions, the same in every run."""
     rng = np.random.default_rng(0)
     directions = []
     for k in base.wrt:

@@ -1,14 +1,13 @@
-"""How a function's derivative is measured: its program is traced and judged by the references, or its truth
-is measured or given.
+"""How a function's derivative is measured: by its traced program, or by a measured or given truth.
 
-    traced        both references on the program; the program is believed where it computes what the function
-                  computes, at the point and around it
-    reference     the exact gradient that came with the function; an exact function is traced or measured in
-                  the function's place
-    otherwise     `numeric`
+traced        both references on the program; the program counts if it computes what the function computes, at
+              the point and around it
+reference     the exact gradient attached to the function; an exact function is traced or measured instead of
+              the function
+otherwise     `numeric`
 
-A second opinion is asked of `numeric` where the program is not defined at the point and the function is,
-where the references cannot tell, and before an answer is called wrong: where the function's own differences
+`numeric` gives a second opinion where the function is defined at the point and the program is not, where the
+references are inconclusive, and before an answer is called wrong. If the function's own differences
 contradict the traced program, only they count.
 """
 
@@ -48,8 +47,8 @@ from gradfuzz.testing.measuring.subject import Subject
 from gradfuzz.testing.measuring.units import in_units
 
 FACTORS = (0.75, 1.25)
-"""What all inputs are multiplied by to look around a point: a structure such as symmetry stays, and so do
-signs. A loop that ends by its values may never end where these are others.
+"""Factors of all inputs for points around a point: structure such as symmetry is kept, and so are signs. A
+loop that stops by value may not stop at other factors.
 """
 
 _SECOND_OPINION = (
@@ -60,31 +59,31 @@ _SECOND_OPINION = (
     Reason.TRIP_LIMIT,
     Reason.RANGE,
 )
-"""Where the program cannot be judged and the function may be all the same."""
+"""Reasons for which the program cannot be judged, but the function perhaps can."""
 
 
 def combinations(order: int, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
-    """All sequences of `modes`, up to this order, the low orders first."""
+    """All sequences of `modes` up to this order, low orders first."""
     return [steps for k in range(1, order + 1) for steps in itertools.product(modes, repeat=k)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """One combination of modes asked, judged, and by which method."""
+    """One combination of modes, its verdict and its method."""
 
     case: Case
     method: Method
 
 
 class Inquiry:
-    """One subject at its arguments, and what is true of it.
+    """A subject at its arguments, and its truth.
 
-    `untraced` says why there is no program, "" where there is one. Raises what the function raises at its
-    arguments, and `UsageError`.
+    `untraced` is the reason why there is no program, "" if there is one. Raises the exceptions of the
+    function at its arguments, and `UsageError`.
     """
 
     def __init__(self, subject: Subject, exact: Subject | None = None, given: Exact | None = None) -> None:
-        """`exact` computes what `subject` should, and is `subject` itself where nothing else is said."""
+        """`exact` computes what `subject` should (None: `subject` itself)."""
         self.subject = subject
         self.oracle = FunctionOracle(subject, exact)
         self.untraced = ""
@@ -102,7 +101,7 @@ class Inquiry:
     # The program
 
     def _traced(self, outputs: Sequence[Array]) -> Program | None:
-        """The function as a program that computes the same; None with the reason in `untraced`."""
+        """The function as a program that computes the same; else None, with the reason in `untraced`."""
         if self._gradient is not None:
             self.untraced = "its gradient is given"
             return None
@@ -123,9 +122,7 @@ class Inquiry:
         return program
 
     def _fits(self, program: Program, outputs: Sequence[Array]) -> None:
-        """`UntraceableError` where a program is not one of this function: other types, or other values here
-        or near by.
-        """
+        """`UntraceableError` where a program differs from the function: in types, or in nearby values."""
         expected = [(i.kind, i.value.shape) for i in self.subject.inputs]
         if [(p.type.dtype, p.type.sizes) for p in program.params] != expected:
             raise UntraceableError("the traced program has other inputs")
@@ -141,7 +138,7 @@ class Inquiry:
     # Questions
 
     def _point(self, program: Program, factor: float = 1.0) -> Point:
-        """The arguments, floats multiplied by `factor`; zeros that stand alone are moved as well."""
+        """The arguments, floats multiplied by `factor`. Scalar zeros are moved as well."""
         inputs = {}
         for param, i in zip(program.params, self.subject.inputs, strict=True):
             if i.kind != "float":
@@ -166,7 +163,7 @@ class Inquiry:
     # Asking
 
     def ask(self, modes: Sequence[Mode], factor: float = 1.0) -> Asked:
-        """The verdict in these modes, at the arguments times `factor`."""
+        """The verdict in these modes at the arguments times `factor`."""
         if self._program is None:
             return self._by_numbers(modes, factor)
         question = self._question(self._program, modes, factor)
@@ -178,10 +175,10 @@ class Inquiry:
         return Asked(case, "traced")
 
     def _second_opinion(self, case: Case, modes: Sequence[Mode], factor: float) -> Asked:
-        """What the function's own differences say where the program cannot be judged."""
+        """The verdict by the function's own differences, where the program cannot be judged."""
         asked = self._by_numbers(modes, factor)
         other = asked.case
-        # At a kink that smooths itself out, and near the end of the range, a right rule may give another
+        # At a kink that smooths itself out, and near the end of the range, a right rule may return another
         # number, but no NaN.
         unsure = case.reason is Reason.RANGE or (
             case.reason is Reason.KINK and other.kind is not Class.NON_FINITE
@@ -191,9 +188,7 @@ class Inquiry:
         return asked
 
     def _upheld(self, case: Case, modes: Sequence[Mode]) -> Asked:
-        """A disagreement that is no rounding of the rule's own, and that the function's differences by the
-        worst entry do not contradict.
-        """
+        """The disagreement, unless rounding in the rule or the function's differences contradict it."""
         if (
             case.worst is None
             or case.worst[0] not in case.question.wrt
@@ -209,8 +204,8 @@ class Inquiry:
             and abs(case.got - case.expected) <= CLEAR * SAFETY * stray
         ):
             message = (
-                f"at inputs that differ in their last bits the answer strays by {stray:.2g}, and so far it"
-                " may be from the truth by rounding"
+                f"at inputs that differ in their last bits the answer changes by {stray:.2g}, so its"
+                " error may be rounding"
             )
             return Asked(
                 replace(case, verdict=Verdict.INCONCLUSIVE, kind=None, reason=Reason.NOISE, message=message),
@@ -238,7 +233,7 @@ class Inquiry:
         )
 
     def _numeric(self, order: int, factor: float) -> NumericTruth:
-        """The truth that is measured or given, remembered."""
+        """The measured or given truth, cached."""
         if (order, factor) not in self._known:
             modes: list[Mode] = ["rev"] * order
             question = self._question(self._blank, modes, factor)
@@ -249,9 +244,7 @@ class Inquiry:
         return self._known[order, factor]
 
     def _given(self, question: Question) -> NumericTruth:
-        """The gradient that came with the function, with what rounding its arguments in float64 does to it as
-        the bound.
-        """
+        """The gradient attached to the function; its bound is the effect of rounding its arguments."""
         if question.order != 1:
             return NumericTruth(
                 Truth("inconclusive", message="references: a gradient was given, and no derivative of it"),

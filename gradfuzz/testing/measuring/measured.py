@@ -1,4 +1,4 @@
-"""What came of measuring a gradient, as data."""
+"""The result of measuring a gradient, as data."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from gradfuzz.fuzzer.results.finding import Class, Verdict
 from gradfuzz.oracles.base import Array, Mode
 
 Method = Literal["traced", "complex step", "Richardson", "reference"]
-"""Where the truth comes from: proved on the program that was traced, or worked out from the function itself,
-or given with it.
-"""
+"""The source of the truth: proved on the traced program, measured on the function, or given with it."""
 
 
 class InconclusiveWarning(UserWarning):
@@ -22,14 +20,12 @@ class InconclusiveWarning(UserWarning):
 
 
 class InconclusiveError(AssertionError):
-    """The same as an error, for who asked `strict` to be so."""
+    """An inconclusive gradient as an error, by `strict`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearby:
-    """The worst entry at another point: its value there, and whether it is wrong there, too. `expected` None
-    says that nobody knows.
-    """
+    """The worst entry at another point: its value, and whether it is wrong. `expected` None: unknown."""
 
     at: float
     expected: float | None
@@ -39,16 +35,16 @@ class Nearby:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """The verdict on a gradient at one point, in the modes asked: of several the one that decides.
+    """The verdict on a gradient at one point: of all modes asked, the decisive one.
 
-    `expected` and `got` have one array per differentiated argument, under the argument's name; `bound` the
-    error of `expected`, `allowed` what rounding may do to `got`, bound included; all are empty where there is
-    no truth. Of a function that returns one scalar they are its gradient; of any other the gradient of the
-    sum of its outputs, each entry times a weight that is drawn once and for all. Of a derivative of higher
-    order they are its last step: every other one is taken along a direction, 1 for a single scalar, drawn
-    once and for all otherwise. `worst` names the entry that decides (argument, index); `worst_expected` and
-    `worst_got` are its numbers (at a kink the nearest legal one), `ratio` is got / expected there and
-    `error_over_allowed` its error in units of what is allowed.
+    `expected` and `got` have one array per differentiated argument, under the argument's name. `bound` is the
+    error of `expected`; `allowed` is the rounding error allowed for `got`, bound included. All are empty
+    without a truth. For a function that returns one scalar they are its gradient, for any other the gradient
+    of a weighted sum of its outputs with fixed random weights. For a derivative of higher order they are the
+    last differentiation; every other one is taken along a direction, 1 for a single scalar, else fixed and
+    random. `worst` names the decisive entry (argument, index). `worst_expected` and `worst_got` are its
+    numbers (at a kink `worst_expected` is the nearest legal one), `ratio` is got / expected there, and
+    `error_over_allowed` its error over the allowed one.
     """
 
     verdict: Verdict
@@ -70,31 +66,27 @@ class Measured:
     error_over_allowed: float | None = None
     references: tuple[str, ...] = ()
     conventions: tuple[str, ...] = ()
-    """The rows of the ledger of conventions (`gradfuzz targets conventions`) that the function meets at the
-    point.
-    """
+    """The rows of the conventions table (`gradfuzz targets conventions`) that apply at the point."""
     nearby: tuple[Nearby, ...] = ()
     untraced: str = ""
-    """Why the function could not be traced, where it could not."""
+    """The reason why the function could not be traced, if any."""
     asked: tuple[tuple[Mode, ...], ...] = ()
-    """All combinations of modes that were asked ..."""
+    """All combinations of modes that were asked."""
     left_out: Mapping[tuple[Mode, ...], str] = field(default_factory=dict)
-    """... and those that the function has not, with the reason."""
+    """Combinations of modes that the function lacks, with the reason."""
     weighted: bool = False
-    """Whether the function returns more than one scalar, so that its outputs were weighted (as by a random
-    cotangent).
-    """
+    """Whether the function returns more than one scalar, so that a random cotangent weights its outputs."""
     along: int = 0
-    """How many entries there are, where they are too many and random directions stand for them; else 0."""
+    """The number of entries if random directions replaced them, because they are too many; else 0."""
 
     @property
     def right(self) -> bool:
-        """Whether the gradient was found right, or one of the legal answers where there is none."""
+        """Whether the gradient is right, or one of the legal answers where there is none."""
         return self.verdict in (Verdict.AGREE, Verdict.CONVENTION)
 
     @property
     def wrong(self) -> bool:
-        """Whether the gradient was found wrong, or raised."""
+        """Whether the gradient is wrong, or raised."""
         return self.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
 
     @property

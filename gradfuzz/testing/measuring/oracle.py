@@ -1,4 +1,4 @@
-"""A person's function as an oracle: it answers questions about the program that says what it computes."""
+"""A user's function as an oracle: it answers questions about the program of what it computes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gradfuzz.testing.measuring.subject import Subject
 class FunctionOracle(Oracle):
     """The inputs of a question's program are those of the function, in their order.
 
-    `failure` keeps the latest exception that was no refusal of a mode.
+    `failure` keeps the latest exception, unless it only said that a mode is missing.
     """
 
     def __init__(self, subject: Subject, exact: Subject | None = None) -> None:
-        """`exact`, where it is given, says the values: those of an approximation are not on trial."""
+        """The values come from `exact`, if given: those of an approximation are not tested."""
         self.name = f"{subject.framework.name}:{subject.label}"
         self.version = subject.framework.version
         self.failure: Exception | None = None
@@ -29,7 +29,7 @@ class FunctionOracle(Oracle):
 
     def supports(self, question: Question) -> str | None:
         if self._subject.grad is not None and question.modes not in ((), ("rev",)):
-            return "a gradient that is written by hand is one derivative in reverse mode"
+            return "a hand-written gradient supports reverse mode of order one only"
         return None
 
     def answer(self, question: Question) -> list[Answer]:
@@ -59,8 +59,6 @@ class FunctionOracle(Oracle):
         return Answer("error", message=f"{type(error).__name__}: {first_line(error)}")
 
     def _values(self, values: Sequence[Array]) -> tuple[Array, ...]:
-        """The outputs, the floats in the working precision: the dtype of a function's value is not
-        on trial.
-        """
+        """The outputs, floats in the working precision: the dtype of a function's value is not tested."""
         with np.errstate(over="ignore"):
             return tuple(np.asarray(y, self._subject.precision) if is_float(y.dtype) else y for y in values)

@@ -1,9 +1,9 @@
-"""A function of somebody's, its arguments and what is differentiated, as a function of real arrays.
+"""A user's function, its arguments and the inputs to differentiate, as a function of real arrays.
 
-Arguments may nest (see `leaves`). A leaf is an input of the function where it is an array, a float or a
-complex number; ints, bools, strings and other objects are handed on as they are. A complex input z counts as
-two, "z.real" and "z.imag", and a complex output as two as well: so every derivative is one of real functions,
-and no convention about the sign of an imaginary part is met, but inside the function itself.
+Arguments may nest (see `tracing.leaves`). A leaf is an input of the function if it is an array, a float or a
+complex number; ints, bools, strings and other objects are passed on unchanged. A complex input z counts as
+two, "z.real" and "z.imag", and so does a complex output. So every derivative is one of real functions, and no
+convention about the sign of an imaginary part applies, except inside the function itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Kind = Literal["float", "int", "bool"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Input:
-    """One real input: its name, the argument that it is in or a part of, its NumPy array."""
+    """One real input: its name, its argument, its NumPy array."""
 
     name: str
     argument: int
@@ -37,7 +37,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Leaf:
-    """One leaf of the arguments: an input, a pair of inputs, or an object handed on."""
+    """One leaf of the arguments: an input, a pair of inputs, or an object to pass on."""
 
     original: Any
     inputs: tuple[int, ...]
@@ -45,9 +45,7 @@ class _Leaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """What is asked about. `wrt` are the numbers of the differentiated inputs; `grad` is the gradient that a
-    person wrote, if any.
-    """
+    """A function. `wrt` are the numbers of its differentiated inputs, `grad` is a hand-written gradient."""
 
     f: Callable[..., Any]
     label: str
@@ -61,7 +59,7 @@ class Subject:
     _evaluate: Call | None = None
 
     def arguments(self, arrays: Sequence[Any]) -> list[Any]:
-        """The arguments made of the framework's real arrays, one per input."""
+        """The arguments, built from the framework's real arrays, one per input."""
         result = []
         for (_, rebuild), leaves in zip(self._trees, self._leaves, strict=True):
             new = []
@@ -84,7 +82,7 @@ class Subject:
         return outputs
 
     def arrays(self, values: Sequence[Array], precision: Precision | None = None) -> list[Any]:
-        """NumPy arrays, one per input, as the framework's, floats in `precision`."""
+        """NumPy arrays, one per input, as the framework's arrays, floats in `precision`."""
         floats = FORMATS[precision or self.precision].dtype
         likes = {k: leaf.original for leaves in self._leaves for leaf in leaves for k in leaf.inputs}
         return [
@@ -93,14 +91,15 @@ class Subject:
         ]
 
     def values(self, values: Sequence[Array], precision: Precision | None = None) -> list[Array]:
-        """The function's outputs at NumPy arrays, as NumPy arrays. Raises what the function raises."""
+        """The function's outputs at NumPy arrays, as NumPy arrays. Raises the function's exceptions."""
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
             evaluate = self._evaluate or self.call
             return [self.framework.numpy(y) for y in evaluate(*self.arrays(values, precision))]
 
     def complex_values(self, values: Sequence[Array]) -> list[Array] | None:
-        """The outputs at complex NumPy arrays in place of the real ones; None where the function takes none,
-        or complex numbers mean two inputs.
+        """The outputs at complex NumPy arrays.
+
+        None if the function accepts none, or if a complex number stands for two inputs.
         """
         if any(len(leaf.inputs) > 1 for leaves in self._leaves for leaf in leaves):
             return None
@@ -123,9 +122,7 @@ class Subject:
         modes: Sequence[Mode],
         precision: Precision | None = None,
     ) -> tuple[list[Array], list[Array]]:
-        """The outputs, and the derivative by each input in `wrt`. Raises what the function or its gradient
-        raises.
-        """
+        """The outputs, and the derivative by each input in `wrt`. Raises what `f` or `grad` raises."""
         with self.framework.context(precision or self.precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
             if self.grad is not None:
@@ -138,7 +135,7 @@ class Subject:
             return [self.framework.numpy(y) for y in outputs], [self.framework.numpy(g) for g in gradient]
 
     def _by_differentiated(self, arrays: Sequence[Any]) -> Call:
-        """The function of the inputs in `wrt`, the others as they are in `arrays`."""
+        """The function of the inputs in `wrt`; the others are fixed at `arrays`."""
 
         def f(*xs: Any) -> tuple[Any, ...]:
             arguments = list(arrays)
@@ -164,7 +161,7 @@ class Subject:
         return outputs, self.slopes(answer, scale, dtype)
 
     def _cotangent(self, result: Any, weights: Sequence[Array | None]) -> Any:
-        """The weights in the form of the result; that of a complex output y is dL/d(re y) + i dL/d(im y)."""
+        """The weights in the form of the result; for a complex output y: dL/d(re y) + i dL/d(im y)."""
         leaves, rebuild = self.framework.tree(result, "")
         rest = iter(weights)
         new = []
@@ -179,7 +176,7 @@ class Subject:
         return rebuild(new)
 
     def slopes(self, answer: Any, scale: float, dtype: np.dtype[Any]) -> list[Any]:
-        """What a gradient that a person wrote returns, one real array per input in `wrt`, times `scale`."""
+        """The result of a hand-written gradient times `scale`: one real array per input in `wrt`."""
         chosen = sorted({self.inputs[k].argument for k in self.wrt})
         answers = [answer] if len(chosen) == 1 else answer
         if not isinstance(answers, (tuple, list)) or len(answers) != len(chosen):
@@ -220,9 +217,9 @@ def subject_of(
     grad: Callable[..., Any] | None,
     framework: FrameworkName | None,
 ) -> Subject:
-    """What is asked about; `UsageError` where it makes no sense.
+    """The subject; `UsageError` where it makes no sense.
 
-    A plain Python float has the precision of the arrays, or float64 where there are none.
+    A plain Python float has the precision of the arrays, or float64 without arrays.
     """
     if inspect.isclass(f) and hasattr(f, "apply") and hasattr(f, "forward"):
         f = f.apply  # an autograd.Function
@@ -253,7 +250,7 @@ def subject_of(
 
 
 def _precision(leaves: Sequence[Any], kit: Framework) -> Precision:
-    """The one float format of the arrays among `leaves`."""
+    """The float format that the arrays among `leaves` share."""
     dtypes = {kit.numpy(leaf).dtype for leaf in leaves if _is_array(leaf, kit)}
     floats = {_real_dtype(d) for d in dtypes if is_float(d) or d.kind == "c"}
     if len(floats) > 1:
@@ -284,7 +281,7 @@ def _is_array(leaf: Any, kit: Framework) -> bool:
 
 
 def _inputs(path: str, argument: int, leaf: Any, kit: Framework, precision: Precision) -> list[Input]:
-    """The real inputs that a leaf stands for: none where it is handed on as it is."""
+    """The real inputs of a leaf; none if it is passed on unchanged."""
     if isinstance(leaf, (bool, int)) or not (isinstance(leaf, (float, complex)) or _is_array(leaf, kit)):
         return []
     value = np.array(kit.numpy(leaf))

@@ -1,6 +1,4 @@
-"""Cotangents and directions that divide out: where a derivative is one of one number, people expect that
-number.
-"""
+"""Cotangents and directions of single scalars, which divide out: people expect the plain derivative."""
 
 from __future__ import annotations
 
@@ -11,17 +9,17 @@ import numpy as np
 from gradfuzz.oracles.base import Array, Question
 
 _COTANGENT = -2.0
-"""The cotangent of a single scalar: a power of two, so that it is divided out exactly; it shows where a rule
-drops, squares or takes the size of it.
+"""The cotangent of a single scalar. A power of two divides out exactly; -2 exposes a rule that drops, squares
+or takes the absolute value of it.
 """
 
 _DIRECTION = 2.0
-"""The direction of a single scalar input, likewise."""
+"""The direction of a single scalar input, for the same reasons."""
 
 
 def in_units(question: Question) -> Question:
-    """The question with such a cotangent, where there is a single float output and it is a scalar, and such a
-    direction, where there is a single scalar to differentiate by.
+    """The question with this cotangent if its only float output is a scalar, and with this direction if its
+    only differentiated input is one.
     """
     if _is_scalar(*(w for w in question.weights if w is not None)):
         question = replace(
@@ -33,7 +31,7 @@ def in_units(question: Question) -> Question:
 
 
 def unit_of(question: Question) -> float:
-    """What the derivative of a question `in_units` is to be divided by."""
+    """The divisor of the derivative of a question `in_units`."""
     weights = [w for w in question.weights if w is not None]
     directions = [question.directions[name] for name in question.wrt if name in question.directions]
     unit = float(weights[0]) if _is_scalar(*weights) else 1.0

@@ -210,7 +210,10 @@ def test_an_accepted_finding_that_is_fixed_is_stale(monkeypatch: pytest.MonkeyPa
     [
         (["add"], "needs the id of a finding"),
         (["add", "aaaa"], "needs a reason"),
-        (["add", "aaaa", "--reason", "r", "--expires", "soon"], "'soon' is no date; write it as 2027-03-01"),
+        (
+            ["add", "aaaa", "--reason", "r", "--expires", "soon"],
+            "'soon' is not a date; write it as 2027-03-01",
+        ),
         (["add", "aaaa", "--reason", "r", "--expires", "2020-01-01"], "is over"),
         (["remove", "aaaa"], "no finding 'aaaa' is in gradfuzz-baseline.json"),
     ],
@@ -309,10 +312,7 @@ def test_nothing_is_kept_where_nothing_shall_be(monkeypatch: pytest.MonkeyPatch)
     sweep(monkeypatch, WRONG)
     run("sweep", "engine", "--no-store", exit_code=FINDINGS)
     assert list(Path.cwd().iterdir()) == []
-    assert (
-        "--no-store leaves it away"
-        in run("sweep", "engine", "--no-store", "--resume", exit_code=USAGE).stderr
-    )
+    assert "--no-store leaves out" in run("sweep", "engine", "--no-store", "--resume", exit_code=USAGE).stderr
 
 
 def test_a_store_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,8 +342,8 @@ def test_resume_finds_no_sweep() -> None:
 
 def test_an_interrupted_sweep_can_be_resumed_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     sweep(monkeypatch, WRONG, interrupted=True)
-    assert "--resume goes on with it" in run("sweep", "engine", exit_code=INTERRUPTED).stderr
-    assert "--resume goes on with run 1" in run("sweep", "engine", exit_code=INTERRUPTED).stderr
+    assert "--resume continues it" in run("sweep", "engine", exit_code=INTERRUPTED).stderr
+    assert "--resume continues run 1" in run("sweep", "engine", exit_code=INTERRUPTED).stderr
     sweep(monkeypatch, WRONG)
     assert "run 2 of" in run("sweep", "engine", "--resume", exit_code=FINDINGS).stderr
 
@@ -403,7 +403,7 @@ def test_a_report_in_a_folder_that_may_not_be_written(monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "access", lambda *_: False)
     sweep(monkeypatch, WRONG)
     result = run("sweep", "engine", "--report", "html", exit_code=INCOMPLETE)
-    assert "'gradfuzz-report.html' may not be written" in result.stderr
+    assert "'gradfuzz-report.html' cannot be written" in result.stderr
     assert not STORE.exists(), "it is known before the work begins"
 
 

@@ -316,10 +316,10 @@ def test_the_ops_of_a_suite_are_those_of_its_rows(suite: str) -> None:
 def test_a_mark_without_the_fixture_and_options_that_make_no_sense(session: pytest.Pytester) -> None:
     session.makepyfile("import pytest\n@pytest.mark.gradfuzz(target='engine')\ndef test_it(): pass\n")
     run(session).stdout.fnmatch_lines(
-        ["*has the mark gradfuzz and does not ask anything: write `def test_it(gradfuzz_check): *"]
+        ["*has the mark gradfuzz but not its fixture: write `def test_it(gradfuzz_check): *"]
     )
     for option, words in (
-        ("--gradfuzz-report=hmtl", "*'hmtl' is no format; there is *"),
+        ("--gradfuzz-report=hmtl", "*'hmtl' is not a format; the formats are *"),
         ("--gradfuzz-accept=why", "*--gradfuzz-accept needs a file to write into*"),
         (
             "--gradfuzz-baseline=test_a_mark_without_the_fixture_and_options_that_make_no_sense.py",

@@ -120,9 +120,7 @@ def test_arguments_that_are_given_stay_as_they_are(functions: str, tmp_path: Pat
 
 def test_a_function_that_takes_nothing_that_was_tried_gets_a_test_that_says_so(functions: str) -> None:
     text = starter(f"{functions}:picky")
-    assert (
-        "No arguments were found that the function takes (ValueError: never satisfied): put in some" in text
-    )
+    assert "No arguments were found that the function accepts (ValueError: never satisfied): replace" in text
     compile(text, "test_written.py", "exec")
 
 
@@ -147,10 +145,7 @@ def test_a_torch_function_is_seen_by_what_it_is(tmp_path: Path, monkeypatch: pyt
         (
             ":alone",
             {},
-            (
-                "is a NumPy function, and its gradient is one that somebody wrote: name it with --grad"
-                " MODULE:FUNC"
-            ),
+            ("is a NumPy function and needs a hand-written gradient: name it with --grad MODULE:FUNC"),
         ),
         (":nothing", {"grad": "norm_grad"}, "nothing has no argument that must be given"),
         (":absent", {}, "has no function 'absent'"),
@@ -158,7 +153,7 @@ def test_a_torch_function_is_seen_by_what_it_is(tmp_path: Path, monkeypatch: pyt
         (
             ":norm",
             {"inputs": {"y": np.asarray(1.0)}},
-            "--at names 'y', which is no argument of norm that has to be given; there is x",
+            "--at names 'y', which is not a required argument of norm; those are x",
         ),
         (
             ":norm",
@@ -184,6 +179,6 @@ def test_the_command_writes_to_stdout_or_to_a_new_file(functions: str, tmp_path:
     assert (tmp_path / "test_norm.py").read_text() == printed.stdout
     again = CliRunner().invoke(main, ["write", f"{functions}:norm", "-o", "test_norm.py"])
     assert again.exit_code == USAGE
-    assert "'test_norm.py' exists and is left as it is" in again.output
+    assert "'test_norm.py' exists and is not overwritten" in again.output
     given = CliRunner().invoke(main, ["write", f"{functions}:row_sums", "--at", "m=[[1.0, 2.0]],times=3"])
     assert "np.array([[1.0, 2.0]]), 3, grad=row_sums_vjp)" in given.stdout
