@@ -68,7 +68,8 @@ def test_both_references_know_it_and_agree() -> None:
     run("""
     for modes, slope in ((("rev",), lambda x: -(1 + math.log(x))), (("rev", "fwd"), lambda x: -1 / x)):
         q = question(modes)
-        weight = float(np.asarray(q.weights[0])) * (float(np.asarray(q.directions["x"])) if len(modes) > 1 else 1.0)
+        along = float(np.asarray(q.directions["x"])) if len(modes) > 1 else 1.0
+        weight = along * float(np.asarray(q.weights[0]))
         for name, reference in references().items():
             for point, truth in zip(points, reference.truth(q), strict=True):
                 assert truth.status == "ok", (name, truth.message)
