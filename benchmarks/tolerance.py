@@ -22,7 +22,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from gradfuzz.fuzzer.questions.weighted import questions
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.sweep.workers import Pool
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.jury import Jury
@@ -166,7 +166,7 @@ class Tally:
     raised: int = 0
     wrong: list[Wrong] = field(default_factory=list)
 
-    def add(self, case: Case, *, confirmed: bool = False) -> None:
+    def add(self, case: CheckResult, *, confirmed: bool = False) -> None:
         """Count one answer. A near miss, up to ten times what is allowed, is a measurement like any other."""
         if case.verdict is Verdict.UNSUPPORTED:
             self.unsupported += 1

@@ -21,7 +21,7 @@ from gradfuzz.fuzzer.questions.grids import GRIDS, Grid
 from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.events import TargetSummary
-from gradfuzz.fuzzer.results.finding import Case, Finding, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Finding, Reason, Verdict
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.review import BaselineEntry
 from gradfuzz.fuzzer.store.baseline import accepts
@@ -48,7 +48,7 @@ class Judged:
     put: Put
     place: int
     oracle: Oracle
-    case: Case
+    case: CheckResult
 
 
 class GradfuzzCheck:
@@ -144,7 +144,7 @@ class GradfuzzCheck:
         _skip_unasked(self._cell, judged)
 
 
-def _vacuous(case: Case) -> bool:
+def _vacuous(case: CheckResult) -> bool:
     return case.truth is not None and not any(np.any(slope) for slope in case.truth.gradient.values())
 
 
@@ -201,12 +201,14 @@ def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozense
 # Findings ---------------------------------------------------------------------------------------------------
 
 
-def _findings(cell: Cell, wrong: Sequence[Wrong], given: Options) -> tuple[list[Finding], dict[int, Case]]:
+def _findings(
+    cell: Cell, wrong: Sequence[Wrong], given: Options
+) -> tuple[list[Finding], dict[int, CheckResult]]:
     """A finding for each sort of wrong answer; and of answers that were not wrong when they were asked again,
     the cases as they stand now.
     """
     findings: dict[str, Finding] = {}
-    dropped: dict[int, Case] = {}
+    dropped: dict[int, CheckResult] = {}
     left = _SHRUNK
     for one in distinct(wrong):
         alike = [other for other in wrong if other.sort == one.sort]

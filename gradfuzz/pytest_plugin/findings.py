@@ -10,7 +10,7 @@ from gradfuzz.fuzzer.findings.reproducer import reproducer
 from gradfuzz.fuzzer.findings.showcase import finding_point
 from gradfuzz.fuzzer.findings.signature import library, signature
 from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, Finding
+from gradfuzz.fuzzer.results.finding import CheckResult, Finding
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.oracles.base import Oracle
@@ -24,7 +24,7 @@ class Wrong:
     put: Put
     place: int
     oracle: Oracle
-    case: Case
+    case: CheckResult
 
     @property
     def sort(self) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.questions.asking import inputs_named, points_of, programs_of
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Array, Mode
@@ -289,7 +289,7 @@ def _measured(
     return replace(measured, asked=modes_asked, left_out=left_out, along=along), inquiry.oracle.failure
 
 
-def _wrong(case: Case) -> bool:
+def _wrong(case: CheckResult) -> bool:
     return case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
 
 
@@ -299,7 +299,7 @@ def _rank(asked: Asked) -> tuple[int, float]:
     return verdicts.index(asked.case.verdict), -(asked.case.error_over_allowed or 0.0)
 
 
-def _of_program(case: Case) -> Measured:
+def _of_program(case: CheckResult) -> Measured:
     names = dict(zip(case.question.wrt, case.question.wrt, strict=True))
     return _from_case(case, case.question.program.name, case.oracle, names, "traced")
 
@@ -311,7 +311,7 @@ def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
 
 
 def _from_case(
-    case: Case, function: str, framework: str, names: Mapping[str, str], method: Method
+    case: CheckResult, function: str, framework: str, names: Mapping[str, str], method: Method
 ) -> Measured:
     """A case with the names of the arguments; cotangents and directions of scalars are divided out."""
     truth, unit = case.truth, unit_of(case.question)
@@ -350,7 +350,7 @@ def _from_case(
     )
 
 
-def _reason(case: Case) -> str:
+def _reason(case: CheckResult) -> str:
     told = case.reason.value if case.reason is not None else ""
     message = (
         case.message.partition(": ")[2]

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
@@ -51,23 +51,23 @@ OPS = (
 # What is known ----------------------------------------------------------------------------------------------
 
 
-def calls(case: Case, *ops: str) -> list[Call]:
+def calls(case: CheckResult, *ops: str) -> list[Call]:
     return [node for node in walk(case.question.program) if isinstance(node, Call) and node.op in ops]
 
 
-def batches(case: Case) -> list[tuple[int, ...]]:
+def batches(case: CheckResult) -> list[tuple[int, ...]]:
     """The batch axes of each parameter."""
     return [p.type.sizes[:-2] for p in case.question.program.params]
 
 
-def has(case: Case, op: str, **params: object) -> bool:
+def has(case: CheckResult, op: str, **params: object) -> bool:
     return any(
         all(dict(call.params).get(name) == value for name, value in params.items())
         for call in calls(case, op)
     )
 
 
-def oblong(case: Case) -> bool:
+def oblong(case: CheckResult) -> bool:
     return any(p.type.sizes[-1] != p.type.sizes[-2] for p in case.question.program.params if p.type.rank > 1)
 
 
@@ -76,7 +76,7 @@ class Known:
     """A mistake of autograd, by its script, and the cases that it explains."""
 
     script: str
-    explains: Callable[[Case], bool]
+    explains: Callable[[CheckResult], bool]
 
 
 KNOWN = (
@@ -135,7 +135,7 @@ def questions(
     )
 
 
-def judged(jury: Jury, oracle: Oracle, question: Question) -> Case:
+def judged(jury: Jury, oracle: Oracle, question: Question) -> CheckResult:
     """The verdict: by one reference where the answer is right, by both before anything is called wrong."""
     refusal = oracle.supports(question)
     answers = [Answer("unsupported", message=refusal)] if refusal is not None else oracle.answer(question)
@@ -162,7 +162,7 @@ LINALG = questions(
 )
 
 
-def explained(case: Case) -> str:
+def explained(case: CheckResult) -> str:
     """The verdict, or the script of what is known; an assertion that fails for anything else that
     is wrong.
     """

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Mode, Oracle, Point
 from gradfuzz.oracles.registry import resolve
@@ -168,7 +168,7 @@ def cases(
     precisions: Sequence[Precision],
     modes: Sequence[tuple[Mode, ...]],
     some: Sequence[float],
-) -> Iterator[Case]:
+) -> Iterator[CheckResult]:
     """Every check of one program, measured in full."""
     program = parse(PROGRAMS[name])
     for precision in precisions:
@@ -180,7 +180,7 @@ def cases(
                 yield from jury.cases(oracle.name, question, oracle.answer(question), thorough=True)
 
 
-def check(found: Sequence[Case]) -> Counter[str]:
+def check(found: Sequence[CheckResult]) -> Counter[str]:
     """Nothing is accused. The counts of verdicts, and of reasons."""
     for case in found:
         assert case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED), (

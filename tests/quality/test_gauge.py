@@ -21,7 +21,7 @@ from gradfuzz.engine.modes.prune import prune
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Answer, Mode, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
@@ -166,7 +166,7 @@ def same_values(question: Question, namespace: NumpyNamespace) -> bool:
     return True
 
 
-def judged(cases: list[Drawn], seed: int) -> list[Case]:
+def judged(cases: list[Drawn], seed: int) -> list[CheckResult]:
     """Every variation of every program, in first and in second order in turn."""
     jury, result = Jury(), []
     permuted_at_all = 0

@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.questions.axes import without_axis
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Aspect
-from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.fuzzer.verdict.labels import neighbours
 from gradfuzz.oracles.base import Array, Oracle
@@ -29,7 +29,7 @@ _SIZES = (1, 2, 3)
 _MATRIX = 2
 
 
-def batches(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
+def batches(specimen: Specimen, smallest: CheckResult, target: Oracle, jury: Jury) -> Iterator[Outcome]:
     """The specimen in batches of one, two and three; matrices without a batch axis, too. Nothing where there
     is no batch.
 

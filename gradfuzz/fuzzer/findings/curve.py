@@ -10,7 +10,7 @@ import numpy as np
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Curve, Sample
-from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.jury import Jury
@@ -104,13 +104,13 @@ _Numbers = tuple[float, float, float, float]
 
 def _asked(
     specimens: Sequence[Specimen], entry: Entry, target: Oracle, jury: Jury
-) -> list[tuple[Label, _Numbers, Case | None]]:
+) -> list[tuple[Label, _Numbers, CheckResult | None]]:
     """For each specimen its label, as yet without its neighbours, its numbers, and the verdict where there is
     one.
     """
-    result: list[tuple[Label, _Numbers, Case | None]] = [(Label.INCONCLUSIVE, (math.nan,) * 4, None)] * len(
-        specimens
-    )
+    result: list[tuple[Label, _Numbers, CheckResult | None]] = [
+        (Label.INCONCLUSIVE, (math.nan,) * 4, None)
+    ] * len(specimens)
     soon = [k for k, specimen in enumerate(specimens) if ends(specimen)]
     if not soon:
         return result
@@ -131,7 +131,7 @@ def _answers(specimens: Sequence[Specimen], target: Oracle) -> list[Answer]:
     return target.answer(specimens[0].alone().question([specimen.inputs for specimen in specimens]))
 
 
-def _numbers(case: Case, entry: Entry, tolerance: Tolerance) -> _Numbers:
+def _numbers(case: CheckResult, entry: Entry, tolerance: Tolerance) -> _Numbers:
     expected, bound = true_entry(case.truth, entry) or (math.nan, math.nan)
     got = answered_entry(case.answer, entry)
     return (
@@ -142,7 +142,7 @@ def _numbers(case: Case, entry: Entry, tolerance: Tolerance) -> _Numbers:
     )
 
 
-def _allowed(case: Case, entry: Entry, tolerance: Tolerance, expected: float, bound: float) -> float:
+def _allowed(case: CheckResult, entry: Entry, tolerance: Tolerance, expected: float, bound: float) -> float:
     name, index = entry
     if name in case.allowed:
         return float(case.allowed[name][index])
@@ -154,7 +154,9 @@ def _allowed(case: Case, entry: Entry, tolerance: Tolerance, expected: float, bo
 # Neighbours -------------------------------------------------------------------------------------------------
 
 
-def _with_neighbours(labels: Sequence[Label], cases: Sequence[Case | None], entry: Entry) -> list[Label]:
+def _with_neighbours(
+    labels: Sequence[Label], cases: Sequence[CheckResult | None], entry: Entry
+) -> list[Label]:
     """Of the samples that agree: vacuous where the truth is zero there and next to it, a coincidence where
     both next to it that tell something differ.
     """

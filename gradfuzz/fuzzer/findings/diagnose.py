@@ -17,7 +17,7 @@ import numpy as np
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.findings.survey import answered, asked
 from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, Cause, Class, Likelihood, Verdict
+from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Likelihood, Verdict
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
@@ -51,7 +51,7 @@ class Witness:
     """
 
     specimen: Specimen
-    case: Case
+    case: CheckResult
     drawn: bool = False
 
 

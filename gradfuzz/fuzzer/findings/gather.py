@@ -18,7 +18,7 @@ from gradfuzz.fuzzer.findings.survey import Survey
 from gradfuzz.fuzzer.findings.variants import variants
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.results.evidence import Evidence
-from gradfuzz.fuzzer.results.finding import Case, Class
+from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.fuzzer.verdict.labels import Entry
 from gradfuzz.oracles.base import Oracle
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def gather(
-    specimen: Specimen, smallest: Case, surveyed: Survey, entry: Entry, target: Oracle, jury: Jury
+    specimen: Specimen, smallest: CheckResult, surveyed: Survey, entry: Entry, target: Oracle, jury: Jury
 ) -> Evidence:
     """The evidence for a shrunk disagreement: `smallest` is the verdict on it, `entry` the one that the
     finding shows.

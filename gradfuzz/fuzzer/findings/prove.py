@@ -16,7 +16,7 @@ from gradfuzz.fuzzer.findings.showcase import clearest, finding_point, grid, wor
 from gradfuzz.fuzzer.findings.signature import Precedence, installation, precedence, signature, skeleton
 from gradfuzz.fuzzer.findings.survey import asked, survey
 from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
 from gradfuzz.fuzzer.verdict.judge import check_name
@@ -76,7 +76,7 @@ def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
     return _finding(raw, first, again, target, known or {})
 
 
-def _confirmed(specimen: Specimen, target: Oracle) -> Case:
+def _confirmed(specimen: Specimen, target: Oracle) -> CheckResult:
     return asked(specimen, target, jury(), confirm=True)
 
 
@@ -84,7 +84,7 @@ def _confirmed(specimen: Specimen, target: Oracle) -> Case:
 
 
 def _finding(
-    raw: Raw, specimen: Specimen, smallest: Case, target: Oracle, known: Mapping[str, Precedence]
+    raw: Raw, specimen: Specimen, smallest: CheckResult, target: Oracle, known: Mapping[str, Precedence]
 ) -> Proof:
     assert smallest.kind is not None, "a disagreement has a class"
     around = _on_grid(specimen, target)
@@ -148,7 +148,7 @@ def _finding(
     )
 
 
-def _on_grid(specimen: Specimen, target: Oracle) -> list[Case]:
+def _on_grid(specimen: Specimen, target: Oracle) -> list[CheckResult]:
     if target.together:
         return []
     question = specimen.question(grid(specimen))
@@ -159,7 +159,7 @@ def _on_grid(specimen: Specimen, target: Oracle) -> list[Case]:
     return jury().cases(target.name, question, answers, at=fair)
 
 
-def _what(case: Case) -> str:
+def _what(case: CheckResult) -> str:
     """What a reader has to know beside the numbers."""
     parts = []
     if case.kind in (Class.ERROR, Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):

@@ -13,7 +13,7 @@ from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.fuzzer.findings.own_script import own_script
 from gradfuzz.fuzzer.findings.showcase import finding_point
 from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, Class
+from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialects import adapter_script
 from gradfuzz.oracles.dialects.adapter_source import CutError
@@ -28,7 +28,7 @@ _OWN = ("engine", "mutant")
 """Targets that are asked through gradfuzz itself."""
 
 
-def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
+def exhibit(specimen: Specimen, case: CheckResult, target: Oracle) -> Exhibit:
     """What the scripts show of `specimen` at the point of `case`."""
     point, truth = finding_point(case), case.truth
     question = specimen.question([] if target.together else [case.point.inputs])
@@ -51,7 +51,7 @@ def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
     )
 
 
-def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
+def reproducer(specimen: Specimen, case: CheckResult, target: Oracle) -> str:
     """A standalone script that asks `target` about `specimen` at the point of `case`, and exits with 1 while
     the answer is wrong.
 
@@ -98,7 +98,9 @@ def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
     return own_script(shown.question, target.name, shown.place)
 
 
-def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature: str) -> dict[str, str]:
+def ports(
+    specimen: Specimen, case: CheckResult, target: Oracle, script: str, signature: str
+) -> dict[str, str]:
     """The same question in every other dialect that can say it, and `script`, the target's own, as a test
     with the name of the finding.
 
@@ -121,7 +123,7 @@ def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature
     return found
 
 
-def left_out(specimen: Specimen, case: Case, target: Oracle) -> dict[str, str]:
+def left_out(specimen: Specimen, case: CheckResult, target: Oracle) -> dict[str, str]:
     """Why the other dialects are not among the ports, by dialect."""
     shown = exhibit(specimen, case, target)
     reasons = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, FindingPoint
+from gradfuzz.fuzzer.results.finding import CheckResult, FindingPoint
 from gradfuzz.oracles.base import Array
 
 _ROUND = (0.5, 2.0, 1.7, 1.5, 3.0, 0.25, 0.75, -0.5, -2.0)
@@ -37,12 +37,12 @@ def _varied(specimen: Specimen) -> Iterator[Mapping[str, Array]]:
             yield {**specimen.inputs, name: np.resize(np.array(pattern), old.shape).astype(old.dtype)}
 
 
-def clearest(cases: Sequence[Case]) -> Case:
+def clearest(cases: Sequence[CheckResult]) -> CheckResult:
     """The first at round numbers where the answer is plainly wrong; the first of all where there is none."""
     return next((case for case in cases if _plain(case)), cases[0])
 
 
-def _plain(case: Case) -> bool:
+def _plain(case: CheckResult) -> bool:
     expected, got = case.expected, case.got
     if (
         expected is None
@@ -62,14 +62,14 @@ def _is_round(value: float) -> bool:
     ) or value in (0.0, 1.0, -1.0)
 
 
-def worst(cases: Sequence[Case]) -> Case:
+def worst(cases: Sequence[CheckResult]) -> CheckResult:
     """The one with the largest relative error; where the true derivative is zero the relative error is
     infinite, and the first such is taken.
     """
     return max(cases, key=relative_error)
 
 
-def relative_error(case: Case) -> float:
+def relative_error(case: CheckResult) -> float:
     """Of the worst entry; infinite where there is none."""
     expected, got = case.expected, case.got
     if expected is None or got is None or not math.isfinite(got) or expected == 0.0:
@@ -77,7 +77,7 @@ def relative_error(case: Case) -> float:
     return abs(got - expected) / abs(expected)
 
 
-def finding_point(case: Case) -> FindingPoint:
+def finding_point(case: CheckResult) -> FindingPoint:
     """The row that a finding shows for a case. For a wrong value the "gradient" is the outputs, under the
     names "output 0", ...
     """

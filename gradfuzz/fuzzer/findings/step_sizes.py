@@ -17,7 +17,7 @@ from gradfuzz.errors import EvaluationError
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.evidence import Differences, Step
-from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.verdict.labels import Entry, answered_entry, true_entry
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.engine.oracle import EngineOracle
@@ -29,7 +29,7 @@ from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Program
 _STEPS = tuple(10.0**-k for k in range(15, 0, -1))
 
 
-def differences(specimen: Specimen, smallest: Case, entry: Entry) -> Differences | None:
+def differences(specimen: Specimen, smallest: CheckResult, entry: Entry) -> Differences | None:
     """The differences at the specimen's inputs, whose verdict is `smallest`; None where the entry has no true
     derivative or no answer.
 

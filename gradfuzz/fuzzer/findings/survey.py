@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.questions.loop_forms import loop_forms
 from gradfuzz.fuzzer.results.evidence import Aspect
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Answer, Mode, Oracle
@@ -34,7 +34,7 @@ class Outcome:
     aspect: Aspect
     name: str
     specimen: Specimen
-    case: Case
+    case: CheckResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,9 @@ class Survey:
         return tuple(o.name for o in self.outcomes if o.aspect is Aspect.WAY and o.case.verdict in _WRONG)
 
 
-def survey(specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Oracle], jury: Jury) -> Survey:
+def survey(
+    specimen: Specimen, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], jury: Jury
+) -> Survey:
     """Asks where else the specimen is answered wrongly by the same library, and where rightly. `smallest` is
     the verdict on it.
     """
@@ -66,7 +68,7 @@ def survey(specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Or
 
 
 def _outcomes(
-    specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Oracle], jury: Jury
+    specimen: Specimen, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], jury: Jury
 ) -> Iterator[Outcome]:
     yield Outcome(Aspect.WAY, target.name, specimen, smallest)
     for way in ways:
@@ -92,11 +94,13 @@ def outcome(aspect: Aspect, name: str, specimen: Specimen, way: Oracle, jury: Ju
     if refusal is None:
         return Outcome(aspect, name, specimen, asked(specimen, way, jury))
     question, answer = specimen.alone().question(), Answer("unsupported", message=refusal)
-    case = Case(way.name, question, question.points[0], None, answer, Verdict.UNSUPPORTED, message=refusal)
+    case = CheckResult(
+        way.name, question, question.points[0], None, answer, Verdict.UNSUPPORTED, message=refusal
+    )
     return Outcome(aspect, name, specimen, case)
 
 
-def asked(specimen: Specimen, way: Oracle, jury: Jury, *, confirm: bool = False) -> Case:
+def asked(specimen: Specimen, way: Oracle, jury: Jury, *, confirm: bool = False) -> CheckResult:
     """The verdict on what `way` says about a specimen, asked together with the specimen's others where it
     answers them in one call.
     """

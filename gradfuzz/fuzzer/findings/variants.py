@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.findings.survey import Outcome, asked, outcome
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Aspect, Variant
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict.classify import ratio_of
 from gradfuzz.fuzzer.verdict.judge import check_name
@@ -32,7 +32,12 @@ _MOST_DIRECTIONS = 300
 
 
 def variants(
-    specimen: Specimen, smallest: Case, surveyed: Sequence[Outcome], entry: Entry, target: Oracle, jury: Jury
+    specimen: Specimen,
+    smallest: CheckResult,
+    surveyed: Sequence[Outcome],
+    entry: Entry,
+    target: Oracle,
+    jury: Jury,
 ) -> tuple[Variant, ...]:
     """All of them, by what is changed; nothing of what cannot be changed. `smallest` is the verdict on the
     specimen, `entry` the one that a finding shows.
@@ -50,7 +55,7 @@ def variants(
 # Other orders -----------------------------------------------------------------------------------------------
 
 
-def _orders(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
+def _orders(specimen: Specimen, smallest: CheckResult, target: Oracle, jury: Jury) -> Iterator[Outcome]:
     entries = sum(specimen.inputs[name].size for name in specimen.wrt)
     for order in (1, 2) if is_costly(target) else (1, 2, 3):
         if order == len(specimen.modes):

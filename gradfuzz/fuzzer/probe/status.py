@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.findings.reproducer import reproducer
 from gradfuzz.fuzzer.findings.showcase import relative_error
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.questions.grids import GRIDS, Grid, GridRow
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.results.report_card import Label, ProbeCell, ProbeReport, ProbeTable, Value
 from gradfuzz.fuzzer.verdict.shared import jury
 from gradfuzz.oracles.base import Answer, Oracle, Question
@@ -167,7 +167,7 @@ def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, l
     return _Cell(word, in_words(case), tuple(by), case.references, lambda: reproducer(specimen, case, oracle))
 
 
-def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[Case]:
+def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[CheckResult]:
     """The verdicts; `answers` None: the oracle cannot be asked. What is not plain agreement is asked of both
     references; what is wrong then is asked again, alone.
     """
@@ -183,11 +183,11 @@ def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) 
     return jury().cases(oracle.name, question, oracle.answer(question), confirm=True)
 
 
-def _reason(case: Case) -> str:
+def _reason(case: CheckResult) -> str:
     return case.message or case.answer.message or (case.reason.value if case.reason else "")
 
 
-def in_words(case: Case) -> str:
+def in_words(case: CheckResult) -> str:
     """What there is to say about an answer that is wrong: the exception, or the entry that is off most."""
     if case.verdict is Verdict.CRASHED:
         return f"{_reason(case).rstrip('.')}."

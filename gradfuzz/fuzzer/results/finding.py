@@ -1,9 +1,9 @@
 """Verdicts and findings: what the fuzzer says, as data.
 
-Case      one question to one target at one point, with its verdict
-Finding   disagreements of one kind of one target, shrunk, with three points
-Cause     the planted bug that a finding behaves like
-Cluster   findings of one root cause, as far as can be told
+CheckResult   one question to one target at one point, with its verdict
+Finding       disagreements of one kind of one target, shrunk, with three points
+Cause         the planted bug that a finding behaves like
+Cluster       findings of one root cause, as far as can be told
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Reason(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class CheckResult:
     """One check: a target's answer at one point, judged.
 
     `ratio` is got / expected for the worst entry, `error_over_allowed` the largest error in units of what was

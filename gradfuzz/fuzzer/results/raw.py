@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.oracles.base import Point
 
 
@@ -14,7 +14,7 @@ class Raw:
     point only.
     """
 
-    case: Case
+    case: CheckResult
     family: str
     index: int
     """The program's number in the sweep."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.questions.loop_forms import ends
-from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.verdict.shared import is_slow, jury
@@ -27,7 +27,7 @@ _SMALL = 4
 """A program of one loop and so many operations needs no further shrinking."""
 
 
-def same_kind(case: Case, kind: Class, message: str) -> bool:
+def same_kind(case: CheckResult, kind: Class, message: str) -> bool:
     """Whether a case is the same kind of wrong; a crash is the same with the same exception."""
     if kind is Class.ERROR:
         return case.verdict is Verdict.CRASHED and _exception(case.message) == _exception(message)
@@ -38,7 +38,7 @@ def _exception(message: str) -> str:
     return re.split(r"[:\s]", message, maxsplit=1)[0]
 
 
-def smallest_alike(first: Specimen, met: Case, target: Oracle) -> Iterator[Specimen]:
+def smallest_alike(first: Specimen, met: CheckResult, target: Oracle) -> Iterator[Specimen]:
     """The shrunk specimen, wrong in the class of `met`; where it is still large, a standard program that is
     wrong in it, shrunk.
 
@@ -90,7 +90,7 @@ _BY_NUMBERS = frozenset(
 class _Trial:
     """What shrinking asks: does this one still disagree, clearly, in the same way?"""
 
-    def __init__(self, target: Oracle, met: Case) -> None:
+    def __init__(self, target: Oracle, met: CheckResult) -> None:
         assert met.kind is not None, "a disagreement has a class"
         self._target = target
         self._kind = met.kind
@@ -119,7 +119,7 @@ class _Trial:
         self.accepted += [s for s, holds in zip(specimens, result, strict=True) if holds is Interest.YES]
         return result
 
-    def _interest(self, case: Case) -> Interest:
+    def _interest(self, case: CheckResult) -> Interest:
         if same_kind(case, self._kind, self._message):
             return Interest.YES
         wrong = case.verdict is Verdict.DISAGREE and case.kind in _BY_NUMBERS and self._kind in _BY_NUMBERS

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from gradfuzz.fuzzer.questions.tested import Tested, added, counted
 from gradfuzz.fuzzer.questions.weighted import CHECKS, by_references, questions
 from gradfuzz.fuzzer.results.counts import Counts
-from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.verdict.shared import is_slow, jury, oracle
 from gradfuzz.fuzzer.verdict.twin_checks import peer_cases, twin_cases
@@ -139,11 +139,11 @@ def stride_of(target: Oracle, family: str) -> int:
 
 def _ask(
     target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, stride: int
-) -> list[tuple[int, Case]]:
+) -> list[tuple[int, CheckResult]]:
     """Every verdict on one oracle, with the program's number. Points that nobody could judge are not asked
     about.
     """
-    result: list[tuple[int, Case]] = []
+    result: list[tuple[int, CheckResult]] = []
     ready: list[tuple[int, Question, list[int]]] = []
     most = _SLOW_POINTS if is_slow(target) and not target.together else None
     for index, question in _share(target, asked, order.first, stride):
@@ -154,7 +154,7 @@ def _ask(
             result += [
                 (
                     index,
-                    Case(
+                    CheckResult(
                         target.name,
                         question,
                         question.points[k],
@@ -196,10 +196,10 @@ def _twins(
     target: Oracle,
     question: Question,
     answers: Sequence[Answer],
-    cases: Sequence[Case],
+    cases: Sequence[CheckResult],
     turn: int,
     order: Order,
-) -> list[Case]:
+) -> list[CheckResult]:
     """A twin of the question; of a slow target none but what the same way says without jit."""
     if is_slow(target):
         name = f"{target.name}:nojit"

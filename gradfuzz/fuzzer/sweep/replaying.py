@@ -16,7 +16,7 @@ import numpy as np
 from gradfuzz.errors import GradfuzzError, RecordError, SilentTargetError, UnknownTargetError
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, Finding, FindingPoint, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
 from gradfuzz.fuzzer.verdict.shared import jury
 from gradfuzz.oracles.base import Array, Oracle
@@ -104,7 +104,7 @@ def _target(finding: Finding) -> Oracle:
     return found
 
 
-def _cases(finding: Finding, target: Oracle) -> Iterator[Case]:
+def _cases(finding: Finding, target: Oracle) -> Iterator[CheckResult]:
     """The verdicts at the points, each once. The numbers of the smallest one need both references, as they
     did.
     """
@@ -140,14 +140,14 @@ def _specimen(finding: Finding, point: FindingPoint) -> Specimen:
 # Words ------------------------------------------------------------------------------------------------------
 
 
-def _still(case: Case, target: Oracle) -> str:
+def _still(case: CheckResult, target: Oracle) -> str:
     at = ", ".join(f"{name} = {np.asarray(value).tolist()}" for name, value in case.point.inputs.items())
     if case.expected is None or case.got is None:
         return f"{target.name} {target.version} at {at}: {case.message}"
     return f"{target.name} {target.version} at {at}: expected {case.expected!r}, got {case.got!r}"
 
 
-def _why_not(case: Case) -> str:
+def _why_not(case: CheckResult) -> str:
     reason = case.reason.value if case.reason else case.verdict.value
     return f"{case.verdict.value}: {reason}" + (f" ({case.message})" if case.message else "")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from gradfuzz.errors import DomainError, TripLimitError
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import Case, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.verdict.judge import conventions_met
 from gradfuzz.fuzzer.verdict.shared import jury
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
@@ -30,7 +30,7 @@ class Answers:
     oracles.
     """
 
-    cases: list[tuple[str, Case]]
+    cases: list[tuple[str, CheckResult]]
     versions: dict[str, str]
 
     @property
@@ -73,7 +73,7 @@ def ask_everyone(
             if several or not way.together or way.name == name
         }.values()
     )
-    found: list[tuple[int, int, int, str, Case]] = []
+    found: list[tuple[int, int, int, str, CheckResult]] = []
     for form, ((loop, _), question) in enumerate(zip(programs, questions, strict=True)):
         for place, oracle in enumerate(oracles):
             asked = question if modes is not None else first_supported(oracle, question)
@@ -110,7 +110,7 @@ def _after_colon(message: str) -> str:
     return message.partition(": ")[2] or message
 
 
-def _cases(oracle: Oracle, question: Question) -> list[Case]:
+def _cases(oracle: Oracle, question: Question) -> list[CheckResult]:
     """One case per point. A point at which rounding may turn a decision is not asked about: a loop might not
     end there.
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
@@ -24,7 +24,7 @@ class Check:
     """
 
     question: Question
-    cases: tuple[Case, ...]
+    cases: tuple[CheckResult, ...]
     versions: Mapping[str, str]
 
     @property
@@ -65,7 +65,7 @@ def check_question(question: Question, oracles: Sequence[Oracle], jury: Jury | N
     that remembers it.
     """
     jury = jury or Jury(trip_limit=TRIP_LIMIT)
-    by_oracle: list[list[Case]] = []
+    by_oracle: list[list[CheckResult]] = []
     for way in oracles:
         refusal = way.supports(question)
         if refusal is not None:

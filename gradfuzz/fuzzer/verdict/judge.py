@@ -32,7 +32,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import (
     CLEAR,
@@ -74,14 +74,14 @@ def check_name(modes: tuple[str, ...]) -> str:
 
 def judge(
     oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth, tolerance: Tolerance
-) -> Case:
+) -> CheckResult:
     """The verdict on `answer`, what `oracle` said to `question` at one of its points.
 
     `truth` and `tolerance` belong to the same question and point. Never says disagree where rounding, a kink
     or the range of the dtype could explain the answer.
     """
     case = _judged(
-        Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE),
+        CheckResult(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE),
         truth,
         tolerance,
     )
@@ -98,7 +98,7 @@ def conventions_met(question: Question, point: Point) -> tuple[str, ...]:
     return () if met is None else explaining(met.conventions)
 
 
-def _judged(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+def _judged(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     answer = case.answer
     if answer.status == "unsupported":
         return replace(case, verdict=Verdict.UNSUPPORTED, message=answer.message)
@@ -119,7 +119,7 @@ def _judged(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
 
 def plainly_right(
     oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth
-) -> Case | None:
+) -> CheckResult | None:
     """Agreement that needs no tolerance: every entry is as near to the truth as rounding the result alone
     allows. None where it is not.
 
@@ -129,7 +129,7 @@ def plainly_right(
         return None
     nothing = {name: np.zeros_like(true) for name, true in truth.gradient.items()}
     strict = Tolerance(question.precision, value_noise=tuple(map(np.zeros_like, truth.values)), noise=nothing)
-    case = Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE)
+    case = CheckResult(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE)
     if _malformed(case) is not None:
         return None
     values, _ = _compare_values(case, truth, strict)
@@ -151,14 +151,14 @@ _REASONS: tuple[tuple[str, Reason], ...] = (
 """How the message of an inconclusive truth begins."""
 
 
-def _without_truth(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+def _without_truth(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     if truth.kink:
         return _judge_kink(case, truth, tolerance)
     reason = next((r for word, r in _REASONS if truth.message.startswith(word)), Reason.REFERENCES)
     return replace(case, reason=reason, message=truth.message)
 
 
-def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+def _judge_kink(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     """Between the one-sided slopes is a convention. Outside is wrong where the kink comes from one choice of
     one op.
 
@@ -253,7 +253,7 @@ _LEGAL_NAN = "NaN, which is one of the conventions at this point"
 
 
 def _legal_nan(
-    case: Case, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
+    case: CheckResult, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
 ) -> bool:
     """Whether all that is wrong with an answer is NaN, at a point where a row of the ledger says that NaN is
     an answer, too.
@@ -283,7 +283,7 @@ def _finite(arrays: Mapping[str, Array]) -> bool:
 # Shape and dtype --------------------------------------------------------------------------------------------
 
 
-def _malformed(case: Case) -> Case | None:
+def _malformed(case: CheckResult) -> CheckResult | None:
     """A disagreement where the answer does not even have the right form."""
     question, answer = case.question, case.answer
     if len(answer.values) != len(question.weights):
@@ -314,7 +314,7 @@ def _malformed(case: Case) -> Case | None:
 
 
 def _compare_values(
-    case: Case, truth: Truth, tolerance: Tolerance
+    case: CheckResult, truth: Truth, tolerance: Tolerance
 ) -> tuple[Comparison | None, dict[str, Array]]:
     names = [f"output {k}" for k in range(len(truth.values))]
     expected = dict(zip(names, truth.values, strict=True))
@@ -330,14 +330,14 @@ def _compare_values(
     return compare(expected, got, allowed), allowed
 
 
-def _values_hold(case: Case, truth: Truth, tolerance: Tolerance) -> bool:
+def _values_hold(case: CheckResult, truth: Truth, tolerance: Tolerance) -> bool:
     if not truth.values:
         return False
     comparison, _ = _compare_values(case, truth, tolerance)
     return comparison is None or comparison.kind is None
 
 
-def _judge_values(case: Case, truth: Truth, tolerance: Tolerance) -> Case | None:
+def _judge_values(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult | None:
     """A verdict where the value itself is off; None where it is right."""
     comparison, allowed = _compare_values(case, truth, tolerance)
     if comparison is None or comparison.kind is None:
@@ -358,7 +358,7 @@ def _judge_values(case: Case, truth: Truth, tolerance: Tolerance) -> Case | None
 # Derivative -------------------------------------------------------------------------------------------------
 
 
-def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     if not case.question.order:
         comparison, allowed = _compare_values(case, truth, tolerance)
         return _with(replace(case, verdict=Verdict.AGREE, allowed=allowed), comparison)
@@ -399,7 +399,7 @@ def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
     return _with(replace(case, verdict=Verdict.AGREE), comparison)
 
 
-def _unsure(case: Case, truth: Truth, tolerance: Tolerance) -> str | None:
+def _unsure(case: CheckResult, truth: Truth, tolerance: Tolerance) -> str | None:
     """The first input for which the truth's own bound is wider than what rounding is granted; None where
     there is none.
     """
@@ -434,7 +434,7 @@ def _drowned(
     return drowned > 0 and telling == 0
 
 
-def _with(case: Case, comparison: Comparison | None) -> Case:
+def _with(case: CheckResult, comparison: Comparison | None) -> CheckResult:
     """The case with the entry that decided."""
     if comparison is None:
         return case

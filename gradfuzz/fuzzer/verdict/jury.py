@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gradfuzz.fuzzer.results.finding import Case, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
 from gradfuzz.fuzzer.verdict.judge import judge, plainly_right
 from gradfuzz.fuzzer.verdict.truth import Ruling, Truths, question_key
@@ -64,7 +64,7 @@ class Jury:
         at: Sequence[int] | None = None,
         confirm: bool = False,
         thorough: bool = False,
-    ) -> list[Case]:
+    ) -> list[CheckResult]:
         """The verdicts on one oracle's answers to `question`, one per point, or only at the points numbered
         `at`.
 
@@ -90,7 +90,7 @@ class Jury:
         return found
 
 
-def _supported(case: Case) -> Case:
+def _supported(case: CheckResult) -> CheckResult:
     """The case; inconclusive where a wrong number has one reference only behind it."""
     if (
         case.verdict is not Verdict.DISAGREE

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict.classify import CLEAR, classify_entry
 from gradfuzz.oracles.base import Answer, Array, Truth
@@ -79,7 +79,7 @@ def _at(value: Array | None, index: tuple[int, ...]) -> float | None:
     return float(np.asarray(value)[index])
 
 
-def entry_label(case: Case, entry: Entry) -> Label:
+def entry_label(case: CheckResult, entry: Entry) -> Label:
     """The label of one entry, by the verdict on the whole answer and, where entries differ, by its
     own error.
     """
@@ -94,7 +94,7 @@ def entry_label(case: Case, entry: Entry) -> Label:
     return Label.AGREES if abs(got - true[0]) <= CLEAR * float(case.allowed[name][index]) else Label.DIFFERS
 
 
-def entry_class(case: Case, entry: Entry) -> Class | None:
+def entry_class(case: CheckResult, entry: Entry) -> Class | None:
     """How the entry is wrong, which need not be how the worst entry is."""
     name, index = entry
     got, true = answered_entry(case.answer, entry), true_entry(case.truth, entry)

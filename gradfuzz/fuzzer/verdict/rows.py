@@ -14,7 +14,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.questions.suites import CanonicalCase
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict.answering import first_supported
 from gradfuzz.fuzzer.verdict.labels import (
@@ -125,7 +125,7 @@ def rows(
 
 def _judged(
     oracle: Oracle, questions: Sequence[Question], progress: Callable[[str], None], exact: Sequence[bool]
-) -> list[list[Case]]:
+) -> list[list[CheckResult]]:
     """The verdicts on each question, one per point; many are asked in one go. Where not `exact`, in the first
     modes that the oracle supports.
     """
@@ -168,7 +168,7 @@ def _key(inputs: Mapping[str, Array]) -> bytes:
     return b"".join(np.asarray(inputs[name]).tobytes() for name in sorted(inputs))
 
 
-def _row(canonical: CanonicalCase, here: Case, around: Sequence[Truth]) -> Row:
+def _row(canonical: CanonicalCase, here: CheckResult, around: Sequence[Truth]) -> Row:
     """The row of one case: `here` is the verdict at its own point, `around` the truths at the neighbouring
     ones.
     """

@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.jury import Jury
@@ -51,13 +51,13 @@ def like_engine(answer: Answer, tolerance: Tolerance) -> bool:
     return alike(answer, tolerance.values, tolerance.gradient, tolerance)
 
 
-def peer_cases(jury: Jury, oracle: str, question: Question, answers: Sequence[Answer]) -> list[Case]:
+def peer_cases(jury: Jury, oracle: str, question: Question, answers: Sequence[Answer]) -> list[CheckResult]:
     """The verdicts on the answers at all points: agreement where the engine says the same, elsewhere that of
     the references.
     """
     result = []
     for k, (answer, tolerance) in enumerate(zip(answers, jury.tolerances(question), strict=True)):
-        case = Case(oracle, question, question.points[k], None, answer, Verdict.AGREE)
+        case = CheckResult(oracle, question, question.points[k], None, answer, Verdict.AGREE)
         if tolerance.reason is not None:
             case = _undecided(case, tolerance)
         elif not like_engine(answer, tolerance):
@@ -71,11 +71,11 @@ def twin_cases(
     target: Oracle,
     question: Question,
     answers: Sequence[Answer],
-    cases: Sequence[Case],
+    cases: Sequence[CheckResult],
     turn: int,
     skipped: frozenset[str] = frozenset(),
     eager: Oracle | None = None,
-) -> list[Case]:
+) -> list[CheckResult]:
     """One twin of a question asked, of the relations that there are the one whose turn it is: a verdict for
     each of its points.
 
@@ -123,7 +123,7 @@ def _compared(
     answer: Answer,
     twin: Twin,
     given: Sequence[Sequence[Answer]],
-) -> list[Case]:
+) -> list[CheckResult]:
     """The twin's verdict at point `k`: agreement; where both contradict each other what the references say,
     of the first answer if it is wrong.
     """
@@ -133,7 +133,7 @@ def _compared(
         return []
     mapped = twin.back(own)
     first = twin.questions[0]
-    case = Case(oracle, first, first.points[place], None, own[0], Verdict.AGREE)
+    case = CheckResult(oracle, first, first.points[place], None, own[0], Verdict.AGREE)
     if mapped.status == "ok":
         if alike(answer, mapped.values, mapped.gradient, _strict(question, mapped)):
             return [case]
@@ -152,7 +152,7 @@ def _compared(
     ]
 
 
-def _undecided(case: Case, tolerance: Tolerance) -> Case:
+def _undecided(case: CheckResult, tolerance: Tolerance) -> CheckResult:
     """The case where rounding cannot be measured: nothing can be said."""
     return replace(case, verdict=Verdict.INCONCLUSIVE, reason=tolerance.reason, message=tolerance.message)
 

@@ -17,7 +17,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from gradfuzz.fuzzer.results.events import SweepFinished
-from gradfuzz.fuzzer.results.finding import Case, Class, Cluster, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Cluster, Verdict
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.oracles.base import Array
@@ -143,7 +143,7 @@ def _tested(finished: SweepFinished) -> list[RenderableType]:
 # Check ------------------------------------------------------------------------------------------------------
 
 
-def check(text: str, cases: Sequence[tuple[str, Case]]) -> RenderableType:
+def check(text: str, cases: Sequence[tuple[str, CheckResult]]) -> RenderableType:
     """The answers to one program: per point the truth and a row per oracle and loop form. Arrays take a row
     per entry.
     """
@@ -154,14 +154,14 @@ def check(text: str, cases: Sequence[tuple[str, Case]]) -> RenderableType:
     return Group(*parts)
 
 
-def _by_point(cases: Sequence[tuple[str, Case]]) -> list[list[tuple[str, Case]]]:
-    points: dict[str, list[tuple[str, Case]]] = {}
+def _by_point(cases: Sequence[tuple[str, CheckResult]]) -> list[list[tuple[str, CheckResult]]]:
+    points: dict[str, list[tuple[str, CheckResult]]] = {}
     for loop, case in cases:
         points.setdefault(numbers.inputs(case.point.inputs), []).append((loop, case))
     return list(points.values())
 
 
-def _checked_point(at: Sequence[tuple[str, Case]]) -> list[RenderableType]:
+def _checked_point(at: Sequence[tuple[str, CheckResult]]) -> list[RenderableType]:
     first = next((case for _, case in at if case.truth is not None and case.truth.status == "ok"), at[0][1])
     parts: list[RenderableType] = [Text(f"At {numbers.inputs(first.point.inputs)}", style="bold")]
     if first.truth is not None and first.truth.status == "ok":
@@ -209,7 +209,7 @@ def _say(references: Sequence[str]) -> str:
 _Entry = tuple[str, str, str, str, str]
 
 
-def _entries(case: Case) -> list[_Entry]:
+def _entries(case: CheckResult) -> list[_Entry]:
     """(input, expected, bound, got, ratio), one row per entry of the gradient, or of the outputs where it is
     the value that is judged.
     """

@@ -22,7 +22,7 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, UntraceableError, UsageError
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.classify import CLEAR
@@ -72,7 +72,7 @@ def combinations(order: int, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
 class Asked:
     """One combination of modes asked, judged, and by which method."""
 
-    case: Case
+    case: CheckResult
     method: Method
 
 
@@ -177,7 +177,7 @@ class Inquiry:
             return self._upheld(case, modes)
         return Asked(case, "traced")
 
-    def _second_opinion(self, case: Case, modes: Sequence[Mode], factor: float) -> Asked:
+    def _second_opinion(self, case: CheckResult, modes: Sequence[Mode], factor: float) -> Asked:
         """What the function's own differences say where the program cannot be judged."""
         asked = self._by_numbers(modes, factor)
         other = asked.case
@@ -190,7 +190,7 @@ class Inquiry:
             return Asked(case, "traced")
         return asked
 
-    def _upheld(self, case: Case, modes: Sequence[Mode]) -> Asked:
+    def _upheld(self, case: CheckResult, modes: Sequence[Mode]) -> Asked:
         """A disagreement that is no rounding of the rule's own, and that the function's differences by the
         worst entry do not contradict.
         """
@@ -284,7 +284,7 @@ class Inquiry:
         refused = self.oracle.supports(question)
         answer = Answer("unsupported", message=refused) if refused else self.oracle.answer(question)[0]
         if answer.status == "unsupported":
-            case = Case(
+            case = CheckResult(
                 self.oracle.name,
                 question,
                 question.points[0],

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import Case, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.judge import judge
@@ -292,7 +292,7 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
 
 def judged_by_numbers(
     oracle: FunctionOracle, question: Question, answer: Answer, found: NumericTruth
-) -> Case:
+) -> CheckResult:
     """The verdict on an answer at the question's only point, by a truth that was measured or given.
 
     The program's value is not known otherwise than from the function: the answer's own, and its noise, stand

@@ -24,7 +24,7 @@ from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import asked, survey
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Variant
-from gradfuzz.fuzzer.results.finding import Case, Class, Finding, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.sweep.docket import Docket
@@ -52,7 +52,7 @@ def specimen(
     return Specimen(program, arrays, precision, tuple(arrays), modes, (np.ones(()),), ones)
 
 
-def gathered(of: Specimen, target: Oracle, ways: Sequence[Oracle] = ()) -> tuple[Case, Evidence]:
+def gathered(of: Specimen, target: Oracle, ways: Sequence[Oracle] = ()) -> tuple[CheckResult, Evidence]:
     case = asked(of, target, jury(), confirm=True)
     found = survey(of, case, target, ways, jury())
     return case, gather(of, case, found, finding_point(case).entry, target, jury())

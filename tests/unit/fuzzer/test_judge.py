@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.judge import check_name, judge
@@ -69,7 +69,7 @@ def answer(value: float = 0.25, slope: Any = 1.0, dtype: str = "float64") -> Ans
 
 def verdict(
     given: Answer, true: Truth | None = None, granted: Tolerance | None = None, asked: Question | None = None
-) -> Case:
+) -> CheckResult:
     return judge("target", asked or question(), 0, given, true or truth(), granted or tolerance())
 
 
@@ -219,7 +219,7 @@ def test_nan_is_wrong_unless_rounding_may_be_larger_than_the_derivative() -> Non
 
 
 class TestKinks:
-    def at(self, program: Any, slope: float, true: Truth, **more: Any) -> Case:
+    def at(self, program: Any, slope: float, true: Truth, **more: Any) -> CheckResult:
         return verdict(answer(value=0.0, slope=slope), true, asked=question(program, 0.0, **more))
 
     @pytest.mark.parametrize("slope", [0.0, 0.5, 1.0])

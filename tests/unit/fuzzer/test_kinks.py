@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.fuzzer.verdict.kinks import directions_across, on_a_line
 from gradfuzz.fuzzer.verdict.ties import ties
@@ -35,7 +35,7 @@ def asked(
     return plain_question(program, [point], precision, None, modes)
 
 
-def told(jury: Jury, question: Question, **gradient: Any) -> Case:
+def told(jury: Jury, question: Question, **gradient: Any) -> CheckResult:
     """The verdict on a made-up gradient beside the engine's own value."""
     (own,) = EngineOracle().answer(question)
     answer = Answer(

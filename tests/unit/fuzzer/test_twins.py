@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import by_references, mode_lists, weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.sweep import batch
 from gradfuzz.fuzzer.sweep.batch import Order, run
 from gradfuzz.fuzzer.verdict.jury import Jury
@@ -158,12 +158,12 @@ BENT = {
 def test_what_contradicts_its_twin_is_judged(relation: str) -> None:
     name, bent = BENT[relation]
     oracle, jury = Bent(bent), Jury()
-    found: list[Case] = []
+    found: list[CheckResult] = []
     for seed_points in range(2, 6):
         question = question_about(name, points=seed_points)
         answers = oracle.answer(question)
         cases = [
-            Case("engine", question, p, None, a, Verdict.AGREE)
+            CheckResult("engine", question, p, None, a, Verdict.AGREE)
             for p, a in zip(question.points, answers, strict=True)
         ]
         skipped = frozenset(relations()) - {relation}
@@ -172,7 +172,7 @@ def test_what_contradicts_its_twin_is_judged(relation: str) -> None:
     right = EngineOracle()
     answers = right.answer(question)
     cases = [
-        Case("engine", question, p, None, a, Verdict.AGREE)
+        CheckResult("engine", question, p, None, a, Verdict.AGREE)
         for p, a in zip(question.points, answers, strict=True)
     ]
     verdicts = {case.verdict for case in twin_cases(jury, right, question, answers, cases, 0, skipped)}
