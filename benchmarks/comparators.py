@@ -43,7 +43,7 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.strategies import Case, cases, draw_many, linalg_cases
+from gradfuzz.strategies import GeneratedCase, cases, draw_many, linalg_cases
 
 SCALES = (1.0, 1e-2, 1e-4, 1e-8)
 DTYPES: tuple[Precision, ...] = ("float64", "float32")
@@ -114,7 +114,7 @@ class Specimen:
 # The sample -------------------------------------------------------------------------------------------------
 
 
-def drawn_cases(family: str, precision: Precision, count: int, seed: int) -> list[Case]:
+def drawn_cases(family: str, precision: Precision, count: int, seed: int) -> list[GeneratedCase]:
     """Cases of one point each, without huge and tiny numbers."""
     strategy = (
         cases(precisions=(precision,), max_points=1, extremes=False)

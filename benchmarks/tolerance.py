@@ -31,8 +31,7 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import Call, walk
-from gradfuzz.strategies import FAMILIES, draw_many
-from gradfuzz.strategies import Case as Drawn
+from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
 
 SOURCES: dict[str, tuple[tuple[str, Precision], ...]] = {
     "float64": (("loops", "float64"), ("linalg", "float64"), ("tensor", "float64")),
@@ -202,7 +201,7 @@ Tallies = dict[tuple[str, int, str], Tally]
 """By dtype, order and oracle."""
 
 
-def asked(drawn: Drawn, index: int, seed: int, precision: Precision) -> list[Question]:
+def asked(drawn: GeneratedCase, index: int, seed: int, precision: Precision) -> list[Question]:
     """First order in both modes, and second order in one mix of them, at the first points of a case."""
     few = replace(drawn, points=drawn.points[:POINTS])
     found = questions(few, index, seed, precisions=(precision,), orders=ORDERS, checks=("vjp", "jvp"))

@@ -29,8 +29,7 @@ from gradfuzz.programs import parse, to_text
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import evaluate, interpret
 from gradfuzz.programs.graphs.graph import Equation, Graph
-from gradfuzz.strategies import Case as Drawn
-from gradfuzz.strategies import draw_many, linalg_cases, matrices
+from gradfuzz.strategies import GeneratedCase, draw_many, linalg_cases, matrices
 from gradfuzz.strategies.complex.program import complex_cases
 
 OPS = ("qr", "svd", "eigh", "svdvals", "eigvalsh", "pinv", "lstsq", "matrix_norm")
@@ -166,7 +165,7 @@ def same_values(question: Question, namespace: NumpyNamespace) -> bool:
     return True
 
 
-def judged(cases: list[Drawn], seed: int) -> list[CheckResult]:
+def judged(cases: list[GeneratedCase], seed: int) -> list[CheckResult]:
     """Every variation of every program, in first and in second order in turn."""
     jury, result = Jury(), []
     permuted_at_all = 0
@@ -187,7 +186,7 @@ def judged(cases: list[Drawn], seed: int) -> list[CheckResult]:
     return result
 
 
-def check(cases: list[Drawn], seed: int) -> None:
+def check(cases: list[GeneratedCase], seed: int) -> None:
     found = judged(cases, seed)
     counts = Counter(c.verdict.value if c.reason is None else c.reason.value for c in found)
     print(f"{len(cases)} programs, {len(cases) * TURNS} variations, {len(found)} checks: {dict(counts)}")
@@ -200,11 +199,11 @@ def check(cases: list[Drawn], seed: int) -> None:
     assert sum(c.verdict is Verdict.AGREE for c in found) > 0.8 * len(found)
 
 
-def real_cases(programs: int, seed: int) -> list[Drawn]:
+def real_cases(programs: int, seed: int) -> list[GeneratedCase]:
     return draw_many(linalg_cases(ops=OPS, max_side=4, empty=False), programs, seed)
 
 
-def complex_ones(programs: int, seed: int) -> list[Drawn]:
+def complex_ones(programs: int, seed: int) -> list[GeneratedCase]:
     """Those with entries."""
     drawn = draw_many(complex_cases(ops=COMPLEX_OPS, max_side=3), 2 * programs, seed)
     return [case for case in drawn if all(0 not in p.type.sizes for p in case.program.params)][:programs]

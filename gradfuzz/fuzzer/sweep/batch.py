@@ -20,8 +20,7 @@ from gradfuzz.fuzzer.verdict.twin_checks import peer_cases, twin_cases
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
-from gradfuzz.strategies import FAMILIES, draw_many
-from gradfuzz.strategies import Case as Drawn
+from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
 
 _SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
 """A slow oracle is asked so few of the questions about each, at so few points."""
@@ -71,7 +70,7 @@ class Batch:
     """How many checks met each row of the ledger of conventions."""
 
 
-def drawn(order: Order) -> list[Drawn]:
+def drawn(order: Order) -> list[GeneratedCase]:
     """The batch's cases. The first draw of every seed is the simplest case there is; only the first batch
     keeps it.
     """

@@ -30,7 +30,7 @@ from gradfuzz.strategies.inputs.complex_matrix import ComplexStructure, draw_com
 from gradfuzz.strategies.inputs.matrix import draw_matrix
 from gradfuzz.strategies.inputs.point import Inputs
 from gradfuzz.strategies.linalg.program import NORMS, ORDERS, POWERS
-from gradfuzz.strategies.loop.case import MODES, Case, check_asked
+from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
 
 _SHAPES: Table[Shape] = Table(
     (50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,))
@@ -200,7 +200,7 @@ def complex_cases(
     precisions: tuple[Precision, ...] = ("float64", "float32"),
     max_side: int = 4,
     max_order: int = 2,
-) -> Case:
+) -> GeneratedCase:
     """Cases over `complex_programs`, on matrices with sides up to `max_side`.
 
     `ops`: those that the programs are to be about (None: all). A "float32" program computes with pairs of
@@ -221,4 +221,4 @@ def complex_cases(
     modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
     count = 1 if sum(map(math.prod, program.shapes.values())) > _LARGE or not dice.chance(60) else 3
     points = tuple(complex_point(dice, program, precision) for _ in range(count))
-    return Case(program.program, points, wrt, precision, modes)
+    return GeneratedCase(program.program, points, wrt, precision, modes)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from gradfuzz.strategies.loop.case import Case
+from gradfuzz.strategies.loop.case import GeneratedCase
 from gradfuzz.strategies.loop.goals import GOALS, View
 
 
-def triggers(case: Case) -> frozenset[str]:
+def triggers(case: GeneratedCase) -> frozenset[str]:
     """The names of the goals that `case` reaches."""
     view = View(case)
     return frozenset(goal.name for goal in GOALS if goal.test(view))
 
 
-def coverage_counts(cases: Iterable[Case]) -> dict[str, int]:
+def coverage_counts(cases: Iterable[GeneratedCase]) -> dict[str, int]:
     """How many of `cases` reach each goal, in the order of the table; goals nobody reached are
     there with 0.
     """

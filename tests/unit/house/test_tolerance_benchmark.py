@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.oracles.base import Answer, Point
 from gradfuzz.programs import parse
-from gradfuzz.strategies import Case as Drawn
+from gradfuzz.strategies import GeneratedCase
 
 PROGRAM = parse("def f(x):\n    return sin(x)\n")
 
@@ -83,7 +83,7 @@ def test_a_disagreement_is_no_measurement_and_is_put_down_to_a_bug_only_by_op_an
 
 
 def test_every_answer_of_the_engine_is_measured_in_two_orders(seed: int) -> None:
-    drawn = Drawn(
+    drawn = GeneratedCase(
         PROGRAM, ({"x": np.array(0.5)}, {"x": np.array(0.25)}, {"x": np.array(2.0)}), ("x",), "float64"
     )
     assert [q.modes for q in asked(drawn, 0, seed, "float64")] == [("rev", "rev"), ("fwd",), ("rev",)]
