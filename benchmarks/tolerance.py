@@ -24,8 +24,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.sweep.workers import Pool
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.language.precision import Precision
@@ -218,7 +218,7 @@ def measure(
     names: Sequence[tuple[str, int]] = ORACLES,
 ) -> Tallies:
     """The answers of the named oracles about the `number`-th stretch of drawn programs."""
-    jury, found = Jury(), {}
+    evaluator, found = Evaluator(), {}
     oracles = [(oracle, every) for name, every in names for oracle in resolve(name)]
     cases = draw_many(
         FAMILIES[family].cases((precision,)), programs, f"{seed}/tolerance/{family}/{precision}/{number}"
@@ -233,10 +233,10 @@ def measure(
                     tally.unsupported += len(question.points)
                     continue
                 answers = oracle.answer(question)
-                for k, case in enumerate(jury.cases(oracle.name, question, answers, thorough=True)):
+                for k, case in enumerate(evaluator.cases(oracle.name, question, answers, thorough=True)):
                     wrong = case.verdict is Verdict.DISAGREE
                     again = (
-                        jury.cases(oracle.name, question, [answers[k]], at=[k], confirm=True)[0]
+                        evaluator.cases(oracle.name, question, [answers[k]], at=[k], confirm=True)[0]
                         if wrong
                         else case
                     )

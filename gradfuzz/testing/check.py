@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.questions.asking import inputs_named, points_of, programs_o
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Array, Mode
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
@@ -170,7 +170,7 @@ def check_program(
             if wrt is not None
             else tuple(p.name for p in one.params if p.type.is_float)
         )
-        jury = Jury(trip_limit=TRIP_LIMIT)
+        evaluator = Evaluator(trip_limit=TRIP_LIMIT)
         unclear: Measured | None = None
         refusals: dict[str, None] = {}
         answered, largest = False, 0.0
@@ -185,7 +185,7 @@ def check_program(
             question = in_units(
                 replace(question, wrt=names, directions={name: question.directions[name] for name in names})
             )
-            for case in check_question(question, resolve(target, supervised=True), jury).cases:
+            for case in check_question(question, resolve(target, supervised=True), evaluator).cases:
                 if case.verdict is Verdict.UNSUPPORTED:
                     refusals[case.message] = None
                 else:

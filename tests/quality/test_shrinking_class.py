@@ -21,7 +21,7 @@ from gradfuzz.fuzzer.shrinking.shrink import cost
 from gradfuzz.fuzzer.shrinking.trial import same_kind
 from gradfuzz.fuzzer.sweep.batch import Order, drawn
 from gradfuzz.fuzzer.verdict.classify import CLEAR, classify_entry
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.fuzzer.verdict.twin_checks import peer_cases
 from gradfuzz.oracles.base import Question
@@ -72,12 +72,12 @@ def met(name: str, seed: int, most: int = PER_SEED, orders: tuple[int, ...] = (1
     """Disagreements of a mutant in the programs of one seed, no two of the same class and check; agreement is
     left to the engine.
     """
-    family, target, jury = FAMILIES[name], oracle(f"mutant:{name}"), Jury()
+    family, target, evaluator = FAMILIES[name], oracle(f"mutant:{name}"), Evaluator()
     found: dict[tuple[Class, str], Raw] = {}
     for index, question in asked_about(family, seed, orders):
         if target.supports(question) is not None:
             continue
-        for place, case in enumerate(peer_cases(jury, target.name, question, target.answer(question))):
+        for place, case in enumerate(peer_cases(evaluator, target.name, question, target.answer(question))):
             if case.kind is not None:
                 alone = replace(case, question=replace(question, points=(case.point,)))
                 raw = Raw(alone, family, index, question.points if target.together else (), place)
@@ -112,8 +112,8 @@ def proved(raw: Raw) -> Shown:
 
 
 def check(shown: Shown) -> None:
-    """The class that was met is the one that the finding has and shows, and what a fresh jury says with both
-    references.
+    """The class that was met is the one that the finding has and shows, and what a fresh evaluator says with
+    both references.
     """
     kind, finding, specimen = shown.raw.case.kind, shown.proof.finding, shown.proof.specimen
     assert finding is not None
@@ -123,7 +123,7 @@ def check(shown: Shown) -> None:
     assert finding.kind is kind, told
     assert specimen.program == finding.program
     assert (specimen.modes, specimen.precision) == (shown.original.modes, shown.original.precision)
-    case = asked(specimen, oracle(finding.target), Jury(), confirm=True)
+    case = asked(specimen, oracle(finding.target), Evaluator(), confirm=True)
     assert same_kind(case, kind, shown.raw.case.message), (
         f"{told}\nasked again: {case.verdict}, {case.kind}, {case.message}"
     )

@@ -21,14 +21,14 @@ from gradfuzz.fuzzer.questions.loop_forms import (
     with_loop,
 )
 from gradfuzz.fuzzer.results.evidence import Adjoints
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.syntax import Assign, Call, Const, For, Name, Param, Program, Stmt
 from gradfuzz.programs.language.types import Type
 from gradfuzz.programs.text.expressions import call
 
 
-def adjoints(specimen: Specimen, target: Oracle, jury: Jury) -> Adjoints | None:
+def adjoints(specimen: Specimen, target: Oracle, evaluator: Evaluator) -> Adjoints | None:
     """What the target says of each trip, next to the truth; None where the program has no such loop, or
     either has no answer.
 
@@ -41,14 +41,14 @@ def adjoints(specimen: Specimen, target: Oracle, jury: Jury) -> Adjoints | None:
     question = perturbed.question()
     if target.supports(question) is not None:
         return None
-    (ruling,) = jury.rulings(question)
-    if ruling.truth.status != "ok":
+    (reference_value,) = evaluator.reference_values(question)
+    if reference_value.truth.status != "ok":
         return None
     (answer,) = target.answer(question)
     got = answer.gradient.get(e)
     if answer.status != "ok" or got is None or np.shape(got) != (trips,):
         return None
-    expected = ruling.truth.gradient[e]
+    expected = reference_value.truth.gradient[e]
     return Adjoints(carry, tuple(expected.tolist()), tuple(np.asarray(got, np.float64).tolist()))
 
 

@@ -16,7 +16,7 @@ from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Aspect
 from gradfuzz.fuzzer.results.finding import CheckResult
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.labels import neighbours
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.programs.language.ops import OPS
@@ -29,7 +29,9 @@ _SIZES = (1, 2, 3)
 _MATRIX = 2
 
 
-def batches(specimen: Specimen, smallest: CheckResult, target: Oracle, jury: Jury) -> Iterator[Outcome]:
+def batches(
+    specimen: Specimen, smallest: CheckResult, target: Oracle, evaluator: Evaluator
+) -> Iterator[Outcome]:
     """The specimen in batches of one, two and three; matrices without a batch axis, too. Nothing where there
     is no batch.
 
@@ -43,7 +45,7 @@ def batches(specimen: Specimen, smallest: CheckResult, target: Oracle, jury: Jur
         if name == _name(own):
             yield Outcome(Aspect.BATCH, name, specimen, smallest)
         elif all(ends(replace(other.alone(), inputs=inputs)) for inputs in (other.inputs, *other.others)):
-            yield outcome(Aspect.BATCH, name, other, target, jury)
+            yield outcome(Aspect.BATCH, name, other, target, evaluator)
 
 
 def _name(size: int) -> str:

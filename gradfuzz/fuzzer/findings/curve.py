@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.results.evidence import Curve, Sample
 from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.labels import Entry, answered_entry, entry_label, is_vacuous, true_entry
 from gradfuzz.fuzzer.verdict.shared import is_slow
 from gradfuzz.oracles.base import Answer, Oracle
@@ -46,7 +46,7 @@ def values(own: float) -> list[float]:
     return sorted({0.0, own, *sizes, *(-size for size in sizes)})
 
 
-def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve | None:
+def curve(specimen: Specimen, entry: Entry, target: Oracle, evaluator: Evaluator) -> Curve | None:
     """The entry of the derivative along itself, or along the first input's first entry where it is no
     input's. None without such an entry. Where nothing is said of an entry, it is that of the input.
 
@@ -63,7 +63,7 @@ def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve
     dtype = specimen.inputs[name].dtype
     xs = sorted({float(dtype.type(x)) for x in (*values(own)[::step], own)})
     specimens = [_at(specimen, name, index, x) for x in xs]
-    labelled = _asked(specimens, entry, target, jury)
+    labelled = _asked(specimens, entry, target, evaluator)
     labels = _with_neighbours([label for label, *_ in labelled], [case for *_, case in labelled], entry)
     samples = [
         Sample(x, *numbers, label) for x, (_, numbers, _), label in zip(xs, labelled, labels, strict=True)
@@ -103,7 +103,7 @@ _Numbers = tuple[float, float, float, float]
 
 
 def _asked(
-    specimens: Sequence[Specimen], entry: Entry, target: Oracle, jury: Jury
+    specimens: Sequence[Specimen], entry: Entry, target: Oracle, evaluator: Evaluator
 ) -> list[tuple[Label, _Numbers, CheckResult | None]]:
     """For each specimen its label, as yet without its neighbours, its numbers, and the verdict where there is
     one.
@@ -115,10 +115,16 @@ def _asked(
     if not soon:
         return result
     question = specimens[0].alone().question([specimens[k].inputs for k in soon])
-    fair = jury.judgeable(question)
+    fair = evaluator.judgeable(question)
     answers = _answers([specimens[soon[k]] for k in fair], target)
-    for k, case in zip(fair, jury.cases(target.name, question, answers, at=fair, thorough=True), strict=True):
-        result[soon[k]] = entry_label(case, entry), _numbers(case, entry, jury.tolerances(question)[k]), case
+    for k, case in zip(
+        fair, evaluator.cases(target.name, question, answers, at=fair, thorough=True), strict=True
+    ):
+        result[soon[k]] = (
+            entry_label(case, entry),
+            _numbers(case, entry, evaluator.tolerances(question)[k]),
+            case,
+        )
     return result
 
 

@@ -21,7 +21,7 @@ from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Likelihoo
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Answer, Array, Oracle
 from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.oracles.mutants.registry import MUTANTS
@@ -55,7 +55,7 @@ class Witness:
     drawn: bool = False
 
 
-def diagnose(witnesses: Sequence[Witness], target: Oracle, jury: Jury) -> Cause | None:
+def diagnose(witnesses: Sequence[Witness], target: Oracle, evaluator: Evaluator) -> Cause | None:
     """The mutant that gives the answers of `target`, or None where none does. The first witness is the
     finding's smallest.
 
@@ -66,16 +66,18 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle, jury: Jury) -> Cause 
         return None
     telling.sort(key=lambda w: w.case.verdict not in _WRONG)  # wrong ones first: most mutants fail there
     shrunk = [w for w in telling if not w.drawn and w.case.verdict in _WRONG][:_ENOUGH]
-    alike = [m for m in _suspects(telling[0].specimen, target.together) if _says_the_same(m, shrunk, jury)]
-    everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], jury)]
-    everywhere = _told_apart(everywhere, telling[0].specimen, target, jury)
+    alike = [
+        m for m in _suspects(telling[0].specimen, target.together) if _says_the_same(m, shrunk, evaluator)
+    ]
+    everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], evaluator)]
+    everywhere = _told_apart(everywhere, telling[0].specimen, target, evaluator)
     if everywhere:
         only = len(everywhere) == 1 and _conclusive(telling)
         return _cause(everywhere, Likelihood.CERTAIN if only else Likelihood.LIKELY)
     return _cause(alike, Likelihood.POSSIBLE) if alike else None
 
 
-def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, jury: Jury) -> list[Mutant]:
+def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, evaluator: Evaluator) -> list[Mutant]:
     """Those that say what the target says about standard programs on which they differ; they are asked as
     `like` was.
     """
@@ -85,7 +87,7 @@ def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, jury: Jur
     for specimen in standards(like):
         if len(mutants) < 2 or not questions:
             break
-        (tolerance,) = jury.tolerances(specimen.alone().question())
+        (tolerance,) = evaluator.tolerances(specimen.alone().question())
         answers = [answered(specimen, mutant.oracle()) for mutant in mutants]
         if tolerance.reason is not None or all(
             _same(answers[0], answer, tolerance) for answer in answers[1:]
@@ -94,7 +96,7 @@ def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, jury: Jur
         if target.supports(specimen.question()) is not None:
             continue
         questions -= 1
-        case = asked(specimen, target, jury)
+        case = asked(specimen, target, evaluator)
         if case.verdict in _TELLING:
             mutants = [
                 m for m, answer in zip(mutants, answers, strict=True) if _same(answer, case.answer, tolerance)
@@ -139,14 +141,14 @@ def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
 # Likeness ---------------------------------------------------------------------------------------------------
 
 
-def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness], jury: Jury) -> bool:
+def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness], evaluator: Evaluator) -> bool:
     oracle = mutant.oracle()
-    return all(_agrees(answered(w.specimen, oracle), w, jury) for w in witnesses)
+    return all(_agrees(answered(w.specimen, oracle), w, evaluator) for w in witnesses)
 
 
-def _agrees(said: Answer, witness: Witness, jury: Jury) -> bool:
+def _agrees(said: Answer, witness: Witness, evaluator: Evaluator) -> bool:
     """Whether a mutant's answer is the target's."""
-    (tolerance,) = jury.tolerances(witness.specimen.alone().question())
+    (tolerance,) = evaluator.tolerances(witness.specimen.alone().question())
     return tolerance.reason is None and _same(said, witness.case.answer, tolerance)
 
 

@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.findings.variants import variants
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.labels import Entry
 from gradfuzz.oracles.base import Oracle
 
@@ -27,17 +27,22 @@ T = TypeVar("T")
 
 
 def gather(
-    specimen: Specimen, smallest: CheckResult, surveyed: Survey, entry: Entry, target: Oracle, jury: Jury
+    specimen: Specimen,
+    smallest: CheckResult,
+    surveyed: Survey,
+    entry: Entry,
+    target: Oracle,
+    evaluator: Evaluator,
 ) -> Evidence:
     """The evidence for a shrunk disagreement: `smallest` is the verdict on it, `entry` the one that the
     finding shows.
     """
     asked = replace(specimen, modes=()) if smallest.kind is Class.WRONG_PRIMAL else specimen
     return Evidence(
-        _or_none(lambda: curve(asked, entry, target, jury)),
-        _or_none(lambda: variants(asked, smallest, surveyed.outcomes, entry, target, jury)) or (),
+        _or_none(lambda: curve(asked, entry, target, evaluator)),
+        _or_none(lambda: variants(asked, smallest, surveyed.outcomes, entry, target, evaluator)) or (),
         _or_none(lambda: differences(asked, smallest, entry)),
-        _or_none(lambda: adjoints(asked, target, jury)),
+        _or_none(lambda: adjoints(asked, target, evaluator)),
     )
 
 

@@ -20,7 +20,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Reason,
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.shared import jury, oracle
+from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 
@@ -77,7 +77,7 @@ def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
 
 
 def _confirmed(specimen: Specimen, target: Oracle) -> CheckResult:
-    return asked(specimen, target, jury(), confirm=True)
+    return asked(specimen, target, evaluator(), confirm=True)
 
 
 # Finding ----------------------------------------------------------------------------------------------------
@@ -92,10 +92,11 @@ def _finding(
     clear = clearest([case for case in wrong if same_kind(case, smallest.kind, smallest.message)])
     most = worst(wrong)
     repeated = sum(
-        same_kind(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES)
+        same_kind(asked(specimen, target, evaluator()), smallest.kind, smallest.message)
+        for _ in range(_TIMES)
     )
     ways = resolve(installation(target.name), supervised=True)
-    found = survey(specimen, smallest, target, ways, jury())
+    found = survey(specimen, smallest, target, ways, evaluator())
     note = " ".join(part for part in (_what(smallest), _company(specimen), found.note) if part)
     witnesses = [
         Witness(specimen, smallest),
@@ -129,7 +130,7 @@ def _finding(
         references=smallest.references,
         reproduced=(repeated, _TIMES),
         note=note,
-        cause=diagnose(witnesses, target, jury()),
+        cause=diagnose(witnesses, target, evaluator()),
         script=reproducer(specimen, clear, target),
         others=specimen.others,
         place=specimen.place,
@@ -138,7 +139,7 @@ def _finding(
     finding = replace(finding, ports=ports(specimen, clear, target, finding.script, finding.id))
     lead = known.get(skeleton(finding.program))
     if lead is None or precedence(finding, raw.index) < lead:
-        evidence = gather(specimen, smallest, found, finding.smallest.entry, target, jury())
+        evidence = gather(specimen, smallest, found, finding.smallest.entry, target, evaluator())
         finding = replace(finding, evidence=evidence)
     return Proof(
         finding,
@@ -152,11 +153,11 @@ def _on_grid(specimen: Specimen, target: Oracle) -> list[CheckResult]:
     if target.together:
         return []
     question = specimen.question(grid(specimen))
-    fair = jury().judgeable(question)
+    fair = evaluator().judgeable(question)
     if not fair:
         return []
     answers = target.answer(replace(question, points=tuple(question.points[k] for k in fair)))
-    return jury().cases(target.name, question, answers, at=fair)
+    return evaluator().cases(target.name, question, answers, at=fair)
 
 
 def _what(case: CheckResult) -> str:

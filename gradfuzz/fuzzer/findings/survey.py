@@ -13,8 +13,8 @@ from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.questions.loop_forms import loop_forms
 from gradfuzz.fuzzer.results.evidence import Aspect
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Answer, Mode, Oracle
 from gradfuzz.programs.language.precision import Precision, is_float
 
@@ -53,12 +53,12 @@ class Survey:
 
 
 def survey(
-    specimen: Specimen, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], jury: Jury
+    specimen: Specimen, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], evaluator: Evaluator
 ) -> Survey:
     """Asks where else the specimen is answered wrongly by the same library, and where rightly. `smallest` is
     the verdict on it.
     """
-    outcomes = list(_outcomes(specimen, smallest, target, ways, jury))
+    outcomes = list(_outcomes(specimen, smallest, target, ways, evaluator))
     parts = []
     for aspect, what in _PLURALS.items():
         verdicts = {o.name: o.case.verdict for o in outcomes if o.aspect is aspect}
@@ -68,31 +68,33 @@ def survey(
 
 
 def _outcomes(
-    specimen: Specimen, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], jury: Jury
+    specimen: Specimen, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], evaluator: Evaluator
 ) -> Iterator[Outcome]:
     yield Outcome(Aspect.WAY, target.name, specimen, smallest)
     for way in ways:
         if way.name != target.name:
-            yield outcome(Aspect.WAY, way.name, specimen, way, jury)
+            yield outcome(Aspect.WAY, way.name, specimen, way, evaluator)
     if specimen.modes:
         yield Outcome(Aspect.MODE, check_name(specimen.modes), specimen, smallest)
         for modes in _MODES:
             if modes != specimen.modes:
-                yield outcome(Aspect.MODE, check_name(modes), replace(specimen, modes=modes), target, jury)
+                yield outcome(
+                    Aspect.MODE, check_name(modes), replace(specimen, modes=modes), target, evaluator
+                )
     for precision in dict.fromkeys((*_PRECISIONS, specimen.precision)):
         if precision == specimen.precision:
             yield Outcome(Aspect.DTYPE, precision, specimen, smallest)
         else:
-            yield outcome(Aspect.DTYPE, precision, _in_precision(specimen, precision), target, jury)
+            yield outcome(Aspect.DTYPE, precision, _in_precision(specimen, precision), target, evaluator)
     for form, program in loop_forms(specimen).items():
-        yield outcome(Aspect.LOOP, f"{form} loop", replace(specimen, program=program), target, jury)
+        yield outcome(Aspect.LOOP, f"{form} loop", replace(specimen, program=program), target, evaluator)
 
 
-def outcome(aspect: Aspect, name: str, specimen: Specimen, way: Oracle, jury: Jury) -> Outcome:
+def outcome(aspect: Aspect, name: str, specimen: Specimen, way: Oracle, evaluator: Evaluator) -> Outcome:
     """What `way` says about a specimen, or that it cannot be asked."""
     refusal = way.supports(specimen.question())
     if refusal is None:
-        return Outcome(aspect, name, specimen, asked(specimen, way, jury))
+        return Outcome(aspect, name, specimen, asked(specimen, way, evaluator))
     question, answer = specimen.alone().question(), Answer("unsupported", message=refusal)
     case = CheckResult(
         way.name, question, question.points[0], None, answer, Verdict.UNSUPPORTED, message=refusal
@@ -100,11 +102,13 @@ def outcome(aspect: Aspect, name: str, specimen: Specimen, way: Oracle, jury: Ju
     return Outcome(aspect, name, specimen, case)
 
 
-def asked(specimen: Specimen, way: Oracle, jury: Jury, *, confirm: bool = False) -> CheckResult:
+def asked(specimen: Specimen, way: Oracle, evaluator: Evaluator, *, confirm: bool = False) -> CheckResult:
     """The verdict on what `way` says about a specimen, asked together with the specimen's others where it
     answers them in one call.
     """
-    (case,) = jury.cases(way.name, specimen.alone().question(), [answered(specimen, way)], confirm=confirm)
+    (case,) = evaluator.cases(
+        way.name, specimen.alone().question(), [answered(specimen, way)], confirm=confirm
+    )
     return case
 
 

@@ -18,8 +18,8 @@ from gradfuzz.fuzzer.results.evidence import Aspect, Variant
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict.classify import ratio_of
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.fuzzer.verdict.labels import VERDICTS, Entry, answered_entry, neighbours, true_entry
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Oracle, Truth
@@ -37,25 +37,27 @@ def variants(
     surveyed: Sequence[Outcome],
     entry: Entry,
     target: Oracle,
-    jury: Jury,
+    evaluator: Evaluator,
 ) -> tuple[Variant, ...]:
     """All of them, by what is changed; nothing of what cannot be changed. `smallest` is the verdict on the
     specimen, `entry` the one that a finding shows.
     """
     outcomes = [
         *surveyed,
-        *_orders(specimen, smallest, target, jury),
-        *batches(specimen, smallest, target, jury),
+        *_orders(specimen, smallest, target, evaluator),
+        *batches(specimen, smallest, target, evaluator),
     ]
     several = {o.aspect for o in outcomes if o.case is not smallest}
     outcomes = [o for o in outcomes if o.aspect in several]
-    return (*(_variant(o, entry, target, jury) for o in outcomes), *bodies(specimen, target))
+    return (*(_variant(o, entry, target, evaluator) for o in outcomes), *bodies(specimen, target))
 
 
 # Other orders -----------------------------------------------------------------------------------------------
 
 
-def _orders(specimen: Specimen, smallest: CheckResult, target: Oracle, jury: Jury) -> Iterator[Outcome]:
+def _orders(
+    specimen: Specimen, smallest: CheckResult, target: Oracle, evaluator: Evaluator
+) -> Iterator[Outcome]:
     entries = sum(specimen.inputs[name].size for name in specimen.wrt)
     for order in (1, 2) if is_costly(target) else (1, 2, 3):
         if order == len(specimen.modes):
@@ -63,7 +65,9 @@ def _orders(specimen: Specimen, smallest: CheckResult, target: Oracle, jury: Jur
         elif specimen.wrt and entries**order <= _MOST_DIRECTIONS:
             modes = _modes_of(order, specimen, target)
             if modes is not None:
-                yield outcome(Aspect.ORDER, check_name(modes), replace(specimen, modes=modes), target, jury)
+                yield outcome(
+                    Aspect.ORDER, check_name(modes), replace(specimen, modes=modes), target, evaluator
+                )
 
 
 def _modes_of(order: int, specimen: Specimen, target: Oracle) -> tuple[Mode, ...] | None:
@@ -78,7 +82,7 @@ def _modes_of(order: int, specimen: Specimen, target: Oracle) -> tuple[Mode, ...
 # Rows -------------------------------------------------------------------------------------------------------
 
 
-def _variant(found: Outcome, entry: Entry, target: Oracle, jury: Jury) -> Variant:
+def _variant(found: Outcome, entry: Entry, target: Oracle, evaluator: Evaluator) -> Variant:
     """An outcome with its label, and the numbers of the worst entry; of the finding's where nothing
     differs.
     """
@@ -92,10 +96,12 @@ def _variant(found: Outcome, entry: Entry, target: Oracle, jury: Jury) -> Varian
     expected, bound = true_entry(case.truth, shown) or (None, None)
     got = answered_entry(case.answer, shown)
     ratio = None if expected is None or got is None else ratio_of(expected, got)
-    return Variant(found.aspect, found.name, "", expected, bound, got, ratio, _label(found, target, jury))
+    return Variant(
+        found.aspect, found.name, "", expected, bound, got, ratio, _label(found, target, evaluator)
+    )
 
 
-def _label(found: Outcome, target: Oracle, jury: Jury) -> Label:
+def _label(found: Outcome, target: Oracle, evaluator: Evaluator) -> Label:
     """By the verdict; of those that agree a coincidence where a neighbouring point is wrong, vacuous where
     the truth is zero here and there.
     """
@@ -108,8 +114,8 @@ def _label(found: Outcome, target: Oracle, jury: Jury) -> Label:
         specimen = found.specimen
         for name in specimen.wrt:
             specimen = specimen.with_input(name, inputs[name])
-        if ends(specimen) and jury.judgeable(specimen.alone().question()):
-            near.append(asked(specimen, way, jury))
+        if ends(specimen) and evaluator.judgeable(specimen.alone().question()):
+            near.append(asked(specimen, way, evaluator))
     if any(case.verdict in _WRONG for case in near):
         return Label.COINCIDENCE
     truths = [

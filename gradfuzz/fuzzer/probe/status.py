@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.questions.grids import GRIDS, Grid, GridRow
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.results.report_card import Label, ProbeCell, ProbeReport, ProbeTable, Value
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Oracle, Question
 
 _WORDS: dict[Verdict, str] = {
@@ -173,14 +173,14 @@ def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) 
     """
     if answers is None:
         nothing = Answer("unsupported", message=oracle.supports(question) or "")
-        return jury().cases(oracle.name, question, [nothing] * len(question.points))
-    cases = jury().cases(oracle.name, question, answers)
+        return evaluator().cases(oracle.name, question, [nothing] * len(question.points))
+    cases = evaluator().cases(oracle.name, question, answers)
     if all(case.verdict is Verdict.AGREE for case in cases):
         return cases
-    cases = jury().cases(oracle.name, question, answers, confirm=True)
+    cases = evaluator().cases(oracle.name, question, answers, confirm=True)
     if not any(_WORDS[case.verdict] in _SHOWN for case in cases):
         return cases
-    return jury().cases(oracle.name, question, oracle.answer(question), confirm=True)
+    return evaluator().cases(oracle.name, question, oracle.answer(question), confirm=True)
 
 
 def _reason(case: CheckResult) -> str:

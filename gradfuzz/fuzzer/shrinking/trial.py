@@ -11,7 +11,7 @@ from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.shrinking.standards import standards
-from gradfuzz.fuzzer.verdict.shared import is_slow, jury
+from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow
 from gradfuzz.fuzzer.verdict.twin_checks import like_engine
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.syntax import For, Program, Repeat, While, walk
@@ -111,10 +111,10 @@ class _Trial:
         answers = self._target.answer_all([question for *_, question in ready])
         for (k, specimen, _), given in zip(ready, answers, strict=True):
             question, answer = specimen.alone().question(), given[specimen.place]
-            (tolerance,) = jury().tolerances(question)
+            (tolerance,) = evaluator().tolerances(question)
             if self._target.name != "engine" and like_engine(answer, tolerance):
                 continue
-            (case,) = jury().cases(self._target.name, question, [answer])
+            (case,) = evaluator().cases(self._target.name, question, [answer])
             result[k] = self._interest(case)
         self.accepted += [s for s, holds in zip(specimens, result, strict=True) if holds is Interest.YES]
         return result
@@ -130,4 +130,6 @@ class _Trial:
             specimen.alone(),
             *(replace(specimen, inputs=other, others=(), place=0) for other in specimen.others),
         ]
-        return all(ends(point) and jury().tolerances(point.question())[0].reason is None for point in points)
+        return all(
+            ends(point) and evaluator().tolerances(point.question())[0].reason is None for point in points
+        )

@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.questions.weighted import CHECKS, by_references, questions
 from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
-from gradfuzz.fuzzer.verdict.shared import is_slow, jury, oracle
+from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow, oracle
 from gradfuzz.fuzzer.verdict.twin_checks import peer_cases, twin_cases
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.programs.language.precision import Precision
@@ -169,11 +169,11 @@ def _ask(
         if not by_references(question, order.checks):
             ready.append((index, question, list(points)))
             continue
-        judgeable = jury().judgeable(question)
+        judgeable = evaluator().judgeable(question)
         fair = [k for k in points if k in judgeable]
         unfair = [k for k in points if k not in judgeable]
         nothing = [Answer("ok")] * len(unfair)
-        result += [(index, case) for case in jury().cases(target.name, question, nothing, at=unfair)]
+        result += [(index, case) for case in evaluator().cases(target.name, question, nothing, at=unfair)]
         if fair:
             ready.append((index, question, fair))
     parts = [replace(q, points=tuple(q.points[k] for k in fair)) for _, q, fair in ready]
@@ -181,10 +181,10 @@ def _ask(
         zip(ready, parts, target.answer_all(parts), strict=True)
     ):
         if by_references(question, order.checks):
-            cases = jury().cases(target.name, question, given, at=fair)
+            cases = evaluator().cases(target.name, question, given, at=fair)
             cases = [replace(case, question=part) for case in cases] if target.together else cases
         else:
-            cases = peer_cases(jury(), target.name, part, given)
+            cases = peer_cases(evaluator(), target.name, part, given)
         if "twins" in order.checks and part.modes:
             cases += _twins(target, part, given, cases, index + turn, order)
         result += [(index, case) for case in cases]
@@ -203,14 +203,14 @@ def _twins(
     if is_slow(target):
         name = f"{target.name}:nojit"
         return (
-            twin_cases(jury(), target, question, answers, cases, turn, eager=oracle(name))
+            twin_cases(evaluator(), target, question, answers, cases, turn, eager=oracle(name))
             if name in order.oracles
             else []
         )
     skipped = {"other modes", "stacked"} if target.by_shape else set()
     if len(question.modes) == 1 and {"vjp", "jvp"} <= set(order.checks):
         skipped.add("other modes")  # it is asked anyway
-    return twin_cases(jury(), target, question, answers, cases, turn, frozenset(skipped))
+    return twin_cases(evaluator(), target, question, answers, cases, turn, frozenset(skipped))
 
 
 def _share(

@@ -1,7 +1,7 @@
 """Which planted bugs the programs of one batch kill. The unit of work of a self-test.
 
-A mutant is killed by a program where the jury says that its answer is wrong, as in a sweep. What the engine
-says too is right, so the references are asked only where a mutant differs from it.
+A mutant is killed by a program where the evaluator says that its answer is wrong, as in a sweep. What the
+engine says too is right, so the references are asked only where a mutant differs from it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.sweep.batch import Order, drawn
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.fuzzer.verdict.twin_checks import like_engine
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.mutants.mutant import Mutant
@@ -91,7 +91,7 @@ def kills(ordeal: Ordeal) -> Kills:
 
 
 def _kills(question: Question, mutant: Mutant, record: Record) -> bool:
-    tolerances = jury().tolerances(question)
+    tolerances = evaluator().tolerances(question)
     fair = [k for k, tolerance in enumerate(tolerances) if tolerance.reason is None]
     if not fair:
         return False
@@ -103,7 +103,7 @@ def _kills(question: Question, mutant: Mutant, record: Record) -> bool:
     record.different += bool(different)
     if not different:
         return False
-    cases = jury().cases(target.name, question, [given[k] for k in different], at=different)
+    cases = evaluator().cases(target.name, question, [given[k] for k in different], at=different)
     if any(case.verdict in _KILLED for case in cases):
         return True
     record.verdicts.update((case.reason or case.verdict).value for case in cases)

@@ -1,7 +1,7 @@
 """Recorded findings asked again: is the target right now, still wrong, or can it not be told?
 
 A finding is asked at each of its points, with the other points of its call where there are any, and judged by
-the same jury as ever. What it once answered plays no part.
+the same evaluator as ever. What it once answered plays no part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.language.typecheck import typecheck
@@ -120,7 +120,7 @@ def _cases(finding: Finding, target: Oracle) -> Iterator[CheckResult]:
         if refusal is not None:
             raise RecordError(f"{target.name} cannot be asked this: {refusal}")
         for _ in range(times):
-            yield asked(specimen, target, jury(), confirm=point is finding.smallest)
+            yield asked(specimen, target, evaluator(), confirm=point is finding.smallest)
 
 
 def _specimen(finding: Finding, point: FindingPoint) -> Specimen:

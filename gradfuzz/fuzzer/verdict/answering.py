@@ -12,7 +12,7 @@ from gradfuzz.errors import DomainError, TripLimitError
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.verdict.judge import conventions_met
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.language.precision import Precision
@@ -94,7 +94,10 @@ def first_supported(oracle: Oracle, question: Question) -> Question:
 
 
 def _refuse_undefined(question: Question) -> None:
-    messages = [ruling.truth.message for ruling in jury().rulings(question, confirm=True)]
+    messages = [
+        reference_value.truth.message
+        for reference_value in evaluator().reference_values(question, confirm=True)
+    ]
     endless = next((message for message in messages if message.startswith("trip limit")), None)
     if endless is not None:
         raise TripLimitError(_after_colon(endless))
@@ -117,11 +120,13 @@ def _cases(oracle: Oracle, question: Question) -> list[CheckResult]:
     refusal = oracle.supports(question)
     if refusal is not None:
         answer = Answer("unsupported", message=refusal)
-        return jury().cases(oracle.name, question, [answer] * len(question.points), confirm=True)
-    safe = [k for k, tolerance in enumerate(jury().tolerances(question)) if tolerance.reason not in _UNSAFE]
+        return evaluator().cases(oracle.name, question, [answer] * len(question.points), confirm=True)
+    safe = [
+        k for k, tolerance in enumerate(evaluator().tolerances(question)) if tolerance.reason not in _UNSAFE
+    ]
     answers = [Answer("ok")] * len(question.points)
     if safe:
         given = oracle.answer(replace(question, points=tuple(question.points[k] for k in safe)))
         for k, answer in zip(safe, given, strict=True):
             answers[k] = answer
-    return jury().cases(oracle.name, question, answers, confirm=True)
+    return evaluator().cases(oracle.name, question, answers, confirm=True)

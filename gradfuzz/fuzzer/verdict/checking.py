@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
@@ -60,11 +60,13 @@ def check_program(
     return check_question(question, list({way.name: way for way in oracles}.values()))
 
 
-def check_question(question: Question, oracles: Sequence[Oracle], jury: Jury | None = None) -> Check:
-    """The same for a question that is already put. Who asks several that have one truth passes the `jury`
-    that remembers it.
+def check_question(
+    question: Question, oracles: Sequence[Oracle], evaluator: Evaluator | None = None
+) -> Check:
+    """The same for a question that is already put. Who asks several that have one truth passes the
+    `evaluator` that remembers it.
     """
-    jury = jury or Jury(trip_limit=TRIP_LIMIT)
+    evaluator = evaluator or Evaluator(trip_limit=TRIP_LIMIT)
     by_oracle: list[list[CheckResult]] = []
     for way in oracles:
         refusal = way.supports(question)
@@ -72,6 +74,6 @@ def check_question(question: Question, oracles: Sequence[Oracle], jury: Jury | N
             answers = [Answer("unsupported", message=refusal)] * len(question.points)
         else:
             answers = way.answer(question)
-        by_oracle.append(jury.cases(way.name, question, answers, confirm=True, thorough=True))
+        by_oracle.append(evaluator.cases(way.name, question, answers, confirm=True, thorough=True))
     cases = tuple(case for at_point in zip(*by_oracle, strict=True) for case in at_point)
     return Check(question, cases, {way.name: way.version for way in oracles})

@@ -25,7 +25,7 @@ from gradfuzz.fuzzer.verdict.labels import (
     neighbours,
     true_entry,
 )
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question, Truth
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
@@ -147,13 +147,13 @@ def _judged(
                 if refusal is None
                 else [Answer("unsupported", message=refusal)] * len(question.points)
             )
-            judged.append(jury().cases(oracle.name, question, answers, confirm=True))
+            judged.append(evaluator().cases(oracle.name, question, answers, confirm=True))
     return judged
 
 
 def _truths_around(group: Group, case: CanonicalCase) -> list[Truth]:
-    rulings = jury().rulings(group.around, confirm=True)
-    return [rulings[group.around_at[_key(inputs)]].truth for inputs in _around(case)]
+    reference_values = evaluator().reference_values(group.around, confirm=True)
+    return [reference_values[group.around_at[_key(inputs)]].truth for inputs in _around(case)]
 
 
 def _around(case: CanonicalCase) -> Iterator[Mapping[str, Array]]:

@@ -1,10 +1,12 @@
-"""What a process makes once and then uses for every question: its oracles, and the jury that judges them."""
+"""What a process makes once and then uses for every question: its oracles, and the evaluator that judges
+them.
+"""
 
 from __future__ import annotations
 
 import functools
 
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 
@@ -24,6 +26,6 @@ def is_slow(target: Oracle) -> bool:
 
 
 @functools.cache
-def jury() -> Jury:
+def evaluator() -> Evaluator:
     """The process's own."""
-    return Jury()
+    return Evaluator()

@@ -16,7 +16,7 @@ import numpy as np
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.twins import Twin, relations
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
 
@@ -51,23 +51,25 @@ def like_engine(answer: Answer, tolerance: Tolerance) -> bool:
     return alike(answer, tolerance.values, tolerance.gradient, tolerance)
 
 
-def peer_cases(jury: Jury, oracle: str, question: Question, answers: Sequence[Answer]) -> list[CheckResult]:
+def peer_cases(
+    evaluator: Evaluator, oracle: str, question: Question, answers: Sequence[Answer]
+) -> list[CheckResult]:
     """The verdicts on the answers at all points: agreement where the engine says the same, elsewhere that of
     the references.
     """
     result = []
-    for k, (answer, tolerance) in enumerate(zip(answers, jury.tolerances(question), strict=True)):
+    for k, (answer, tolerance) in enumerate(zip(answers, evaluator.tolerances(question), strict=True)):
         case = CheckResult(oracle, question, question.points[k], None, answer, Verdict.AGREE)
         if tolerance.reason is not None:
             case = _undecided(case, tolerance)
         elif not like_engine(answer, tolerance):
-            (case,) = jury.cases(oracle, question, [answer], at=[k])
+            (case,) = evaluator.cases(oracle, question, [answer], at=[k])
         result.append(case)
     return result
 
 
 def twin_cases(
-    jury: Jury,
+    evaluator: Evaluator,
     target: Oracle,
     question: Question,
     answers: Sequence[Answer],
@@ -97,7 +99,7 @@ def twin_cases(
     return [
         case
         for k in fair
-        for case in _compared(jury, target.name, asked.name, question, k, answers[k], twin, given)
+        for case in _compared(evaluator, target.name, asked.name, question, k, answers[k], twin, given)
     ]
 
 
@@ -115,7 +117,7 @@ def _whose_turn(question: Question, turn: int, skipped: frozenset[str], target: 
 
 
 def _compared(
-    jury: Jury,
+    evaluator: Evaluator,
     target: str,
     oracle: str,
     question: Question,
@@ -137,7 +139,7 @@ def _compared(
     if mapped.status == "ok":
         if alike(answer, mapped.values, mapped.gradient, _strict(question, mapped)):
             return [case]
-        tolerance = jury.tolerances(question)[k]
+        tolerance = evaluator.tolerances(question)[k]
         if tolerance.reason is not None:
             return [_undecided(case, tolerance)]
         if alike(answer, mapped.values, mapped.gradient, tolerance):
@@ -145,10 +147,12 @@ def _compared(
     judged = [
         case
         for q, other in zip(twin.questions, own, strict=True)
-        for case in jury.cases(oracle, q, [other], at=[place])
+        for case in evaluator.cases(oracle, q, [other], at=[place])
     ]
     return judged + [
-        case for case in jury.cases(target, question, [answer], at=[k]) if case.verdict is Verdict.DISAGREE
+        case
+        for case in evaluator.cases(target, question, [answer], at=[k])
+        if case.verdict is Verdict.DISAGREE
     ]
 
 

@@ -26,7 +26,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.classify import CLEAR
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question, Truth
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import is_float
@@ -91,7 +91,7 @@ class Inquiry:
         self._detached = False
         self._exact = exact or subject
         self._gradient = given.gradient if given is not None else None
-        self._jury = Jury(trip_limit=TRIP_LIMIT)
+        self._evaluator = Evaluator(trip_limit=TRIP_LIMIT)
         outputs = subject.values([i.value for i in subject.inputs])
         if not any(is_float(y.dtype) for y in outputs):
             raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
@@ -134,7 +134,7 @@ class Inquiry:
             raise UntraceableError("the traced program has other outputs")
         points = [self._point(program, factor) for factor in (1.0, *FACTORS)]
         question = weighted_question(program, points, self.subject.precision, ())
-        for case in check_question(question, [FunctionOracle(self._exact)], self._jury).cases:
+        for case in check_question(question, [FunctionOracle(self._exact)], self._evaluator).cases:
             if case.verdict is Verdict.DISAGREE:
                 raise UntraceableError(f"the traced program computes something else: {case.message}")
 
@@ -170,7 +170,7 @@ class Inquiry:
         if self._program is None:
             return self._by_numbers(modes, factor)
         question = self._question(self._program, modes, factor)
-        (case,) = check_question(question, [self.oracle], self._jury).cases
+        (case,) = check_question(question, [self.oracle], self._evaluator).cases
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             return self._second_opinion(case, modes, factor)
         if case.verdict is Verdict.DISAGREE and factor == 1.0:

@@ -28,7 +28,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.sweep.docket import Docket
-from gradfuzz.fuzzer.verdict.shared import jury, oracle
+from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs.language.precision import Precision
@@ -53,9 +53,9 @@ def specimen(
 
 
 def gathered(of: Specimen, target: Oracle, ways: Sequence[Oracle] = ()) -> tuple[CheckResult, Evidence]:
-    case = asked(of, target, jury(), confirm=True)
-    found = survey(of, case, target, ways, jury())
-    return case, gather(of, case, found, finding_point(case).entry, target, jury())
+    case = asked(of, target, evaluator(), confirm=True)
+    found = survey(of, case, target, ways, evaluator())
+    return case, gather(of, case, found, finding_point(case).entry, target, evaluator())
 
 
 def evidence(of: Specimen, target: str) -> Evidence:
@@ -67,16 +67,16 @@ def bodies_of(of: Specimen, target: str, aspect: Aspect) -> dict[str, Variant]:
 
 
 def adjoints_of(of: Specimen, target: str) -> Adjoints | None:
-    return adjoints(of, oracle(target), jury())
+    return adjoints(of, oracle(target), evaluator())
 
 
 def differences_of(of: Specimen, target: str) -> Differences | None:
-    case = asked(of, oracle(target), jury(), confirm=True)
+    case = asked(of, oracle(target), evaluator(), confirm=True)
     return differences(of, case, ("x", ()))
 
 
 def curve_of(of: Specimen, target: Oracle) -> Curve:
-    found = curve(of, (of.wrt[0], ()), target, jury())
+    found = curve(of, (of.wrt[0], ()), target, evaluator())
     assert found is not None
     return found
 
@@ -462,10 +462,10 @@ def test_a_mistake_of_our_own_is_not_swallowed() -> None:
         raise TypeError("a mistake")
 
     of = specimen(parse("def f(x):\n    return x * x\n"), x=0.5)
-    case = asked(of, oracle("engine"), jury(), confirm=True)
-    found = survey(of, case, oracle("engine"), [], jury())
+    case = asked(of, oracle("engine"), evaluator(), confirm=True)
+    found = survey(of, case, oracle("engine"), [], evaluator())
     with pytest.raises(TypeError, match="a mistake"):
-        gather(of, case, found, ("x", ()), Engine(broken), jury())
+        gather(of, case, found, ("x", ()), Engine(broken), evaluator())
 
 
 def test_a_wrong_value_is_shown_as_a_value() -> None:
@@ -490,7 +490,7 @@ def test_a_wrong_value_is_shown_as_a_value() -> None:
 
 def met(modes: tuple[Mode, ...] = ("rev",), index: int = 3) -> Raw:
     of = specimen(loop_program("acc*x", trips=3), modes=modes, x=0.5)
-    return Raw(asked(of, oracle(NX), jury()), "loops", index)
+    return Raw(asked(of, oracle(NX), evaluator()), "loops", index)
 
 
 def test_evidence_is_gathered_for_what_will_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,8 @@ from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name, judge
-from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Answer, Point, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
@@ -300,7 +300,7 @@ def test_singular_values_that_the_precision_cannot_tell_apart_are_no_question_ab
     rank_one = np.outer([1.0, 0.5, -0.75], [0.25, -1.0, 0.5])
     near = (rank_one + np.diag([3e-8, 2e-8, 5e-8])).astype(np.float32)
     question = weighted_question(program, [Point({"a": near})], "float32", ("fwd", "fwd"))
-    (case,) = Jury().cases("engine", question, EngineOracle().answer(question))
+    (case,) = Evaluator().cases("engine", question, EngineOracle().answer(question))
     assert np.isnan(case.answer.gradient["a"]).any()
     assert case.verdict is Verdict.INCONCLUSIVE
     assert case.reason is Reason.PRIMAL

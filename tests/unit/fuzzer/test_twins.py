@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.questions.weighted import by_references, mode_lists, weight
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.sweep import batch
 from gradfuzz.fuzzer.sweep.batch import Order, run
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.truth import Truths
 from gradfuzz.fuzzer.verdict.twin_checks import twin_cases
 from gradfuzz.fuzzer.verdict.twins import Twin, relations
@@ -92,12 +92,12 @@ def test_the_answer_follows_from_the_twins(name: str, modes: tuple[Mode, ...]) -
     for twin in (t for ts in found.values() for t in ts):
         assert all(typecheck(q.program) for q in twin.questions)
         others = [truths.quick(q) for q in twin.questions]
-        for k, ruling in enumerate(truths.quick(question)):
+        for k, reference_value in enumerate(truths.quick(question)):
             place = k if twin.order is None else twin.order[k]
-            mapped = twin.back([as_answer(rulings[place].truth) for rulings in others])
-            for got, y in zip(mapped.values, ruling.truth.values, strict=True):
+            mapped = twin.back([as_answer(reference_values[place].truth) for reference_values in others])
+            for got, y in zip(mapped.values, reference_value.truth.values, strict=True):
                 assert np.allclose(got, y, rtol=1e-13, atol=0), twin.relation
-            for x, g in ruling.truth.gradient.items():
+            for x, g in reference_value.truth.gradient.items():
                 assert np.allclose(mapped.gradient[x], g, rtol=1e-12, atol=1e-14), twin.relation
 
 
@@ -157,7 +157,7 @@ BENT = {
 @pytest.mark.parametrize("relation", BENT)
 def test_what_contradicts_its_twin_is_judged(relation: str) -> None:
     name, bent = BENT[relation]
-    oracle, jury = Bent(bent), Jury()
+    oracle, evaluator = Bent(bent), Evaluator()
     found: list[CheckResult] = []
     for seed_points in range(2, 6):
         question = question_about(name, points=seed_points)
@@ -167,7 +167,7 @@ def test_what_contradicts_its_twin_is_judged(relation: str) -> None:
             for p, a in zip(question.points, answers, strict=True)
         ]
         skipped = frozenset(relations()) - {relation}
-        found += twin_cases(jury, oracle, question, answers, cases, 0, skipped)
+        found += twin_cases(evaluator, oracle, question, answers, cases, 0, skipped)
     assert Verdict.DISAGREE in {case.verdict for case in found}
     right = EngineOracle()
     answers = right.answer(question)
@@ -175,7 +175,7 @@ def test_what_contradicts_its_twin_is_judged(relation: str) -> None:
         CheckResult("engine", question, p, None, a, Verdict.AGREE)
         for p, a in zip(question.points, answers, strict=True)
     ]
-    verdicts = {case.verdict for case in twin_cases(jury, right, question, answers, cases, 0, skipped)}
+    verdicts = {case.verdict for case in twin_cases(evaluator, right, question, answers, cases, 0, skipped)}
     assert verdicts == {Verdict.AGREE}
 
 
@@ -184,13 +184,13 @@ def test_no_reference_is_asked_while_all_agree(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError(f"a reference was asked about {question.program}")
 
     monkeypatch.setattr(Truths, "quick", refuse)
-    batch.jury.cache_clear()
+    batch.evaluator.cache_clear()
     for family in ("linalg", "loops"):
         done = run(Order(3, 0, 6, family, 5, ("engine",), orders=(1, 2), checks=("twins",)))
         counts = done.counts["engine"]
         assert counts.verdicts[Verdict.AGREE] > 0.8 * counts.checks > 0
         assert not done.raws
-    batch.jury.cache_clear()
+    batch.evaluator.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["qr-batch", "inv-batch", "solve-batch"])
