@@ -13,7 +13,7 @@ import pytest
 from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
 from gradfuzz.fuzzer.results.events import FindingFound, Progress
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
-from gradfuzz.fuzzer.sweep.batch import Order, drawn
+from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Oracle, Point, Question
@@ -113,7 +113,7 @@ def shows(oracle: Oracle, question: Question) -> bool:
 def test_the_draws_of_a_sweep_bring_every_bug_out(seed: int) -> None:
     """Without references, so that many seeds cost little."""
     hidden = {name: mutant(name) for name in (*BATCHED, *OTHERS) if name != "broadcast-mean"}
-    for index, case in enumerate(drawn(Order(1, 0, MAX_PROGRAMS, "linalg", seed, ()))):
+    for index, case in enumerate(drawn(WorkItem(1, 0, MAX_PROGRAMS, "linalg", seed, ()))):
         question, *_ = questions(case, index, seed, orders=(1,), checks=("vjp",))
         hidden = {
             name: oracle

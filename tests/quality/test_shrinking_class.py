@@ -19,7 +19,7 @@ from gradfuzz.fuzzer.results.finding import Class, FindingPoint
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.shrink import cost
 from gradfuzz.fuzzer.shrinking.trial import same_kind
-from gradfuzz.fuzzer.sweep.batch import Order, drawn
+from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
 from gradfuzz.fuzzer.verdict.classify import CLEAR, classify_entry
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.shared import oracle
@@ -91,7 +91,7 @@ def asked_about(family: str, seed: int, orders: tuple[int, ...]) -> Iterator[tup
     """The questions of one seed, each with the number of its program."""
     for number in range(BATCHES):
         first = number * BATCH
-        for index, case in enumerate(drawn(Order(number, first, BATCH, family, seed, ())), first):
+        for index, case in enumerate(drawn(WorkItem(number, first, BATCH, family, seed, ())), first):
             for question in questions(case, index, seed, orders=orders):
                 yield index, question
 

@@ -33,7 +33,7 @@ _OFTENER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WorkItem:
     """What a batch is to do."""
 
     number: int
@@ -51,7 +51,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """What came of an order."""
+    """What came of a work item."""
 
     number: int
     programs: int
@@ -70,40 +70,38 @@ class Batch:
     """How many checks met each row of the ledger of conventions."""
 
 
-def drawn(order: Order) -> list[GeneratedCase]:
+def drawn(item: WorkItem) -> list[GeneratedCase]:
     """The batch's cases. The first draw of every seed is the simplest case there is; only the first batch
     keeps it.
     """
-    skip = 0 if order.number == 0 else 1
+    skip = 0 if item.number == 0 else 1
     seed = (
-        f"{order.seed}/{order.number}"
-        if order.family == "loops"
-        else f"{order.seed}/{order.family}/{order.number}"
+        f"{item.seed}/{item.number}" if item.family == "loops" else f"{item.seed}/{item.family}/{item.number}"
     )
-    return draw_many(FAMILIES[order.family].cases(order.precisions), order.count + skip, seed)[skip:]
+    return draw_many(FAMILIES[item.family].cases(item.precisions), item.count + skip, seed)[skip:]
 
 
-def run(order: Order) -> Batch:
+def run(item: WorkItem) -> Batch:
     """Draws, asks, judges."""
-    found = drawn(order)
+    found = drawn(item)
     asked: list[tuple[int, Question]] = []
     coverage: Counter[str] = Counter()
     conventions: Counter[str] = Counter()
     parts: list[Tested] = []
     for k, draw in enumerate(found):
-        index = order.first + k
+        index = item.first + k
         about = questions(
-            draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks
+            draw, index, item.seed, precisions=item.precisions, orders=item.orders, checks=item.checks
         )
         asked += [(index, question) for question in about]
         parts.append(counted(about))
-        coverage.update(FAMILIES[order.family].reached(draw))
+        coverage.update(FAMILIES[item.family].reached(draw))
     counts: dict[str, Counts] = {}
     raws: list[Raw] = []
     explained: Counter[tuple[str, Class]] = Counter()
-    for name in order.oracles:
+    for name in item.oracles:
         target = oracle(name)
-        cases_ = _ask(target, asked, order, stride_of(target, order.family))
+        cases_ = _ask(target, asked, item, stride_of(target, item.family))
         counts[name] = Counts()
         for _, case in cases_:
             counts[name].count(case)
@@ -118,10 +116,10 @@ def run(order: Order) -> Batch:
                 alone = replace(case, question=replace(case.question, points=(case.point,)))
                 points = case.question.points if target.together else ()
                 place = next(n for n, point in enumerate(points) if point is case.point) if points else 0
-                raws.append(Raw(alone, order.family, k, points, place))
+                raws.append(Raw(alone, item.family, k, points, place))
     latest = to_text(found[-1].program) if found else ""
     return Batch(
-        order.number, len(found), counts, tuple(raws), explained, latest, coverage, added(parts), conventions
+        item.number, len(found), counts, tuple(raws), explained, latest, coverage, added(parts), conventions
     )
 
 
@@ -137,7 +135,7 @@ def stride_of(target: Oracle, family: str) -> int:
 
 
 def _ask(
-    target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, stride: int
+    target: Oracle, asked: Sequence[tuple[int, Question]], item: WorkItem, stride: int
 ) -> list[tuple[int, CheckResult]]:
     """Every verdict on one oracle, with the program's number. Points that nobody could judge are not asked
     about.
@@ -145,7 +143,7 @@ def _ask(
     result: list[tuple[int, CheckResult]] = []
     ready: list[tuple[int, Question, list[int]]] = []
     most = _SLOW_POINTS if is_slow(target) and not target.together else None
-    for index, question in _share(target, asked, order.first, stride):
+    for index, question in _share(target, asked, item.first, stride):
         points = range(len(question.points))[:most]
         refusal = target.supports(question)
         if refusal is not None:
@@ -166,7 +164,7 @@ def _ask(
                 for k in points
             ]
             continue
-        if not by_references(question, order.checks):
+        if not by_references(question, item.checks):
             ready.append((index, question, list(points)))
             continue
         judgeable = evaluator().judgeable(question)
@@ -180,13 +178,13 @@ def _ask(
     for turn, ((index, question, fair), part, given) in enumerate(
         zip(ready, parts, target.answer_all(parts), strict=True)
     ):
-        if by_references(question, order.checks):
+        if by_references(question, item.checks):
             cases = evaluator().cases(target.name, question, given, at=fair)
             cases = [replace(case, question=part) for case in cases] if target.together else cases
         else:
             cases = peer_cases(evaluator(), target.name, part, given)
-        if "twins" in order.checks and part.modes:
-            cases += _twins(target, part, given, cases, index + turn, order)
+        if "twins" in item.checks and part.modes:
+            cases += _twins(target, part, given, cases, index + turn, item)
         result += [(index, case) for case in cases]
     return result
 
@@ -197,18 +195,18 @@ def _twins(
     answers: Sequence[Answer],
     cases: Sequence[CheckResult],
     turn: int,
-    order: Order,
+    item: WorkItem,
 ) -> list[CheckResult]:
     """A twin of the question; of a slow target none but what the same way says without jit."""
     if is_slow(target):
         name = f"{target.name}:nojit"
         return (
             twin_cases(evaluator(), target, question, answers, cases, turn, eager=oracle(name))
-            if name in order.oracles
+            if name in item.oracles
             else []
         )
     skipped = {"other modes", "stacked"} if target.by_shape else set()
-    if len(question.modes) == 1 and {"vjp", "jvp"} <= set(order.checks):
+    if len(question.modes) == 1 and {"vjp", "jvp"} <= set(item.checks):
         skipped.add("other modes")  # it is asked anyway
     return twin_cases(evaluator(), target, question, answers, cases, turn, frozenset(skipped))
 

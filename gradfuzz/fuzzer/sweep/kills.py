@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Verdict
-from gradfuzz.fuzzer.sweep.batch import Order, drawn
+from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.fuzzer.verdict.twin_checks import like_engine
 from gradfuzz.oracles.base import Question
@@ -29,9 +29,9 @@ _KILLED = (Verdict.DISAGREE, Verdict.CRASHED)
 
 @dataclass(frozen=True, slots=True)
 class Ordeal:
-    """A batch of programs, and the mutants that are to survive it. `order` names no oracles."""
+    """A batch of programs, and the mutants that are to survive it. `item` names no oracles."""
 
-    order: Order
+    item: WorkItem
     mutants: tuple[str, ...]
 
 
@@ -56,7 +56,7 @@ class Record:
 class Kills:
     """What came of an ordeal. `killed`: by name, how many programs of the stream it took."""
 
-    order: Order
+    item: WorkItem
     killed: Mapping[str, int]
     records: Mapping[str, Record]
 
@@ -66,15 +66,15 @@ def kills(ordeal: Ordeal) -> Kills:
 
     Mutants that answer all points together are asked in families that are about that.
     """
-    order = ordeal.order
+    item = ordeal.item
     alive = [found for name in ordeal.mutants if (found := named(name)) is not None]
     records = {m.alias: Record() for m in alive}
     killed: dict[str, int] = {}
-    together = FAMILIES[order.family].together
-    for k, draw in enumerate(drawn(order)):
-        index = order.first + k
+    together = FAMILIES[item.family].together
+    for k, draw in enumerate(drawn(item)):
+        index = item.first + k
         for question in questions(
-            draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks
+            draw, index, item.seed, precisions=item.precisions, orders=item.orders, checks=item.checks
         ):
             applied = applied_rules(question)
             for mutant in alive:
@@ -87,7 +87,7 @@ def kills(ordeal: Ordeal) -> Kills:
                 if _kills(question, mutant, records[mutant.alias]):
                     killed[mutant.alias] = index + 1
         alive = [m for m in alive if m.alias not in killed]
-    return Kills(order, killed, records)
+    return Kills(item, killed, records)
 
 
 def _kills(question: Question, mutant: Mutant, record: Record) -> bool:

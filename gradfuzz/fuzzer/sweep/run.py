@@ -30,7 +30,7 @@ from gradfuzz.fuzzer.questions.weighted import CHECKS
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.raw import Raw
-from gradfuzz.fuzzer.sweep.batch import Batch, Order, drawn
+from gradfuzz.fuzzer.sweep.batch import Batch, WorkItem, drawn
 from gradfuzz.fuzzer.sweep.batch import run as run_batch
 from gradfuzz.fuzzer.sweep.docket import Docket, Queue
 from gradfuzz.fuzzer.sweep.ledger import Ledger
@@ -227,7 +227,7 @@ class _Sweep:
 
     # Work
 
-    def _orders(self) -> Iterator[Order]:
+    def _items(self) -> Iterator[WorkItem]:
         config = self._config
         for family in config.families:
             first = 0
@@ -235,7 +235,7 @@ class _Sweep:
                 count = min((_FIRST, _BATCH - _FIRST, _BATCH)[min(number, 2)], config.max_examples - first)
                 if count <= 0:
                     break
-                yield Order(
+                yield WorkItem(
                     number,
                     first,
                     count,
@@ -252,13 +252,13 @@ class _Sweep:
         """Batches under way, at most two for each worker, and one proof for each queue of the docket; what
         they bring is taken in order.
         """
-        orders = self._orders()
-        batches: deque[tuple[Order, Future[Batch]]] = deque()
+        items = self._items()
+        batches: deque[tuple[WorkItem, Future[Batch]]] = deque()
         proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}
         at_once = 2 * self._workers.size if self._workers.size > 1 else 1
         exhausted = False
         # Drawn here too: there is a program to read while the workers start.
-        self._latest = to_text(drawn(next(self._orders()))[-1].program)
+        self._latest = to_text(drawn(next(self._items()))[-1].program)
         yield self._progress(
             "drawing programs"
             if self._workers.size == 1
@@ -266,11 +266,11 @@ class _Sweep:
         )
         while True:
             while not exhausted and len(batches) < at_once:
-                order = None if self._late() else next(orders, None)
-                if order is None:
+                item = None if self._late() else next(items, None)
+                if item is None:
                     exhausted = True
                 else:
-                    batches.append((order, self._give(run_batch, order)))
+                    batches.append((item, self._give(run_batch, item)))
             if self._late():
                 self._docket.close()
                 while batches and batches[-1][1].cancel():
@@ -304,18 +304,18 @@ class _Sweep:
         return future
 
     def _taken(
-        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
+        self, batches: deque[tuple[WorkItem, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
     ) -> Iterator[Event]:
         """What is ready: the first batches, and any proof."""
         while batches and batches[0][1].done():
             batch = batches[0][1].result()
-            order, _ = batches.popleft()
-            self._memo.keep(order, batch)
+            item, _ = batches.popleft()
+            self._memo.keep(item, batch)
             self._latest = batch.latest
-            self._ledger.add(batch, order.family)
+            self._ledger.add(batch, item.family)
             for raw in batch.raws:
                 self._docket.add(raw)
-            first = order.first + 1
+            first = item.first + 1
             yield self._progress(f"judged programs {first}-{first + batch.programs - 1}")
         for queue in [q for q, (_, future) in proofs.items() if future.done()]:
             proof = proofs[queue][1].result()
@@ -329,20 +329,20 @@ class _Sweep:
             yield self._progress(self._doing(batches, proofs))
 
     def _restarted(
-        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
+        self, batches: deque[tuple[WorkItem, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
     ) -> Progress:
         """A library has taken its process down. New processes; the work that was under way is given out
         again, a few times.
         """
         self._workers.close(at_once=True)
         self._workers = Pool(self._workers.size)
-        orders, raws = [order for order, _ in batches], [raw for raw, _ in proofs.values()]
+        items, raws = [item for item, _ in batches], [raw for raw, _ in proofs.values()]
         batches.clear()
         proofs.clear()
         lost = 0
-        for order in orders:
-            if self._again(("batch", order.family, order.number)):
-                batches.append((order, self._give(run_batch, order)))
+        for item in items:
+            if self._again(("batch", item.family, item.number)):
+                batches.append((item, self._give(run_batch, item)))
             else:
                 lost += 1
         for raw in raws:
@@ -366,7 +366,7 @@ class _Sweep:
         return late
 
     def _doing(
-        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
+        self, batches: deque[tuple[WorkItem, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
     ) -> str:
         parts = []
         if batches:

@@ -29,7 +29,7 @@ from gradfuzz.fuzzer.results.score import (
     Score,
     SelftestProgress,
 )
-from gradfuzz.fuzzer.sweep.batch import Order
+from gradfuzz.fuzzer.sweep.batch import WorkItem
 from gradfuzz.fuzzer.sweep.kills import ORDERS, Kills, Ordeal, Record, kills
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
@@ -177,14 +177,14 @@ class _Selftest:
             self._complete = False
             return []
         return [
-            Ordeal(Order(number, first, count, family, seed, (), orders=ORDERS), alive[seed])
+            Ordeal(WorkItem(number, first, count, family, seed, (), orders=ORDERS), alive[seed])
             for seed in config.seeds
             for family in FAMILIES
             if alive[seed]
         ]
 
     def _enter(self, found: Kills) -> None:
-        seed = found.order.seed
+        seed = found.item.seed
         for name, programs in found.killed.items():
             self._programs[name, seed] = min(programs, self._programs.get((name, seed), programs))
         for name, record in found.records.items():

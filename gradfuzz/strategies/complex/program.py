@@ -29,7 +29,7 @@ from gradfuzz.strategies.drawing.validation import check_choices, check_int
 from gradfuzz.strategies.inputs.complex_matrix import ComplexStructure, draw_complex_matrix
 from gradfuzz.strategies.inputs.matrix import draw_matrix
 from gradfuzz.strategies.inputs.point import Inputs
-from gradfuzz.strategies.linalg.program import NORMS, ORDERS, POWERS
+from gradfuzz.strategies.linalg.program import NORM_ORDERS, NORMS, POWERS
 from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
 
 _SHAPES: Table[Shape] = Table(
@@ -114,7 +114,7 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
     """What a recipe leaves open, decided and written out."""
     choices: dict[str, Callable[[], str]] = {
         "{norm}": lambda: dice.pick(NORMS),
-        "{order}": lambda: dice.pick(ORDERS[: 3 if 0 in shape else None]),
+        "{order}": lambda: dice.pick(NORM_ORDERS[: 3 if 0 in shape else None]),
         "{n}": lambda: str(dice.pick(POWERS)),
         "{trips}": lambda: str(dice.pick((1, 2, 0, 3))),
         "{d}": lambda: f"array({[_apart(dice, k) for k in range(min(shape[-2:]))]})",

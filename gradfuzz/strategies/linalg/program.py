@@ -23,7 +23,7 @@ from gradfuzz.strategies.linalg.recipes import RECIPES, WEIGHTS, Recipe
 from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
 
 NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
-ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
+NORM_ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
 POWERS = (2, 3, 1, 0, -1, -2)
 """What recipes leave open: orders of `matrix_norm` and of `vector_norm`, exponents of `matrix_power`."""
 _BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
@@ -147,7 +147,7 @@ def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
     text = recipe.lines
     for name, options in (
         ("{norm}", NORMS),
-        ("{order}", ORDERS[: 3 if 0 in shape else None]),
+        ("{order}", NORM_ORDERS[: 3 if 0 in shape else None]),
         ("{axis}", ("None", "-1", "0")),
     ):
         if name in text:

@@ -16,7 +16,7 @@ from gradfuzz.fuzzer.findings.prove import prove
 from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Specimen
 from gradfuzz.fuzzer.results.finding import Cause, Class, Finding, FindingPoint, Likelihood, Verdict
-from gradfuzz.fuzzer.sweep.batch import Order, run
+from gradfuzz.fuzzer.sweep.batch import WorkItem, run
 from gradfuzz.fuzzer.sweep.ledger import rank
 from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Mode, Oracle
@@ -97,7 +97,7 @@ def test_a_mutant_that_is_wrong_where_the_target_is_right_is_only_possible() -> 
 )
 def test_a_finding_names_the_bug_that_was_planted(alias: str, family: str) -> None:
     for number in range(10):
-        batch = run(Order(number, number * 16, 16, family, 3, (f"mutant:{alias}",), orders=(1,)))
+        batch = run(WorkItem(number, number * 16, 16, family, 3, (f"mutant:{alias}",), orders=(1,)))
         proofs = [proof for raw in batch.raws[:1] if (proof := prove(raw)).finding is not None]
         if proofs:
             break

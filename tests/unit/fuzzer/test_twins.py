@@ -12,7 +12,7 @@ import pytest
 from gradfuzz.fuzzer.questions.weighted import by_references, mode_lists, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.sweep import batch
-from gradfuzz.fuzzer.sweep.batch import Order, run
+from gradfuzz.fuzzer.sweep.batch import WorkItem, run
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.truth import Truths
 from gradfuzz.fuzzer.verdict.twin_checks import twin_cases
@@ -186,7 +186,7 @@ def test_no_reference_is_asked_while_all_agree(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Truths, "quick", refuse)
     batch.evaluator.cache_clear()
     for family in ("linalg", "loops"):
-        done = run(Order(3, 0, 6, family, 5, ("engine",), orders=(1, 2), checks=("twins",)))
+        done = run(WorkItem(3, 0, 6, family, 5, ("engine",), orders=(1, 2), checks=("twins",)))
         counts = done.counts["engine"]
         assert counts.verdicts[Verdict.AGREE] > 0.8 * counts.checks > 0
         assert not done.raws
@@ -196,7 +196,7 @@ def test_no_reference_is_asked_while_all_agree(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("name", ["qr-batch", "inv-batch", "solve-batch"])
 def test_a_planted_bug_is_met_by_twins_alone(name: str) -> None:
     for number in range(1, 8):
-        done = run(Order(number, 0, 40, "linalg", 1, (f"mutant:{name}",), orders=(1,), checks=("twins",)))
+        done = run(WorkItem(number, 0, 40, "linalg", 1, (f"mutant:{name}",), orders=(1,), checks=("twins",)))
         if any(raw.case.verdict is Verdict.DISAGREE for raw in done.raws):
             return
     pytest.fail("280 programs do not show it")
