@@ -9,7 +9,7 @@ from gradfuzz.fuzzer.findings.prove import prove
 from gradfuzz.fuzzer.findings.reproducer import reproducer
 from gradfuzz.fuzzer.findings.showcase import finding_point
 from gradfuzz.fuzzer.findings.signature import library, signature
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.verdict.judge import check_name
@@ -44,7 +44,7 @@ def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
     """The finding at the question and the point that the suite asks about."""
     case, question = wrong.case, wrong.case.question
     assert case.kind is not None, "what is wrong has a class"
-    specimen, point = _specimen(wrong), finding_point(case)
+    candidate, point = _candidate(wrong), finding_point(case)
     finding = Finding(
         id="",
         target=wrong.oracle.name,
@@ -74,9 +74,9 @@ def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
                 ],
             )
         ),
-        script=reproducer(specimen, case, wrong.oracle),
-        others=specimen.others,
-        place=specimen.place,
+        script=reproducer(candidate, case, wrong.oracle),
+        others=candidate.others,
+        place=candidate.place,
     )
     return _named(finding)
 
@@ -106,5 +106,5 @@ def _named(finding: Finding) -> Finding:
     return replace(finding, id=f"GF-{whole[:4]}", signature=whole)
 
 
-def _specimen(wrong: Wrong) -> Specimen:
-    return Specimen.of(wrong.case.question, wrong.place, together=wrong.oracle.together)
+def _candidate(wrong: Wrong) -> Candidate:
+    return Candidate.of(wrong.case.question, wrong.place, together=wrong.oracle.together)

@@ -13,7 +13,7 @@ import pytest
 
 from gradfuzz.fuzzer.findings.prove import Proof, prove
 from gradfuzz.fuzzer.findings.survey import asked
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Class, FindingPoint
 from gradfuzz.fuzzer.results.raw import Raw
@@ -102,33 +102,33 @@ class Shown:
 
     raw: Raw
     proof: Proof
-    original: Specimen
+    original: Candidate
 
 
 def proved(raw: Raw) -> Shown:
     question = replace(raw.case.question, points=raw.points or raw.case.question.points)
     place = raw.place if raw.points else 0
-    return Shown(raw, prove(raw), Specimen.of(question, place, together=bool(raw.points)))
+    return Shown(raw, prove(raw), Candidate.of(question, place, together=bool(raw.points)))
 
 
 def check(shown: Shown) -> None:
     """The class that was met is the one that the finding has and shows, and what a fresh evaluator says with
     both references.
     """
-    kind, finding, specimen = shown.raw.case.kind, shown.proof.finding, shown.proof.specimen
+    kind, finding, candidate = shown.raw.case.kind, shown.proof.finding, shown.proof.candidate
     assert finding is not None
-    assert specimen is not None
+    assert candidate is not None
     assert kind is not None
     told = f"{finding.target}, program {shown.raw.index}: {kind} became {finding.kind}\n{finding.program}"
     assert finding.kind is kind, told
-    assert specimen.program == finding.program
-    assert (specimen.modes, specimen.precision) == (shown.original.modes, shown.original.precision)
-    case = asked(specimen, oracle(finding.target), Evaluator(), confirm=True)
+    assert candidate.program == finding.program
+    assert (candidate.modes, candidate.precision) == (shown.original.modes, shown.original.precision)
+    case = asked(candidate, oracle(finding.target), Evaluator(), confirm=True)
     assert same_kind(case, kind, shown.raw.case.message), (
         f"{told}\nasked again: {case.verdict}, {case.kind}, {case.message}"
     )
     assert case.references == finding.references == ("arb", "mpmath")
-    assert cost(specimen)[:-1] <= cost(shown.original)[:-1], (
+    assert cost(candidate)[:-1] <= cost(shown.original)[:-1], (
         told
     )  # the last one is the names, which are made canonical
     if kind in BY_NUMBERS:

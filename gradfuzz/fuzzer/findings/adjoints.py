@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import (
     TRIPS,
     float_carry,
@@ -28,16 +28,16 @@ from gradfuzz.programs.language.types import Type
 from gradfuzz.programs.text.expressions import call
 
 
-def adjoints(specimen: Specimen, target: Oracle, evaluator: Evaluator) -> Adjoints | None:
+def adjoints(candidate: Candidate, target: Oracle, evaluator: Evaluator) -> Adjoints | None:
     """What the target says of each trip, next to the truth; None where the program has no such loop, or
     either has no answer.
 
-    The order is that of the specimen, which has to be one, and its own inputs are differentiated along.
+    The order is that of the candidate, which has to be one, and its own inputs are differentiated along.
     """
-    carry, trips = float_carry(specimen.program), loop_trips(specimen)
-    if len(specimen.modes) != 1 or specimen.others or carry is None or not trips or trips > TRIPS:
+    carry, trips = float_carry(candidate.program), loop_trips(candidate)
+    if len(candidate.modes) != 1 or candidate.others or carry is None or not trips or trips > TRIPS:
         return None
-    perturbed, e = with_perturbed_carry(specimen, carry, trips)
+    perturbed, e = with_perturbed_carry(candidate, carry, trips)
     question = perturbed.question()
     if target.supports(question) is not None:
         return None
@@ -52,12 +52,12 @@ def adjoints(specimen: Specimen, target: Oracle, evaluator: Evaluator) -> Adjoin
     return Adjoints(carry, tuple(expected.tolist()), tuple(np.asarray(got, np.float64).tolist()))
 
 
-def with_perturbed_carry(specimen: Specimen, carry: str, trips: int) -> tuple[Specimen, str]:
-    """The specimen with an input of zeros that is added to the carry trip by trip, and that input's name.
+def with_perturbed_carry(candidate: Candidate, carry: str, trips: int) -> tuple[Candidate, str]:
+    """The candidate with an input of zeros that is added to the carry trip by trip, and that input's name.
 
     A scalar is added to every entry of an array: the derivative by it is the sum of theirs.
     """
-    program = specimen.program
+    program = candidate.program
     loop = only_loop(program)
     assert loop is not None, "a loop has a carry"
     e = fresh_name(program, ("e", "eps", "e"))
@@ -72,11 +72,11 @@ def with_perturbed_carry(specimen: Specimen, carry: str, trips: int) -> tuple[Sp
     changed = Program(program.name, (*program.params, Param(e, Type("float", (trips,)))), changed.body)
     return (
         replace(
-            specimen,
+            candidate,
             program=changed,
-            inputs={**specimen.inputs, e: np.zeros(trips, specimen.precision)},
-            wrt=(*specimen.wrt, e),
-            directions={**specimen.directions, e: np.ones(trips)},
+            inputs={**candidate.inputs, e: np.zeros(trips, candidate.precision)},
+            wrt=(*candidate.wrt, e),
+            directions={**candidate.directions, e: np.ones(trips)},
         ),
         e,
     )

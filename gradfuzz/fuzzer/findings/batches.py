@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.errors import ProgramError
 from gradfuzz.fuzzer.findings.survey import Outcome, outcome
 from gradfuzz.fuzzer.questions.axes import without_axis
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Aspect
 from gradfuzz.fuzzer.results.finding import CheckResult
@@ -30,20 +30,20 @@ _MATRIX = 2
 
 
 def batches(
-    specimen: Specimen, smallest: CheckResult, target: Oracle, evaluator: Evaluator
+    candidate: Candidate, smallest: CheckResult, target: Oracle, evaluator: Evaluator
 ) -> Iterator[Outcome]:
-    """The specimen in batches of one, two and three; matrices without a batch axis, too. Nothing where there
+    """The candidate in batches of one, two and three; matrices without a batch axis, too. Nothing where there
     is no batch.
 
-    `smallest` is the verdict on the specimen as it is.
+    `smallest` is the verdict on the candidate as it is.
     """
     if target.together:
-        changed, own = _companies(specimen), len(specimen.others) + 1
+        changed, own = _companies(candidate), len(candidate.others) + 1
     else:
-        changed, own = _stacks(specimen)
+        changed, own = _stacks(candidate)
     for name, other in changed.items():
         if name == _name(own):
-            yield Outcome(Aspect.BATCH, name, specimen, smallest)
+            yield Outcome(Aspect.BATCH, name, candidate, smallest)
         elif all(ends(replace(other.alone(), inputs=inputs)) for inputs in (other.inputs, *other.others)):
             yield outcome(Aspect.BATCH, name, other, target, evaluator)
 
@@ -52,21 +52,21 @@ def _name(size: int) -> str:
     return f"batch of {size}"
 
 
-def _companies(specimen: Specimen) -> dict[str, Specimen]:
-    """With fewer and more points, first the specimen's others and then ones near its own, which vary what
+def _companies(candidate: Candidate) -> dict[str, Candidate]:
+    """With fewer and more points, first the candidate's others and then ones near its own, which vary what
     varies already.
     """
-    points = [specimen.inputs, *specimen.others]
+    points = [candidate.inputs, *candidate.others]
     varying = [
         name
-        for name in specimen.inputs
-        if any(_differ(point[name], specimen.inputs[name]) for point in points)
+        for name in candidate.inputs
+        if any(_differ(point[name], candidate.inputs[name]) for point in points)
     ]
-    company = [*specimen.others, *neighbours(specimen.inputs, varying or specimen.wrt)]
+    company = [*candidate.others, *neighbours(candidate.inputs, varying or candidate.wrt)]
     result = {}
     for size in sorted({*_SIZES, len(points)}):
         others = tuple(company[: size - 1])
-        result[_name(size)] = replace(specimen, others=others, place=min(specimen.place, len(others)))
+        result[_name(size)] = replace(candidate, others=others, place=min(candidate.place, len(others)))
     return result
 
 
@@ -74,11 +74,11 @@ def _differ(a: Array, b: Array) -> bool:
     return np.asarray(a).tobytes() != np.asarray(b).tobytes()
 
 
-def _stacks(specimen: Specimen) -> tuple[dict[str, Specimen], int]:
+def _stacks(candidate: Candidate) -> tuple[dict[str, Candidate], int]:
     """With fewer and more matrices along the first axis of the arrays that have most axes, and how many there
     are.
     """
-    program = specimen.program
+    program = candidate.program
     rank = max((p.type.rank for p in program.params), default=0)
     sizes = {p.type.sizes[0] for p in program.params if p.type.rank == rank and rank}
     matrices = any(isinstance(node, Call) and OPS[node.op].kind == "linalg" for node in walk(program))
@@ -92,7 +92,7 @@ def _stacks(specimen: Specimen) -> tuple[dict[str, Specimen], int]:
     result = {}
     for name, changed in programs.items():
         try:
-            result[name] = specimen.fitted(changed, typecheck(changed))
+            result[name] = candidate.fitted(changed, typecheck(changed))
         except ProgramError:
             continue  # the size stands elsewhere in the program, too
     return result, own

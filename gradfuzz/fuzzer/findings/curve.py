@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Curve, Sample
 from gradfuzz.fuzzer.results.finding import CheckResult
@@ -46,24 +46,24 @@ def values(own: float) -> list[float]:
     return sorted({0.0, own, *sizes, *(-size for size in sizes)})
 
 
-def curve(specimen: Specimen, entry: Entry, target: Oracle, evaluator: Evaluator) -> Curve | None:
+def curve(candidate: Candidate, entry: Entry, target: Oracle, evaluator: Evaluator) -> Curve | None:
     """The entry of the derivative along itself, or along the first input's first entry where it is no
     input's. None without such an entry. Where nothing is said of an entry, it is that of the input.
 
     Points at which nobody can judge, or at which a loop does not soon end, are inconclusive, and the target
     is not asked there.
     """
-    varied = _varied(specimen, entry)
+    varied = _varied(candidate, entry)
     if varied is None:
         return None
     name, index = varied
     entry = entry if entry[0] else varied
-    own = float(specimen.inputs[name][index])
-    step = _step(specimen, target)
-    dtype = specimen.inputs[name].dtype
+    own = float(candidate.inputs[name][index])
+    step = _step(candidate, target)
+    dtype = candidate.inputs[name].dtype
     xs = sorted({float(dtype.type(x)) for x in (*values(own)[::step], own)})
-    specimens = [_at(specimen, name, index, x) for x in xs]
-    labelled = _asked(specimens, entry, target, evaluator)
+    candidates = [_at(candidate, name, index, x) for x in xs]
+    labelled = _asked(candidates, entry, target, evaluator)
     labels = _with_neighbours([label for label, *_ in labelled], [case for *_, case in labelled], entry)
     samples = [
         Sample(x, *numbers, label) for x, (_, numbers, _), label in zip(xs, labelled, labels, strict=True)
@@ -71,29 +71,29 @@ def curve(specimen: Specimen, entry: Entry, target: Oracle, evaluator: Evaluator
     return Curve(varied, entry, tuple(samples))
 
 
-def _step(specimen: Specimen, target: Oracle) -> int:
+def _step(candidate: Candidate, target: Oracle) -> int:
     if is_costly(target) and target.together:
         return _COSTLY_TOGETHER_STEP
-    entries = sum(specimen.inputs[name].size for name in specimen.wrt)
-    return _COSTLY_STEP if is_costly(target) or entries ** len(specimen.modes) > _MANY_DIRECTIONS else 1
+    entries = sum(candidate.inputs[name].size for name in candidate.wrt)
+    return _COSTLY_STEP if is_costly(target) or entries ** len(candidate.modes) > _MANY_DIRECTIONS else 1
 
 
-def _varied(specimen: Specimen, entry: Entry) -> Entry | None:
-    if entry[0] in specimen.wrt and len(entry[1]) == specimen.inputs[entry[0]].ndim:
+def _varied(candidate: Candidate, entry: Entry) -> Entry | None:
+    if entry[0] in candidate.wrt and len(entry[1]) == candidate.inputs[entry[0]].ndim:
         return entry
     floats = [
-        *specimen.wrt,
-        *(p.name for p in specimen.program.params if is_float(specimen.inputs[p.name].dtype)),
+        *candidate.wrt,
+        *(p.name for p in candidate.program.params if is_float(candidate.inputs[p.name].dtype)),
     ]
     return next(
-        ((name, (0,) * specimen.inputs[name].ndim) for name in floats if specimen.inputs[name].size), None
+        ((name, (0,) * candidate.inputs[name].ndim) for name in floats if candidate.inputs[name].size), None
     )
 
 
-def _at(specimen: Specimen, name: str, index: tuple[int, ...], x: float) -> Specimen:
-    value = np.array(specimen.inputs[name])
+def _at(candidate: Candidate, name: str, index: tuple[int, ...], x: float) -> Candidate:
+    value = np.array(candidate.inputs[name])
     value[index] = x
-    return specimen.with_input(name, value)
+    return candidate.with_input(name, value)
 
 
 # Asking -----------------------------------------------------------------------------------------------------
@@ -103,20 +103,20 @@ _Numbers = tuple[float, float, float, float]
 
 
 def _asked(
-    specimens: Sequence[Specimen], entry: Entry, target: Oracle, evaluator: Evaluator
+    candidates: Sequence[Candidate], entry: Entry, target: Oracle, evaluator: Evaluator
 ) -> list[tuple[Label, _Numbers, CheckResult | None]]:
-    """For each specimen its label, as yet without its neighbours, its numbers, and the verdict where there is
-    one.
+    """For each candidate its label, as yet without its neighbours, its numbers, and the verdict where there
+    is one.
     """
     result: list[tuple[Label, _Numbers, CheckResult | None]] = [
         (Label.INCONCLUSIVE, (math.nan,) * 4, None)
-    ] * len(specimens)
-    soon = [k for k, specimen in enumerate(specimens) if ends(specimen)]
+    ] * len(candidates)
+    soon = [k for k, candidate in enumerate(candidates) if ends(candidate)]
     if not soon:
         return result
-    question = specimens[0].alone().question([specimens[k].inputs for k in soon])
+    question = candidates[0].alone().question([candidates[k].inputs for k in soon])
     fair = evaluator.judgeable(question)
-    answers = _answers([specimens[soon[k]] for k in fair], target)
+    answers = _answers([candidates[soon[k]] for k in fair], target)
     for k, case in zip(
         fair, evaluator.cases(target.name, question, answers, at=fair, thorough=True), strict=True
     ):
@@ -128,13 +128,13 @@ def _asked(
     return result
 
 
-def _answers(specimens: Sequence[Specimen], target: Oracle) -> list[Answer]:
-    if not specimens:
+def _answers(candidates: Sequence[Candidate], target: Oracle) -> list[Answer]:
+    if not candidates:
         return []
     if target.together:
-        given = target.answer_all([specimen.question() for specimen in specimens])
-        return [answers[specimen.place] for specimen, answers in zip(specimens, given, strict=True)]
-    return target.answer(specimens[0].alone().question([specimen.inputs for specimen in specimens]))
+        given = target.answer_all([candidate.question() for candidate in candidates])
+        return [answers[candidate.place] for candidate, answers in zip(candidates, given, strict=True)]
+    return target.answer(candidates[0].alone().question([candidate.inputs for candidate in candidates]))
 
 
 def _numbers(case: CheckResult, entry: Entry, tolerance: Tolerance) -> _Numbers:

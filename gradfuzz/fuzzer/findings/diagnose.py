@@ -16,7 +16,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.findings.survey import answered, asked
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Likelihood, Verdict
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
@@ -46,11 +46,11 @@ _APART = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Witness:
-    """What the target said about a specimen, and the verdict on it. `drawn`: the program as it was met,
+    """What the target said about a candidate, and the verdict on it. `drawn`: the program as it was met,
     before it was shrunk.
     """
 
-    specimen: Specimen
+    candidate: Candidate
     case: CheckResult
     drawn: bool = False
 
@@ -67,36 +67,36 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle, evaluator: Evaluator)
     telling.sort(key=lambda w: w.case.verdict not in _WRONG)  # wrong ones first: most mutants fail there
     shrunk = [w for w in telling if not w.drawn and w.case.verdict in _WRONG][:_ENOUGH]
     alike = [
-        m for m in _suspects(telling[0].specimen, target.together) if _says_the_same(m, shrunk, evaluator)
+        m for m in _suspects(telling[0].candidate, target.together) if _says_the_same(m, shrunk, evaluator)
     ]
     everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], evaluator)]
-    everywhere = _told_apart(everywhere, telling[0].specimen, target, evaluator)
+    everywhere = _told_apart(everywhere, telling[0].candidate, target, evaluator)
     if everywhere:
         only = len(everywhere) == 1 and _conclusive(telling)
         return _cause(everywhere, Likelihood.CERTAIN if only else Likelihood.LIKELY)
     return _cause(alike, Likelihood.POSSIBLE) if alike else None
 
 
-def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, evaluator: Evaluator) -> list[Mutant]:
+def _told_apart(mutants: list[Mutant], like: Candidate, target: Oracle, evaluator: Evaluator) -> list[Mutant]:
     """Those that say what the target says about standard programs on which they differ; they are asked as
     `like` was.
     """
     if not any(isinstance(node, (For, While, Repeat)) for node in walk(like.program)):
         return mutants
     questions = _MOST_QUESTIONS
-    for specimen in standards(like):
+    for candidate in standards(like):
         if len(mutants) < 2 or not questions:
             break
-        (tolerance,) = evaluator.tolerances(specimen.alone().question())
-        answers = [answered(specimen, mutant.oracle()) for mutant in mutants]
+        (tolerance,) = evaluator.tolerances(candidate.alone().question())
+        answers = [answered(candidate, mutant.oracle()) for mutant in mutants]
         if tolerance.reason is not None or all(
             _same(answers[0], answer, tolerance) for answer in answers[1:]
         ):
             continue
-        if target.supports(specimen.question()) is not None:
+        if target.supports(candidate.question()) is not None:
             continue
         questions -= 1
-        case = asked(specimen, target, evaluator)
+        case = asked(candidate, target, evaluator)
         if case.verdict in _TELLING:
             mutants = [
                 m for m, answer in zip(mutants, answers, strict=True) if _same(answer, case.answer, tolerance)
@@ -130,8 +130,8 @@ def _conclusive(telling: Sequence[Witness]) -> bool:
 # Suspects ---------------------------------------------------------------------------------------------------
 
 
-def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
-    """Those that can be wrong about a specimen: those after real reports first, then one rule at a time."""
+def _suspects(smallest: Candidate, together: bool) -> Iterator[Mutant]:
+    """Those that can be wrong about a candidate: those after real reports first, then one rule at a time."""
     applied = applied_rules(smallest.alone().question())
     for mutant in itertools.chain(MUTANTS, systematic({op for _, op, _ in applied})):
         if (together or mutant.batched is None) and concerns(mutant, applied):
@@ -143,12 +143,12 @@ def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
 
 def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness], evaluator: Evaluator) -> bool:
     oracle = mutant.oracle()
-    return all(_agrees(answered(w.specimen, oracle), w, evaluator) for w in witnesses)
+    return all(_agrees(answered(w.candidate, oracle), w, evaluator) for w in witnesses)
 
 
 def _agrees(said: Answer, witness: Witness, evaluator: Evaluator) -> bool:
     """Whether a mutant's answer is the target's."""
-    (tolerance,) = evaluator.tolerances(witness.specimen.alone().question())
+    (tolerance,) = evaluator.tolerances(witness.candidate.alone().question())
     return tolerance.reason is None and _same(said, witness.case.answer, tolerance)
 
 

@@ -16,7 +16,7 @@ from gradfuzz.fuzzer.findings.curve import curve
 from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import Survey
 from gradfuzz.fuzzer.findings.variants import variants
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def gather(
-    specimen: Specimen,
+    candidate: Candidate,
     smallest: CheckResult,
     surveyed: Survey,
     entry: Entry,
@@ -37,7 +37,7 @@ def gather(
     """The evidence for a shrunk disagreement: `smallest` is the verdict on it, `entry` the one that the
     finding shows.
     """
-    asked = replace(specimen, modes=()) if smallest.kind is Class.WRONG_PRIMAL else specimen
+    asked = replace(candidate, modes=()) if smallest.kind is Class.WRONG_PRIMAL else candidate
     return Evidence(
         _or_none(lambda: curve(asked, entry, target, evaluator)),
         _or_none(lambda: variants(asked, smallest, surveyed.outcomes, entry, target, evaluator)) or (),

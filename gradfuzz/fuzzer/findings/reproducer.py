@@ -12,7 +12,7 @@ from dataclasses import replace
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.fuzzer.findings.own_script import own_script
 from gradfuzz.fuzzer.findings.showcase import finding_point
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialects import adapter_script
@@ -28,10 +28,10 @@ _OWN = ("engine", "mutant")
 """Targets that are asked through gradfuzz itself."""
 
 
-def exhibit(specimen: Specimen, case: CheckResult, target: Oracle) -> Exhibit:
-    """What the scripts show of `specimen` at the point of `case`."""
+def exhibit(candidate: Candidate, case: CheckResult, target: Oracle) -> Exhibit:
+    """What the scripts show of `candidate` at the point of `case`."""
     point, truth = finding_point(case), case.truth
-    question = specimen.question([] if target.together else [case.point.inputs])
+    question = candidate.question([] if target.together else [case.point.inputs])
     if case.kind is Class.WRONG_PRIMAL or (
         case.kind is Class.WRONG_DTYPE and case.message.startswith("output ")
     ):
@@ -41,7 +41,7 @@ def exhibit(specimen: Specimen, case: CheckResult, target: Oracle) -> Exhibit:
         across = [slopes.direction for slopes in truth.across]
     return Exhibit(
         question,
-        specimen.place if target.together else 0,
+        candidate.place if target.together else 0,
         point.expected,
         point.bound,
         dict(case.allowed) or None,
@@ -51,8 +51,8 @@ def exhibit(specimen: Specimen, case: CheckResult, target: Oracle) -> Exhibit:
     )
 
 
-def reproducer(specimen: Specimen, case: CheckResult, target: Oracle) -> str:
-    """A standalone script that asks `target` about `specimen` at the point of `case`, and exits with 1 while
+def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
+    """A standalone script that asks `target` about `candidate` at the point of `case`, and exits with 1 while
     the answer is wrong.
 
     It needs the target's library, NumPy and mpmath; for the engine, its mutants and plug-ins gradfuzz itself.
@@ -60,9 +60,9 @@ def reproducer(specimen: Specimen, case: CheckResult, target: Oracle) -> str:
     """
     base = TargetName.of(target.name).library
     if base in _OWN or plugged_in(base) is not None:
-        question = specimen.question([] if target.together else [case.point.inputs])
-        return own_script(question, target.name, specimen.place if target.together else 0)
-    shown, dtypes = exhibit(specimen, case, target), case.kind is Class.WRONG_DTYPE
+        question = candidate.question([] if target.together else [case.point.inputs])
+        return own_script(question, target.name, candidate.place if target.together else 0)
+    shown, dtypes = exhibit(candidate, case, target), case.kind is Class.WRONG_DTYPE
     if base in ADAPTERS:
         return _foreign(shown, target, dtypes)
     if base not in LIBRARIES:
@@ -99,7 +99,7 @@ def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
 
 
 def ports(
-    specimen: Specimen, case: CheckResult, target: Oracle, script: str, signature: str
+    candidate: Candidate, case: CheckResult, target: Oracle, script: str, signature: str
 ) -> dict[str, str]:
     """The same question in every other dialect that can say it, and `script`, the target's own, as a test
     with the name of the finding.
@@ -108,7 +108,7 @@ def ports(
     for it.
     """
     found: dict[str, str] = {}
-    shown = exhibit(specimen, case, target)
+    shown = exhibit(candidate, case, target)
     for name in DIALECTS:
         if name == TargetName.of(target.name).library:
             continue
@@ -123,9 +123,9 @@ def ports(
     return found
 
 
-def left_out(specimen: Specimen, case: CheckResult, target: Oracle) -> dict[str, str]:
+def left_out(candidate: Candidate, case: CheckResult, target: Oracle) -> dict[str, str]:
     """Why the other dialects are not among the ports, by dialect."""
-    shown = exhibit(specimen, case, target)
+    shown = exhibit(candidate, case, target)
     reasons = {
         name: dialect(name).unsupported(shown)
         for name in DIALECTS

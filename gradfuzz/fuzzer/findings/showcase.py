@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, FindingPoint
 from gradfuzz.oracles.base import Array
 
@@ -21,20 +21,20 @@ _PLAIN_RATIO = 0.25
 """An answer is plainly wrong where it is off by this share."""
 
 
-def grid(specimen: Specimen) -> list[Mapping[str, Array]]:
-    """The specimen's own inputs, and then ordinary ones: each float input in turn takes every
+def grid(candidate: Candidate) -> list[Mapping[str, Array]]:
+    """The candidate's own inputs, and then ordinary ones: each float input in turn takes every
     ordinary value.
     """
-    return [specimen.inputs, *_varied(specimen)]
+    return [candidate.inputs, *_varied(candidate)]
 
 
-def _varied(specimen: Specimen) -> Iterator[Mapping[str, Array]]:
-    floats = [p.name for p in specimen.program.params if p.type.is_float]
+def _varied(candidate: Candidate) -> Iterator[Mapping[str, Array]]:
+    floats = [p.name for p in candidate.program.params if p.type.is_float]
     for value in _ORDINARY:
-        for name in sorted(floats, key=lambda n: n not in specimen.wrt):
-            old = specimen.inputs[name]
+        for name in sorted(floats, key=lambda n: n not in candidate.wrt):
+            old = candidate.inputs[name]
             pattern = [value * (1 + k / 4) for k in range(max(1, old.size))]
-            yield {**specimen.inputs, name: np.resize(np.array(pattern), old.shape).astype(old.dtype)}
+            yield {**candidate.inputs, name: np.resize(np.array(pattern), old.shape).astype(old.dtype)}
 
 
 def clearest(cases: Sequence[CheckResult]) -> CheckResult:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.shrinking.reductions import canonical_names
@@ -51,7 +51,7 @@ def skeleton(program: Program) -> str:
         return e
 
     inputs = {p.name: np.zeros(p.type.sizes) for p in program.params}
-    named = canonical_names(Specimen(program, inputs, "float64", (), (), (), {})).program
+    named = canonical_names(Candidate(program, inputs, "float64", (), (), (), {})).program
     params = tuple(
         replace(p, type=replace(p.type, shape=tuple(min(n, 2) for n in p.type.sizes))) for p in named.params
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import loop_forms
 from gradfuzz.fuzzer.results.evidence import Aspect
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
@@ -33,7 +33,7 @@ class Outcome:
 
     aspect: Aspect
     name: str
-    specimen: Specimen
+    candidate: Candidate
     case: CheckResult
 
 
@@ -53,12 +53,12 @@ class Survey:
 
 
 def survey(
-    specimen: Specimen, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], evaluator: Evaluator
+    candidate: Candidate, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], evaluator: Evaluator
 ) -> Survey:
-    """Asks where else the specimen is answered wrongly by the same library, and where rightly. `smallest` is
+    """Asks where else the candidate is answered wrongly by the same library, and where rightly. `smallest` is
     the verdict on it.
     """
-    outcomes = list(_outcomes(specimen, smallest, target, ways, evaluator))
+    outcomes = list(_outcomes(candidate, smallest, target, ways, evaluator))
     parts = []
     for aspect, what in _PLURALS.items():
         verdicts = {o.name: o.case.verdict for o in outcomes if o.aspect is aspect}
@@ -68,58 +68,58 @@ def survey(
 
 
 def _outcomes(
-    specimen: Specimen, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], evaluator: Evaluator
+    candidate: Candidate, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], evaluator: Evaluator
 ) -> Iterator[Outcome]:
-    yield Outcome(Aspect.WAY, target.name, specimen, smallest)
+    yield Outcome(Aspect.WAY, target.name, candidate, smallest)
     for way in ways:
         if way.name != target.name:
-            yield outcome(Aspect.WAY, way.name, specimen, way, evaluator)
-    if specimen.modes:
-        yield Outcome(Aspect.MODE, check_name(specimen.modes), specimen, smallest)
+            yield outcome(Aspect.WAY, way.name, candidate, way, evaluator)
+    if candidate.modes:
+        yield Outcome(Aspect.MODE, check_name(candidate.modes), candidate, smallest)
         for modes in _MODES:
-            if modes != specimen.modes:
+            if modes != candidate.modes:
                 yield outcome(
-                    Aspect.MODE, check_name(modes), replace(specimen, modes=modes), target, evaluator
+                    Aspect.MODE, check_name(modes), replace(candidate, modes=modes), target, evaluator
                 )
-    for precision in dict.fromkeys((*_PRECISIONS, specimen.precision)):
-        if precision == specimen.precision:
-            yield Outcome(Aspect.DTYPE, precision, specimen, smallest)
+    for precision in dict.fromkeys((*_PRECISIONS, candidate.precision)):
+        if precision == candidate.precision:
+            yield Outcome(Aspect.DTYPE, precision, candidate, smallest)
         else:
-            yield outcome(Aspect.DTYPE, precision, _in_precision(specimen, precision), target, evaluator)
-    for form, program in loop_forms(specimen).items():
-        yield outcome(Aspect.LOOP, f"{form} loop", replace(specimen, program=program), target, evaluator)
+            yield outcome(Aspect.DTYPE, precision, _in_precision(candidate, precision), target, evaluator)
+    for form, program in loop_forms(candidate).items():
+        yield outcome(Aspect.LOOP, f"{form} loop", replace(candidate, program=program), target, evaluator)
 
 
-def outcome(aspect: Aspect, name: str, specimen: Specimen, way: Oracle, evaluator: Evaluator) -> Outcome:
-    """What `way` says about a specimen, or that it cannot be asked."""
-    refusal = way.supports(specimen.question())
+def outcome(aspect: Aspect, name: str, candidate: Candidate, way: Oracle, evaluator: Evaluator) -> Outcome:
+    """What `way` says about a candidate, or that it cannot be asked."""
+    refusal = way.supports(candidate.question())
     if refusal is None:
-        return Outcome(aspect, name, specimen, asked(specimen, way, evaluator))
-    question, answer = specimen.alone().question(), Answer("unsupported", message=refusal)
+        return Outcome(aspect, name, candidate, asked(candidate, way, evaluator))
+    question, answer = candidate.alone().question(), Answer("unsupported", message=refusal)
     case = CheckResult(
         way.name, question, question.points[0], None, answer, Verdict.UNSUPPORTED, message=refusal
     )
-    return Outcome(aspect, name, specimen, case)
+    return Outcome(aspect, name, candidate, case)
 
 
-def asked(specimen: Specimen, way: Oracle, evaluator: Evaluator, *, confirm: bool = False) -> CheckResult:
-    """The verdict on what `way` says about a specimen, asked together with the specimen's others where it
+def asked(candidate: Candidate, way: Oracle, evaluator: Evaluator, *, confirm: bool = False) -> CheckResult:
+    """The verdict on what `way` says about a candidate, asked together with the candidate's others where it
     answers them in one call.
     """
     (case,) = evaluator.cases(
-        way.name, specimen.alone().question(), [answered(specimen, way)], confirm=confirm
+        way.name, candidate.alone().question(), [answered(candidate, way)], confirm=confirm
     )
     return case
 
 
-def answered(specimen: Specimen, way: Oracle) -> Answer:
-    """What `way` says about a specimen: in one call with the specimen's others where it answers together,
+def answered(candidate: Candidate, way: Oracle) -> Answer:
+    """What `way` says about a candidate: in one call with the candidate's others where it answers together,
     alone where not.
     """
     return (
-        way.answer(specimen.question())[specimen.place]
+        way.answer(candidate.question())[candidate.place]
         if way.together
-        else way.answer(specimen.alone().question())[0]
+        else way.answer(candidate.alone().question())[0]
     )
 
 
@@ -134,13 +134,13 @@ def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
     return f"Of the {what}, wrong: {', '.join(wrong) or 'none'}; right: {', '.join(right)}."
 
 
-def _in_precision(specimen: Specimen, precision: Precision) -> Specimen:
+def _in_precision(candidate: Candidate, precision: Precision) -> Candidate:
     with np.errstate(over="ignore", under="ignore"):
         inputs = {
-            name: v.astype(precision) if is_float(v.dtype) else v for name, v in specimen.inputs.items()
+            name: v.astype(precision) if is_float(v.dtype) else v for name, v in candidate.inputs.items()
         }
         others = tuple(
             {n: v.astype(precision) if is_float(v.dtype) else v for n, v in other.items()}
-            for other in specimen.others
+            for other in candidate.others
         )
-    return replace(specimen, precision=precision, inputs=inputs, others=others)
+    return replace(candidate, precision=precision, inputs=inputs, others=others)

@@ -12,7 +12,7 @@ from gradfuzz.fuzzer.findings.batches import batches
 from gradfuzz.fuzzer.findings.bodies import bodies
 from gradfuzz.fuzzer.findings.curve import is_costly
 from gradfuzz.fuzzer.findings.survey import Outcome, asked, outcome
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Aspect, Variant
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
@@ -32,7 +32,7 @@ _MOST_DIRECTIONS = 300
 
 
 def variants(
-    specimen: Specimen,
+    candidate: Candidate,
     smallest: CheckResult,
     surveyed: Sequence[Outcome],
     entry: Entry,
@@ -40,43 +40,43 @@ def variants(
     evaluator: Evaluator,
 ) -> tuple[Variant, ...]:
     """All of them, by what is changed; nothing of what cannot be changed. `smallest` is the verdict on the
-    specimen, `entry` the one that a finding shows.
+    candidate, `entry` the one that a finding shows.
     """
     outcomes = [
         *surveyed,
-        *_orders(specimen, smallest, target, evaluator),
-        *batches(specimen, smallest, target, evaluator),
+        *_orders(candidate, smallest, target, evaluator),
+        *batches(candidate, smallest, target, evaluator),
     ]
     several = {o.aspect for o in outcomes if o.case is not smallest}
     outcomes = [o for o in outcomes if o.aspect in several]
-    return (*(_variant(o, entry, target, evaluator) for o in outcomes), *bodies(specimen, target))
+    return (*(_variant(o, entry, target, evaluator) for o in outcomes), *bodies(candidate, target))
 
 
 # Other orders -----------------------------------------------------------------------------------------------
 
 
 def _orders(
-    specimen: Specimen, smallest: CheckResult, target: Oracle, evaluator: Evaluator
+    candidate: Candidate, smallest: CheckResult, target: Oracle, evaluator: Evaluator
 ) -> Iterator[Outcome]:
-    entries = sum(specimen.inputs[name].size for name in specimen.wrt)
+    entries = sum(candidate.inputs[name].size for name in candidate.wrt)
     for order in (1, 2) if is_costly(target) else (1, 2, 3):
-        if order == len(specimen.modes):
-            yield Outcome(Aspect.ORDER, check_name(specimen.modes), specimen, smallest)
-        elif specimen.wrt and entries**order <= _MOST_DIRECTIONS:
-            modes = _modes_of(order, specimen, target)
+        if order == len(candidate.modes):
+            yield Outcome(Aspect.ORDER, check_name(candidate.modes), candidate, smallest)
+        elif candidate.wrt and entries**order <= _MOST_DIRECTIONS:
+            modes = _modes_of(order, candidate, target)
             if modes is not None:
                 yield outcome(
-                    Aspect.ORDER, check_name(modes), replace(specimen, modes=modes), target, evaluator
+                    Aspect.ORDER, check_name(modes), replace(candidate, modes=modes), target, evaluator
                 )
 
 
-def _modes_of(order: int, specimen: Specimen, target: Oracle) -> tuple[Mode, ...] | None:
-    """The first modes of this order that the target supports, those that begin as the specimen's do before
+def _modes_of(order: int, candidate: Candidate, target: Oracle) -> tuple[Mode, ...] | None:
+    """The first modes of this order that the target supports, those that begin as the candidate's do before
     all others.
     """
-    own = specimen.modes[:order]
+    own = candidate.modes[:order]
     choices = sorted(itertools.product(_STEPS, repeat=order), key=lambda modes: modes[: len(own)] != own)
-    return next((m for m in choices if target.supports(replace(specimen, modes=m).question()) is None), None)
+    return next((m for m in choices if target.supports(replace(candidate, modes=m).question()) is None), None)
 
 
 # Rows -------------------------------------------------------------------------------------------------------
@@ -110,12 +110,12 @@ def _label(found: Outcome, target: Oracle, evaluator: Evaluator) -> Label:
     if label is not Label.AGREES or found.case.truth is None or is_costly(way):
         return label
     near = []
-    for inputs in neighbours(found.specimen.inputs, found.specimen.wrt):
-        specimen = found.specimen
-        for name in specimen.wrt:
-            specimen = specimen.with_input(name, inputs[name])
-        if ends(specimen) and evaluator.judgeable(specimen.alone().question()):
-            near.append(asked(specimen, way, evaluator))
+    for inputs in neighbours(found.candidate.inputs, found.candidate.wrt):
+        candidate = found.candidate
+        for name in candidate.wrt:
+            candidate = candidate.with_input(name, inputs[name])
+        if ends(candidate) and evaluator.judgeable(candidate.alone().question()):
+            near.append(asked(candidate, way, evaluator))
     if any(case.verdict in _WRONG for case in near):
         return Label.COINCIDENCE
     truths = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings.reproducer import reproducer
 from gradfuzz.fuzzer.findings.showcase import relative_error
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.grids import GRIDS, Grid, GridRow
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.results.report_card import Label, ProbeCell, ProbeReport, ProbeTable, Value
@@ -163,8 +163,10 @@ def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, l
     most = max(relative_error(case) for *_, case in same)
     question, place, case = next(entry for entry in same if relative_error(entry[2]) >= _AS_BAD * most)
     by = dict.fromkeys(", ".join(told.question.modes) for told in (case, *(other for *_, other in same)))
-    specimen = Specimen.of(question, place, together=oracle.together)
-    return _Cell(word, in_words(case), tuple(by), case.references, lambda: reproducer(specimen, case, oracle))
+    candidate = Candidate.of(question, place, together=oracle.together)
+    return _Cell(
+        word, in_words(case), tuple(by), case.references, lambda: reproducer(candidate, case, oracle)
+    )
 
 
 def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[CheckResult]:

@@ -14,7 +14,7 @@ from gradfuzz.programs.language.typecheck import Typed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Specimen:
+class Candidate:
     """A question with one point, taken apart. `precision` and `modes` never change while it is shrunk.
 
     Where all points of a question are answered in one call, `others` are the inputs of those that are asked
@@ -32,8 +32,8 @@ class Specimen:
     place: int = 0
 
     @classmethod
-    def of(cls, question: Question, point_index: int = 0, *, together: bool = False) -> Specimen:
-        """The specimen at one point of a question; with all the others, where they are answered
+    def of(cls, question: Question, point_index: int = 0, *, together: bool = False) -> Candidate:
+        """The candidate at one point of a question; with all the others, where they are answered
         `together`.
         """
         points = [point.inputs for point in question.points]
@@ -50,18 +50,18 @@ class Specimen:
             point_index if together else 0,
         )
 
-    def alone(self) -> Specimen:
-        """The specimen without the others."""
+    def alone(self) -> Candidate:
+        """The candidate without the others."""
         return replace(self, others=(), place=0)
 
     def question(self, points: Sequence[Mapping[str, Array]] = ()) -> Question:
-        """The question at the specimen's own inputs among the others, or at `points`."""
+        """The question at the candidate's own inputs among the others, or at `points`."""
         own = [*self.others[: self.place], self.inputs, *self.others[self.place :]]
         at = tuple(Point(inputs) for inputs in (points or own))
         return Question(self.program, at, self.precision, self.wrt, self.modes, self.weights, self.directions)
 
-    def fitted(self, program: Program, typed: Typed) -> Specimen:
-        """The specimen with another program: inputs, weights and directions that are left over go, and the
+    def fitted(self, program: Program, typed: Typed) -> Candidate:
+        """The candidate with another program: inputs, weights and directions that are left over go, and the
         rest take the new shapes.
 
         Entries are repeated or cut off where a shape changes. `program` has no parameter that this one lacks.
@@ -91,16 +91,16 @@ class Specimen:
             others=others,
         )
 
-    def with_input(self, name: str, value: Array) -> Specimen:
-        """The specimen with another value of an input, at all points that have the same one."""
+    def with_input(self, name: str, value: Array) -> Candidate:
+        """The candidate with another value of an input, at all points that have the same one."""
         old = self.inputs[name].tobytes()
         others = tuple(
             {**other, name: value} if other[name].tobytes() == old else other for other in self.others
         )
         return replace(self, inputs={**self.inputs, name: value}, others=others)
 
-    def renamed(self, program: Program, names: Mapping[str, str]) -> Specimen:
-        """The specimen of a program whose names have changed."""
+    def renamed(self, program: Program, names: Mapping[str, str]) -> Candidate:
+        """The candidate of a program whose names have changed."""
 
         def name(old: str) -> str:
             return names.get(old, old)
@@ -114,8 +114,8 @@ class Specimen:
             directions={name(k): v for k, v in self.directions.items()},
         )
 
-    def mapped(self, change: Callable[[Array], Array]) -> Specimen:
-        """The specimen with `change` applied to every weight and direction."""
+    def mapped(self, change: Callable[[Array], Array]) -> Candidate:
+        """The candidate with `change` applied to every weight and direction."""
         return replace(
             self,
             weights=tuple(None if w is None else change(w) for w in self.weights),
@@ -124,7 +124,7 @@ class Specimen:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for equal specimens."""
+        """Equal for equal candidates."""
         return (
             self.program,
             tuple(self.inputs[p.name].tobytes() for p in self.program.params),
@@ -135,8 +135,8 @@ class Specimen:
         )
 
 
-Draft = Specimen | Program
-"""A candidate of shrinking: a whole specimen, or a program to which inputs, weights and directions have yet
+Draft = Candidate | Program
+"""What a reduction yields: a whole candidate, or a program to which inputs, weights and directions have yet
 to be fitted.
 """
 

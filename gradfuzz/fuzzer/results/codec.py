@@ -7,7 +7,7 @@
     enum, date                its value; "2026-03-01"
     tuple, set                a list, sets in order
     mapping                   an object where the keys are strings or enums, a list of [key, value] elsewhere
-    dataclass                 an object with every one of its fields
+    dataclass                 an object with every one of its fields, by name or by `KEY` of its metadata
 
 What is read is checked against the hints; an error names the place, as in `smallest.inputs.x`. `decode(T,
 encode(T, v))` is `v` bit for bit.
@@ -41,6 +41,9 @@ from gradfuzz.programs.text.json_form import (
 Json = Any
 """What `json.loads` returns."""
 
+KEY = "gradfuzz key"
+"""In the metadata of a field: its key in the object, where that is not its name."""
+
 T = TypeVar("T")
 
 _UNIONS = (typing.Union, types.UnionType)
@@ -62,7 +65,8 @@ def encode(hint: Any, value: Any) -> Json:
     if isinstance(own, type) and issubclass(own, enum.Enum):
         return value.value
     if dataclasses.is_dataclass(own):
-        return {name: encode(inner, getattr(value, name)) for name, inner in _fields(cast(type, own)).items()}
+        fields = _fields(cast(type, own))
+        return {key: encode(inner, getattr(value, name)) for key, (name, inner) in fields.items()}
     if issubclass(own, tuple):
         return [encode(inner, item) for inner, item in zip(_items(hint, len(value)), value, strict=True)]
     if issubclass(own, collections.abc.Set):
@@ -148,19 +152,19 @@ def _understood(own: type, data: Json, place: str) -> Any:
 
 
 def _object(own: type, data: Json, place: str) -> Any:
-    hints = _fields(own)
+    fields = _fields(own)
     if not isinstance(data, dict):
-        _fail(place, data, f"an object with the fields {', '.join(hints)}")
+        _fail(place, data, f"an object with the fields {', '.join(fields)}")
     inside = f"{place}." if place else ""
-    for name in hints:
-        if name not in data:
-            raise RecordError(f"{place or 'the record'}: the field {name!r} is missing")
-    for name in data:
-        if name not in hints:
+    for key in fields:
+        if key not in data:
+            raise RecordError(f"{place or 'the record'}: the field {key!r} is missing")
+    for key in data:
+        if key not in fields:
             raise RecordError(
-                f"{place or 'the record'}: the field {name!r} is unknown; the fields are {', '.join(hints)}"
+                f"{place or 'the record'}: the field {key!r} is unknown; the fields are {', '.join(fields)}"
             )
-    return own(**{name: _read(hint, data[name], inside + name) for name, hint in hints.items()})
+    return own(**{name: _read(hint, data[key], inside + key) for key, (name, hint) in fields.items()})
 
 
 def _mapping(hint: Any, data: Json, place: str) -> Any:
@@ -220,7 +224,10 @@ def _is_name(key: Any) -> bool:
 
 
 @functools.cache
-def _fields(own: type) -> dict[str, Any]:
-    """The hints of a dataclass by the names of its fields."""
+def _fields(own: type) -> dict[str, tuple[str, Any]]:
+    """The names and the hints of a dataclass's fields, by their keys."""
     hints = typing.get_type_hints(own)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cast(Any, own))}
+    return {
+        field.metadata.get(KEY, field.name): (field.name, hints[field.name])
+        for field in dataclasses.fields(cast(Any, own))
+    }

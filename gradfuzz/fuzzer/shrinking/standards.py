@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.text.parse import parse
 
@@ -78,7 +78,7 @@ def _by_value() -> tuple[tuple[Program, float], ...]:
     )
 
 
-def standards(like: Specimen) -> Iterator[Specimen]:
+def standards(like: Candidate) -> Iterator[Candidate]:
     """The standard programs at a few points, asked as `like` is: in its precision and modes, alone or with
     another point.
     """
@@ -89,4 +89,4 @@ def standards(like: Specimen) -> Iterator[Specimen]:
             one = np.ones(())
             directions = {"x": one} if like.directions else {}
             others = ({"x": np.array(companion, like.precision)},) if like.others else ()
-            yield Specimen(program, point, like.precision, ("x",), like.modes, (one,), directions, others)
+            yield Candidate(program, point, like.precision, ("x",), like.modes, (one,), directions, others)

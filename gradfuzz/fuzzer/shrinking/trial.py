@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
@@ -38,8 +38,8 @@ def _exception(message: str) -> str:
     return re.split(r"[:\s]", message, maxsplit=1)[0]
 
 
-def smallest_alike(first: Specimen, met: CheckResult, target: Oracle) -> Iterator[Specimen]:
-    """The shrunk specimen, wrong in the class of `met`; where it is still large, a standard program that is
+def smallest_alike(first: Candidate, met: CheckResult, target: Oracle) -> Iterator[Candidate]:
+    """The shrunk candidate, wrong in the class of `met`; where it is still large, a standard program that is
     wrong in it, shrunk.
 
     After it come larger ones from the way there, farther and farther back: for where a truth that was good
@@ -54,13 +54,13 @@ def smallest_alike(first: Specimen, met: CheckResult, target: Oracle) -> Iterato
     yield first
 
 
-def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:
+def _smallest(first: Candidate, trial: _Trial, target: Oracle) -> Candidate:
     budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
     batch = _BATCH if target.bulk else 1
-    specimen = shrink(first, trial.interesting, budget=budget, batch=batch).specimen
-    if _is_small(specimen.program):
-        return specimen
-    candidates = list(standards(specimen))
+    candidate = shrink(first, trial.interesting, budget=budget, batch=batch).candidate
+    if _is_small(candidate.program):
+        return candidate
+    candidates = list(standards(candidate))
     wrong = next(
         (
             s
@@ -70,9 +70,9 @@ def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:
         None,
     )
     return (
-        specimen
+        candidate
         if wrong is None
-        else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).specimen
+        else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).candidate
     )
 
 
@@ -95,28 +95,28 @@ class _Trial:
         self._target = target
         self._kind = met.kind
         self._message = met.message
-        self.accepted: list[Specimen] = []
+        self.accepted: list[Candidate] = []
         """All that were interesting, in the order in which they were asked about."""
 
-    def interesting(self, specimens: Sequence[Specimen]) -> list[Interest]:
+    def interesting(self, candidates: Sequence[Candidate]) -> list[Interest]:
         """The cheap tests first: the engine's tolerance, then the target, then a comparison with the engine,
         and only then the truth.
         """
-        result = [Interest.NO] * len(specimens)
+        result = [Interest.NO] * len(candidates)
         ready = []
-        for k, specimen in enumerate(specimens):
-            question = specimen.question()
-            if self._target.supports(question) is None and self._fair(specimen):
-                ready.append((k, specimen, question))
+        for k, candidate in enumerate(candidates):
+            question = candidate.question()
+            if self._target.supports(question) is None and self._fair(candidate):
+                ready.append((k, candidate, question))
         answers = self._target.answer_all([question for *_, question in ready])
-        for (k, specimen, _), given in zip(ready, answers, strict=True):
-            question, answer = specimen.alone().question(), given[specimen.place]
+        for (k, candidate, _), given in zip(ready, answers, strict=True):
+            question, answer = candidate.alone().question(), given[candidate.place]
             (tolerance,) = evaluator().tolerances(question)
             if self._target.name != "engine" and like_engine(answer, tolerance):
                 continue
             (case,) = evaluator().cases(self._target.name, question, [answer])
             result[k] = self._interest(case)
-        self.accepted += [s for s, holds in zip(specimens, result, strict=True) if holds is Interest.YES]
+        self.accepted += [s for s, holds in zip(candidates, result, strict=True) if holds is Interest.YES]
         return result
 
     def _interest(self, case: CheckResult) -> Interest:
@@ -125,10 +125,10 @@ class _Trial:
         wrong = case.verdict is Verdict.DISAGREE and case.kind in _BY_NUMBERS and self._kind in _BY_NUMBERS
         return Interest.NEARLY if wrong else Interest.NO
 
-    def _fair(self, specimen: Specimen) -> bool:
+    def _fair(self, candidate: Candidate) -> bool:
         points = [
-            specimen.alone(),
-            *(replace(specimen, inputs=other, others=(), place=0) for other in specimen.others),
+            candidate.alone(),
+            *(replace(candidate, inputs=other, others=(), place=0) for other in candidate.others),
         ]
         return all(
             ends(point) and evaluator().tolerances(point.question())[0].reason is None for point in points

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, RecordError, SilentTargetError, UnknownTargetError
 from gradfuzz.fuzzer.findings.survey import asked
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
 from gradfuzz.fuzzer.verdict.shared import evaluator
@@ -115,16 +115,16 @@ def _cases(finding: Finding, target: Oracle) -> Iterator[CheckResult]:
         if inside in seen or (seen and finding.others):
             continue
         seen.add(inside)
-        specimen = _specimen(finding, point)
-        refusal = target.supports(specimen.question())
+        candidate = _candidate(finding, point)
+        refusal = target.supports(candidate.question())
         if refusal is not None:
             raise RecordError(f"{target.name} cannot be asked this: {refusal}")
         for _ in range(times):
-            yield asked(specimen, target, evaluator(), confirm=point is finding.smallest)
+            yield asked(candidate, target, evaluator(), confirm=point is finding.smallest)
 
 
-def _specimen(finding: Finding, point: FindingPoint) -> Specimen:
-    return Specimen(
+def _candidate(finding: Finding, point: FindingPoint) -> Candidate:
+    return Candidate(
         finding.program,
         point.inputs,
         finding.precision,

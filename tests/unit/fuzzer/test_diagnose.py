@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.findings.clusters import clusters
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.findings.prove import prove
 from gradfuzz.fuzzer.findings.survey import asked
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import Cause, Class, Finding, FindingPoint, Likelihood, Verdict
 from gradfuzz.fuzzer.sweep.batch import WorkItem, run
 from gradfuzz.fuzzer.sweep.ledger import rank
@@ -34,8 +34,8 @@ def witness(
     program: Program, x: float, target: Oracle, *, modes: tuple[Mode, ...] = ("rev",), drawn: bool = False
 ) -> Witness:
     one = np.ones(())
-    specimen = Specimen(program, {"x": np.asarray(x)}, "float64", ("x",), modes, (one,), {"x": one})
-    return Witness(specimen, asked(specimen, target, evaluator()), drawn)
+    candidate = Candidate(program, {"x": np.asarray(x)}, "float64", ("x",), modes, (one,), {"x": one})
+    return Witness(candidate, asked(candidate, target, evaluator()), drawn)
 
 
 def told(
