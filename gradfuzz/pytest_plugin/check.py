@@ -25,7 +25,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Finding, Reason, Verdic
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.review import BaselineEntry
 from gradfuzz.fuzzer.store.baseline import accepts
-from gradfuzz.fuzzer.sweep.ledger import summarized
+from gradfuzz.fuzzer.sweep.totals import summarized
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.pytest_plugin.cells import Cell, Put, puts

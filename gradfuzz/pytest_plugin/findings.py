@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.findings.prove import prove
+from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.findings.reproducer import reproducer
-from gradfuzz.fuzzer.findings.showcase import finding_point
 from gradfuzz.fuzzer.findings.signature import library, signature
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding

@@ -11,8 +11,8 @@ import numpy as np
 
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.findings.gather import gather
+from gradfuzz.fuzzer.findings.representative import clearest, finding_point, grid, worst
 from gradfuzz.fuzzer.findings.reproducer import ports, reproducer
-from gradfuzz.fuzzer.findings.showcase import clearest, finding_point, grid, worst
 from gradfuzz.fuzzer.findings.signature import Precedence, installation, precedence, signature, skeleton
 from gradfuzz.fuzzer.findings.survey import asked, survey
 from gradfuzz.fuzzer.questions.candidate import Candidate

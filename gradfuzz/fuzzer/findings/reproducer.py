@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.fuzzer.findings.own_script import own_script
-from gradfuzz.fuzzer.findings.showcase import finding_point
+from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialects import adapter_script
 from gradfuzz.oracles.dialects.adapter_source import CutError
-from gradfuzz.oracles.dialects.table import DIALECTS, Exhibit, dialect
+from gradfuzz.oracles.dialects.table import DIALECTS, ReproducerInput, dialect
 from gradfuzz.oracles.emit.script_verdict import ENDING, as_pytest
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.libraries import LIBRARIES
@@ -28,7 +28,7 @@ _OWN = ("engine", "mutant")
 """Targets that are asked through gradfuzz itself."""
 
 
-def exhibit(candidate: Candidate, case: CheckResult, target: Oracle) -> Exhibit:
+def reproducer_input(candidate: Candidate, case: CheckResult, target: Oracle) -> ReproducerInput:
     """What the scripts show of `candidate` at the point of `case`."""
     point, truth = finding_point(case), case.truth
     question = candidate.question([] if target.together else [case.point.inputs])
@@ -39,7 +39,7 @@ def exhibit(candidate: Candidate, case: CheckResult, target: Oracle) -> Exhibit:
     across: list[Mapping[str, Array]] | None = None
     if truth is not None and truth.kink and truth.left is not None and question.order == 1:
         across = [slopes.direction for slopes in truth.across]
-    return Exhibit(
+    return ReproducerInput(
         question,
         candidate.place if target.together else 0,
         point.expected,
@@ -62,7 +62,7 @@ def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     if base in _OWN or plugged_in(base) is not None:
         question = candidate.question([] if target.together else [case.point.inputs])
         return own_script(question, target.name, candidate.place if target.together else 0)
-    shown, dtypes = exhibit(candidate, case, target), case.kind is Class.WRONG_DTYPE
+    shown, dtypes = reproducer_input(candidate, case, target), case.kind is Class.WRONG_DTYPE
     if base in ADAPTERS:
         return _foreign(shown, target, dtypes)
     if base not in LIBRARIES:
@@ -75,7 +75,7 @@ def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     return text
 
 
-def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
+def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
     """What the adapter writes itself; or the calls of its source; or the library's dialect; or else gradfuzz
     itself asks it.
     """
@@ -108,7 +108,7 @@ def ports(
     for it.
     """
     found: dict[str, str] = {}
-    shown = exhibit(candidate, case, target)
+    shown = reproducer_input(candidate, case, target)
     for name in DIALECTS:
         if name == TargetName.of(target.name).library:
             continue
@@ -125,7 +125,7 @@ def ports(
 
 def left_out(candidate: Candidate, case: CheckResult, target: Oracle) -> dict[str, str]:
     """Why the other dialects are not among the ports, by dialect."""
-    shown = exhibit(candidate, case, target)
+    shown = reproducer_input(candidate, case, target)
     reasons = {
         name: dialect(name).unsupported(shown)
         for name in DIALECTS

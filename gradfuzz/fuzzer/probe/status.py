@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.findings.representative import relative_error
 from gradfuzz.fuzzer.findings.reproducer import reproducer
-from gradfuzz.fuzzer.findings.showcase import relative_error
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.grids import GRIDS, Grid, GridRow
 from gradfuzz.fuzzer.results.finding import CheckResult, Verdict

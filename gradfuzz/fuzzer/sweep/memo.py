@@ -2,7 +2,7 @@
 
 The sweep asks its memo before it gives work out, and tells it what came of it. A piece of work is known by
 its content, so a batch or a proof is taken again only where everything that it depends on is the same; the
-ledger and the docket see no difference.
+totals and the shrink queues see no difference.
 """
 
 from __future__ import annotations

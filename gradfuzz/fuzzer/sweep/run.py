@@ -32,9 +32,9 @@ from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepF
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch, WorkItem, drawn
 from gradfuzz.fuzzer.sweep.batch import run as run_batch
-from gradfuzz.fuzzer.sweep.docket import Docket, Queue
-from gradfuzz.fuzzer.sweep.ledger import Ledger
 from gradfuzz.fuzzer.sweep.memo import Forgetful, Memo, Work
+from gradfuzz.fuzzer.sweep.shrink_queues import Queue, ShrinkQueues
+from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
 from gradfuzz.fuzzer.verdict.shared import is_slow
 from gradfuzz.oracles.base import Oracle
@@ -176,8 +176,8 @@ class _Sweep:
         self._config = config
         self._memo = memo
         self._oracles = [(o.name, o.version) for o in oracles]
-        self._ledger = Ledger(self._oracles, config.families)
-        self._docket = Docket({o.name for o in oracles if is_slow(o)})
+        self._totals = Totals(self._oracles, config.families)
+        self._shrink_queues = ShrinkQueues({o.name for o in oracles if is_slow(o)})
         self._environment = environment(datetime.datetime.now(datetime.UTC))
         self._started = time.monotonic()
         self._beat = self._started
@@ -249,7 +249,7 @@ class _Sweep:
                 first += count
 
     def _work(self) -> Iterator[Event]:
-        """Batches under way, at most two for each worker, and one proof for each queue of the docket; what
+        """Batches under way, at most two for each worker, and one proof for each shrink queue; what
         they bring is taken in order.
         """
         items = self._items()
@@ -272,13 +272,13 @@ class _Sweep:
                 else:
                     batches.append((item, self._give(run_batch, item)))
             if self._late():
-                self._docket.close()
+                self._shrink_queues.close()
                 while batches and batches[-1][1].cancel():
                     batches.pop()
-            for queue, raw in self._docket.ready():
-                proofs[queue] = raw, self._give(prove, raw, self._docket.known(queue))
-            self._ledger.count(self._docket.skipped)
-            self._docket.skipped.clear()
+            for queue, raw in self._shrink_queues.ready():
+                proofs[queue] = raw, self._give(prove, raw, self._shrink_queues.known(queue))
+            self._totals.count(self._shrink_queues.skipped)
+            self._shrink_queues.skipped.clear()
             if not batches and not proofs:
                 return
             busy: list[Future[Any]] = [
@@ -312,17 +312,17 @@ class _Sweep:
             item, _ = batches.popleft()
             self._memo.keep(item, batch)
             self._latest = batch.latest
-            self._ledger.add(batch, item.family)
+            self._totals.add(batch, item.family)
             for raw in batch.raws:
-                self._docket.add(raw)
+                self._shrink_queues.add(raw)
             first = item.first + 1
             yield self._progress(f"judged programs {first}-{first + batch.programs - 1}")
         for queue in [q for q, (_, future) in proofs.items() if future.done()]:
             proof = proofs[queue][1].result()
             raw, _ = proofs.pop(queue)
             self._memo.keep(raw, proof)
-            finding = self._ledger.settle(raw, proof)
-            self._docket.settled(raw, proof)
+            finding = self._totals.settle(raw, proof)
+            self._shrink_queues.settled(raw, proof)
             if finding is not None:
                 yield FindingFound(finding)
         if time.monotonic() - self._beat >= _HEARTBEAT:
@@ -347,11 +347,11 @@ class _Sweep:
                 lost += 1
         for raw in raws:
             if self._again((raw.case.oracle, raw.family, raw.index)):
-                queue = self._docket.queue(raw.case.oracle)
-                proofs[queue] = raw, self._give(prove, raw, self._docket.known(queue))
+                queue = self._shrink_queues.queue(raw.case.oracle)
+                proofs[queue] = raw, self._give(prove, raw, self._shrink_queues.known(queue))
             else:
                 lost += 1
-                self._docket.settled(raw, Proof(None))
+                self._shrink_queues.settled(raw, Proof(None))
         self._cut_short = self._cut_short or lost > 0
         given_up = f"; {lost} pieces of work are given up" if lost else ""
         return self._progress(f"a worker process died, starting new ones{given_up}")
@@ -378,33 +378,33 @@ class _Sweep:
 
     def _progress(self, doing: str) -> Progress:
         self._beat = time.monotonic()
-        ledger = self._ledger
+        totals = self._totals
         return Progress(
             self._beat - self._started,
-            ledger.programs,
-            ledger.checks,
+            totals.programs,
+            totals.checks,
             doing,
             self._latest,
-            ledger.summaries(),
+            totals.summaries(),
         )
 
     def _finished(self, interrupted: bool) -> SweepFinished:
-        ledger = self._ledger
-        findings = ledger.findings()
+        totals = self._totals
+        findings = totals.findings()
         return SweepFinished(
             seed=self._config.seed,
             seconds=time.monotonic() - self._started,
-            programs=ledger.programs,
-            checks=ledger.checks,
-            summaries=ledger.summaries(),
+            programs=totals.programs,
+            checks=totals.checks,
+            summaries=totals.summaries(),
             findings=findings,
             complete=not (interrupted or self._cut_short),
             interrupted=interrupted,
             rerun=rerun_command(self._config),
-            coverage=ledger.coverage,
+            coverage=totals.coverage,
             clusters=clusters(findings),
-            tested=ledger.tested,
-            conventions=ledger.conventions,
+            tested=totals.tested,
+            conventions=totals.conventions,
             environment=self._environment,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Call, walk
@@ -31,9 +31,9 @@ class Limits:
     """Whether a script shows slopes on both sides of a kink."""
 
 
-def refusal(limits: Limits, exhibit: Exhibit) -> str | None:
-    """The first limit that an exhibit meets, in words; None where it meets none."""
-    question, system = exhibit.question, limits.system
+def refusal(limits: Limits, shown: ReproducerInput) -> str | None:
+    """The first limit that is met, in words; None where it meets none."""
+    question, system = shown.question, limits.system
     missing = missing_op(question.program)
     if missing is not None:
         return missing
@@ -41,7 +41,7 @@ def refusal(limits: Limits, exhibit: Exhibit) -> str | None:
         return f"{system} has no {question.precision}"
     if limits.orders is not None and question.order > limits.orders:
         return f"{system} has no derivatives of order {question.order}"
-    if exhibit.across is not None and not limits.kinks:
+    if shown.across is not None and not limits.kinks:
         return (
             "the point is a kink, where any slope between those on both sides is right; only the Python"
             " scripts measure these"

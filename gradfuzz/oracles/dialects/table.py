@@ -1,10 +1,10 @@
 """Languages and libraries that a finding's question is put to as a standalone script. A row of `DIALECTS` is
 all it takes to add one.
 
-The module of a row has two functions of an `Exhibit`:
+The module of a row has two functions of a `ReproducerInput`:
 
-    unsupported(exhibit)   why the system cannot be asked this, in words; None where it can
-    port(exhibit)          the script: prints expected and got, exits with 1 while they differ and with 0
+    unsupported(shown)   why the system cannot be asked this, in words; None where it can
+    port(shown)          the script: prints expected and got, exits with 1 while they differ and with 0
                            where they do not
 """
 
@@ -35,7 +35,7 @@ a target.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exhibit:
+class ReproducerInput:
     """What is shown: a question, one of its points, and what is true there.
 
     `expected` and `bound` are the truth and its error, `allowed` is the largest acceptable error of an
@@ -69,9 +69,9 @@ class Exhibit:
 class Dialect(Protocol):
     """A module of the table."""
 
-    def unsupported(self, exhibit: Exhibit) -> str | None: ...
+    def unsupported(self, shown: ReproducerInput) -> str | None: ...
 
-    def port(self, exhibit: Exhibit) -> str: ...
+    def port(self, shown: ReproducerInput) -> str: ...
 
 
 def dialect(name: str) -> Dialect:

@@ -32,8 +32,8 @@ from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
 from gradfuzz.fuzzer.sweep.bisecting import Bisection, Said, bisect
-from gradfuzz.fuzzer.sweep.docket import Docket
 from gradfuzz.fuzzer.sweep.replaying import Status, replay
+from gradfuzz.fuzzer.sweep.shrink_queues import ShrinkQueues
 from gradfuzz.oracles import registry
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.foreign import installers, launcher, managed
@@ -158,9 +158,9 @@ def test_whose_bug_it_is_does_not_depend_on_the_release() -> None:
 
 
 def test_releases_are_shrunk_in_queues_of_their_own() -> None:
-    docket = Docket()
-    assert docket.queue("toygrad==1.0:dual") == ("toygrad==1.0", False)
-    assert docket.queue("toygrad==1.3:dual") == ("toygrad==1.3", False)
+    shrink_queues = ShrinkQueues()
+    assert shrink_queues.queue("toygrad==1.0:dual") == ("toygrad==1.0", False)
+    assert shrink_queues.queue("toygrad==1.3:dual") == ("toygrad==1.3", False)
 
 
 # Environments -----------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from gradfuzz.fuzzer.findings.survey import asked
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import Cause, Class, Finding, FindingPoint, Likelihood, Verdict
 from gradfuzz.fuzzer.sweep.batch import WorkItem, run
-from gradfuzz.fuzzer.sweep.ledger import rank
+from gradfuzz.fuzzer.sweep.totals import rank
 from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Mode, Oracle
 from gradfuzz.programs.language.syntax import Program

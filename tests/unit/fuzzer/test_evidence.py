@@ -18,7 +18,7 @@ from gradfuzz.fuzzer.findings.bodies import bodies
 from gradfuzz.fuzzer.findings.curve import curve, values
 from gradfuzz.fuzzer.findings.gather import gather
 from gradfuzz.fuzzer.findings.prove import Proof, prove
-from gradfuzz.fuzzer.findings.showcase import finding_point
+from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import asked, survey
@@ -27,7 +27,7 @@ from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Difference
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.results.report_card import Label
-from gradfuzz.fuzzer.sweep.docket import Docket
+from gradfuzz.fuzzer.sweep.shrink_queues import ShrinkQueues
 from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
@@ -507,18 +507,18 @@ def test_evidence_is_gathered_for_what_will_be_shown(monkeypatch: pytest.MonkeyP
     assert earlier.evidence is not None
 
 
-def test_a_docket_knows_what_leads() -> None:
-    docket = Docket()
+def test_the_queues_know_what_leads() -> None:
+    shrink_queues = ShrinkQueues()
     raw = met()
-    docket.add(raw)
-    ((queue, _),) = docket.ready()
-    assert docket.known(queue) == {}
+    shrink_queues.add(raw)
+    ((queue, _),) = shrink_queues.ready()
+    assert shrink_queues.known(queue) == {}
     some: Finding = dataclasses.replace(finding(0), program=raw.case.question.program)
-    docket.settled(raw, Proof(some))
-    assert docket.known(queue) == {skeleton(some.program): precedence(some, 3)}
-    docket.settled(dataclasses.replace(raw, index=1), Proof(some))
-    docket.settled(dataclasses.replace(raw, index=2), Proof(some))
-    assert docket.known(queue) == {skeleton(some.program): precedence(some, 1)}
+    shrink_queues.settled(raw, Proof(some))
+    assert shrink_queues.known(queue) == {skeleton(some.program): precedence(some, 3)}
+    shrink_queues.settled(dataclasses.replace(raw, index=1), Proof(some))
+    shrink_queues.settled(dataclasses.replace(raw, index=2), Proof(some))
+    assert shrink_queues.known(queue) == {skeleton(some.program): precedence(some, 1)}
 
 
 def test_the_json_document_has_it() -> None:

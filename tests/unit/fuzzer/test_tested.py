@@ -16,7 +16,7 @@ from gradfuzz.fuzzer.questions.tested import added, counted, ordered
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn, run
-from gradfuzz.fuzzer.sweep.ledger import Ledger
+from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import Trips, interpret
@@ -119,11 +119,11 @@ def test_a_sweep_counts_what_it_drew() -> None:
     assert sum(batch.tested["loop form"].values()) >= 6
     assert run(item).tested == batch.tested
     met = dataclasses.replace(batch, conventions={"sort-tie": 1, "abs-at-0": 3, "clip-at-its-edge": 3})
-    ledger = Ledger([("engine", "1")], ["tensor"])
-    ledger.add(met, "tensor")
-    ledger.add(met, "tensor")
-    assert ledger.tested["op"] == {op: 2 * n for op, n in sorted(ops.items())}
-    assert list(ledger.conventions.items()) == [("abs-at-0", 6), ("clip-at-its-edge", 6), ("sort-tie", 2)]
+    totals = Totals([("engine", "1")], ["tensor"])
+    totals.add(met, "tensor")
+    totals.add(met, "tensor")
+    assert totals.tested["op"] == {op: 2 * n for op, n in sorted(ops.items())}
+    assert list(totals.conventions.items()) == [("abs-at-0", 6), ("clip-at-its-edge", 6), ("sort-tie", 2)]
 
 
 def test_the_environment() -> None:

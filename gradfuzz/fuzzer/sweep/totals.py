@@ -47,7 +47,7 @@ def summarized(name: str, version: str, family: str, counts: Counts) -> TargetSu
     )
 
 
-class Ledger:
+class Totals:
     """Adds up batches and proofs, in the order in which they are given."""
 
     def __init__(self, oracles: Sequence[tuple[str, str]], families: Sequence[str]) -> None:

@@ -39,7 +39,7 @@ Bucket = tuple[str, str, Class]
 """Way, kind of check, class."""
 
 
-class Docket:
+class ShrinkQueues:
     """The queues of one sweep. `slow` names the oracles whose answers take long."""
 
     def __init__(self, slow: Collection[str] = ()) -> None:
