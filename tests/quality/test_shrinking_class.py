@@ -22,8 +22,8 @@ from gradfuzz.fuzzer.shrinking.trial import same_kind
 from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
 from gradfuzz.fuzzer.verdict.classify import CLEAR, classify_entry
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.metamorphic_checks import peer_cases
 from gradfuzz.fuzzer.verdict.shared import oracle
-from gradfuzz.fuzzer.verdict.twin_checks import peer_cases
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.mutants.complex import COMPLEX_MUTANTS
 from gradfuzz.oracles.mutants.linalg import LINALG_MUTANTS

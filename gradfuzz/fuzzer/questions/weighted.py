@@ -19,8 +19,8 @@ from gradfuzz.programs.language.typecheck import Typed, typecheck
 from gradfuzz.strategies import GeneratedCase
 
 CHECKS = ("value", "vjp", "jvp", "twins")
-"""What may be asked: the value alone, reverse steps, forward steps, and twins of these (`twins.py`). Every
-answer carries the value.
+"""What may be asked: the value alone, reverse steps, forward steps, and metamorphic variants of these
+("twins"). Every answer carries the value.
 """
 
 _STEPS: Mapping[Mode, str] = {"rev": "vjp", "fwd": "jvp"}

@@ -11,8 +11,8 @@ from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.shrinking.standards import standards
+from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
 from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow
-from gradfuzz.fuzzer.verdict.twin_checks import like_engine
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.syntax import For, Program, Repeat, While, walk
 

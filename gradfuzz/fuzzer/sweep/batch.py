@@ -15,8 +15,8 @@ from gradfuzz.fuzzer.questions.weighted import CHECKS, by_references, questions
 from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.fuzzer.verdict.metamorphic_checks import peer_cases, variant_cases
 from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow, oracle
-from gradfuzz.fuzzer.verdict.twin_checks import peer_cases, twin_cases
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
@@ -184,12 +184,12 @@ def _ask(
         else:
             cases = peer_cases(evaluator(), target.name, part, given)
         if "twins" in item.checks and part.modes:
-            cases += _twins(target, part, given, cases, index + turn, item)
+            cases += _variant_cases(target, part, given, cases, index + turn, item)
         result += [(index, case) for case in cases]
     return result
 
 
-def _twins(
+def _variant_cases(
     target: Oracle,
     question: Question,
     answers: Sequence[Answer],
@@ -197,18 +197,18 @@ def _twins(
     turn: int,
     item: WorkItem,
 ) -> list[CheckResult]:
-    """A twin of the question; of a slow target none but what the same way says without jit."""
+    """A variant of the question; of a slow target none but what the same way says without jit."""
     if is_slow(target):
         name = f"{target.name}:nojit"
         return (
-            twin_cases(evaluator(), target, question, answers, cases, turn, eager=oracle(name))
+            variant_cases(evaluator(), target, question, answers, cases, turn, eager=oracle(name))
             if name in item.oracles
             else []
         )
     skipped = {"other modes", "stacked"} if target.by_shape else set()
     if len(question.modes) == 1 and {"vjp", "jvp"} <= set(item.checks):
         skipped.add("other modes")  # it is asked anyway
-    return twin_cases(evaluator(), target, question, answers, cases, turn, frozenset(skipped))
+    return variant_cases(evaluator(), target, question, answers, cases, turn, frozenset(skipped))
 
 
 def _share(

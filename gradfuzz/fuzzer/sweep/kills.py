@@ -14,8 +14,8 @@ from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
+from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
 from gradfuzz.fuzzer.verdict.shared import evaluator
-from gradfuzz.fuzzer.verdict.twin_checks import like_engine
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.oracles.mutants.registry import named

@@ -1,5 +1,5 @@
-"""Twins: their answers follow from the first one by the references too, and what contradicts them is found
-without asking about the rest.
+"""Metamorphic variants: their answers follow from the first one by the references too, and what contradicts
+them is found without asking about the rest.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.sweep import batch
 from gradfuzz.fuzzer.sweep.batch import WorkItem, run
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.metamorphic import MetamorphicVariant, relations
+from gradfuzz.fuzzer.verdict.metamorphic_checks import variant_cases
 from gradfuzz.fuzzer.verdict.truth import Truths
-from gradfuzz.fuzzer.verdict.twin_checks import twin_cases
-from gradfuzz.fuzzer.verdict.twins import Twin, relations
 from gradfuzz.oracles.base import Answer, Mode, Point, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
@@ -69,7 +69,7 @@ def question_about(name: str, modes: Sequence[Mode] = ("rev",), points: int = 2)
     return weighted_question(program, drawn, "float64", tuple(modes))
 
 
-def twins_of(question: Question, *, together: bool = False) -> dict[str, list[Twin]]:
+def variants_of(question: Question, *, together: bool = False) -> dict[str, list[MetamorphicVariant]]:
     return {
         name: found
         for name, relation in relations(together=together).items()
@@ -84,29 +84,29 @@ def as_answer(truth: Truth) -> Answer:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("modes", [("rev",), ("fwd", "rev")])
-def test_the_answer_follows_from_the_twins(name: str, modes: tuple[Mode, ...]) -> None:
-    """What the references say of the twins, put together, is what they say of the first question."""
+def test_the_answer_follows_from_the_variants(name: str, modes: tuple[Mode, ...]) -> None:
+    """What the references say of the variants, put together, is what they say of the first question."""
     truths, question = Truths(), question_about(name, modes)
-    found = twins_of(question, together=True)
+    found = variants_of(question, together=True)
     assert found.keys() == THERE_ARE[name] | {"other modes", "scaled", "reordered"}
-    for twin in (t for ts in found.values() for t in ts):
-        assert all(typecheck(q.program) for q in twin.questions)
-        others = [truths.quick(q) for q in twin.questions]
+    for variant in (t for ts in found.values() for t in ts):
+        assert all(typecheck(q.program) for q in variant.questions)
+        others = [truths.quick(q) for q in variant.questions]
         for k, reference_value in enumerate(truths.quick(question)):
-            place = k if twin.order is None else twin.order[k]
-            mapped = twin.back([as_answer(reference_values[place].truth) for reference_values in others])
+            place = k if variant.order is None else variant.order[k]
+            mapped = variant.back([as_answer(reference_values[place].truth) for reference_values in others])
             for got, y in zip(mapped.values, reference_value.truth.values, strict=True):
-                assert np.allclose(got, y, rtol=1e-13, atol=0), twin.relation
+                assert np.allclose(got, y, rtol=1e-13, atol=0), variant.relation
             for x, g in reference_value.truth.gradient.items():
-                assert np.allclose(mapped.gradient[x], g, rtol=1e-12, atol=1e-14), twin.relation
+                assert np.allclose(mapped.gradient[x], g, rtol=1e-12, atol=1e-14), variant.relation
 
 
-def test_twins_differ_from_what_they_are_twins_of() -> None:
+def test_variants_differ_from_what_they_are_variants_of() -> None:
     """Other points, other weights or other modes: nothing is asked twice."""
     for name in PROGRAMS:
         question = question_about(name)
-        for twin in (t for ts in twins_of(question).values() for t in ts):
-            for q in twin.questions:
+        for variant in (t for ts in variants_of(question).values() for t in ts):
+            for q in variant.questions:
                 points = [
                     (a.inputs[x], b.inputs[x])
                     for a, b in zip(q.points, question.points, strict=True)
@@ -116,7 +116,7 @@ def test_twins_differ_from_what_they_are_twins_of() -> None:
                 same = all(np.array_equal(x, y) for x, y in points) and all(
                     np.array_equal(v, w) for v, w in weights
                 )  # type: ignore[arg-type]
-                assert not same or q.modes != question.modes, twin.relation
+                assert not same or q.modes != question.modes, variant.relation
 
 
 class Bent(EngineOracle):
@@ -155,7 +155,7 @@ BENT = {
 
 
 @pytest.mark.parametrize("relation", BENT)
-def test_what_contradicts_its_twin_is_judged(relation: str) -> None:
+def test_what_contradicts_its_variant_is_judged(relation: str) -> None:
     name, bent = BENT[relation]
     oracle, evaluator = Bent(bent), Evaluator()
     found: list[CheckResult] = []
@@ -167,7 +167,7 @@ def test_what_contradicts_its_twin_is_judged(relation: str) -> None:
             for p, a in zip(question.points, answers, strict=True)
         ]
         skipped = frozenset(relations()) - {relation}
-        found += twin_cases(evaluator, oracle, question, answers, cases, 0, skipped)
+        found += variant_cases(evaluator, oracle, question, answers, cases, 0, skipped)
     assert Verdict.DISAGREE in {case.verdict for case in found}
     right = EngineOracle()
     answers = right.answer(question)
@@ -175,7 +175,9 @@ def test_what_contradicts_its_twin_is_judged(relation: str) -> None:
         CheckResult("engine", question, p, None, a, Verdict.AGREE)
         for p, a in zip(question.points, answers, strict=True)
     ]
-    verdicts = {case.verdict for case in twin_cases(evaluator, right, question, answers, cases, 0, skipped)}
+    verdicts = {
+        case.verdict for case in variant_cases(evaluator, right, question, answers, cases, 0, skipped)
+    }
     assert verdicts == {Verdict.AGREE}
 
 
@@ -194,7 +196,7 @@ def test_no_reference_is_asked_while_all_agree(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("name", ["qr-batch", "inv-batch", "solve-batch"])
-def test_a_planted_bug_is_met_by_twins_alone(name: str) -> None:
+def test_a_planted_bug_is_met_by_variants_alone(name: str) -> None:
     for number in range(1, 8):
         done = run(WorkItem(number, 0, 40, "linalg", 1, (f"mutant:{name}",), orders=(1,), checks=("twins",)))
         if any(raw.case.verdict is Verdict.DISAGREE for raw in done.raws):

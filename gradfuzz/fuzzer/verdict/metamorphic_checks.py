@@ -1,5 +1,5 @@
 """Checks that ask no reference while everybody agrees: an answer next to the engine's, and next to the
-answers to its twins.
+answers to its variants.
 
 Where two differ by more than rounding explains, the references are asked about both, and their verdict is the
 check's.
@@ -17,7 +17,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.fuzzer.verdict.twins import Twin, relations
+from gradfuzz.fuzzer.verdict.metamorphic import MetamorphicVariant, relations
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
 
 
@@ -68,7 +68,7 @@ def peer_cases(
     return result
 
 
-def twin_cases(
+def variant_cases(
     evaluator: Evaluator,
     target: Oracle,
     question: Question,
@@ -78,41 +78,45 @@ def twin_cases(
     skipped: frozenset[str] = frozenset(),
     eager: Oracle | None = None,
 ) -> list[CheckResult]:
-    """One twin of a question asked, of the relations that there are the one whose turn it is: a verdict for
-    each of its points.
+    """One variant of a question asked, of the relations that there are the one whose turn it is: a verdict
+    for each of its points.
 
     `answers` and `cases` are the target's and what came of them: where one is wrong already, or could not be
-    had, there is no twin. `eager` is the way without jit, where the target is one with it: the same question
-    asked there is its twin.
+    had, there is no variant. `eager` is the way without jit, where the target is one with it: the same
+    question asked there is its variant.
     """
     fair = [k for k, case in enumerate(cases) if case.answer.status == "ok" and case.verdict not in _SETTLED]
     if not fair:
         return []
     if eager is not None:
-        twin: Twin | None = Twin("without jit", (question,), lambda given: given[0])
+        variant: MetamorphicVariant | None = MetamorphicVariant(
+            "without jit", (question,), lambda given: given[0]
+        )
         asked = eager
     else:
-        twin, asked = _whose_turn(question, turn, skipped, target), target
-    if twin is None or any(asked.supports(q) is not None for q in twin.questions):
+        variant, asked = _whose_turn(question, turn, skipped, target), target
+    if variant is None or any(asked.supports(q) is not None for q in variant.questions):
         return []
-    given = asked.answer_all(twin.questions)
+    given = asked.answer_all(variant.questions)
     return [
         case
         for k in fair
-        for case in _compared(evaluator, target.name, asked.name, question, k, answers[k], twin, given)
+        for case in _compared(evaluator, target.name, asked.name, question, k, answers[k], variant, given)
     ]
 
 
 _SETTLED = frozenset({Verdict.DISAGREE, Verdict.CRASHED, Verdict.UNSUPPORTED})
 
 
-def _whose_turn(question: Question, turn: int, skipped: frozenset[str], target: Oracle) -> Twin | None:
+def _whose_turn(
+    question: Question, turn: int, skipped: frozenset[str], target: Oracle
+) -> MetamorphicVariant | None:
     found = [
         relation for name, relation in relations(together=target.together).items() if name not in skipped
     ]
     for k in range(len(found)):
-        for twin in islice(found[(turn + k) % len(found)](question), 1):
-            return twin
+        for variant in islice(found[(turn + k) % len(found)](question), 1):
+            return variant
     return None
 
 
@@ -123,18 +127,18 @@ def _compared(
     question: Question,
     k: int,
     answer: Answer,
-    twin: Twin,
+    variant: MetamorphicVariant,
     given: Sequence[Sequence[Answer]],
 ) -> list[CheckResult]:
-    """The twin's verdict at point `k`: agreement; where both contradict each other what the references say,
-    of the first answer if it is wrong.
+    """The variant's verdict at point `k`: agreement; where both contradict each other what the references
+    say, of the first answer if it is wrong.
     """
-    place = k if twin.order is None else twin.order[k]
+    place = k if variant.order is None else variant.order[k]
     own = [answers[place] for answers in given]
     if any(other.status == "unsupported" for other in own):
         return []
-    mapped = twin.back(own)
-    first = twin.questions[0]
+    mapped = variant.back(own)
+    first = variant.questions[0]
     case = CheckResult(oracle, first, first.points[place], None, own[0], Verdict.AGREE)
     if mapped.status == "ok":
         if alike(answer, mapped.values, mapped.gradient, _strict(question, mapped)):
@@ -146,7 +150,7 @@ def _compared(
             return [case]
     judged = [
         case
-        for q, other in zip(twin.questions, own, strict=True)
+        for q, other in zip(variant.questions, own, strict=True)
         for case in evaluator.cases(oracle, q, [other], at=[place])
     ]
     return judged + [
