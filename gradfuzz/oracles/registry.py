@@ -23,7 +23,7 @@ from gradfuzz.oracles.libraries import LIBRARIES, SERVER
 from gradfuzz.oracles.target_name import TargetName
 
 if TYPE_CHECKING:
-    from gradfuzz.oracles.foreign.process import Limits
+    from gradfuzz.oracles.foreign.process import ResourceLimits
     from gradfuzz.oracles.plugins import Plugin
 
 
@@ -136,8 +136,8 @@ def _foreign(name: str) -> list[Oracle]:
     """The ways of "cmd:COMMAND", or the one of "cmd:COMMAND#way". Starts the command, as only it
     knows them.
     """
-    from gradfuzz.oracles.foreign.allowance import limits
     from gradfuzz.oracles.foreign.oracle import named_ways
+    from gradfuzz.oracles.foreign.resource_limits import limits
 
     command = name.removeprefix("cmd:")
     target, _, way = name.rpartition("#")
@@ -156,7 +156,7 @@ def _ways(library: str, *, supervised: bool) -> list[Oracle]:
     if supervised and _version(library) is not None:
         from gradfuzz.oracles.foreign.oracle import named_ways
 
-        return named_ways(library, _guest(library), ":", _patient())
+        return named_ways(library, _guest(library), ":", _generous_limits())
     module = importlib.import_module(LIBRARIES[library])
     ways: list[Oracle] = module.ways()
     return ways
@@ -186,7 +186,7 @@ def _plugged(plugin: Plugin, target: TargetName, *, supervised: bool) -> list[Or
     from gradfuzz.oracles.foreign.oracle import named_ways
 
     try:
-        return named_ways(plugin.name, _guest(plugin.name), ":", _patient())
+        return named_ways(plugin.name, _guest(plugin.name), ":", _generous_limits())
     except SilentTargetError as error:
         raise PluginError(f"{plugin.who} cannot be asked: {error}") from error
 
@@ -206,7 +206,7 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
     from gradfuzz.oracles.foreign.oracle import named_ways
 
     if managed.find(target.base) is not None:
-        return named_ways(target.base, managed.plan(target.base).command(), ":", _patient())
+        return named_ways(target.base, managed.plan(target.base).command(), ":", _generous_limits())
     if target.specifier:
         managed.plan(target.base)  # which tells what is wrong with the name
         raise MissingExtraError(
@@ -224,15 +224,15 @@ def _adapter(library: str) -> list[Oracle]:
             f"the target {library} needs the package {adapter.distribution}; {_how(library)}"
         )
     script = adapters.path(adapter.script)
-    return named_ways(library, shlex.join([sys.executable, str(script)]), ":", _patient())
+    return named_ways(library, shlex.join([sys.executable, str(script)]), ":", _generous_limits())
 
 
-def _patient() -> Limits | None:
+def _generous_limits() -> ResourceLimits | None:
     """The limits of a library that gradfuzz knows."""
-    from gradfuzz.oracles.foreign.allowance import limits
-    from gradfuzz.oracles.foreign.process import Limits
+    from gradfuzz.oracles.foreign.process import ResourceLimits
+    from gradfuzz.oracles.foreign.resource_limits import limits
 
-    return limits(Limits(request=_COMPILING))
+    return limits(ResourceLimits(request=_COMPILING))
 
 
 def _beside(library: str) -> str | None:

@@ -19,7 +19,7 @@ import numpy as np
 from gradfuzz.errors import GradfuzzError, ProtocolError, UsageError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.foreign import protocol
-from gradfuzz.oracles.foreign.patience import Patience
+from gradfuzz.oracles.foreign.polling import Poller
 from gradfuzz.oracles.foreign.protocol import (
     Asked,
     Bye,
@@ -274,10 +274,10 @@ def _lines(reader: int) -> Iterator[bytearray]:
     """The lines that come, without their ends."""
     poll = select.poll()
     poll.register(reader, select.POLLIN)
-    patience = Patience(poll)
+    poller = Poller(poll)
     begun = bytearray()
     while True:
-        patience.wait(None)
+        poller.wait(None)
         data = os.read(reader, _CHUNK)
         if not data:
             return

@@ -39,7 +39,7 @@ from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
 from gradfuzz.fuzzer.verdict.shared import is_slow
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
-from gradfuzz.oracles.foreign.allowance import flags
+from gradfuzz.oracles.foreign.resource_limits import flags
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.precision import FORMATS, Precision

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.dialects.autograd_emit import HELPERS, LACKS, AutogradEmitter
-from gradfuzz.oracles.dialects.limits import Limits, refusal
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.script import heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import as_port, truth_source
 
-LIMITS = Limits("autograd", LACKS, kinks=True)
+LIMITS = DialectLimits("autograd", LACKS, kinks=True)
 
 _SLOPE = '''\
 def slope_along(function, vs):

@@ -13,7 +13,7 @@ from gradfuzz.programs.language.typecheck import typecheck
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DialectLimits:
     """The limits of a system. `lacks` has a reason for each op that it has no form of, or none that it
     differentiates.
     """
@@ -31,7 +31,7 @@ class Limits:
     """Whether a script shows slopes on both sides of a kink."""
 
 
-def refusal(limits: Limits, shown: ReproducerInput) -> str | None:
+def refusal(limits: DialectLimits, shown: ReproducerInput) -> str | None:
     """The first limit that is met, in words; None where it meets none."""
     question, system = shown.question, limits.system
     missing = missing_op(question.program)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.dialects.limits import Limits, refusal
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import comment, decimal, entries, flat, header, listed, unshown
 from gradfuzz.oracles.dialects.nx_emit import LACKS, NxEmitter
 from gradfuzz.oracles.dialects.table import ReproducerInput
@@ -21,7 +21,7 @@ from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.syntax import ArrayConst, Call, walk
 from gradfuzz.programs.language.types import DType, Type
 
-LIMITS = Limits(
+LIMITS = DialectLimits(
     "Nx",
     LACKS,
     precisions=("float64", "float32", "bfloat16", "float16"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.dialects.limits import Limits, refusal
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import comment, decimal, entries, header, unshown
 from gradfuzz.oracles.dialects.swift_emit import HELPERS, LACKS, SwiftEmitter
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.programs.language.types import Type
 
-LIMITS = Limits(
+LIMITS = DialectLimits(
     "Swift",
     LACKS,
     orders=1,

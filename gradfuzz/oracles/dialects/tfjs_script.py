@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.dialects.limits import Limits, refusal
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import comment, entries, flat, header, listed, unshown
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.dialects.tfjs_emit import HELPERS, LACKS, TfjsEmitter
@@ -16,7 +16,7 @@ from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import ArrayConst, Const, walk
 from gradfuzz.programs.language.types import Type
 
-LIMITS = Limits("TensorFlow.js", LACKS, complex="TensorFlow.js has no derivatives of complex numbers")
+LIMITS = DialectLimits("TensorFlow.js", LACKS, complex="TensorFlow.js has no derivatives of complex numbers")
 
 
 def unsupported(shown: ReproducerInput) -> str | None:

@@ -19,7 +19,7 @@ from msgspec import UnsetType
 
 from gradfuzz.errors import ProtocolError, SilentTargetError, TargetProcessError
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
-from gradfuzz.oracles.foreign.process import Limits
+from gradfuzz.oracles.foreign.process import ResourceLimits
 from gradfuzz.oracles.foreign.protocol import (
     Emit,
     Eval,
@@ -376,12 +376,14 @@ _needs: Recent[Program, _Needs] = Recent(_needed, 256)
 
 
 @functools.cache
-def worker(command: str, limits: Limits | None = None) -> Worker:
+def worker(command: str, limits: ResourceLimits | None = None) -> Worker:
     """The worker of a command: one for all its ways, and for as long as this process lives."""
     return Worker(command, limits)
 
 
-def named_ways(target: str, command: str, separator: str = "#", limits: Limits | None = None) -> list[Oracle]:
+def named_ways(
+    target: str, command: str, separator: str = "#", limits: ResourceLimits | None = None
+) -> list[Oracle]:
     """The oracles of an adapter: `target` is its name where it has one way without a name, `target#way`
     otherwise.
 

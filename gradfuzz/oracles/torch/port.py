@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from gradfuzz.oracles.dialects.limits import Limits, refusal
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import as_port
 from gradfuzz.oracles.torch.script import source
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
 
-LIMITS = Limits("torch", lacks={}, precisions=("float64", "float32", "bfloat16", "float16"), kinks=True)
+LIMITS = DialectLimits(
+    "torch", lacks={}, precisions=("float64", "float32", "bfloat16", "float16"), kinks=True
+)
 
 
 def unsupported(shown: ReproducerInput) -> str | None:

@@ -11,7 +11,7 @@ from gradfuzz.errors import TargetProcessError
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
-from gradfuzz.oracles.foreign.process import Limits
+from gradfuzz.oracles.foreign.process import ResourceLimits
 from gradfuzz.oracles.foreign.worker import Worker
 from gradfuzz.oracles.registry import IN_PROCESS, resolve
 from gradfuzz.strategies import FAMILIES, draw_many
@@ -93,7 +93,7 @@ def test_a_process_that_has_grown_is_replaced(seed: int) -> None:
     pytest.importorskip("torch")
     (way,) = [way for way in resolve("torch", supervised=True) if way.name == "torch:eager"]
     assert isinstance(way, ForeignOracle)
-    small = Worker(way.worker.command, Limits(renewed=1 << 20))
+    small = Worker(way.worker.command, ResourceLimits(renewed=1 << 20))
     eager = ForeignOracle("torch:eager", small, small.hello.ways[0], way.version, small.hello.features)
     try:
         (question, *_) = [q for q in asked("loops", 5, seed) if eager.supports(q) is None]

@@ -23,7 +23,7 @@ import pytest
 from gradfuzz.fuzzer.findings.own_script import own_script
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.oracles.base import Mode, Point
-from gradfuzz.oracles.dialects.limits import Limits
+from gradfuzz.oracles.dialects.limits import DialectLimits
 from gradfuzz.oracles.dialects.table import DIALECTS, ReproducerInput, dialect
 from gradfuzz.oracles.emit.script_verdict import _PORT_ENDING, ENDING, as_pytest
 from gradfuzz.oracles.references.arb import ArbReference
@@ -290,7 +290,7 @@ def expressions() -> Mapping[str, Any]:
 @pytest.mark.parametrize("system", DIALECTS)
 def test_every_op_can_be_said_or_has_a_reason(system: str) -> None:
     module = dialect(system)
-    limits: Limits = module.LIMITS  # type: ignore[attr-defined]
+    limits: DialectLimits = module.LIMITS  # type: ignore[attr-defined]
     assert set(limits.lacks) <= set(OPS)
     values = {
         "x": 0.75,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from gradfuzz.errors import UsageError
-from gradfuzz.oracles.foreign.process import Limits
+from gradfuzz.oracles.foreign.process import ResourceLimits
 
 VARIABLES: dict[str, tuple[str, int]] = {
     "GRADFUZZ_TARGET_MEMORY": ("memory", 1 << 30),
@@ -26,7 +26,7 @@ _RENEWED = 3, 8
 """A process is replaced between two questions at this part of its memory, if not before."""
 
 
-def limits(otherwise: Limits | None = None) -> Limits | None:
+def limits(otherwise: ResourceLimits | None = None) -> ResourceLimits | None:
     """`otherwise` with what the variables say; None where nobody says anything. `UsageError` for what is no
     limit.
     """
@@ -37,7 +37,7 @@ def limits(otherwise: Limits | None = None) -> Limits | None:
     }
     if not said:
         return otherwise
-    changed = replace(otherwise or Limits(), **said)
+    changed = replace(otherwise or ResourceLimits(), **said)
     few, parts = _RENEWED
     return replace(changed, renewed=min(changed.renewed, changed.memory * few // parts))
 

@@ -1,7 +1,7 @@
 """Ends the process groups that a killed gradfuzz leaves behind.
 
 Runs as a script in a session of its own, with a pipe from gradfuzz as its stdin: "+123" puts the process
-group 123 under its care, "-123" takes it out again. When the pipe ends, gradfuzz is gone, however that came
+group 123 under its watch, "-123" takes it out again. When the pipe ends, gradfuzz is gone, however that came
 about, and the groups that are left are killed. It imports nothing but the standard library, and little of it:
 there is one for each gradfuzz process that runs workers.
 """

@@ -1,4 +1,4 @@
-"""The guardian of this process: started with the first worker, told of every process group that begins and
+"""The watchdog of this process: started with the first worker, told of every process group that begins and
 ends.
 """
 
@@ -11,10 +11,10 @@ import subprocess
 import sys
 import threading
 
-from gradfuzz.oracles.foreign import guardian as script
+from gradfuzz.oracles.foreign import watchdog as script
 
 _lock = threading.Lock()
-_guardians: dict[int, subprocess.Popen[bytes]] = {}
+_watchdogs: dict[int, subprocess.Popen[bytes]] = {}
 """By the process that started it: what is forked from gradfuzz needs its own."""
 
 
@@ -27,15 +27,15 @@ def begun(group: int) -> None:
 def ended(group: int) -> None:
     """The group has ended; its number may be given to others."""
     with _lock:
-        guardian = _guardians.get(os.getpid())
-        if guardian is not None and guardian.poll() is None:
+        watchdog = _watchdogs.get(os.getpid())
+        if watchdog is not None and watchdog.poll() is None:
             _tell(f"-{group}\n")
 
 
 def _tell(line: str) -> None:
-    guardian = _guardians.get(os.getpid())
-    if guardian is None or guardian.poll() is not None:
-        guardian = _guardians[os.getpid()] = subprocess.Popen(  # noqa: S603 - our own script
+    watchdog = _watchdogs.get(os.getpid())
+    if watchdog is None or watchdog.poll() is not None:
+        watchdog = _watchdogs[os.getpid()] = subprocess.Popen(  # noqa: S603 - our own script
             [sys.executable, "-I", "-S", script.__file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -43,16 +43,16 @@ def _tell(line: str) -> None:
             start_new_session=True,
         )
         atexit.register(_dismissed, os.getpid())
-    assert guardian.stdin is not None, "it is a pipe"
+    assert watchdog.stdin is not None, "it is a pipe"
     with contextlib.suppress(OSError):  # it was killed this moment; the next line starts another one
-        guardian.stdin.write(line.encode())
-        guardian.stdin.flush()
+        watchdog.stdin.write(line.encode())
+        watchdog.stdin.flush()
 
 
 def _dismissed(owner: int) -> None:
-    """At the end of the process: what is left is killed, and the guardian goes."""
+    """At the end of the process: what is left is killed, and the watchdog goes."""
     with _lock:
-        guardian = _guardians.pop(owner, None) if os.getpid() == owner else None
-        if guardian is not None and guardian.stdin is not None:
-            guardian.stdin.close()
-            guardian.wait()
+        watchdog = _watchdogs.pop(owner, None) if os.getpid() == owner else None
+        if watchdog is not None and watchdog.stdin is not None:
+            watchdog.stdin.close()
+            watchdog.wait()
