@@ -84,7 +84,7 @@ def run(family: str, number: int, count: int, seed: int, max_order: int) -> Batc
                 )
                 if case.reason is not None:
                     tally.reasons[case.reason] += 1
-                elif case.verdict in (Verdict.DISAGREE, Verdict.CRASHED):
+                elif case.verdict.is_wrong:
                     batch.wrong.append(where)
                 elif case.verdict is Verdict.AGREE and case.error_over_allowed is not None:
                     tally.errors.append(case.error_over_allowed)

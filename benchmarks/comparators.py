@@ -290,7 +290,7 @@ def judged(evaluator: Evaluator, question: Question, oracle: Oracle) -> bool | N
     (case,) = evaluator.cases(oracle.name, question, answers)
     if case.verdict in (Verdict.AGREE, Verdict.CONVENTION):
         return True
-    return False if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) else None
+    return False if case.verdict.is_wrong else None
 
 
 def compare(specimen: Specimen, family: str, tallies: dict[Key, Tally], evaluator: Evaluator) -> None:

@@ -92,11 +92,7 @@ class GradfuzzCheck:
             judged = _judged(self._cell, given.profile)
         except GradfuzzError as error:
             pytest.fail(f"{self.target} cannot be asked: {error}", pytrace=False)
-        wrong = [
-            Wrong(j.put, j.place, j.oracle, j.case)
-            for j in judged
-            if j.case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
-        ]
+        wrong = [Wrong(j.put, j.place, j.oracle, j.case) for j in judged if j.case.verdict.is_wrong]
         findings, dropped = _findings(self._cell, wrong, given)
         judged = [replace(j, case=dropped.get(id(j.case), j.case)) for j in judged]
         known, expired = _accepted(findings, given)

@@ -274,10 +274,12 @@ def _measured(
                 )
             continue
         found.append(asked)
-        if asked.case.verdict in (Verdict.DISAGREE, Verdict.CRASHED):
+        if asked.case.verdict.is_wrong:
             break
     reasons = dict.fromkeys(message for steps, message in left_out.items() if len(steps) == order)
-    if not any(len(a.case.question.modes) == order for a in found) and not any(_wrong(a.case) for a in found):
+    if not any(len(a.case.question.modes) == order for a in found) and not any(
+        a.case.verdict.is_wrong for a in found
+    ):
         reason = f"{subject.label} cannot be differentiated {order} times: {'; '.join(reasons)}"
         return replace(blank, verdict=Verdict.UNSUPPORTED, reason=reason, left_out=left_out), None
     decisive = min(found, key=_rank)
@@ -287,10 +289,6 @@ def _measured(
     modes_asked = tuple(a.case.question.modes for a in found)
     along = entries if entries > MANY else 0
     return replace(measured, asked=modes_asked, left_out=left_out, along=along), inquiry.oracle.failure
-
-
-def _wrong(case: CheckResult) -> bool:
-    return case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
 
 
 def _rank(asked: Asked) -> tuple[int, float]:

@@ -140,7 +140,7 @@ def judged(evaluator: Evaluator, oracle: Oracle, question: Question) -> CheckRes
     refusal = oracle.supports(question)
     answers = [Answer("unsupported", message=refusal)] if refusal is not None else oracle.answer(question)
     (case,) = evaluator.cases(oracle.name, question, answers)
-    if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED):
+    if case.verdict.is_wrong:
         (case,) = evaluator.cases(oracle.name, question, answers, confirm=True, thorough=True)
     return case
 
@@ -166,7 +166,7 @@ def explained(case: CheckResult) -> str:
     """The verdict, or the script of what is known; an assertion that fails for anything else that
     is wrong.
     """
-    if case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED):
+    if not case.verdict.is_wrong:
         climb(case.error_over_allowed)
         return case.verdict.value
     known = [k.script for k in KNOWN if k.explains(case)]

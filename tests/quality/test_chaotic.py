@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Mode, Oracle, Point
 from gradfuzz.oracles.registry import resolve
@@ -183,7 +183,7 @@ def cases(
 def check(found: Sequence[CheckResult]) -> Counter[str]:
     """Nothing is accused. The counts of verdicts, and of reasons."""
     for case in found:
-        assert case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED), (
+        assert not case.verdict.is_wrong, (
             f"{case.oracle}: {case.kind} {case.message} expected {case.expected} got {case.got}, error over"
             f" allowed {case.error_over_allowed}, at {case.point.inputs} {case.question.precision}"
             f" {case.question.modes}\n{case.question.program}"

@@ -191,7 +191,7 @@ def check(cases: list[GeneratedCase], seed: int) -> None:
     counts = Counter(c.verdict.value if c.reason is None else c.reason.value for c in found)
     print(f"{len(cases)} programs, {len(cases) * TURNS} variations, {len(found)} checks: {dict(counts)}")
     for case in found:
-        assert case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED), (
+        assert not case.verdict.is_wrong, (
             f"{case.kind} {case.message} expected {case.expected} got {case.got} at {case.point.inputs},"
             f" modes {case.question.modes} {case.question.precision} wrt"
             f" {case.question.wrt}\n{case.question.program}"

@@ -28,8 +28,7 @@ from gradfuzz.oracles.mutants.registry import MUTANTS
 from gradfuzz.oracles.mutants.systematic import systematic
 from gradfuzz.programs.language.syntax import For, Repeat, While, walk
 
-_WRONG = frozenset({Verdict.DISAGREE, Verdict.CRASHED})
-_TELLING = _WRONG | {Verdict.AGREE}
+_TELLING = frozenset({Verdict.DISAGREE, Verdict.CRASHED, Verdict.AGREE})
 _RIGHT_NUMBERS = frozenset({Class.WRONG_DTYPE})
 """Classes that no mutant is wrong in: every one that is right would do."""
 """Verdicts that say something about the target; at a kink, legal answers differ."""
@@ -62,10 +61,10 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle, evaluator: Evaluator)
     Where several give them, the target is asked about small programs with a loop on which these differ.
     """
     telling = [w for w in witnesses if w.case.verdict in _TELLING]
-    if not telling or telling[0].case.verdict not in _WRONG or telling[0].case.kind in _RIGHT_NUMBERS:
+    if not telling or not telling[0].case.verdict.is_wrong or telling[0].case.kind in _RIGHT_NUMBERS:
         return None
-    telling.sort(key=lambda w: w.case.verdict not in _WRONG)  # wrong ones first: most mutants fail there
-    shrunk = [w for w in telling if not w.drawn and w.case.verdict in _WRONG][:_ENOUGH]
+    telling.sort(key=lambda w: not w.case.verdict.is_wrong)  # wrong ones first: most mutants fail there
+    shrunk = [w for w in telling if not w.drawn and w.case.verdict.is_wrong][:_ENOUGH]
     alike = [
         m for m in _suspects(telling[0].candidate, target.together) if _says_the_same(m, shrunk, evaluator)
     ]
@@ -113,7 +112,7 @@ def _conclusive(telling: Sequence[Witness]) -> bool:
     """Whether there is enough to be certain: errors that differ, the program as it was drawn among what is
     wrong.
     """
-    wrong = [w for w in telling if w.case.verdict in _WRONG]
+    wrong = [w for w in telling if w.case.verdict.is_wrong]
     if not any(w.drawn for w in wrong):
         return False
     errors: list[float] = []

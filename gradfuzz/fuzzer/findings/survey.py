@@ -18,7 +18,6 @@ from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.oracles.base import Answer, Mode, Oracle
 from gradfuzz.programs.language.precision import Precision, is_float
 
-_WRONG = (Verdict.DISAGREE, Verdict.CRASHED)
 _MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
 _PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 
@@ -49,7 +48,7 @@ class Survey:
     @property
     def wrong_ways(self) -> tuple[str, ...]:
         """The ways into the library that are wrong, the target's own among them."""
-        return tuple(o.name for o in self.outcomes if o.aspect is Aspect.WAY and o.case.verdict in _WRONG)
+        return tuple(o.name for o in self.outcomes if o.aspect is Aspect.WAY and o.case.verdict.is_wrong)
 
 
 def survey(
@@ -127,7 +126,7 @@ def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
     """What is wrong and what is right, as in: Of the loop forms, wrong: repeat loop; right: for loop. Empty
     where nothing differs.
     """
-    wrong = [name for name, v in verdicts.items() if v in _WRONG]
+    wrong = [name for name, v in verdicts.items() if v.is_wrong]
     right = [name for name, v in verdicts.items() if v in (Verdict.AGREE, Verdict.CONVENTION)]
     if not right:
         return f"Wrong in all {what} that can be asked: {', '.join(wrong)}." if len(wrong) > 1 else ""

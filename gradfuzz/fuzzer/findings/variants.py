@@ -24,7 +24,6 @@ from gradfuzz.fuzzer.verdict.labels import VERDICTS, Entry, answered_entry, neig
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Oracle, Truth
 
-_WRONG = (Verdict.DISAGREE, Verdict.CRASHED)
 _STEPS: tuple[Mode, ...] = ("rev", "fwd")
 
 _MOST_DIRECTIONS = 300
@@ -116,7 +115,7 @@ def _label(found: Outcome, target: Oracle, evaluator: Evaluator) -> Label:
             candidate = candidate.with_input(name, inputs[name])
         if ends(candidate) and evaluator.judgeable(candidate.alone().question()):
             near.append(asked(candidate, way, evaluator))
-    if any(case.verdict in _WRONG for case in near):
+    if any(case.verdict.is_wrong for case in near):
         return Label.COINCIDENCE
     truths = [
         found.case.truth,

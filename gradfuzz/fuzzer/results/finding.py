@@ -28,6 +28,11 @@ class Verdict(enum.Enum):
     UNSUPPORTED = "unsupported"
     CRASHED = "crashed"
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the target is at fault: it disagrees, or it crashed."""
+        return self in (Verdict.DISAGREE, Verdict.CRASHED)
+
 
 class Class(enum.Enum):
     """The kind of a disagreement, most serious first."""

@@ -106,7 +106,7 @@ def run(item: WorkItem) -> Batch:
         for _, case in cases_:
             counts[name].count(case)
             conventions.update(case.conventions)
-        wrong = [(k, case) for k, case in cases_ if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
+        wrong = [(k, case) for k, case in cases_ if case.verdict.is_wrong]
         first_order = {k for k, case in wrong if case.question.order <= 1}
         for k, case in wrong:
             assert case.kind is not None, "a disagreement has a class"

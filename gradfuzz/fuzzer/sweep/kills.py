@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.questions.weighted import questions
-from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
 from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
 from gradfuzz.fuzzer.verdict.shared import evaluator
@@ -23,8 +22,6 @@ from gradfuzz.strategies import FAMILIES
 
 ORDERS = (1, 2)
 """Orders of the derivatives that are asked for. A third order costs more than it kills."""
-
-_KILLED = (Verdict.DISAGREE, Verdict.CRASHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,7 @@ def _kills(question: Question, mutant: Mutant, record: Record) -> bool:
     if not different:
         return False
     cases = evaluator().cases(target.name, question, [given[k] for k in different], at=different)
-    if any(case.verdict in _KILLED for case in cases):
+    if any(case.verdict.is_wrong for case in cases):
         return True
     record.verdicts.update((case.reason or case.verdict).value for case in cases)
     return False

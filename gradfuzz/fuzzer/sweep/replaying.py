@@ -83,7 +83,7 @@ def replay(finding: Finding) -> Outcome:
                 f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are",
             )
         return Outcome(finding, Status.ERROR, " ".join(str(error).split()))
-    wrong = [case for case in cases if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
+    wrong = [case for case in cases if case.verdict.is_wrong]
     if wrong:
         return Outcome(finding, Status.FAILED, _still(wrong[0], target))
     unclear = [case for case in cases if case.verdict in (Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from gradfuzz.errors import DomainError, TripLimitError
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason
 from gradfuzz.fuzzer.verdict.judge import conventions_met
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
@@ -36,7 +36,7 @@ class Answers:
     @property
     def wrong(self) -> bool:
         """Whether any answer disagrees with the truth, or raises where there is one."""
-        return any(case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) for _, case in self.cases)
+        return any(case.verdict.is_wrong for _, case in self.cases)
 
 
 def ask_everyone(

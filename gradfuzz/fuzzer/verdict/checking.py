@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
@@ -30,7 +30,7 @@ class Check:
     @property
     def wrong(self) -> bool:
         """Whether anything disagrees or raised."""
-        return any(case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) for case in self.cases)
+        return any(case.verdict.is_wrong for case in self.cases)
 
 
 def check_program(

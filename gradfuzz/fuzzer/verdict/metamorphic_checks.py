@@ -85,7 +85,7 @@ def variant_cases(
     had, there is no variant. `eager` is the way without jit, where the target is one with it: the same
     question asked there is its variant.
     """
-    fair = [k for k, case in enumerate(cases) if case.answer.status == "ok" and case.verdict not in _SETTLED]
+    fair = [k for k, case in enumerate(cases) if case.answer.status == "ok" and not _settled(case.verdict)]
     if not fair:
         return []
     if eager is not None:
@@ -105,7 +105,9 @@ def variant_cases(
     ]
 
 
-_SETTLED = frozenset({Verdict.DISAGREE, Verdict.CRASHED, Verdict.UNSUPPORTED})
+def _settled(verdict: Verdict) -> bool:
+    """Whether a variant has nothing to add."""
+    return verdict.is_wrong or verdict is Verdict.UNSUPPORTED
 
 
 def _whose_turn(

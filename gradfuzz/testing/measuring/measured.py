@@ -95,7 +95,7 @@ class Measured:
     @property
     def wrong(self) -> bool:
         """Whether the gradient was found wrong, or raised."""
-        return self.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
+        return self.verdict.is_wrong
 
     @property
     def of_a_scalar(self) -> bool:
