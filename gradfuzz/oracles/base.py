@@ -17,15 +17,17 @@ can be written to JSON, so that an oracle can live in another process.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy.typing as npt
 
 from gradfuzz.errors import UsageError
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
+
+T = TypeVar("T")
 
 _MOST_NESTED = 10_000
 """Ways that compute whole Jacobians are not asked for more numbers: a third order over 50 entries takes
@@ -138,6 +140,25 @@ class Truth:
     kink: bool = False
     trace: tuple[int, ...] = ()
     message: str = ""
+
+
+_OUTPUT = "output "
+"""No input has a blank in its name, so this tells an output from the gradient by an input."""
+
+
+def output_key(k: int) -> str:
+    """The key of output `k` where arrays are named: "output 0"."""
+    return f"{_OUTPUT}{k}"
+
+
+def output_index(key: str) -> int | None:
+    """Which output the key names; None where it names an input."""
+    return int(key.removeprefix(_OUTPUT)) if key.startswith(_OUTPUT) else None
+
+
+def by_output(outputs: Iterable[T]) -> dict[str, T]:
+    """The outputs by their keys."""
+    return {output_key(k): output for k, output in enumerate(outputs)}
 
 
 Sides = tuple[Mapping[str, Array], Mapping[str, Array]]

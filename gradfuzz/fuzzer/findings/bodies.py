@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.questions.suites import CanonicalCase, body_program, inputs
 from gradfuzz.fuzzer.results.evidence import Aspect, Variant
 from gradfuzz.fuzzer.verdict.classify import ratio_of
 from gradfuzz.fuzzer.verdict.rows import Row, groups, rows
-from gradfuzz.oracles.base import Oracle
+from gradfuzz.oracles.base import Oracle, output_key
 from gradfuzz.programs.language.syntax import For, Repeat
 
 _BODIES = (
@@ -54,7 +54,7 @@ def bodies(candidate: Candidate, target: Oracle) -> list[Variant]:
 
 
 def _cases(candidate: Candidate, form: str, trips: int, costly: bool) -> Iterator[CanonicalCase]:
-    entry: tuple[str, tuple[int, ...]] = ("x", ()) if candidate.modes else ("output 0", ())
+    entry: tuple[str, tuple[int, ...]] = ("x", ()) if candidate.modes else (output_key(0), ())
     table: list[tuple[Aspect, str, tuple[float, ...]]] = [
         (Aspect.BODY, body, (_X,)) for body in (_FEW if costly else _BODIES)
     ]

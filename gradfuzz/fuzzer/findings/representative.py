@@ -9,7 +9,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, FindingPoint
-from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.base import Array, by_output, output_index
 
 _ROUND = (0.5, 2.0, 1.7, 1.5, 3.0, 0.25, 0.75, -0.5, -2.0)
 """Round numbers: what a person would try."""
@@ -85,10 +85,10 @@ def finding_point(case: CheckResult) -> FindingPoint:
     expected: dict[str, Array] = {}
     bound: dict[str, Array] = {}
     got: dict[str, Array] = {name: np.asarray(g) for name, g in answer.gradient.items()}
-    if truth is not None and case.worst is not None and case.worst[0].startswith("output "):
-        expected = {f"output {k}": y for k, y in enumerate(truth.values)}
-        bound = {f"output {k}": b for k, b in enumerate(truth.value_bounds)}
-        got = {f"output {k}": np.asarray(y) for k, y in enumerate(answer.values)}
+    if truth is not None and case.worst is not None and output_index(case.worst[0]) is not None:
+        expected = by_output(truth.values)
+        bound = by_output(truth.value_bounds)
+        got = by_output(map(np.asarray, answer.values))
     elif truth is not None and truth.status == "ok":
         expected, bound = dict(truth.gradient), dict(truth.bounds)
     elif truth is not None and truth.left is not None and truth.right is not None:

@@ -9,6 +9,8 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.fuzzer.findings.own_script import own_script
 from gradfuzz.fuzzer.findings.representative import finding_point
@@ -32,9 +34,7 @@ def reproducer_input(candidate: Candidate, case: CheckResult, target: Oracle) ->
     """What the scripts show of `candidate` at the point of `case`."""
     point, truth = finding_point(case), case.truth
     question = candidate.question([] if target.together else [case.point.inputs])
-    if case.kind is Class.WRONG_PRIMAL or (
-        case.kind is Class.WRONG_DTYPE and case.message.startswith("output ")
-    ):
+    if case.kind is Class.WRONG_PRIMAL or (case.kind is Class.WRONG_DTYPE and _of_an_output(case)):
         question = replace(question, modes=())
     across: list[Mapping[str, Array]] | None = None
     if truth is not None and truth.kink and truth.left is not None and question.order == 1:
@@ -49,6 +49,12 @@ def reproducer_input(candidate: Candidate, case: CheckResult, target: Oracle) ->
         across,
         target.together,
     )
+
+
+def _of_an_output(case: CheckResult) -> bool:
+    """Whether it is an output that has another dtype than the question's."""
+    outputs = zip(case.answer.values, case.question.weights, strict=False)
+    return any(w is not None and np.asarray(y).dtype != np.dtype(case.question.precision) for y, w in outputs)
 
 
 def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:

@@ -44,7 +44,7 @@ from gradfuzz.fuzzer.verdict.classify import (
 )
 from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL, explaining
 from gradfuzz.fuzzer.verdict.ties import Ties, ties
-from gradfuzz.oracles.base import Answer, Array, Point, Question, Slopes, Truth
+from gradfuzz.oracles.base import Answer, Array, Point, Question, Slopes, Truth, by_output, output_key
 
 _DROWNED = 0.5
 """An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing
@@ -290,7 +290,7 @@ def _malformed(case: CheckResult) -> CheckResult | None:
         message = f"{len(answer.values)} values for {len(question.weights)} outputs"
         return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_SHAPE, message=message)
     expected = [
-        (f"output {k}", y, w) for k, (y, w) in enumerate(zip(answer.values, question.weights, strict=True))
+        (output_key(k), y, w) for k, (y, w) in enumerate(zip(answer.values, question.weights, strict=True))
     ]
     if question.order:
         missing = [name for name in question.wrt if name not in answer.gradient]
@@ -316,8 +316,8 @@ def _malformed(case: CheckResult) -> CheckResult | None:
 def _compare_values(
     case: CheckResult, truth: Truth, tolerance: Tolerance
 ) -> tuple[Comparison | None, dict[str, Array]]:
-    names = [f"output {k}" for k in range(len(truth.values))]
-    expected = dict(zip(names, truth.values, strict=True))
+    expected = by_output(truth.values)
+    names = list(expected)
     allowed = {
         name: tolerance.allowed(true, noise, bound)
         for name, true, noise, bound in zip(

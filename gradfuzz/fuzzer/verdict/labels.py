@@ -13,7 +13,7 @@ import numpy as np
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict.classify import CLEAR, classify_entry
-from gradfuzz.oracles.base import Answer, Array, Truth
+from gradfuzz.oracles.base import Answer, Array, Truth, output_index
 from gradfuzz.programs.language.precision import is_float
 
 Entry = tuple[str, tuple[int, ...]]
@@ -31,8 +31,6 @@ _STEPS = (-0.125, 0.125)
 """How far the neighbouring points are: far enough to leave a coincidence, near enough to stay in most
 domains.
 """
-
-_OUTPUT = "output "
 
 
 def neighbours(inputs: Mapping[str, Array], wrt: Sequence[str]) -> Iterator[Mapping[str, Array]]:
@@ -63,9 +61,9 @@ def answered_entry(answer: Answer, entry: Entry) -> float | None:
 
 
 def _named(name: str, values: Sequence[Array], gradient: Mapping[str, Array]) -> Array | None:
-    if not name.startswith(_OUTPUT):
+    place = output_index(name)
+    if place is None:
         return gradient.get(name)
-    place = int(name.removeprefix(_OUTPUT))
     return values[place] if place < len(values) else None
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.fuzzer.verdict.kinks import slopes_across
-from gradfuzz.oracles.base import Array, Question, Reference, Sides, Truth
+from gradfuzz.oracles.base import Array, Question, Reference, Sides, Truth, output_key
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 
@@ -147,7 +147,7 @@ def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> Ref
 def _contradiction(a: Truth, b: Truth) -> str | None:
     """Where two truths lie farther apart than their bounds allow."""
     pairs: list[tuple[str, Array, Array, Array]] = [
-        (f"output {k}", y, z, p + q)
+        (output_key(k), y, z, p + q)
         for k, (y, z, p, q) in enumerate(zip(a.values, b.values, a.value_bounds, b.value_bounds, strict=True))
     ]
     pairs += [

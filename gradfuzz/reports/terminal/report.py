@@ -20,7 +20,7 @@ from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Cluster, Verdict
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.base import Array, output_key
 from gradfuzz.reports.common import account, numbers, plain, words
 from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, show
 from gradfuzz.reports.common.standing import Standings
@@ -221,7 +221,7 @@ def _entries(case: CheckResult) -> list[_Entry]:
     if case.question.order == 0 or case.kind is Class.WRONG_PRIMAL:
         for k, (expected, bound) in enumerate(zip(truth.values, truth.value_bounds, strict=True)):
             rows += _array_entries(
-                f"output {k}", expected, bound, answer.values[k] if k < len(answer.values) else None, agree
+                output_key(k), expected, bound, answer.values[k] if k < len(answer.values) else None, agree
             )
     else:
         for name, expected in truth.gradient.items():

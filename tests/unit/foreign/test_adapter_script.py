@@ -16,7 +16,7 @@ import pytest
 from gradfuzz.adapters import path
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.oracles.base import Point, Question
+from gradfuzz.oracles.base import Point, Question, by_output
 from gradfuzz.oracles.dialects import adapter_script
 from gradfuzz.oracles.dialects.adapter_source import CutError, cut
 from gradfuzz.oracles.dialects.table import ReproducerInput
@@ -32,7 +32,7 @@ SCRIPTS = path("kit.py").parent
 
 def written(question: Question, *, dtypes: bool = False) -> str:
     (truth,) = references()["mpmath"].truth(question)
-    expected = truth.gradient if question.modes else {f"output {k}": v for k, v in enumerate(truth.values)}
+    expected = truth.gradient if question.modes else by_output(truth.values)
     allowed = {name: 1e-4 * (1.0 + np.abs(g)) for name, g in expected.items()}
     shown = ReproducerInput(question, 0, expected, expected, allowed)
     return adapter_script.script(shown, ADAPTERS["autograd"], "eager", "Wrong in autograd.", dtypes=dtypes)
