@@ -62,6 +62,8 @@ def replay_all(findings: Iterable[Finding]) -> Iterator[Outcome]:
             try:
                 yield (here if cheap or pool is None else pool).submit(replay, finding).result()
             except BrokenProcessPool:
+                if pool is not None:
+                    pool.check_started()
                 pool = None
                 yield Outcome(finding, Status.ERROR, f"{finding.target} took its process down")
     finally:

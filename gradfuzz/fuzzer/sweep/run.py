@@ -334,6 +334,8 @@ class _Sweep:
         """A library has taken its process down. New processes; the work that was under way is given out
         again, a few times.
         """
+        if not self._tries:
+            self._workers.check_started()
         self._workers.close(at_once=True)
         self._workers = Pool(self._workers.size)
         items, raws = [item for item, _ in batches], [raw for raw, _ in proofs.values()]

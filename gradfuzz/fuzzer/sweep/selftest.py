@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Literal
 
@@ -158,6 +159,9 @@ class _Selftest:
                 first = min(first + _size(number), config.max_examples)
                 yield self._progress(first, f"asked about programs 1-{first} of each family")
             ended = True
+        except BrokenProcessPool:
+            workers.check_started()
+            raise
         finally:
             workers.close(at_once=not ended)
 

@@ -11,8 +11,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 from typing import Any, ParamSpec, Protocol, TypeVar
+
+from gradfuzz.errors import UsageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -26,6 +29,9 @@ _ENVIRONMENT = {
 """The programs are tiny: threads inside a worker only take the cores from the other workers."""
 
 
+_GUARD = 'put what the script does under `if __name__ == "__main__":`'
+
+
 class Workers(Protocol):
     """Something that calls functions, by and by."""
 
@@ -35,6 +41,10 @@ class Workers(Protocol):
         """The promise of `f(*args, **kwargs)`. `f` is a function of a module, so that a process can
         find it.
         """
+        ...
+
+    def check_started(self) -> None:
+        """`UsageError` where not one process has come up: then none was taken down by its work."""
         ...
 
     def close(self, *, at_once: bool = False) -> None:
@@ -55,21 +65,50 @@ class Here:
             future.set_exception(error)
         return future
 
+    def check_started(self) -> None:
+        """This process runs."""
+
     def close(self, *, at_once: bool = False) -> None:
         """Nothing is left over."""
 
 
 class Pool:
-    """Processes, started afresh: forking a process in which JAX or Torch runs threads is not safe."""
+    """Processes, started afresh: forking a process in which JAX or Torch runs threads is not safe.
+
+    A process that is started afresh imports the script that started it. A script that starts a sweep when it
+    is imported would do so in every worker: there it is a `UsageError`, and `check_started` tells the script.
+    """
 
     def __init__(self, size: int) -> None:
+        if getattr(
+            multiprocessing.current_process(), "_inheriting", False
+        ):  # as `multiprocessing` asks itself
+            raise UsageError(
+                f"a worker process imports the script, and the script starts worker processes again; {_GUARD}"
+            )
         self.size = size
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(size, mp_context=context, initializer=_begin)
+        self._began = context.RawValue("b", 0)
+        self._pool = ProcessPoolExecutor(
+            size, mp_context=context, initializer=_begin, initargs=(self._began,)
+        )
 
     def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         with _single_threaded():  # a process may be started, and NumPy reads this when it is imported there
-            return self._pool.submit(f, *args, **kwargs)
+            try:
+                return self._pool.submit(f, *args, **kwargs)
+            except BrokenProcessPool as error:  # it died since: said where the result is asked for, as ever
+                broken: Future[T] = Future()
+                broken.set_exception(error)
+                return broken
+
+    def check_started(self) -> None:
+        """`UsageError` where not one process has come up."""
+        if not self._began.value:
+            raise UsageError(
+                "no worker process came up, and why is on standard error; a worker imports the script that"
+                f" starts it, so {_GUARD}"
+            )
 
     def close(self, *, at_once: bool = False) -> None:
         processes: list[Any] = list((getattr(self._pool, "_processes", None) or {}).values())
@@ -92,10 +131,11 @@ def _single_threaded() -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def _begin() -> None:
-    """Runs first in every worker: Ctrl-C is the parent's affair, and a worker whose parent was killed ends,
-    too.
+def _begin(began: Any) -> None:
+    """Runs first in every worker: the parent learns that it came up, Ctrl-C is the parent's affair, and a
+    worker whose parent was killed ends, too.
     """
+    began.value = 1
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
