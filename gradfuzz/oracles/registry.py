@@ -82,7 +82,7 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
         if found is not None:
             return [found]
     elif library == "cmd" and way:
-        return _foreign(name)
+        return _foreign(target)
     elif library in LIBRARIES or library in ADAPTERS:
         return _chosen(
             target,
@@ -132,22 +132,19 @@ def _similar(library: str) -> list[str]:
     return [*names(), *(f"mutant:{name}" for name in systematic_names())]
 
 
-def _foreign(name: str) -> list[Oracle]:
+def _foreign(target: TargetName) -> list[Oracle]:
     """The ways of "cmd:COMMAND", or the one of "cmd:COMMAND#way". Starts the command, as only it
     knows them.
     """
     from gradfuzz.oracles.foreign.oracle import named_ways
     from gradfuzz.oracles.foreign.resource_limits import limits
 
-    command = name.removeprefix("cmd:")
-    target, _, way = name.rpartition("#")
-    if target and way and " " not in way:
-        chosen = [
-            o for o in named_ways(target, target.removeprefix("cmd:"), limits=limits()) if o.name == name
-        ]
+    if target.entry:
+        ways = named_ways(target.system, target.command, limits=limits())
+        chosen = [o for o in ways if o.name == target.whole]
         if chosen:
             return chosen
-    return named_ways(name, command, limits=limits())
+    return named_ways(target.whole, target.way, limits=limits())
 
 
 def _ways(library: str, *, supervised: bool) -> list[Oracle]:

@@ -1,5 +1,11 @@
-"""What a target is called: "warp==1.19.0:kernel" is the way "kernel" into the release 1.19.0 of the library
-"warp".
+"""What a target is called, and what the name means. No other module takes a name apart.
+
+torch                  all ways into a library
+jax:scan:nojit         the way "scan:nojit" into a library
+warp==1.19.0:kernel    the way "kernel" into the release 1.19.0 of a library
+mutant:nx-1747         a planted bug, which is a system of its own
+cmd:COMMAND            all ways into what a command starts
+cmd:COMMAND#way        one of them; a way has no blank in its name, so a "#" within a command does no harm
 """
 
 from __future__ import annotations
@@ -45,6 +51,39 @@ class TargetName:
     def bare(self) -> str:
         """The name without the release: "warp:kernel"."""
         return f"{self.library}:{self.way}" if self.way else self.library
+
+    @property
+    def command(self) -> str:
+        """COMMAND of "cmd:COMMAND#way"; empty for what no command starts."""
+        return self._command_and_entry[0]
+
+    @property
+    def entry(self) -> str:
+        """The way into what a command starts: "way" of "cmd:COMMAND#way"."""
+        return self._command_and_entry[1]
+
+    @property
+    def _command_and_entry(self) -> tuple[str, str]:
+        if self.library != "cmd":
+            return "", ""
+        command, _, entry = self.way.rpartition("#")
+        return (command, entry) if command and entry and " " not in entry else (self.way, "")
+
+    @property
+    def system(self) -> str:
+        """What is asked, with all its ways: "torch" of "torch:scan", "warp==1.19.0" of "warp==1.19.0:kernel",
+        "cmd:COMMAND" of "cmd:COMMAND#way"; a mutant is a system of its own.
+        """
+        if self.library == "cmd" and self.way:
+            return f"cmd:{self.command}"
+        return self.whole if self.library == "mutant" else self.base
+
+    @property
+    def owner(self) -> str:
+        """Whose bug it is: "torch" for every way into every release. For what a command starts it is the
+        whole name: the ids of findings are made from it, and baselines hold them.
+        """
+        return self.whole if self.library in ("cmd", "mutant") else self.library
 
     @property
     def version(self) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer.findings.signature import library
 from gradfuzz.fuzzer.probe.status import asked_columns, confirmed, in_words
 from gradfuzz.fuzzer.questions.grids import GRIDS, Grid
 from gradfuzz.fuzzer.results.codec import encode
@@ -28,6 +27,7 @@ from gradfuzz.fuzzer.store.baseline import accepts
 from gradfuzz.fuzzer.sweep.totals import summarized
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.pytest_plugin.cells import Cell, Put, puts
 from gradfuzz.pytest_plugin.findings import Wrong, as_met, distinct, shrunk
 from gradfuzz.pytest_plugin.options import Options, Profile, options
@@ -235,7 +235,7 @@ def _shrinks(finding: Finding, given: Options) -> bool:
     entries = [item.entry for item in given.known.accepted]
     if any(entry.signature == finding.signature for entry in entries):
         return False
-    return any(library(entry.target) == library(finding.target) for entry in entries)
+    return any(TargetName.of(entry.target).owner == TargetName.of(finding.target).owner for entry in entries)
 
 
 def _accepted(findings: Sequence[Finding], given: Options) -> tuple[list[BaselineEntry], list[BaselineEntry]]:

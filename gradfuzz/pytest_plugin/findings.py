@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from gradfuzz.fuzzer.findings.prove import prove
 from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.findings.reproducer import reproducer
-from gradfuzz.fuzzer.findings.signature import library, signature
+from gradfuzz.fuzzer.findings.signature import signature
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import CheckResult, Finding
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.oracles.base import Oracle
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.pytest_plugin.cells import Put
 
 
@@ -29,7 +30,11 @@ class Wrong:
     @property
     def sort(self) -> tuple[str, str, str]:
         """Those that are alike in it are told once: one use of an op, one library, one class."""
-        return self.put.use, library(self.oracle.name), self.case.kind.value if self.case.kind else ""
+        return (
+            self.put.use,
+            TargetName.of(self.oracle.name).owner,
+            self.case.kind.value if self.case.kind else "",
+        )
 
 
 def distinct(wrong: Iterable[Wrong]) -> list[Wrong]:

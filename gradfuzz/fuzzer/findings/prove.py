@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.findings.gather import gather
 from gradfuzz.fuzzer.findings.representative import clearest, finding_point, grid, worst
 from gradfuzz.fuzzer.findings.reproducer import ports, reproducer
-from gradfuzz.fuzzer.findings.signature import Precedence, installation, precedence, signature, skeleton
+from gradfuzz.fuzzer.findings.signature import Precedence, precedence, signature, skeleton
 from gradfuzz.fuzzer.findings.survey import asked, survey
 from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.codec import KEY
@@ -24,6 +24,7 @@ from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.target_name import TargetName
 
 _TIMES = 5
 """How often a shrunk disagreement is asked again."""
@@ -96,7 +97,7 @@ def _finding(
         same_kind(asked(candidate, target, evaluator()), smallest.kind, smallest.message)
         for _ in range(_TIMES)
     )
-    ways = resolve(installation(target.name), supervised=True)
+    ways = resolve(TargetName.of(target.name).system, supervised=True)
     found = survey(candidate, smallest, target, ways, evaluator())
     note = " ".join(part for part in (_what(smallest), _company(candidate), found.note) if part)
     witnesses = [

@@ -15,19 +15,6 @@ from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import Const, Expr, Program
 
-
-def library(oracle_name: str) -> str:
-    """Whose bug it is: "torch" for "torch:scan" and "torch==2.13.0:scan"; every mutant is its own library."""
-    name = TargetName.of(oracle_name)
-    return oracle_name if name.library in ("mutant", "cmd") and name.way else name.library
-
-
-def installation(oracle_name: str) -> str:
-    """What is asked, with all its ways: "torch==2.13.0" for "torch==2.13.0:scan"."""
-    name = TargetName.of(oracle_name)
-    return name.base if name.specifier else library(oracle_name)
-
-
 Precedence = tuple[int, int, str, int, str, str]
 """Of findings with the same signature the one with the smallest gives its numbers."""
 
@@ -60,4 +47,6 @@ def skeleton(program: Program) -> str:
 
 def signature(finding: Finding) -> str:
     """64 hex digits that are the same wherever the same library is wrong about programs built alike."""
-    return hashlib.sha256(f"{library(finding.target)}\n{skeleton(finding.program)}".encode()).hexdigest()
+    return hashlib.sha256(
+        f"{TargetName.of(finding.target).owner}\n{skeleton(finding.program)}".encode()
+    ).hexdigest()

@@ -21,6 +21,7 @@ from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
 from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import Type
 
@@ -56,7 +57,7 @@ def replay_all(findings: Iterable[Finding]) -> Iterator[Outcome]:
     pool: Pool | None = None
     try:
         for finding in findings:
-            cheap = finding.target.partition(":")[0] in ("engine", "mutant")
+            cheap = TargetName.of(finding.target).library in ("engine", "mutant")
             if not cheap and pool is None:
                 pool = Pool(1)
             try:

@@ -221,7 +221,7 @@ class _Sweep:
 
     def _begin(self) -> Workers:
         jobs = self._config.jobs
-        if jobs in (None, 1) and all(name.partition(":")[0] in _CHEAP for name, _ in self._oracles):
+        if jobs in (None, 1) and all(TargetName.of(name).library in _CHEAP for name, _ in self._oracles):
             return Here()
         return Pool(jobs or max(1, min(4, os.cpu_count() or 1)))
 

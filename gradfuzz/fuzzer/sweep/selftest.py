@@ -39,6 +39,7 @@ from gradfuzz.oracles.mutants.mutant import Mutant, Need
 from gradfuzz.oracles.mutants.registry import GROUPS, MUTANTS, named
 from gradfuzz.oracles.mutants.systematic import systematic_names
 from gradfuzz.oracles.registry import installed, resolve
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.strategies import FAMILIES
 
 Profile = Literal["quick", "full"]
@@ -200,7 +201,7 @@ class _Selftest:
         config = self._config
         programs, families = _CORRECT[config.profile]
         libraries = installed()
-        quick = tuple(way for way in _QUICK_WAYS if way.partition(":")[0] in libraries)
+        quick = tuple(way for way in _QUICK_WAYS if TargetName.of(way).library in libraries)
         asked = SweepConfig(
             targets=quick if config.profile == "quick" else tuple(libraries),
             families=families,
@@ -222,8 +223,8 @@ class _Selftest:
         found = [(finding, _doubt(finding)) for finding in finished.findings]
         scores = []
         for name in libraries:
-            own = [s for s in finished.summaries if s.name.partition(":")[0] == name]
-            against = [(f, doubt) for f, doubt in found if f.target.partition(":")[0] == name]
+            own = [s for s in finished.summaries if TargetName.of(s.name).library == name]
+            against = [(f, doubt) for f, doubt in found if TargetName.of(f.target).library == name]
             alarms = tuple(
                 f"{f.id}, {f.kind.value} as {f.check} of {f.target}: {doubt}" for f, doubt in against if doubt
             )

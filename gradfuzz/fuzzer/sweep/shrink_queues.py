@@ -16,9 +16,10 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterator
 
 from gradfuzz.fuzzer.findings.prove import Proof
-from gradfuzz.fuzzer.findings.signature import Precedence, installation, precedence, skeleton
+from gradfuzz.fuzzer.findings.signature import Precedence, precedence, skeleton
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.oracles.target_name import TargetName
 
 _REPEATS, _SLOW_REPEATS = 2, 1
 """So many in a row that bring nothing new close a bucket."""
@@ -55,7 +56,8 @@ class ShrinkQueues:
 
     def queue(self, oracle_name: str) -> Queue:
         """Where the disagreements of an oracle stand."""
-        return installation(oracle_name), oracle_name in self._slow
+        name = TargetName.of(oracle_name)
+        return name.base if name.specifier else name.owner, oracle_name in self._slow
 
     def known(self, queue: Queue) -> dict[str, Precedence]:
         """What the queue has brought: the skeletons of the findings' programs, and the precedence of the
@@ -79,7 +81,7 @@ class ShrinkQueues:
     def _next(self, queue: Queue) -> Raw | None:
         waiting = self._queues[queue]
         base, slow = queue
-        most = _OF_MUTANTS if base.startswith("mutant:") else _SLOW_AT_MOST if slow else _AT_MOST
+        most = _OF_MUTANTS if TargetName.of(base).library == "mutant" else _SLOW_AT_MOST if slow else _AT_MOST
         repeats = _SLOW_REPEATS if slow else _REPEATS
         while waiting and self._taken[queue] < most:
             raw = waiting.popleft()

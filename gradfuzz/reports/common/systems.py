@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.results.events import TargetSummary
-
-_ITSELF = ("cmd", "mutant")
-"""What follows these is the name, and no way."""
+from gradfuzz.oracles.target_name import TargetName
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +19,11 @@ class System:
     ways: int
 
 
-def system(target: str) -> str:
-    """The system that a target is a way into: "torch" of "torch:eager", "warp==1.19.0" of
-    "warp==1.19.0:kernel".
-    """
-    library = target.partition(":")[0]
-    return (
-        target.rpartition("#")[0] or target if library == "cmd" else target if library in _ITSELF else library
-    )
-
-
 def systems(summaries: Iterable[TargetSummary]) -> list[System]:
     """The summaries of each system and family, added up, in the order in which they come first."""
     found: dict[tuple[str, str, str], System] = {}
     for s in summaries:
-        key = system(s.name), s.version, s.family
+        key = TargetName.of(s.name).system, s.version, s.family
         before = found.get(key)
         found[key] = (
             System(replace(s, name=key[0]), 1)

@@ -21,10 +21,11 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Class, Cluster, Verdict
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.oracles.base import Array, output_key
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.reports.common import account, numbers, plain, words
 from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, show
 from gradfuzz.reports.common.standing import Standings
-from gradfuzz.reports.common.systems import system, systems
+from gradfuzz.reports.common.systems import systems
 from gradfuzz.reports.terminal.block import finding
 from gradfuzz.reports.terminal.sheet import Sheet
 
@@ -103,7 +104,8 @@ def _matrix(finished: SweepFinished) -> Sheet:
     )
     for s in finished.summaries if apart else [one.summary for one in systems(finished.summaries)]:
         found = sum(
-            s.name in (f.target, system(f.target)) and (s.version, s.family) == (f.version, f.family)
+            s.name in (f.target, TargetName.of(f.target).system)
+            and (s.version, s.family) == (f.version, f.family)
             for f in finished.findings
         )
         cells: dict[str, str | Text] = {
