@@ -17,6 +17,7 @@ can be written to JSON, so that an oracle can live in another process.
 from __future__ import annotations
 
 import abc
+import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -115,14 +116,27 @@ class Slopes:
     bound: float
 
 
+class Doubt(enum.Enum):
+    """Why the truth cannot be told."""
+
+    KINK = "kink"
+    DOMAIN = "domain"
+    RANGE = "range"
+    WIDE = "wide"
+    """The bound is too large to tell anything."""
+    TRIP_LIMIT = "trip limit"
+    REFERENCES = "references"
+    """They contradict each other, or none knows."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
     """A derivative with an error bound, at one point, as float64 arrays (rounded to nearest from many
     digits).
 
     status "ok": |true - value| <= value_bounds and |true - gradient| <= bounds, entry by entry (bounds
-    include the rounding to float64). "inconclusive": `message` says why (an undecided branch, a kink, a
-    domain edge). `left` and `right` are the one-sided slopes where the reference measures them, `side_bounds`
+    include the rounding to float64). "inconclusive": `doubt` and `message` say why (`unknown` makes such a
+    one). `left` and `right` are the one-sided slopes where the reference measures them, `side_bounds`
     their error; `trace` is the branch trace: every decision taken and every trip count, in order. `kink` says
     that the slopes differ or the trace changes around the point; `across` has the slopes along other
     directions than the coordinates' own, where somebody measured them.
@@ -140,6 +154,17 @@ class Truth:
     kink: bool = False
     trace: tuple[int, ...] = ()
     message: str = ""
+    doubt: Doubt | None = field(default=None, metadata={"gradfuzz optional": True})
+
+    @classmethod
+    def unknown(cls, doubt: Doubt, words: str, **more: Any) -> Truth:
+        """The truth that cannot be told. Its message is "domain: log of -1", for the words "log of -1"."""
+        return cls("inconclusive", message=f"{doubt.value}: {words}", doubt=doubt, **more)
+
+    @property
+    def words(self) -> str:
+        """The message without the doubt that it begins with."""
+        return self.message if self.doubt is None else self.message.removeprefix(f"{self.doubt.value}: ")
 
 
 _OUTPUT = "output "

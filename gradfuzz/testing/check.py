@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.oracles.base import Array, Doubt, Mode
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.evaluation.pairs import in_pairs
@@ -348,13 +348,15 @@ def _from_case(
     )
 
 
+_PLAIN = (Doubt.REFERENCES, Doubt.KINK, Doubt.DOMAIN)
+"""Doubts that the reason of a verdict names already."""
+
+
 def _reason(case: CheckResult) -> str:
     told = case.reason.value if case.reason is not None else ""
-    message = (
-        case.message.partition(": ")[2]
-        if case.message.startswith(("references: ", "kink: ", "domain: "))
-        else case.message
-    )
+    truth = case.truth
+    plain = truth is not None and truth.doubt in _PLAIN and truth.message == case.message
+    message = truth.words if truth is not None and plain else case.message
     return (
         f"{told}: {message}" if told and message and case.reason is not Reason.REFERENCES else message or told
     )

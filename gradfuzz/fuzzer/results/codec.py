@@ -7,7 +7,9 @@
     enum, date                its value; "2026-03-01"
     tuple, set                a list, sets in order
     mapping                   an object where the keys are strings or enums, a list of [key, value] elsewhere
-    dataclass                 an object with every one of its fields, by name or by `KEY` of its metadata
+    dataclass                 an object with every one of its fields, by name or by `KEY` of its metadata;
+    without
+                              those that are `OPTIONAL` and None
 
 What is read is checked against the hints; an error names the place, as in `smallest.inputs.x`. `decode(T,
 encode(T, v))` is `v` bit for bit.
@@ -44,6 +46,9 @@ Json = Any
 KEY = "gradfuzz key"
 """In the metadata of a field: its key in the object, where that is not its name."""
 
+OPTIONAL = "gradfuzz optional"
+"""In the metadata of a field that came later: documents of the same schema may lack it."""
+
 T = TypeVar("T")
 
 _UNIONS = (typing.Union, types.UnionType)
@@ -66,7 +71,11 @@ def encode(hint: Any, value: Any) -> Json:
         return value.value
     if dataclasses.is_dataclass(own):
         fields = _fields(cast(type, own))
-        return {key: encode(inner, getattr(value, name)) for key, (name, inner) in fields.items()}
+        return {
+            key: encode(inner, getattr(value, name))
+            for key, (name, inner) in fields.items()
+            if getattr(value, name) is not None or key not in _optional(cast(type, own))
+        }
     if issubclass(own, tuple):
         return [encode(inner, item) for inner, item in zip(_items(hint, len(value)), value, strict=True)]
     if issubclass(own, collections.abc.Set):
@@ -157,14 +166,16 @@ def _object(own: type, data: Json, place: str) -> Any:
         _fail(place, data, f"an object with the fields {', '.join(fields)}")
     inside = f"{place}." if place else ""
     for key in fields:
-        if key not in data:
+        if key not in data and key not in _optional(own):
             raise RecordError(f"{place or 'the record'}: the field {key!r} is missing")
     for key in data:
         if key not in fields:
             raise RecordError(
                 f"{place or 'the record'}: the field {key!r} is unknown; the fields are {', '.join(fields)}"
             )
-    return own(**{name: _read(hint, data[key], inside + key) for key, (name, hint) in fields.items()})
+    return own(
+        **{name: _read(hint, data[key], inside + key) for key, (name, hint) in fields.items() if key in data}
+    )
 
 
 def _mapping(hint: Any, data: Json, place: str) -> Any:
@@ -231,3 +242,13 @@ def _fields(own: type) -> dict[str, tuple[str, Any]]:
         field.metadata.get(KEY, field.name): (field.name, hints[field.name])
         for field in dataclasses.fields(cast(Any, own))
     }
+
+
+@functools.cache
+def _optional(own: type) -> frozenset[str]:
+    """The keys of a dataclass's fields that may be missing."""
+    return frozenset(
+        field.metadata.get(KEY, field.name)
+        for field in dataclasses.fields(cast(Any, own))
+        if field.metadata.get(OPTIONAL)
+    )

@@ -13,7 +13,7 @@ from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason
 from gradfuzz.fuzzer.verdict.judge import conventions_met
 from gradfuzz.fuzzer.verdict.shared import evaluator
-from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
+from gradfuzz.oracles.base import Answer, Doubt, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
@@ -94,23 +94,15 @@ def first_supported(oracle: Oracle, question: Question) -> Question:
 
 
 def _refuse_undefined(question: Question) -> None:
-    messages = [
-        reference_value.truth.message
-        for reference_value in evaluator().reference_values(question, confirm=True)
-    ]
-    endless = next((message for message in messages if message.startswith("trip limit")), None)
+    truths = [value.truth for value in evaluator().reference_values(question, confirm=True)]
+    endless = next((truth for truth in truths if truth.doubt is Doubt.TRIP_LIMIT), None)
     if endless is not None:
-        raise TripLimitError(_after_colon(endless))
-    if messages and all(message.startswith("domain") for message in messages):
+        raise TripLimitError(endless.words)
+    if truths and all(truth.doubt is Doubt.DOMAIN for truth in truths):
         known = conventions_met(question, question.points[0])
         raise DomainError(
-            _after_colon(messages[0])
-            + (f" (see `gradfuzz targets conventions`: {', '.join(known)})" if known else "")
+            truths[0].words + (f" (see `gradfuzz targets conventions`: {', '.join(known)})" if known else "")
         )
-
-
-def _after_colon(message: str) -> str:
-    return message.partition(": ")[2] or message
 
 
 def _cases(oracle: Oracle, question: Question) -> list[CheckResult]:

@@ -44,7 +44,7 @@ from gradfuzz.fuzzer.verdict.classify import (
 )
 from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL, explaining
 from gradfuzz.fuzzer.verdict.ties import Ties, ties
-from gradfuzz.oracles.base import Answer, Array, Point, Question, Slopes, Truth, by_output, output_key
+from gradfuzz.oracles.base import Answer, Array, Doubt, Point, Question, Slopes, Truth, by_output, output_key
 
 _DROWNED = 0.5
 """An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing
@@ -143,18 +143,20 @@ def plainly_right(
 
 # No truth ---------------------------------------------------------------------------------------------------
 
-_REASONS: tuple[tuple[str, Reason], ...] = (
-    ("domain", Reason.DOMAIN),
-    ("range", Reason.RANGE),
-    ("trip limit", Reason.TRIP_LIMIT),
-)
-"""How the message of an inconclusive truth begins."""
+_REASONS = {
+    Doubt.DOMAIN: Reason.DOMAIN,
+    Doubt.RANGE: Reason.RANGE,
+    Doubt.TRIP_LIMIT: Reason.TRIP_LIMIT,
+    Doubt.KINK: Reason.REFERENCES,
+    Doubt.WIDE: Reason.REFERENCES,
+    Doubt.REFERENCES: Reason.REFERENCES,
+}
 
 
 def _without_truth(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     if truth.kink:
         return _judge_kink(case, truth, tolerance)
-    reason = next((r for word, r in _REASONS if truth.message.startswith(word)), Reason.REFERENCES)
+    reason = Reason.REFERENCES if truth.doubt is None else _REASONS[truth.doubt]
     return replace(case, reason=reason, message=truth.message)
 
 

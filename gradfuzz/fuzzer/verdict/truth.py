@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.fuzzer.verdict.kinks import slopes_across
-from gradfuzz.oracles.base import Array, Question, Reference, Sides, Truth, output_key
+from gradfuzz.oracles.base import Array, Doubt, Question, Reference, Sides, Truth, output_key
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 
@@ -117,12 +117,12 @@ def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> ReferenceValue:
         )
     if b.status != "ok":
         if b.kink:
-            message = f"references: {names[0]} sees a smooth point, {names[1]} says {b.message}"
-            return ReferenceValue(Truth("inconclusive", trace=a.trace, message=message), names)
+            words = f"{names[0]} sees a smooth point, {names[1]} says {b.message}"
+            return ReferenceValue(Truth.unknown(Doubt.REFERENCES, words, trace=a.trace), names)
         return ReferenceValue(a, (names[0],))
     where = _contradiction(a, b)
     if where is not None:
-        return ReferenceValue(Truth("inconclusive", trace=a.trace, message=f"references: {where}"), names)
+        return ReferenceValue(Truth.unknown(Doubt.REFERENCES, where, trace=a.trace), names)
     return ReferenceValue(replace(a, left=b.left, right=b.right, side_bounds=b.side_bounds), names)
 
 
@@ -136,11 +136,8 @@ def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> Ref
         bounds = measured.bounds if own is None else measured.side_bounds or {}
         for name, y in (measured.gradient if own is None else own).items():
             if np.any(np.abs(y - side[name]) > bounds[name] + _BESIDE * (np.abs(y) + np.abs(side[name]))):
-                message = (
-                    f"references: they contradict each other beside the point about {name}: {side[name]}"
-                    f" and {y}"
-                )
-                return ReferenceValue(Truth("inconclusive", trace=measured.trace, message=message), names)
+                words = f"they contradict each other beside the point about {name}: {side[name]} and {y}"
+                return ReferenceValue(Truth.unknown(Doubt.REFERENCES, words, trace=measured.trace), names)
     return ReferenceValue(measured, names)
 
 

@@ -27,7 +27,7 @@ from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
-from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question, Truth
+from gradfuzz.oracles.base import Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.syntax import Program
@@ -254,7 +254,7 @@ class Inquiry:
         """
         if question.order != 1:
             return NumericTruth(
-                Truth("inconclusive", message="references: a gradient was given, and no derivative of it"),
+                Truth.unknown(Doubt.REFERENCES, "a gradient was given, and no derivative of it"),
                 "reference",
             )
         stated = replace(self.subject, grad=self._gradient)
@@ -299,8 +299,8 @@ class Inquiry:
         except GradfuzzError:
             raise
         except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
-            message = f"domain: {type(error).__name__}: {first_line(error)}"
-            found = NumericTruth(Truth("inconclusive", message=message), "Richardson")
+            words = f"{type(error).__name__}: {first_line(error)}"
+            found = NumericTruth(Truth.unknown(Doubt.DOMAIN, words), "Richardson")
         case = judged_by_numbers(self.oracle, question, answer, found)
         if case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
             message = (

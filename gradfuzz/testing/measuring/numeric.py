@@ -24,7 +24,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.judge import judge
-from gradfuzz.oracles.base import Answer, Array, Point, Question, Truth
+from gradfuzz.oracles.base import Answer, Array, Doubt, Point, Question, Truth
 from gradfuzz.programs.language.precision import Precision, is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Program, Return
 from gradfuzz.programs.language.types import DType, Type
@@ -180,7 +180,7 @@ def numeric_truth(subject: Subject, question: Question, point: Point) -> Numeric
 
 
 def _unknown(why: str) -> NumericTruth:
-    return NumericTruth(Truth("inconclusive", message=f"references: {why}"), "Richardson")
+    return NumericTruth(Truth.unknown(Doubt.REFERENCES, why), "Richardson")
 
 
 def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> NumericTruth:
@@ -206,14 +206,13 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     method: Method = "complex step" if exact else "Richardson"
     by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (value, bound, left, right)]
     if any(np.any(np.isnan(v)) for v in value):
-        message = "kink: the slopes to either side stay apart as the step shrinks"
-        kink = Truth(
-            "inconclusive",
+        kink = Truth.unknown(
+            Doubt.KINK,
+            "the slopes to either side stay apart as the step shrinks",
             left=by_name[2],
             right=by_name[3],
             side_bounds=by_name[1],
             kink=True,
-            message=message,
         )
         return NumericTruth(kink, method)
     for v, b, s in zip(value, bound, scales, strict=True):

@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name, judge
-from gradfuzz.oracles.base import Answer, Point, Question, Truth
+from gradfuzz.oracles.base import Answer, Doubt, Point, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 
@@ -144,17 +144,21 @@ def test_a_wide_bound_is_no_truth() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "reason"),
+    ("doubt", "words", "reason"),
     [
-        ("domain: log of -1", Reason.DOMAIN),
-        ("range: 1e400 is beyond float64", Reason.RANGE),
-        ("trip limit: a loop is still running", Reason.TRIP_LIMIT),
-        ("references: they contradict each other", Reason.REFERENCES),
+        (Doubt.DOMAIN, "log of -1", Reason.DOMAIN),
+        (Doubt.RANGE, "1e400 is beyond float64", Reason.RANGE),
+        (Doubt.TRIP_LIMIT, "a loop is still running", Reason.TRIP_LIMIT),
+        (Doubt.REFERENCES, "they contradict each other", Reason.REFERENCES),
+        (Doubt.WIDE, "nothing agrees", Reason.REFERENCES),
     ],
 )
-def test_without_truth(message: str, reason: Reason) -> None:
-    case = verdict(answer(slope=99.0), Truth("inconclusive", message=message))
+def test_without_truth(doubt: Doubt, words: str, reason: Reason) -> None:
+    truth = Truth.unknown(doubt, words)
+    case = verdict(answer(slope=99.0), truth)
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, reason)
+    assert case.message == f"{doubt.value}: {words}"
+    assert truth.words == words
 
 
 @pytest.mark.parametrize("reason", [Reason.PRIMAL, Reason.RANGE, Reason.NOISE])
@@ -170,9 +174,7 @@ def test_unsupported_and_crashed() -> None:
 
 
 def test_a_crash_where_nothing_is_defined_is_nobodys_fault() -> None:
-    case = verdict(
-        Answer("error", message="ValueError: no"), Truth("inconclusive", message="domain: log of -1")
-    )
+    case = verdict(Answer("error", message="ValueError: no"), Truth.unknown(Doubt.DOMAIN, "log of -1"))
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.DOMAIN)
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from gradfuzz.errors import RecordError, StoreError, UsageError
 from gradfuzz.fuzzer.findings.prove import Proof
-from gradfuzz.fuzzer.results.codec import decode
+from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.records import from_document, load
@@ -31,6 +31,7 @@ from gradfuzz.fuzzer.sweep.batch import WorkItem
 from gradfuzz.fuzzer.sweep.memo import key, pack
 from gradfuzz.fuzzer.sweep.recorder import Recorder
 from gradfuzz.fuzzer.sweep.run import SweepConfig
+from gradfuzz.oracles.base import Doubt, Truth
 
 ROOT = Path(__file__).parents[3]
 ONE = from_document(load(ROOT / "tests" / "data" / "finding_schema_1.json"), Finding, "one")
@@ -162,6 +163,14 @@ def test_work_has_the_names_in_the_store_that_it_had_in_gradfuzz_0_1() -> None:
     document = json.loads(zlib.decompress(pack(Proof(None))))
     assert list(document) == ["finding", "reason", "message", "kinds", "wrong_ways", "specimen"]
     assert decode(Proof, document).candidate is None
+
+
+def test_the_doubt_of_a_truth_may_be_missing_in_the_store() -> None:
+    plain, doubtful = Truth("ok"), Truth.unknown(Doubt.KINK, "here", kink=True)
+    assert "doubt" not in encode(Truth, plain)
+    assert decode(Truth, encode(Truth, plain)).doubt is None
+    assert decode(Truth, encode(Truth, doubtful)).doubt is Doubt.KINK
+    assert encode(Truth, doubtful)["message"] == "kink: here"
 
 
 def test_work_of_runs_that_nobody_resumed_is_forgotten(path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.truth import Truths
-from gradfuzz.oracles.base import Answer, Point, Question, Truth
+from gradfuzz.oracles.base import Answer, Doubt, Point, Question, Truth
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.programs.text.parse import parse
@@ -86,7 +86,7 @@ class _Silent(MpmathReference):
     """Never knows."""
 
     def truth(self, question: Question) -> list[Truth]:
-        return [Truth("inconclusive", message="wide: nothing agrees")] * len(question.points)
+        return [Truth.unknown(Doubt.WIDE, "nothing agrees")] * len(question.points)
 
 
 def test_a_wrong_number_needs_both_references() -> None:
