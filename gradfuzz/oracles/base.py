@@ -192,6 +192,49 @@ along the direction too.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What decides how an oracle is asked."""
+
+    batched: bool = False
+    """Whether the points of a question are the instances of one vectorized call: then what is said at one
+    depends on the others.
+    """
+    supports_many: bool = False
+    """Whether `answer_all` of many questions is cheaper than asking them one by one."""
+    recompiles_per_shape: bool = False
+    """Whether every new shape of an array costs it a compilation: then it is asked about fewer programs of
+    matrices and arrays.
+    """
+    secondary: bool = False
+    """Whether it is another one of the library's ways run otherwise (without jit, with its loops unrolled)
+    and compiles op by op: a sweep asks it in turn, a status table of ops leaves it out.
+    """
+    sampling_stride: int = 1
+    """A sweep asks about every so many-th program: 1 for fast ways, more for those that take seconds to
+    compile.
+    """
+
+
+_FORMER = {
+    "together": "batched",
+    "bulk": "supports_many",
+    "by_shape": "recompiles_per_shape",
+    "variant": "secondary",
+    "stride": "sampling_stride",
+}
+"""What the traits were called as attributes of an oracle."""
+
+
+def _former_traits(oracle: Oracle) -> Traits:
+    given: dict[str, Any] = {}
+    for old, new in _FORMER.items():
+        value = getattr(oracle, old, None)
+        if isinstance(value, int):
+            given[new] = value
+    return Traits(**given)
+
+
 class Oracle(abc.ABC):
     """One way of answering questions. An oracle is cheap to make; its library is imported when it is made."""
 
@@ -199,24 +242,15 @@ class Oracle(abc.ABC):
     """"jax:scan", "torch:eager", "engine", "mutant:nx-1747"; unique."""
     version: str
     """The version of the library behind it."""
-    stride: int = 1
-    """A sweep asks this oracle about every `stride`-th program: 1 for fast ways, more for those that take
-    seconds to compile.
-    """
-    by_shape: bool = False
-    """Whether every new shape of an array costs it a compilation: then it is asked about fewer programs of
-    matrices and arrays.
-    """
-    variant: bool = False
-    """Whether it is another one of the library's ways run otherwise (without jit, with its loops unrolled)
-    and compiles op by op: a sweep asks it in turn, a status table of ops leaves it out.
-    """
-    together: bool = False
-    """Whether the points of a question are the instances of one vectorized call: then what is said at one
-    depends on the others.
-    """
-    bulk: bool = False
-    """Whether `answer_all` of many questions is cheaper than asking them one by one."""
+
+    @property
+    def traits(self) -> Traits:
+        """How it is asked; a class sets `traits = Traits(...)`, or an instance of one that does sets its own.
+
+        Oracles that were written for gradfuzz 0.1 set attributes instead, which are read here: `together`,
+        `bulk`, `by_shape`, `variant` and `stride`.
+        """
+        return _former_traits(self)
 
     @abc.abstractmethod
     def supports(self, question: Question) -> str | None:
@@ -227,7 +261,7 @@ class Oracle(abc.ABC):
         """One answer per point, in order. Never raises for what the library does: that is an answer, too."""
 
     def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
-        """The answers to many questions; overridden by those that are `bulk`."""
+        """The answers to many questions; overridden by those whose traits say `supports_many`."""
         return [self.answer(q) for q in questions]
 
     def close(self) -> None:  # noqa: B027 - most hold nothing

@@ -237,11 +237,11 @@ def _way(name: str, oracle: Oracle) -> Way:
         [0, 1, 2, 3],
         ["for", "while", "repeat"],
         ["branches", "break", "continue", "nested", "runtime_trips"],
-        oracle.stride,
-        oracle.by_shape,
-        oracle.variant,
-        oracle.together,
-        oracle.bulk,
+        oracle.traits.sampling_stride,
+        oracle.traits.recompiles_per_shape,
+        oracle.traits.secondary,
+        oracle.traits.batched,
+        oracle.traits.supports_many,
     )
 
 

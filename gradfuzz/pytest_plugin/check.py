@@ -182,10 +182,10 @@ def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozense
     otherwise are for the night.
     """
     ways = _ways(cell.target)
-    plainly = [way for way in ways if profile == "nightly" or not way.variant] or list(ways)
+    plainly = [way for way in ways if profile == "nightly" or not way.traits.secondary] or list(ways)
     grid: Grid | None = GRIDS.get(cell.suite)
     if grid is None:
-        one_by_one = [way for way in plainly if not way.together] or plainly
+        one_by_one = [way for way in plainly if not way.traits.batched] or plainly
         yield from ((way, None) for way in one_by_one)
         return
     for way in plainly:

@@ -97,8 +97,8 @@ def shrunk(wrong: Wrong, family: str, seen: int) -> tuple[Finding | None, str]:
             case,
             family,
             0,
-            question.points if wrong.oracle.together else (),
-            wrong.place if wrong.oracle.together else 0,
+            question.points if wrong.oracle.traits.batched else (),
+            wrong.place if wrong.oracle.traits.batched else 0,
         )
     )
     if proof.finding is None:
@@ -112,4 +112,4 @@ def _named(finding: Finding) -> Finding:
 
 
 def _candidate(wrong: Wrong) -> Candidate:
-    return Candidate.of(wrong.case.question, wrong.place, together=wrong.oracle.together)
+    return Candidate.of(wrong.case.question, wrong.place, together=wrong.oracle.traits.batched)

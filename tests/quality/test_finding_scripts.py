@@ -135,7 +135,7 @@ def test_every_script_of_a_wrong_answer(tmp_path: Path) -> None:
     said: set[str] = set()
     for name, (target_name, text, modes, inputs) in WRONG.items():
         target = oracle(target_name)
-        candidate = candidate_of(text, modes, inputs, together=target.together)
+        candidate = candidate_of(text, modes, inputs, together=target.traits.batched)
         case = asked(candidate, target, evaluator())
         assert case.verdict is Verdict.DISAGREE, f"{name}: {case.verdict}, {case.message}"
         script = reproducer(candidate, case, target)

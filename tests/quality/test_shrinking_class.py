@@ -80,7 +80,7 @@ def met(name: str, seed: int, most: int = PER_SEED, orders: tuple[int, ...] = (1
         for place, case in enumerate(peer_cases(evaluator, target.name, question, target.answer(question))):
             if case.kind is not None:
                 alone = replace(case, question=replace(question, points=(case.point,)))
-                raw = Raw(alone, family, index, question.points if target.together else (), place)
+                raw = Raw(alone, family, index, question.points if target.traits.batched else (), place)
                 found.setdefault((case.kind, "".join(question.modes)), raw)
         if len(found) >= most:
             break

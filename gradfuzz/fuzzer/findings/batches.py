@@ -37,7 +37,7 @@ def batches(
 
     `smallest` is the verdict on the candidate as it is.
     """
-    if target.together:
+    if target.traits.batched:
         changed, own = _companies(candidate), len(candidate.others) + 1
     else:
         changed, own = _stacks(candidate)

@@ -48,7 +48,7 @@ def bodies(candidate: Candidate, target: Oracle) -> list[Variant]:
     form = "for" if isinstance(loop, For) else "repeat" if isinstance(loop, Repeat) else "while"
     costly = is_costly(target)
     cases = list(_cases(candidate, form, trips, costly))
-    asked = groups(cases, candidate.modes, in_company=target.together)
+    asked = groups(cases, candidate.modes, in_company=target.traits.batched)
     found = rows(asked, target, lambda _: None, around=not costly)
     return [_variant(found[id(case)]) for case in cases]
 

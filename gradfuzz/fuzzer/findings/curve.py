@@ -37,7 +37,7 @@ _TELLING = (Label.AGREES, Label.DIFFERS, Label.CRASHED)
 
 def is_costly(target: Oracle) -> bool:
     """Whether every answer takes long: it is compiled, or run op by op without being compiled."""
-    return is_slow(target) or target.variant
+    return is_slow(target) or target.traits.secondary
 
 
 def values(own: float) -> list[float]:
@@ -72,7 +72,7 @@ def curve(candidate: Candidate, entry: Entry, target: Oracle, evaluator: Evaluat
 
 
 def _step(candidate: Candidate, target: Oracle) -> int:
-    if is_costly(target) and target.together:
+    if is_costly(target) and target.traits.batched:
         return _COSTLY_TOGETHER_STEP
     entries = sum(candidate.inputs[name].size for name in candidate.wrt)
     return _COSTLY_STEP if is_costly(target) or entries ** len(candidate.modes) > _MANY_DIRECTIONS else 1
@@ -131,7 +131,7 @@ def _asked(
 def _answers(candidates: Sequence[Candidate], target: Oracle) -> list[Answer]:
     if not candidates:
         return []
-    if target.together:
+    if target.traits.batched:
         given = target.answer_all([candidate.question() for candidate in candidates])
         return [answers[candidate.place] for candidate, answers in zip(candidates, given, strict=True)]
     return target.answer(candidates[0].alone().question([candidate.inputs for candidate in candidates]))

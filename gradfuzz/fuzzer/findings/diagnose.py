@@ -66,7 +66,9 @@ def diagnose(witnesses: Sequence[Witness], target: Oracle, evaluator: Evaluator)
     telling.sort(key=lambda w: not w.case.verdict.is_wrong)  # wrong ones first: most mutants fail there
     shrunk = [w for w in telling if not w.drawn and w.case.verdict.is_wrong][:_ENOUGH]
     alike = [
-        m for m in _suspects(telling[0].candidate, target.together) if _says_the_same(m, shrunk, evaluator)
+        m
+        for m in _suspects(telling[0].candidate, target.traits.batched)
+        if _says_the_same(m, shrunk, evaluator)
     ]
     everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], evaluator)]
     everywhere = _told_apart(everywhere, telling[0].candidate, target, evaluator)

@@ -152,7 +152,7 @@ def _finding(
 
 
 def _on_grid(candidate: Candidate, target: Oracle) -> list[CheckResult]:
-    if target.together:
+    if target.traits.batched:
         return []
     question = candidate.question(grid(candidate))
     fair = evaluator().judgeable(question)

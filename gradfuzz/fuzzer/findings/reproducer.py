@@ -33,7 +33,7 @@ _OWN = ("engine", "mutant")
 def reproducer_input(candidate: Candidate, case: CheckResult, target: Oracle) -> ReproducerInput:
     """What the scripts show of `candidate` at the point of `case`."""
     point, truth = finding_point(case), case.truth
-    question = candidate.question([] if target.together else [case.point.inputs])
+    question = candidate.question([] if target.traits.batched else [case.point.inputs])
     if case.kind is Class.WRONG_PRIMAL or (case.kind is Class.WRONG_DTYPE and _of_an_output(case)):
         question = replace(question, modes=())
     across: list[Mapping[str, Array]] | None = None
@@ -41,13 +41,13 @@ def reproducer_input(candidate: Candidate, case: CheckResult, target: Oracle) ->
         across = [slopes.direction for slopes in truth.across]
     return ReproducerInput(
         question,
-        candidate.place if target.together else 0,
+        candidate.place if target.traits.batched else 0,
         point.expected,
         point.bound,
         dict(case.allowed) or None,
         case.references,
         across,
-        target.together,
+        target.traits.batched,
     )
 
 
@@ -66,8 +66,8 @@ def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     """
     base = TargetName.of(target.name).library
     if base in _OWN or plugged_in(base) is not None:
-        question = candidate.question([] if target.together else [case.point.inputs])
-        return own_script(question, target.name, candidate.place if target.together else 0)
+        question = candidate.question([] if target.traits.batched else [case.point.inputs])
+        return own_script(question, target.name, candidate.place if target.traits.batched else 0)
     shown, dtypes = reproducer_input(candidate, case, target), case.kind is Class.WRONG_DTYPE
     if base in ADAPTERS:
         return _foreign(shown, target, dtypes)

@@ -117,7 +117,7 @@ def answered(candidate: Candidate, way: Oracle) -> Answer:
     """
     return (
         way.answer(candidate.question())[candidate.place]
-        if way.together
+        if way.traits.batched
         else way.answer(candidate.alone().question())[0]
     )
 

@@ -94,7 +94,7 @@ def status(
 
 
 def _left_out(oracles: Sequence[Oracle], asked: Collection[Oracle]) -> list[str]:
-    names = [oracle.name for oracle in oracles if oracle.variant and oracle not in asked]
+    names = [oracle.name for oracle in oracles if oracle.traits.secondary and oracle not in asked]
     return (
         [f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."]
         if names
@@ -108,11 +108,11 @@ def asked_columns(
     """The columns in which an oracle is asked, beside the others of its target; those that are others run
     otherwise only as `variants`.
     """
-    if not variants and oracle.variant and not all(other.variant for other in oracles):
+    if not variants and oracle.traits.secondary and not all(other.traits.secondary for other in oracles):
         return frozenset()
-    if all(other.together for other in oracles):
+    if all(other.traits.batched for other in oracles):
         return frozenset(grid.columns)
-    return grid.together if oracle.together else frozenset(grid.columns) - grid.together
+    return grid.together if oracle.traits.batched else frozenset(grid.columns) - grid.together
 
 
 # Cells ------------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, l
     most = max(relative_error(case) for *_, case in same)
     question, place, case = next(entry for entry in same if relative_error(entry[2]) >= _AS_BAD * most)
     by = dict.fromkeys(", ".join(told.question.modes) for told in (case, *(other for *_, other in same)))
-    candidate = Candidate.of(question, place, together=oracle.together)
+    candidate = Candidate.of(question, place, together=oracle.traits.batched)
     return _Cell(
         word, in_words(case), tuple(by), case.references, lambda: reproducer(candidate, case, oracle)
     )

@@ -56,7 +56,7 @@ def smallest_alike(first: Candidate, met: CheckResult, target: Oracle) -> Iterat
 
 def _smallest(first: Candidate, trial: _Trial, target: Oracle) -> Candidate:
     budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
-    batch = _BATCH if target.bulk else 1
+    batch = _BATCH if target.traits.supports_many else 1
     candidate = shrink(first, trial.interesting, budget=budget, batch=batch).candidate
     if _is_small(candidate.program):
         return candidate

@@ -114,7 +114,7 @@ def run(item: WorkItem) -> Batch:
                 explained[name, case.kind] += 1
             else:
                 alone = replace(case, question=replace(case.question, points=(case.point,)))
-                points = case.question.points if target.together else ()
+                points = case.question.points if target.traits.batched else ()
                 place = next(n for n, point in enumerate(points) if point is case.point) if points else 0
                 raws.append(Raw(alone, item.family, k, points, place))
     latest = to_text(found[-1].program) if found else ""
@@ -128,10 +128,12 @@ def stride_of(target: Oracle, family: str) -> int:
     less often; in a family about batches those that answer all points together more often, the others less.
     """
     about = FAMILIES[family]
-    stride = target.stride * (_BY_SHAPE if target.by_shape and about.shapes else 1)
+    stride = target.traits.sampling_stride * (
+        _BY_SHAPE if target.traits.recompiles_per_shape and about.shapes else 1
+    )
     if not about.together:
         return stride
-    return max(1, stride // _OFTENER) if target.together else stride * _OFTENER
+    return max(1, stride // _OFTENER) if target.traits.batched else stride * _OFTENER
 
 
 def _ask(
@@ -142,7 +144,7 @@ def _ask(
     """
     result: list[tuple[int, CheckResult]] = []
     ready: list[tuple[int, Question, list[int]]] = []
-    most = _SLOW_POINTS if is_slow(target) and not target.together else None
+    most = _SLOW_POINTS if is_slow(target) and not target.traits.batched else None
     for index, question in _share(target, asked, item.first, stride):
         points = range(len(question.points))[:most]
         refusal = target.supports(question)
@@ -180,7 +182,7 @@ def _ask(
     ):
         if by_references(question, item.checks):
             cases = evaluator().cases(target.name, question, given, at=fair)
-            cases = [replace(case, question=part) for case in cases] if target.together else cases
+            cases = [replace(case, question=part) for case in cases] if target.traits.batched else cases
         else:
             cases = peer_cases(evaluator(), target.name, part, given)
         if "twins" in item.checks and part.modes:
@@ -205,7 +207,7 @@ def _variant_cases(
             if name in item.oracles
             else []
         )
-    skipped = {"other modes", "stacked"} if target.by_shape else set()
+    skipped = {"other modes", "stacked"} if target.traits.recompiles_per_shape else set()
     if len(question.modes) == 1 and {"vjp", "jvp"} <= set(item.checks):
         skipped.add("other modes")  # it is asked anyway
     return variant_cases(evaluator(), target, question, answers, cases, turn, frozenset(skipped))

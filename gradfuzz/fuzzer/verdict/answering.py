@@ -70,7 +70,7 @@ def ask_everyone(
             way.name: way
             for name in oracle_names
             for way in resolve(name, supervised=True)
-            if several or not way.together or way.name == name
+            if several or not way.traits.batched or way.name == name
         }.values()
     )
     found: list[tuple[int, int, int, str, CheckResult]] = []

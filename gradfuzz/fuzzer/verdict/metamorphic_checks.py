@@ -114,7 +114,9 @@ def _whose_turn(
     question: Question, turn: int, skipped: frozenset[str], target: Oracle
 ) -> MetamorphicVariant | None:
     found = [
-        relation for name, relation in relations(together=target.together).items() if name not in skipped
+        relation
+        for name, relation in relations(together=target.traits.batched).items()
+        if name not in skipped
     ]
     for k in range(len(found)):
         for variant in islice(found[(turn + k) % len(found)](question), 1):

@@ -22,7 +22,7 @@ def oracle(name: str) -> Oracle:
 
 def is_slow(target: Oracle) -> bool:
     """Whether an answer takes so long that every one counts."""
-    return target.stride >= _SLOW_STRIDE
+    return target.traits.sampling_stride >= _SLOW_STRIDE
 
 
 @functools.cache

@@ -26,7 +26,7 @@ def _asked(oracle: ForeignOracle) -> list[Question]:
 
 def several_at_once(oracles: Sequence[ForeignOracle]) -> str:
     """Many questions in one request have the answers that each has alone."""
-    bulk = [oracle for oracle in oracles if oracle.bulk]
+    bulk = [oracle for oracle in oracles if oracle.traits.supports_many]
     for oracle in bulk:
         asked = [q for q in _asked(oracle) if oracle.supports(q) is None]
         for alone, together in zip(map(oracle.answer, asked), oracle.answer_all(asked), strict=True):

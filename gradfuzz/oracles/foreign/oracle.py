@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import UnsetType
 
 from gradfuzz.errors import ProtocolError, SilentTargetError, TargetProcessError
-from gradfuzz.oracles.base import Answer, Array, Oracle, Question
+from gradfuzz.oracles.base import Answer, Array, Oracle, Question, Traits
 from gradfuzz.oracles.foreign.process import ResourceLimits
 from gradfuzz.oracles.foreign.protocol import (
     Emit,
@@ -51,16 +51,20 @@ so, too.
 class ForeignOracle(Oracle):
     """One of the ways that an adapter lists in its hello."""
 
+    traits = Traits()
+
     def __init__(
         self, name: str, worker: Worker, way: Way, version: str, features: Collection[str] = ()
     ) -> None:
         self.name = name
         self.version = version
-        self.stride = way.stride
-        self.by_shape = way.by_shape
-        self.variant = way.variant
-        self.together = way.together
-        self.bulk = way.bulk and "several" in features
+        self.traits = Traits(
+            batched=way.together,
+            supports_many=way.bulk and "several" in features,
+            recompiles_per_shape=way.by_shape,
+            secondary=way.variant,
+            sampling_stride=way.stride,
+        )
         self.worker = worker
         self.way = way
         self._ops = frozenset(way.ops)
@@ -120,12 +124,12 @@ class ForeignOracle(Oracle):
         try:
             return self._asked(question)
         except TargetProcessError as fault:
-            if len(question.points) == 1 or self.together:
+            if len(question.points) == 1 or self.traits.batched:
                 return [Answer("error", message=in_words(fault))] * len(question.points)
         return self._one_by_one(question)
 
     def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
-        if not self.bulk or not questions:
+        if not self.traits.supports_many or not questions:
             return [self.answer(q) for q in questions]
         asked = [q for q in questions if q.points and self.supports(q) is None]
         given = iter(

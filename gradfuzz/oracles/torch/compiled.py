@@ -19,7 +19,7 @@ from typing import Any, Literal
 import torch
 from torch._dynamo.exc import BackendCompilerFailed, Unsupported
 
-from gradfuzz.oracles.base import Answer, Oracle, Point, Question
+from gradfuzz.oracles.base import Answer, Oracle, Point, Question, Traits
 from gradfuzz.oracles.torch.derivatives import Function, Tensors, by_reverse
 from gradfuzz.oracles.torch.emit import HELPERS, TorchEmitter
 from gradfuzz.oracles.torch.namespace import dtype_of
@@ -44,13 +44,12 @@ class Compiled(TorchOracle):
     """Where nothing could be compiled nothing was differentiated: that may as well be for want of a header or
     of space.
     """
-    by_shape = True
-    variant = True
+    traits = Traits()
 
     def __init__(self, backend: Backend) -> None:
         self.name = f"torch:compile:{backend}"
         self.backend = backend
-        self.stride = _STRIDES[backend]
+        self.traits = Traits(recompiles_per_shape=True, secondary=True, sampling_stride=_STRIDES[backend])
 
     def supports(self, question: Question) -> str | None:
         if "fwd" in question.modes:
