@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
 from gradfuzz.fuzzer.sweep.workers import Pool
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import to_text
@@ -67,7 +67,7 @@ def modes_of(index: int, max_order: int) -> list[Modes]:
 
 
 def run(family: str, number: int, count: int, seed: int, max_order: int) -> Batch:
-    engine, jury, batch = EngineOracle(), Jury(), Batch()
+    engine, evaluator, batch = EngineOracle(), Evaluator(), Batch()
     for k, drawn in enumerate(
         draw_many(FAMILIES[family].cases(PRECISIONS), count, f"{seed}/{family}/{number}")
     ):
@@ -76,7 +76,7 @@ def run(family: str, number: int, count: int, seed: int, max_order: int) -> Batc
         for first, modes in itertools.product(asked[:1], modes_of(index, max_order)):
             tally = batch.tallies.setdefault(modes, Tally())
             question = replace(first, modes=modes)
-            for case in jury.cases("engine", question, engine.answer(question), thorough=True):
+            for case in evaluator.cases("engine", question, engine.answer(question), thorough=True):
                 tally.verdicts[case.verdict] += 1
                 where = (
                     f"{case.message}\n{to_text(drawn.program)}  at {dict(case.point.inputs)},"
@@ -84,7 +84,7 @@ def run(family: str, number: int, count: int, seed: int, max_order: int) -> Batc
                 )
                 if case.reason is not None:
                     tally.reasons[case.reason] += 1
-                elif case.verdict in (Verdict.DISAGREE, Verdict.CRASHED):
+                elif case.verdict.is_wrong:
                     batch.wrong.append(where)
                 elif case.verdict is Verdict.AGREE and case.error_over_allowed is not None:
                     tally.errors.append(case.error_over_allowed)

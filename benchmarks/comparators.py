@@ -35,7 +35,7 @@ from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.sweep.workers import Pool
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Answer, Oracle, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.mutants.registry import MUTANTS, Mutant
@@ -43,7 +43,7 @@ from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.strategies import Case, cases, draw_many, linalg_cases
+from gradfuzz.strategies import GeneratedCase, cases, draw_many, linalg_cases
 
 SCALES = (1.0, 1e-2, 1e-4, 1e-8)
 DTYPES: tuple[Precision, ...] = ("float64", "float32")
@@ -114,7 +114,7 @@ class Specimen:
 # The sample -------------------------------------------------------------------------------------------------
 
 
-def drawn_cases(family: str, precision: Precision, count: int, seed: int) -> list[Case]:
+def drawn_cases(family: str, precision: Precision, count: int, seed: int) -> list[GeneratedCase]:
     """Cases of one point each, without huge and tiny numbers."""
     strategy = (
         cases(precisions=(precision,), max_points=1, extremes=False)
@@ -144,7 +144,7 @@ def specimens(
     Each takes one mutant, at random of those that are wrong there. `dropped` counts the others by what they
     lack.
     """
-    jury, engine, found = Jury(), EngineOracle(), 0
+    evaluator, engine, found = Evaluator(), EngineOracle(), 0
     (torch,) = resolve("torch:eager")
     for index, case in enumerate(drawn_cases(family, precision, 8 * wanted, seed)):
         if found == wanted:
@@ -154,17 +154,22 @@ def specimens(
             dropped["an ordinary point"] += 1
             continue
         question = asked[0]
-        (ruling,) = jury.rulings(question, confirm=True)
-        if ruling.truth.status != "ok" or len(ruling.references) < 2:
+        (reference_value,) = evaluator.reference_values(question, confirm=True)
+        if reference_value.truth.status != "ok" or len(reference_value.references) < 2:
             dropped["a truth that both references confirm"] += 1
             continue
         (answer,) = engine.answer(question)
-        if answer.status != "ok" or not is_right(dict(answer.gradient), ruling.truth, precision):
+        if answer.status != "ok" or not is_right(dict(answer.gradient), reference_value.truth, precision):
             dropped["half of the digits in every entry"] += 1
             continue
         order = np.random.default_rng([seed, index]).permutation(len(MUTANTS))
         chosen = next(
-            (s for s in (_wrong(question, MUTANTS[k], ruling.truth) for k in order) if s is not None), None
+            (
+                s
+                for s in (_wrong(question, MUTANTS[k], reference_value.truth) for k in order)
+                if s is not None
+            ),
+            None,
         )
         if chosen is None:
             dropped["a planted bug that shows"] += 1
@@ -173,9 +178,11 @@ def specimens(
         mutant, error = chosen
         (own,) = torch.answer(question) if found % 2 and torch.supports(question) is None else (answer,)
         by_torch = (
-            own is not answer and own.status == "ok" and is_right(dict(own.gradient), ruling.truth, precision)
+            own is not answer
+            and own.status == "ok"
+            and is_right(dict(own.gradient), reference_value.truth, precision)
         )
-        yield Specimen(question, torch if by_torch else engine, mutant, error, size(ruling.truth))
+        yield Specimen(question, torch if by_torch else engine, mutant, error, size(reference_value.truth))
 
 
 def _wrong(question: Question, mutant: Mutant, truth: Truth) -> tuple[Mutant, float] | None:
@@ -277,16 +284,16 @@ Key = tuple[str, str, str, float]
 """Comparator, dtype, family, scale."""
 
 
-def judged(jury: Jury, question: Question, oracle: Oracle) -> bool | None:
+def judged(evaluator: Evaluator, question: Question, oracle: Oracle) -> bool | None:
     """gradfuzz's own verdict on the oracle's gradient."""
     answers: list[Answer] = oracle.answer(question)
-    (case,) = jury.cases(oracle.name, question, answers)
+    (case,) = evaluator.cases(oracle.name, question, answers)
     if case.verdict in (Verdict.AGREE, Verdict.CONVENTION):
         return True
-    return False if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) else None
+    return False if case.verdict.is_wrong else None
 
 
-def compare(specimen: Specimen, family: str, tallies: dict[Key, Tally], jury: Jury) -> None:
+def compare(specimen: Specimen, family: str, tallies: dict[Key, Tally], evaluator: Evaluator) -> None:
     """Show both gradients to every comparator, at all scales."""
     bug = specimen.mutant.oracle()
     for scale in SCALES:
@@ -297,8 +304,8 @@ def compare(specimen: Specimen, family: str, tallies: dict[Key, Tally], jury: Ju
         def tally(name: str, question: Question = question, scale: float = scale) -> Tally:
             return tallies.setdefault((name, question.precision, family, scale), Tally())
 
-        tally(JUDGE).add_right(judged(jury, question, specimen.right))
-        tally(JUDGE).add_wrong(judged(jury, wrong_question, bug), specimen.error)
+        tally(JUDGE).add_right(judged(evaluator, question, specimen.right))
+        tally(JUDGE).add_wrong(judged(evaluator, wrong_question, bug), specimen.error)
         for name, (check, dtypes) in CHECKS.items():
             if question.precision in dtypes:
                 tally(name).add_right(check(right))
@@ -334,10 +341,10 @@ class Sample:
 def compared(family: str, precision: Precision, points: int, seed: int) -> tuple[dict[Key, Tally], Sample]:
     """The part of one family and dtype."""
     tallies: dict[Key, Tally] = {}
-    sample, jury = Sample(), Jury()
+    sample, evaluator = Sample(), Evaluator()
     for specimen in specimens(family, precision, points, seed, sample.dropped):
         sample.add(specimen, family)
-        compare(specimen, family, tallies, jury)
+        compare(specimen, family, tallies, evaluator)
     return tallies, sample
 
 

@@ -32,7 +32,7 @@ from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs.graphs.lower import lower
-from gradfuzz.strategies import FAMILIES, Case, draw_many
+from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
 from gradfuzz.strategies.inputs.point import PRECISIONS
 
 GOAL = 200.0
@@ -76,16 +76,16 @@ def pairs(weights: Sequence[Any], values: Sequence[Any]) -> Any:
     return np.concatenate(products) if products else np.zeros(0)
 
 
-def drawn(family: str, count: int, seed: str) -> tuple[list[Case], int]:
+def drawn(family: str, count: int, seed: str) -> tuple[list[GeneratedCase], int]:
     """Cases, and how many were begun to get them."""
     begun = 0
     cases = FAMILIES[family].cases(PRECISIONS)
 
     @st.composite
-    def counted(draw: Any) -> Case:
+    def counted(draw: Any) -> GeneratedCase:
         nonlocal begun
         begun += 1
-        case: Case = draw(cases)
+        case: GeneratedCase = draw(cases)
         return case
 
     return draw_many(counted(), count, seed), begun

@@ -22,17 +22,16 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from gradfuzz.fuzzer.questions.weighted import questions
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.sweep.workers import Pool
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import Call, walk
-from gradfuzz.strategies import FAMILIES, draw_many
-from gradfuzz.strategies import Case as Drawn
+from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
 
 SOURCES: dict[str, tuple[tuple[str, Precision], ...]] = {
     "float64": (("loops", "float64"), ("linalg", "float64"), ("tensor", "float64")),
@@ -166,7 +165,7 @@ class Tally:
     raised: int = 0
     wrong: list[Wrong] = field(default_factory=list)
 
-    def add(self, case: Case, *, confirmed: bool = False) -> None:
+    def add(self, case: CheckResult, *, confirmed: bool = False) -> None:
         """Count one answer. A near miss, up to ten times what is allowed, is a measurement like any other."""
         if case.verdict is Verdict.UNSUPPORTED:
             self.unsupported += 1
@@ -202,7 +201,7 @@ Tallies = dict[tuple[str, int, str], Tally]
 """By dtype, order and oracle."""
 
 
-def asked(drawn: Drawn, index: int, seed: int, precision: Precision) -> list[Question]:
+def asked(drawn: GeneratedCase, index: int, seed: int, precision: Precision) -> list[Question]:
     """First order in both modes, and second order in one mix of them, at the first points of a case."""
     few = replace(drawn, points=drawn.points[:POINTS])
     found = questions(few, index, seed, precisions=(precision,), orders=ORDERS, checks=("vjp", "jvp"))
@@ -219,7 +218,7 @@ def measure(
     names: Sequence[tuple[str, int]] = ORACLES,
 ) -> Tallies:
     """The answers of the named oracles about the `number`-th stretch of drawn programs."""
-    jury, found = Jury(), {}
+    evaluator, found = Evaluator(), {}
     oracles = [(oracle, every) for name, every in names for oracle in resolve(name)]
     cases = draw_many(
         FAMILIES[family].cases((precision,)), programs, f"{seed}/tolerance/{family}/{precision}/{number}"
@@ -234,10 +233,10 @@ def measure(
                     tally.unsupported += len(question.points)
                     continue
                 answers = oracle.answer(question)
-                for k, case in enumerate(jury.cases(oracle.name, question, answers, thorough=True)):
+                for k, case in enumerate(evaluator.cases(oracle.name, question, answers, thorough=True)):
                     wrong = case.verdict is Verdict.DISAGREE
                     again = (
-                        jury.cases(oracle.name, question, [answers[k]], at=[k], confirm=True)[0]
+                        evaluator.cases(oracle.name, question, [answers[k]], at=[k], confirm=True)[0]
                         if wrong
                         else case
                     )

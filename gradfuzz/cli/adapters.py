@@ -41,12 +41,13 @@ def check(command: str | None, form: str) -> int:
     from rich.text import Text
 
     from gradfuzz.oracles.foreign.conformance import conformance
+    from gradfuzz.oracles.target_name import TargetName
 
     if not command:
         raise UsageError(
             "targets check needs a command, as in: gradfuzz targets check 'python my_adapter.py'"
         )
-    command = command.removeprefix("cmd:")
+    command = TargetName.of(command).command or command
     found = []
     for row in conformance(command):
         found.append(row)

@@ -2,7 +2,7 @@
 
     check_program    asks several oracles about one program and judges what they say
     sweep.sweep      draws programs, asks, judges, shrinks; yields events
-    Case, Finding    what comes of it, as data
+    CheckResult      the verdict on one answer; Finding: disagreements of one kind, shrunk
 
 The data is here at once; what needs the references and the strategies is loaded when it is first used.
 """
@@ -20,7 +20,10 @@ from gradfuzz.fuzzer.results.events import (
     SweepStarted,
     TargetSummary,
 )
-from gradfuzz.fuzzer.results.finding import Case, Class, Finding, FindingPoint, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, FindingPoint, Reason, Verdict
+
+Case = CheckResult
+"""The former name of `CheckResult`."""
 
 if _typing.TYPE_CHECKING:
     from gradfuzz.fuzzer.verdict.checking import Check, check_program
@@ -28,6 +31,7 @@ if _typing.TYPE_CHECKING:
 __all__ = [
     "Case",
     "Check",
+    "CheckResult",
     "Class",
     "Event",
     "Finding",

@@ -8,7 +8,7 @@ bugs.
 A library is imported when one of its oracles is made, not before.
 """
 
-from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question, Reference, Truth
+from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question, Reference, Traits, Truth
 from gradfuzz.oracles.registry import Available, available, references, resolve
 from gradfuzz.programs.language.precision import Precision
 
@@ -21,6 +21,7 @@ __all__ = [
     "Precision",
     "Question",
     "Reference",
+    "Traits",
     "Truth",
     "available",
     "references",

@@ -17,9 +17,10 @@ can be written to JSON, so that an oracle can live in another process.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+import enum
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy.typing as npt
 
@@ -27,8 +28,12 @@ from gradfuzz.errors import UsageError
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
 
+T = TypeVar("T")
+
 _MOST_NESTED = 10_000
-"""Whole Jacobians are limited to this many entries: a third order over 50 entries takes minutes."""
+"""Ways that compute whole Jacobians are not asked for more numbers: a third order over 50 entries takes
+minutes.
+"""
 
 Array = npt.NDArray[Any]
 Mode = Literal["fwd", "rev"]
@@ -37,9 +42,8 @@ Status = Literal["ok", "unsupported", "error", "inconclusive"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """Inputs of a program: one array per parameter (0-d for scalars).
-
-    Float inputs have the working precision, ints int64, bools bool.
+    """Inputs of a program: one array per parameter (0-d for scalars). Float inputs are in the working
+    precision, int ones int64, bools bool.
     """
 
     inputs: Mapping[str, Array]
@@ -47,11 +51,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """A question to an oracle. Weights and directions are the same at every point.
+    """What is asked of an oracle. Weights and directions are the same at every point.
 
-    `weights` holds one float64 array per output (of its shape; None for an output that is not float), exactly
-    representable in `precision`; `directions` holds one array per name in `wrt`, likewise. Everybody rounds
-    constants of the program to `precision`, references included.
+    `weights` holds one float64 array per output (of its shape; an output that is not float has none: None),
+    exactly representable in `precision`; `directions` one array per name in `wrt`, likewise. Constants of the
+    program are rounded to `precision` by everybody, references included.
     """
 
     program: Program
@@ -76,7 +80,9 @@ class Question:
 
     @property
     def too_many_slopes(self) -> str | None:
-        """Why entry points that compute whole Jacobians of this order are not asked; None where they are."""
+        """Why ways that compute whole Jacobians, nested to the question's order, are not asked; None where
+        they are.
+        """
         entries = sum(self.points[0].inputs[name].size for name in self.wrt) if self.points else 0
         if entries**self.order <= _MOST_NESTED:
             return None
@@ -85,10 +91,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """An oracle's answer at one point.
+    """What an oracle says at one point.
 
     status "ok": `values` are the outputs and `gradient` the derivative, as the library returned them (dtype,
-    shape and non-finite entries unaltered). "unsupported": the oracle cannot be asked this; `message` says
+    shape and non-finite entries unaltered). "unsupported": the oracle has no way to ask this; `message` says
     why. "error": the library raised; `message` has the exception's type and first line.
     """
 
@@ -100,7 +106,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slopes:
-    """The slopes of F to the left and right of a point along a direction, and a bound of both errors."""
+    """The slopes of F to the left and to the right of a point along one direction, and a bound for the error
+    of both.
+    """
 
     direction: Mapping[str, Array]
     left: float
@@ -108,16 +116,30 @@ class Slopes:
     bound: float
 
 
+class Doubt(enum.Enum):
+    """Why the truth cannot be told."""
+
+    KINK = "kink"
+    DOMAIN = "domain"
+    RANGE = "range"
+    WIDE = "wide"
+    """The bound is too large to tell anything."""
+    TRIP_LIMIT = "trip limit"
+    REFERENCES = "references"
+    """They contradict each other, or none knows."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """A derivative with an error bound at one point, as float64 arrays (rounded to nearest from many digits).
+    """A derivative with an error bound, at one point, as float64 arrays (rounded to nearest from many
+    digits).
 
     status "ok": |true - value| <= value_bounds and |true - gradient| <= bounds, entry by entry (bounds
-    include the rounding to float64). "inconclusive": `message` says why (an undecided branch, a kink, a
-    domain edge). `left` and `right` are the one-sided slopes where the reference measures them, `side_bounds`
-    their error. `trace` is the branch trace: every decision and every trip count, in order. `kink` says that
-    the slopes differ or the trace changes around the point. `across` has slopes along directions other than
-    the coordinates', where they were measured.
+    include the rounding to float64). "inconclusive": `doubt` and `message` say why (`unknown` makes such a
+    one). `left` and `right` are the one-sided slopes where the reference measures them, `side_bounds`
+    their error; `trace` is the branch trace: every decision taken and every trip count, in order. `kink` says
+    that the slopes differ or the trace changes around the point; `across` has the slopes along other
+    directions than the coordinates' own, where somebody measured them.
     """
 
     status: Status
@@ -132,13 +154,85 @@ class Truth:
     kink: bool = False
     trace: tuple[int, ...] = ()
     message: str = ""
+    doubt: Doubt | None = field(default=None, metadata={"gradfuzz optional": True})
+
+    @classmethod
+    def unknown(cls, doubt: Doubt, words: str, **more: Any) -> Truth:
+        """The truth that cannot be told. Its message is "domain: log of -1", for the words "log of -1"."""
+        return cls("inconclusive", message=f"{doubt.value}: {words}", doubt=doubt, **more)
+
+    @property
+    def words(self) -> str:
+        """The message without the doubt that it begins with."""
+        return self.message if self.doubt is None else self.message.removeprefix(f"{self.doubt.value}: ")
+
+
+_OUTPUT = "output "
+"""No input has a blank in its name, so this tells an output from the gradient by an input."""
+
+
+def output_key(k: int) -> str:
+    """The key of output `k` where arrays are named: "output 0"."""
+    return f"{_OUTPUT}{k}"
+
+
+def output_index(key: str) -> int | None:
+    """Which output the key names; None where it names an input."""
+    return int(key.removeprefix(_OUTPUT)) if key.startswith(_OUTPUT) else None
+
+
+def by_output(outputs: Iterable[T]) -> dict[str, T]:
+    """The outputs by their keys."""
+    return {output_key(k): output for k, output in enumerate(outputs)}
 
 
 Sides = tuple[Mapping[str, Array], Mapping[str, Array]]
-"""The gradients to the left and to the right of a point.
-
-Each coordinate is taken on the line that moves it alone, or also along the direction.
+"""The gradients to the left and to the right of a point: each coordinate on the line that moves it alone, or
+along the direction too.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What decides how an oracle is asked."""
+
+    batched: bool = False
+    """Whether the points of a question are the instances of one vectorized call: then what is said at one
+    depends on the others.
+    """
+    supports_many: bool = False
+    """Whether `answer_all` of many questions is cheaper than asking them one by one."""
+    recompiles_per_shape: bool = False
+    """Whether every new shape of an array costs it a compilation: then it is asked about fewer programs of
+    matrices and arrays.
+    """
+    secondary: bool = False
+    """Whether it is another one of the library's ways run otherwise (without jit, with its loops unrolled)
+    and compiles op by op: a sweep asks it in turn, a status table of ops leaves it out.
+    """
+    sampling_stride: int = 1
+    """A sweep asks about every so many-th program: 1 for fast ways, more for those that take seconds to
+    compile.
+    """
+
+
+_FORMER = {
+    "together": "batched",
+    "bulk": "supports_many",
+    "by_shape": "recompiles_per_shape",
+    "variant": "secondary",
+    "stride": "sampling_stride",
+}
+"""What the traits were called as attributes of an oracle."""
+
+
+def _former_traits(oracle: Oracle) -> Traits:
+    given: dict[str, Any] = {}
+    for old, new in _FORMER.items():
+        value = getattr(oracle, old, None)
+        if isinstance(value, int):
+            given[new] = value
+    return Traits(**given)
 
 
 class Oracle(abc.ABC):
@@ -148,19 +242,15 @@ class Oracle(abc.ABC):
     """"jax:scan", "torch:eager", "engine", "mutant:nx-1747"; unique."""
     version: str
     """The version of the library behind it."""
-    stride: int = 1
-    """A sweep asks every `stride`-th program: 1 for fast oracles, more for those that compile for seconds."""
-    by_shape: bool = False
-    """Whether every new array shape is compiled anew: it is asked about fewer programs with arrays."""
-    variant: bool = False
-    """Whether it is another entry point run differently (without jit, loops unrolled) and compiles op by op.
 
-    A sweep asks it in turn; a status table of ops omits it.
-    """
-    together: bool = False
-    """Whether a question's points are the instances of one vectorized call, so that answers interact."""
-    bulk: bool = False
-    """Whether `answer_all` of many questions is cheaper than one by one."""
+    @property
+    def traits(self) -> Traits:
+        """How it is asked; a class sets `traits = Traits(...)`, or an instance of one that does sets its own.
+
+        Oracles that were written for gradfuzz 0.1 set attributes instead, which are read here: `together`,
+        `bulk`, `by_shape`, `variant` and `stride`.
+        """
+        return _former_traits(self)
 
     @abc.abstractmethod
     def supports(self, question: Question) -> str | None:
@@ -168,14 +258,14 @@ class Oracle(abc.ABC):
 
     @abc.abstractmethod
     def answer(self, question: Question) -> list[Answer]:
-        """One answer per point, in order. Never raises for what the library does: that is an answer too."""
+        """One answer per point, in order. Never raises for what the library does: that is an answer, too."""
 
     def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
-        """The answers to many questions; `bulk` oracles override it."""
+        """The answers to many questions; overridden by those whose traits say `supports_many`."""
         return [self.answer(q) for q in questions]
 
     def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Releases resources, such as a process; the oracle may be asked again."""
+        """Lets go of what it holds, such as a process; it may be asked again."""
 
 
 class Reference(abc.ABC):
@@ -186,8 +276,10 @@ class Reference(abc.ABC):
 
     @abc.abstractmethod
     def truth(self, question: Question) -> list[Truth]:
-        """One truth per point, in order. Of `question.modes` only the order matters."""
+        """One truth per point, in order. `question.modes` matters by its order only."""
 
     def sides(self, question: Question) -> list[Sides | None]:
-        """The gradients just to the left and right of each point; None where the reference cannot tell."""
+        """One pair of gradients per point, just to the left and to the right of it; None where the reference
+        cannot tell.
+        """
         return [None] * len(question.points)

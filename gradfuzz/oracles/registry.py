@@ -21,7 +21,7 @@ from gradfuzz.oracles.libraries import LIBRARIES, SERVER
 from gradfuzz.oracles.target_name import TargetName
 
 if TYPE_CHECKING:
-    from gradfuzz.oracles.foreign.process import Limits
+    from gradfuzz.oracles.foreign.process import ResourceLimits
     from gradfuzz.oracles.plugins import Plugin
 
 
@@ -78,7 +78,7 @@ def resolve(name: str, *, together: bool = False, supervised: bool = False) -> l
         if found is not None:
             return [found]
     elif library == "cmd" and way:
-        return _foreign(name)
+        return _foreign(target)
     elif library in LIBRARIES or library in ADAPTERS:
         return _chosen(
             target,
@@ -128,20 +128,17 @@ def _similar(library: str) -> list[str]:
     return [*names(), *(f"mutant:{name}" for name in systematic_names())]
 
 
-def _foreign(name: str) -> list[Oracle]:
+def _foreign(target: TargetName) -> list[Oracle]:
     """The oracles of "cmd:COMMAND", or the one of "cmd:COMMAND#way". Starts the command, which lists them."""
-    from gradfuzz.oracles.foreign.allowance import limits
     from gradfuzz.oracles.foreign.oracle import named_ways
+    from gradfuzz.oracles.foreign.resource_limits import limits
 
-    command = name.removeprefix("cmd:")
-    target, _, way = name.rpartition("#")
-    if target and way and " " not in way:
-        chosen = [
-            o for o in named_ways(target, target.removeprefix("cmd:"), limits=limits()) if o.name == name
-        ]
+    if target.entry:
+        ways = named_ways(target.system, target.command, limits=limits())
+        chosen = [o for o in ways if o.name == target.whole]
         if chosen:
             return chosen
-    return named_ways(name, command, limits=limits())
+    return named_ways(target.whole, target.way, limits=limits())
 
 
 def _ways(library: str, *, supervised: bool) -> list[Oracle]:
@@ -150,7 +147,7 @@ def _ways(library: str, *, supervised: bool) -> list[Oracle]:
     if supervised and _version(library) is not None:
         from gradfuzz.oracles.foreign.oracle import named_ways
 
-        return named_ways(library, _guest(library), ":", _patient())
+        return named_ways(library, _guest(library), ":", _generous_limits())
     module = importlib.import_module(LIBRARIES[library])
     ways: list[Oracle] = module.ways()
     return ways
@@ -180,7 +177,7 @@ def _plugged(plugin: Plugin, target: TargetName, *, supervised: bool) -> list[Or
     from gradfuzz.oracles.foreign.oracle import named_ways
 
     try:
-        return named_ways(plugin.name, _guest(plugin.name), ":", _patient())
+        return named_ways(plugin.name, _guest(plugin.name), ":", _generous_limits())
     except SilentTargetError as error:
         raise PluginError(f"{plugin.who} cannot be asked: {error}") from error
 
@@ -201,7 +198,7 @@ def _elsewhere(target: TargetName) -> list[Oracle]:
     from gradfuzz.oracles.foreign.oracle import named_ways
 
     if managed.find(target.base) is not None:
-        return named_ways(target.base, managed.plan(target.base).command(), ":", _patient())
+        return named_ways(target.base, managed.plan(target.base).command(), ":", _generous_limits())
     if target.specifier:
         managed.plan(target.base)  # says what is wrong with the name
         raise MissingExtraError(
@@ -219,15 +216,15 @@ def _adapter(library: str) -> list[Oracle]:
             f"the target {library} needs the package {adapter.distribution}; {_how(library)}"
         )
     script = adapters.path(adapter.script)
-    return named_ways(library, shlex.join([sys.executable, str(script)]), ":", _patient())
+    return named_ways(library, shlex.join([sys.executable, str(script)]), ":", _generous_limits())
 
 
-def _patient() -> Limits | None:
+def _generous_limits() -> ResourceLimits | None:
     """The limits of a library that gradfuzz supports itself."""
-    from gradfuzz.oracles.foreign.allowance import limits
-    from gradfuzz.oracles.foreign.process import Limits
+    from gradfuzz.oracles.foreign.process import ResourceLimits
+    from gradfuzz.oracles.foreign.resource_limits import limits
 
-    return limits(Limits(request=_COMPILING))
+    return limits(ResourceLimits(request=_COMPILING))
 
 
 def _beside(library: str) -> str | None:

@@ -19,7 +19,7 @@ import numpy as np
 from gradfuzz.errors import GradfuzzError, ProtocolError, UsageError
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.foreign import protocol
-from gradfuzz.oracles.foreign.patience import Patience
+from gradfuzz.oracles.foreign.polling import Poller
 from gradfuzz.oracles.foreign.protocol import (
     Asked,
     Bye,
@@ -235,11 +235,11 @@ def _way(name: str, oracle: Oracle) -> Way:
         [0, 1, 2, 3],
         ["for", "while", "repeat"],
         ["branches", "break", "continue", "nested", "runtime_trips"],
-        oracle.stride,
-        oracle.by_shape,
-        oracle.variant,
-        oracle.together,
-        oracle.bulk,
+        oracle.traits.sampling_stride,
+        oracle.traits.recompiles_per_shape,
+        oracle.traits.secondary,
+        oracle.traits.batched,
+        oracle.traits.supports_many,
     )
 
 
@@ -270,10 +270,10 @@ def _lines(reader: int) -> Iterator[bytearray]:
     """The lines of input, without their ends."""
     poll = select.poll()
     poll.register(reader, select.POLLIN)
-    patience = Patience(poll)
+    poller = Poller(poll)
     begun = bytearray()
     while True:
-        patience.wait(None)
+        poller.wait(None)
         data = os.read(reader, _CHUNK)
         if not data:
             return

@@ -43,6 +43,39 @@ class TargetName:
         return f"{self.library}:{self.way}" if self.way else self.library
 
     @property
+    def command(self) -> str:
+        """COMMAND of "cmd:COMMAND#way"; empty for what no command starts."""
+        return self._command_and_entry[0]
+
+    @property
+    def entry(self) -> str:
+        """The way into what a command starts: "way" of "cmd:COMMAND#way"."""
+        return self._command_and_entry[1]
+
+    @property
+    def _command_and_entry(self) -> tuple[str, str]:
+        if self.library != "cmd":
+            return "", ""
+        command, _, entry = self.way.rpartition("#")
+        return (command, entry) if command and entry and " " not in entry else (self.way, "")
+
+    @property
+    def system(self) -> str:
+        """What is asked, with all its ways: "torch" of "torch:scan", "warp==1.19.0" of "warp==1.19.0:kernel",
+        "cmd:COMMAND" of "cmd:COMMAND#way"; a mutant is a system of its own.
+        """
+        if self.library == "cmd" and self.way:
+            return f"cmd:{self.command}"
+        return self.whole if self.library == "mutant" else self.base
+
+    @property
+    def owner(self) -> str:
+        """Whose bug it is: "torch" for every way into every release. For what a command starts it is the
+        whole name: the ids of findings are made from it, and baselines hold them.
+        """
+        return self.whole if self.library in ("cmd", "mutant") else self.library
+
+    @property
     def version(self) -> str:
         """The one release that fits; empty where several do."""
         exact = (

@@ -15,19 +15,19 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.fuzzer.findings.signature import library
 from gradfuzz.fuzzer.probe.status import asked_columns, confirmed, in_words
 from gradfuzz.fuzzer.questions.grids import GRIDS, Grid
 from gradfuzz.fuzzer.results.codec import encode
 from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.events import TargetSummary
-from gradfuzz.fuzzer.results.finding import Case, Finding, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Finding, Reason, Verdict
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.review import BaselineEntry
 from gradfuzz.fuzzer.store.baseline import accepts
-from gradfuzz.fuzzer.sweep.ledger import summarized
+from gradfuzz.fuzzer.sweep.totals import summarized
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.pytest_plugin.cells import Cell, Put, puts
 from gradfuzz.pytest_plugin.findings import Wrong, as_met, distinct, shrunk
 from gradfuzz.pytest_plugin.options import Options, Profile, options
@@ -48,7 +48,7 @@ class Judged:
     put: Put
     place: int
     oracle: Oracle
-    case: Case
+    case: CheckResult
 
 
 class GradfuzzCheck:
@@ -90,11 +90,7 @@ class GradfuzzCheck:
             judged = _judged(self._cell, given.profile)
         except GradfuzzError as error:
             pytest.fail(f"{self.target} cannot be asked: {error}", pytrace=False)
-        wrong = [
-            Wrong(j.put, j.place, j.oracle, j.case)
-            for j in judged
-            if j.case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
-        ]
+        wrong = [Wrong(j.put, j.place, j.oracle, j.case) for j in judged if j.case.verdict.is_wrong]
         findings, dropped = _findings(self._cell, wrong, given)
         judged = [replace(j, case=dropped.get(id(j.case), j.case)) for j in judged]
         known, expired = _accepted(findings, given)
@@ -142,7 +138,7 @@ class GradfuzzCheck:
         _skip_unasked(self._cell, judged)
 
 
-def _vacuous(case: Case) -> bool:
+def _vacuous(case: CheckResult) -> bool:
     return case.truth is not None and not any(np.any(slope) for slope in case.truth.gradient.values())
 
 
@@ -180,10 +176,10 @@ def _judged(cell: Cell, profile: Profile) -> list[Judged]:
 def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozenset[str] | None]]:
     """The ways to ask, each with its columns of a grid (None: all). "nightly" adds secondary ways."""
     ways = _ways(cell.target)
-    plainly = [way for way in ways if profile == "nightly" or not way.variant] or list(ways)
+    plainly = [way for way in ways if profile == "nightly" or not way.traits.secondary] or list(ways)
     grid: Grid | None = GRIDS.get(cell.suite)
     if grid is None:
-        one_by_one = [way for way in plainly if not way.together] or plainly
+        one_by_one = [way for way in plainly if not way.traits.batched] or plainly
         yield from ((way, None) for way in one_by_one)
         return
     for way in plainly:
@@ -195,10 +191,14 @@ def _asked_ways(cell: Cell, profile: Profile) -> Iterator[tuple[Oracle, frozense
 # Findings ---------------------------------------------------------------------------------------------------
 
 
-def _findings(cell: Cell, wrong: Sequence[Wrong], given: Options) -> tuple[list[Finding], dict[int, Case]]:
-    """A finding for each kind of wrong answer, and the new cases of answers right when asked again."""
+def _findings(
+    cell: Cell, wrong: Sequence[Wrong], given: Options
+) -> tuple[list[Finding], dict[int, CheckResult]]:
+    """A finding for each sort of wrong answer; and of answers that were not wrong when they were asked again,
+    the cases as they stand now.
+    """
     findings: dict[str, Finding] = {}
-    dropped: dict[int, Case] = {}
+    dropped: dict[int, CheckResult] = {}
     left = _SHRUNK
     for one in distinct(wrong):
         alike = [other for other in wrong if other.sort == one.sort]
@@ -229,7 +229,7 @@ def _shrinks(finding: Finding, given: Options) -> bool:
     entries = [item.entry for item in given.known.accepted]
     if any(entry.signature == finding.signature for entry in entries):
         return False
-    return any(library(entry.target) == library(finding.target) for entry in entries)
+    return any(TargetName.of(entry.target).owner == TargetName.of(finding.target).owner for entry in entries)
 
 
 def _accepted(findings: Sequence[Finding], given: Options) -> tuple[list[BaselineEntry], list[BaselineEntry]]:

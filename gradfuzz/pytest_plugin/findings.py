@@ -6,14 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.findings.prove import prove
+from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.findings.reproducer import reproducer
-from gradfuzz.fuzzer.findings.showcase import finding_point
-from gradfuzz.fuzzer.findings.signature import library, signature
-from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, Finding
+from gradfuzz.fuzzer.findings.signature import signature
+from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.results.finding import CheckResult, Finding
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.verdict.judge import check_name
 from gradfuzz.oracles.base import Oracle
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.pytest_plugin.cells import Put
 
 
@@ -24,12 +25,16 @@ class Wrong:
     put: Put
     place: int
     oracle: Oracle
-    case: Case
+    case: CheckResult
 
     @property
     def sort(self) -> tuple[str, str, str]:
         """Answers of one kind are reported once: one use of an op, one library, one class."""
-        return self.put.use, library(self.oracle.name), self.case.kind.value if self.case.kind else ""
+        return (
+            self.put.use,
+            TargetName.of(self.oracle.name).owner,
+            self.case.kind.value if self.case.kind else "",
+        )
 
 
 def distinct(wrong: Iterable[Wrong]) -> list[Wrong]:
@@ -44,7 +49,7 @@ def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
     """The finding at the suite's own question and point."""
     case, question = wrong.case, wrong.case.question
     assert case.kind is not None, "what is wrong has a class"
-    specimen, point = _specimen(wrong), finding_point(case)
+    candidate, point = _candidate(wrong), finding_point(case)
     finding = Finding(
         id="",
         target=wrong.oracle.name,
@@ -74,9 +79,9 @@ def as_met(wrong: Wrong, family: str, seen: int) -> Finding:
                 ],
             )
         ),
-        script=reproducer(specimen, case, wrong.oracle),
-        others=specimen.others,
-        place=specimen.place,
+        script=reproducer(candidate, case, wrong.oracle),
+        others=candidate.others,
+        place=candidate.place,
     )
     return _named(finding)
 
@@ -90,8 +95,8 @@ def shrunk(wrong: Wrong, family: str, seen: int) -> tuple[Finding | None, str]:
             case,
             family,
             0,
-            question.points if wrong.oracle.together else (),
-            wrong.place if wrong.oracle.together else 0,
+            question.points if wrong.oracle.traits.batched else (),
+            wrong.place if wrong.oracle.traits.batched else 0,
         )
     )
     if proof.finding is None:
@@ -104,5 +109,5 @@ def _named(finding: Finding) -> Finding:
     return replace(finding, id=f"GF-{whole[:4]}", signature=whole)
 
 
-def _specimen(wrong: Wrong) -> Specimen:
-    return Specimen.of(wrong.case.question, wrong.place, together=wrong.oracle.together)
+def _candidate(wrong: Wrong) -> Candidate:
+    return Candidate.of(wrong.case.question, wrong.place, together=wrong.oracle.traits.batched)

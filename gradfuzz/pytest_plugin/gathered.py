@@ -21,7 +21,7 @@ from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.records import from_document
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
 from gradfuzz.fuzzer.store import baseline
-from gradfuzz.fuzzer.sweep.ledger import rank
+from gradfuzz.fuzzer.sweep.totals import rank
 from gradfuzz.pytest_plugin.options import options
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.numbers import count

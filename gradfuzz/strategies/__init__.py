@@ -39,7 +39,7 @@ from gradfuzz.strategies.inputs.matrix import matrices
 from gradfuzz.strategies.inputs.point import points
 from gradfuzz.strategies.linalg.program import linalg_cases, linalg_programs
 from gradfuzz.strategies.loop.body import loop_bodies
-from gradfuzz.strategies.loop.case import Case, cases
+from gradfuzz.strategies.loop.case import GeneratedCase, cases
 from gradfuzz.strategies.loop.coverage import coverage_counts, coverage_table, triggers
 from gradfuzz.strategies.loop.expression import expressions
 from gradfuzz.strategies.loop.goals import GOALS, Goal
@@ -47,11 +47,15 @@ from gradfuzz.strategies.loop.program import loops
 from gradfuzz.strategies.program import programs
 from gradfuzz.strategies.tensor.program import tensor_cases, tensor_programs
 
+Case = GeneratedCase
+"""The former name of `GeneratedCase`."""
+
 __all__ = [
     "FAMILIES",
     "GOALS",
     "Case",
     "Family",
+    "GeneratedCase",
     "Goal",
     "Type",
     "arrays",

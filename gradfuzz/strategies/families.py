@@ -14,7 +14,7 @@ from gradfuzz.strategies.complex.program import complex_cases
 from gradfuzz.strategies.function_program import function_cases, function_triggers
 from gradfuzz.strategies.linalg.goals import MATRIX_GOALS, matrix_triggers
 from gradfuzz.strategies.linalg.program import linalg_cases
-from gradfuzz.strategies.loop.case import Case, cases
+from gradfuzz.strategies.loop.case import GeneratedCase, cases
 from gradfuzz.strategies.loop.coverage import triggers
 from gradfuzz.strategies.loop.goals import GOALS
 from gradfuzz.strategies.tensor.goals import TENSOR_GOALS, tensor_triggers
@@ -26,9 +26,9 @@ from gradfuzz.strategies.vectorize_program import VECTORIZE_GOALS, vectorize_cas
 class Family:
     """How to draw the cases of a family in given precisions, its goals, and which of them a case reaches."""
 
-    cases: Callable[[tuple[Precision, ...]], st.SearchStrategy[Case]]
+    cases: Callable[[tuple[Precision, ...]], st.SearchStrategy[GeneratedCase]]
     goals: tuple[str, ...]
-    reached: Callable[[Case], frozenset[str]]
+    reached: Callable[[GeneratedCase], frozenset[str]]
     together: bool = False
     """Whether all points of a case are answered in one call."""
     shapes: bool = True

@@ -17,7 +17,7 @@ from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
 from gradfuzz.strategies.inputs.point import PRECISIONS
-from gradfuzz.strategies.loop.case import MODES, Case, check_asked
+from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
 
 _SHAPES: Table[str] = Table((60, ""), (30, "[3]"), (10, "[2, 2]"))
 _ORDINARY = (0.5, -0.75, 1.25, 2.5, -3.0, 0.1)
@@ -27,7 +27,9 @@ _LARGE = (20.0, -20.0, 100.0, -100.0, 1e4, -1e4)
 
 
 @st.composite
-def function_cases(draw: Draw, *, precisions: tuple[Precision, ...] = PRECISIONS, max_order: int = 3) -> Case:
+def function_cases(
+    draw: Draw, *, precisions: tuple[Precision, ...] = PRECISIONS, max_order: int = 3
+) -> GeneratedCase:
     """Cases about one elementwise function each. Shrinks towards the first functions of the table."""
     check_asked(precisions, max_order)
     dice = Dice(draw)
@@ -45,7 +47,7 @@ def function_cases(draw: Draw, *, precisions: tuple[Precision, ...] = PRECISIONS
     points = tuple(
         _point(dice, row, program.params[0].type.sizes, precision) for _ in range(1 + dice.below(4))
     )
-    return Case(program, points, row.arguments, precision, modes)
+    return GeneratedCase(program, points, row.arguments, precision, modes)
 
 
 def _point(
@@ -76,7 +78,7 @@ def _number(dice: Dice, row: Function, last: bool) -> float:
 _KINDS: Table[tuple[float, ...]] = Table((50, _ORDINARY), (15, _NEAR_ZERO), (20, _WHOLE), (15, _LARGE))
 
 
-def function_triggers(case: Case) -> frozenset[str]:
+def function_triggers(case: GeneratedCase) -> frozenset[str]:
     """Which function a case is about."""
     text = str(case.program)
     return frozenset(name for name in FUNCTIONS if f" {name}(" in text)

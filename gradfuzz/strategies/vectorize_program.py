@@ -20,7 +20,7 @@ from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
 from gradfuzz.strategies.inputs.point import Inputs, draw_point
 from gradfuzz.strategies.linalg.program import linalg_cases
 from gradfuzz.strategies.linalg.recipes import RECIPES
-from gradfuzz.strategies.loop.case import MODES, Case
+from gradfuzz.strategies.loop.case import MODES, GeneratedCase
 from gradfuzz.strategies.loop.program import loops
 from gradfuzz.strategies.tensor.program import tensor_cases
 
@@ -90,7 +90,7 @@ def lay_out(dice: Dice, layout: str, drawn: list[Inputs]) -> list[Inputs]:
 
 
 @st.composite
-def vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order: int = 3) -> Case:
+def vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order: int = 3) -> GeneratedCase:
     """Cases whose points are the instances of one vectorized call: loop, matrix and tensor programs."""
     dice = Dice(draw)
     kind, layout = dice.weighted(_KINDS), dice.weighted(LAYOUTS)
@@ -110,14 +110,14 @@ def vectorize_cases(draw: Draw, *, precisions: tuple[Precision, ...], max_order:
     floats = tuple(p.name for p in program.params if p.type.is_float)
     wrt = floats if len(floats) < 2 or not dice.chance(50) else (dice.pick(floats),)
     modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
-    return Case(program, laid, wrt, base.precision, modes)
+    return GeneratedCase(program, laid, wrt, base.precision, modes)
 
 
-def _loop_case(draw: Draw, dice: Dice, precisions: tuple[Precision, ...]) -> Case:
+def _loop_case(draw: Draw, dice: Dice, precisions: tuple[Precision, ...]) -> GeneratedCase:
     program = draw(loops(max_trips=7))
     precision = precisions[0] if len(precisions) == 1 or not dice.chance(30) else dice.pick(precisions[1:])
     points = tuple(draw_point(dice, program, precision, max_trips=7, extremes=False) for _ in range(_MOST))
-    return Case(program, points, (), precision)
+    return GeneratedCase(program, points, (), precision)
 
 
 def _with_unused(
@@ -133,7 +133,7 @@ def _with_unused(
 # What a case reaches ----------------------------------------------------------------------------------------
 
 
-def vectorize_triggers(case: Case) -> frozenset[str]:
+def vectorize_triggers(case: GeneratedCase) -> frozenset[str]:
     """The names of the goals that `case` reaches."""
     layout = layout_of(case.points)
     used = {node.id for node in walk(case.program) if isinstance(node, Name)}
@@ -166,7 +166,7 @@ def _same(a: Inputs, b: Inputs) -> bool:
     return all(a[name].tobytes() == b[name].tobytes() for name in a)
 
 
-def _traces_differ(case: Case) -> bool:
+def _traces_differ(case: GeneratedCase) -> bool:
     """Whether a decision or a trip count differs between the points."""
     traces = []
     for point in case.points:

@@ -12,10 +12,10 @@ import numpy as np
 from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.questions.asking import inputs_named, points_of, programs_of
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.verdict.checking import check_question
-from gradfuzz.fuzzer.verdict.jury import Jury
-from gradfuzz.oracles.base import Array, Mode
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.oracles.base import Array, Doubt, Mode
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.evaluation.pairs import in_pairs
@@ -167,7 +167,7 @@ def check_program(
             if wrt is not None
             else tuple(p.name for p in one.params if p.type.is_float)
         )
-        jury = Jury(trip_limit=TRIP_LIMIT)
+        evaluator = Evaluator(trip_limit=TRIP_LIMIT)
         unclear: Measured | None = None
         refusals: dict[str, None] = {}
         answered, largest = False, 0.0
@@ -182,7 +182,7 @@ def check_program(
             question = in_units(
                 replace(question, wrt=names, directions={name: question.directions[name] for name in names})
             )
-            for case in check_question(question, resolve(target, supervised=True), jury).cases:
+            for case in check_question(question, resolve(target, supervised=True), evaluator).cases:
                 if case.verdict is Verdict.UNSUPPORTED:
                     refusals[case.message] = None
                 else:
@@ -271,10 +271,12 @@ def _measured(
                 )
             continue
         found.append(asked)
-        if asked.case.verdict in (Verdict.DISAGREE, Verdict.CRASHED):
+        if asked.case.verdict.is_wrong:
             break
     reasons = dict.fromkeys(message for steps, message in left_out.items() if len(steps) == order)
-    if not any(len(a.case.question.modes) == order for a in found) and not any(_wrong(a.case) for a in found):
+    if not any(len(a.case.question.modes) == order for a in found) and not any(
+        a.case.verdict.is_wrong for a in found
+    ):
         reason = f"{subject.label} cannot be differentiated {order} times: {'; '.join(reasons)}"
         return replace(blank, verdict=Verdict.UNSUPPORTED, reason=reason, left_out=left_out), None
     decisive = min(found, key=_rank)
@@ -286,17 +288,13 @@ def _measured(
     return replace(measured, asked=modes_asked, left_out=left_out, along=along), inquiry.oracle.failure
 
 
-def _wrong(case: Case) -> bool:
-    return case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
-
-
 def _rank(asked: Asked) -> tuple[int, float]:
     """Sort key: wrong first, then inconclusive, then by the largest error."""
     verdicts = (Verdict.DISAGREE, Verdict.CRASHED, Verdict.INCONCLUSIVE, Verdict.CONVENTION, Verdict.AGREE)
     return verdicts.index(asked.case.verdict), -(asked.case.error_over_allowed or 0.0)
 
 
-def _of_program(case: Case) -> Measured:
+def _of_program(case: CheckResult) -> Measured:
     names = dict(zip(case.question.wrt, case.question.wrt, strict=True))
     return _from_case(case, case.question.program.name, case.oracle, names, "traced")
 
@@ -308,7 +306,7 @@ def _of_function(asked: Asked, subject: Subject, inquiry: Inquiry) -> Measured:
 
 
 def _from_case(
-    case: Case, function: str, framework: str, names: Mapping[str, str], method: Method
+    case: CheckResult, function: str, framework: str, names: Mapping[str, str], method: Method
 ) -> Measured:
     """The measurement of a case, with the arguments' names. Scalar cotangents and directions divide out."""
     truth, unit = case.truth, unit_of(case.question)
@@ -347,13 +345,15 @@ def _from_case(
     )
 
 
-def _reason(case: Case) -> str:
+_PLAIN = (Doubt.REFERENCES, Doubt.KINK, Doubt.DOMAIN)
+"""Doubts that the reason of a verdict names already."""
+
+
+def _reason(case: CheckResult) -> str:
     told = case.reason.value if case.reason is not None else ""
-    message = (
-        case.message.partition(": ")[2]
-        if case.message.startswith(("references: ", "kink: ", "domain: "))
-        else case.message
-    )
+    truth = case.truth
+    plain = truth is not None and truth.doubt in _PLAIN and truth.message == case.message
+    message = truth.words if truth is not None and plain else case.message
     return (
         f"{told}: {message}" if told and message and case.reason is not Reason.REFERENCES else message or told
     )

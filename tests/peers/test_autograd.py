@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import Call, Program, parse, walk
@@ -51,23 +51,23 @@ OPS = (
 # What is known ----------------------------------------------------------------------------------------------
 
 
-def calls(case: Case, *ops: str) -> list[Call]:
+def calls(case: CheckResult, *ops: str) -> list[Call]:
     return [node for node in walk(case.question.program) if isinstance(node, Call) and node.op in ops]
 
 
-def batches(case: Case) -> list[tuple[int, ...]]:
+def batches(case: CheckResult) -> list[tuple[int, ...]]:
     """The batch axes of each parameter."""
     return [p.type.sizes[:-2] for p in case.question.program.params]
 
 
-def has(case: Case, op: str, **params: object) -> bool:
+def has(case: CheckResult, op: str, **params: object) -> bool:
     return any(
         all(dict(call.params).get(name) == value for name, value in params.items())
         for call in calls(case, op)
     )
 
 
-def oblong(case: Case) -> bool:
+def oblong(case: CheckResult) -> bool:
     return any(p.type.sizes[-1] != p.type.sizes[-2] for p in case.question.program.params if p.type.rank > 1)
 
 
@@ -76,7 +76,7 @@ class Known:
     """A mistake of autograd, by its script, and the cases that it explains."""
 
     script: str
-    explains: Callable[[Case], bool]
+    explains: Callable[[CheckResult], bool]
 
 
 KNOWN = (
@@ -135,13 +135,13 @@ def questions(
     )
 
 
-def judged(jury: Jury, oracle: Oracle, question: Question) -> Case:
+def judged(evaluator: Evaluator, oracle: Oracle, question: Question) -> CheckResult:
     """The verdict: by one reference where the answer is right, by both before anything is called wrong."""
     refusal = oracle.supports(question)
     answers = [Answer("unsupported", message=refusal)] if refusal is not None else oracle.answer(question)
-    (case,) = jury.cases(oracle.name, question, answers)
-    if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED):
-        (case,) = jury.cases(oracle.name, question, answers, confirm=True, thorough=True)
+    (case,) = evaluator.cases(oracle.name, question, answers)
+    if case.verdict.is_wrong:
+        (case,) = evaluator.cases(oracle.name, question, answers, confirm=True, thorough=True)
     return case
 
 
@@ -150,7 +150,7 @@ def test_a_diagonal_beside_the_main_one(autograd: Oracle, offset: int) -> None:
     """autograd wants the two axes exchanged, which exchanges the sides of the main diagonal."""
     program = parse(f'def f(a: "float[2, 3, 3]"):\n    return diagonal(a, offset={offset})')
     point = Point({"a": np.arange(18.0).reshape(2, 3, 3) / 8})
-    case = judged(Jury(), autograd, weighted_question(program, [point], "float64", ("fwd",)))
+    case = judged(Evaluator(), autograd, weighted_question(program, [point], "float64", ("fwd",)))
     assert case.verdict is Verdict.AGREE
 
 
@@ -162,11 +162,11 @@ LINALG = questions(
 )
 
 
-def explained(case: Case) -> str:
+def explained(case: CheckResult) -> str:
     """The verdict, or the script of what is known; an assertion that fails for anything else that
     is wrong.
     """
-    if case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED):
+    if not case.verdict.is_wrong:
         climb(case.error_over_allowed)
         return case.verdict.value
     known = [k.script for k in KNOWN if k.explains(case)]
@@ -185,7 +185,7 @@ def test_autograd_is_right_but_for_what_is_known(
     """As a suite would have it: Hypothesis varies what it has drawn, climbs to the worst errors, and shrinks
     what fails.
     """
-    jury = Jury()
+    evaluator = Evaluator()
     seen: Counter[str] = Counter()
 
     @settings(
@@ -198,7 +198,7 @@ def test_autograd_is_right_but_for_what_is_known(
     )
     @given(drawn)
     def test(question: Question) -> None:
-        seen[explained(judged(jury, autograd, question))] += 1
+        seen[explained(judged(evaluator, autograd, question))] += 1
 
     test()
     print(dict(seen))
@@ -209,8 +209,10 @@ def test_autograd_is_right_but_for_what_is_known(
 @pytest.mark.parametrize("drawn", [pytest.param(LOOPS, id="loops"), pytest.param(LINALG, id="linalg")])
 def test_a_thousand_draws(autograd: Oracle, drawn: st.SearchStrategy[Question], seed: int) -> None:
     """Each drawn anew, so that they differ as much as they can."""
-    jury = Jury()
-    seen = Counter(explained(judged(jury, autograd, question)) for question in draw_many(drawn, 1000, seed))
+    evaluator = Evaluator()
+    seen = Counter(
+        explained(judged(evaluator, autograd, question)) for question in draw_many(drawn, 1000, seed)
+    )
     print(dict(seen))
     assert seen["agree"] > 500
     assert len(set(seen) & {k.script for k in KNOWN}) > 1

@@ -10,7 +10,7 @@ from gradfuzz.programs import Call, Program, parse, to_text, typecheck, walk
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.programs.text.json_form import from_json, to_json
-from gradfuzz.strategies import FAMILIES, Case, draw_many
+from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
 from gradfuzz.strategies.complex.goals import complex_triggers
 from gradfuzz.strategies.complex.program import OPS, complex_cases
 
@@ -18,11 +18,11 @@ CASES = 800
 
 
 @pytest.fixture(scope="module")
-def drawn() -> list[Case]:
+def drawn() -> list[GeneratedCase]:
     return draw_many(complex_cases(), CASES, 0)
 
 
-def test_programs_take_and_return_floats_and_are_complex_inside(drawn: list[Case]) -> None:
+def test_programs_take_and_return_floats_and_are_complex_inside(drawn: list[GeneratedCase]) -> None:
     for case in drawn:
         typed = typecheck(case.program)
         assert all(p.type.is_float for p in case.program.params)
@@ -32,7 +32,7 @@ def test_programs_take_and_return_floats_and_are_complex_inside(drawn: list[Case
         assert from_json(to_json(case.program)) == case.program
 
 
-def test_points_are_in_the_domain(drawn: list[Case]) -> None:
+def test_points_are_in_the_domain(drawn: list[GeneratedCase]) -> None:
     finite = 0
     for case in drawn:
         for point in case.points:
@@ -41,7 +41,7 @@ def test_points_are_in_the_domain(drawn: list[Case]) -> None:
     assert finite >= 0.98 * sum(len(c.points) for c in drawn)
 
 
-def test_every_goal_is_reached(drawn: list[Case]) -> None:
+def test_every_goal_is_reached(drawn: list[GeneratedCase]) -> None:
     reached = frozenset[str]().union(*map(complex_triggers, drawn))
     assert sorted(set(FAMILIES["complex"].goals) - reached) == []
 
@@ -69,7 +69,7 @@ def test_wrong_arguments_are_named(wrong: dict[str, object]) -> None:
         draw_many(complex_cases(**wrong), 1, 0)  # type: ignore[arg-type]
 
 
-def test_all_ops_that_only_complex_numbers_need_are_drawn(drawn: list[Case]) -> None:
+def test_all_ops_that_only_complex_numbers_need_are_drawn(drawn: list[GeneratedCase]) -> None:
     found = {n.op for case in drawn for n in walk(case.program) if isinstance(n, Call)}
     assert {"complex", "conj", "real", "imag", "abs", "eig", "eigvals"} <= found
     assert set(OPS) <= found

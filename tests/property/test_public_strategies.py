@@ -25,7 +25,7 @@ from gradfuzz.programs.arithmetic.half_numpy import refused_op
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
 from gradfuzz.strategies import (
-    Case,
+    GeneratedCase,
     arrays,
     cases,
     complex_cases,
@@ -71,7 +71,7 @@ def same(a: Any, b: Any) -> bool:
         )
     if isinstance(a, dict):
         return isinstance(b, dict) and list(a) == list(b) and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, Case):
+    if isinstance(a, GeneratedCase):
         return all(
             same(getattr(a, name), getattr(b, name))
             for name in ("program", "points", "wrt", "precision", "modes")
@@ -85,7 +85,7 @@ def is_program(program: Program) -> bool:
     return bool(typecheck(program).outputs) and parse(to_text(program)) == program
 
 
-def is_case(case: Case) -> bool:
+def is_case(case: GeneratedCase) -> bool:
     return is_program(case.program) and all(
         point.keys() == {p.name for p in case.program.params} for point in case.points
     )
@@ -96,7 +96,7 @@ def is_point(point: dict[str, Any]) -> bool:
     return {name: v.shape for name, v in point.items()} == shapes and defined(PROGRAM, point)
 
 
-def is_about(simplest: Program) -> Callable[[Case], bool]:
+def is_about(simplest: Program) -> Callable[[GeneratedCase], bool]:
     return lambda case: case.program == simplest and len(case.points) == 1 and case.modes == ("rev",)
 
 

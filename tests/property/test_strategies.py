@@ -39,7 +39,7 @@ from gradfuzz.programs.language.typecheck import expression_type
 from gradfuzz.programs.text.json_form import from_json, to_json
 from gradfuzz.strategies import (
     FAMILIES,
-    Case,
+    GeneratedCase,
     cases,
     draw_many,
     expressions,
@@ -61,7 +61,7 @@ def drawn() -> list[Program]:
 
 
 @pytest.fixture(scope="module")
-def asked() -> list[Case]:
+def asked() -> list[GeneratedCase]:
     return draw_many(cases(), CASES, 0)
 
 
@@ -105,7 +105,7 @@ NOT_DRAWN = {"cofactor", "divide_by_gaps"}
 """The engine's own, in derivatives only."""
 
 
-def test_every_op_is_drawn(drawn: list[Program], asked: list[Case]) -> None:
+def test_every_op_is_drawn(drawn: list[Program], asked: list[GeneratedCase]) -> None:
     others = [
         c
         for name in FAMILIES
@@ -207,14 +207,14 @@ def test_expressions_have_their_shape_and_a_finite_value(
 # Points -----------------------------------------------------------------------------------------------------
 
 
-def test_nearly_every_point_is_in_the_domain_and_every_loop_ends(asked: list[Case]) -> None:
+def test_nearly_every_point_is_in_the_domain_and_every_loop_ends(asked: list[GeneratedCase]) -> None:
     places = [(c.program, p) for c in asked for p in c.points]
     good = sum(defined(program, inputs) for program, inputs in places)
     print(f"finite in float64 at {good} of {len(places)} points")
     assert good >= 0.98 * len(places)
 
 
-def test_points_have_the_types_of_the_parameters(asked: list[Case]) -> None:
+def test_points_have_the_types_of_the_parameters(asked: list[GeneratedCase]) -> None:
     for case in asked:
         for inputs in case.points:
             assert list(inputs) == [p.name for p in case.program.params]
@@ -223,7 +223,7 @@ def test_points_have_the_types_of_the_parameters(asked: list[Case]) -> None:
                 assert inputs[p.name].dtype == (case.precision if p.type.is_float else np.int64)
 
 
-def test_case_asks_for_float_inputs_in_their_order(asked: list[Case]) -> None:
+def test_case_asks_for_float_inputs_in_their_order(asked: list[GeneratedCase]) -> None:
     for case in asked:
         floats = [p.name for p in case.program.params if p.type.is_float]
         assert case.wrt

@@ -14,7 +14,7 @@ from hypothesis.errors import InvalidArgument
 from gradfuzz.programs import Call, parse, to_text, typecheck, walk
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
-from gradfuzz.strategies import FAMILIES, Case, draw_many, tensor_cases, tensor_programs
+from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many, tensor_cases, tensor_programs
 from gradfuzz.strategies.drawing.dice import Plain
 from gradfuzz.strategies.drawing.shape import draw_array
 from gradfuzz.strategies.tensor.blanks import Argument, fits
@@ -25,16 +25,16 @@ CASES = 800
 
 
 @pytest.fixture(scope="module")
-def drawn() -> list[Case]:
+def drawn() -> list[GeneratedCase]:
     return draw_many(tensor_cases(precisions=("float64", "float32")), CASES, 0)
 
 
-def outputs(case: Case, point: Any) -> tuple[Any, ...]:
+def outputs(case: GeneratedCase, point: Any) -> tuple[Any, ...]:
     inputs = {name: v[()] if v.dtype.kind == "f" else v if v.shape else v.item() for name, v in point.items()}
     return tuple(interpret(case.program, inputs, NumpyNamespace(case.precision)))
 
 
-def test_programs_are_well_typed_and_finite(drawn: list[Case]) -> None:
+def test_programs_are_well_typed_and_finite(drawn: list[GeneratedCase]) -> None:
     finite = points = 0
     for case in drawn:
         typed = typecheck(case.program)
@@ -50,12 +50,12 @@ def test_programs_are_well_typed_and_finite(drawn: list[Case]) -> None:
     assert finite >= 0.98 * points
 
 
-def test_no_draw_is_thrown_away(drawn: list[Case]) -> None:
+def test_no_draw_is_thrown_away(drawn: list[GeneratedCase]) -> None:
     assert len(drawn) == CASES
     assert len({to_text(case.program) for case in drawn}) > 0.9 * CASES
 
 
-def test_every_goal_is_reached(drawn: list[Case]) -> None:
+def test_every_goal_is_reached(drawn: list[GeneratedCase]) -> None:
     family = FAMILIES["tensor"]
     counts = Counter(goal for case in drawn for goal in family.reached(case))
     assert set(counts) == set(family.goals)
@@ -112,7 +112,7 @@ def test_what_is_constant_is_known() -> None:
     assert not is_constant(both, ("a", "b"))
 
 
-def test_the_objective_of_a_case_is_not_constant(drawn: list[Case]) -> None:
+def test_the_objective_of_a_case_is_not_constant(drawn: list[GeneratedCase]) -> None:
     """At the points themselves a selection may pass nothing on; over a whole draw that is rare."""
     still, rng = 0, np.random.default_rng(0)
     for case in drawn[:300]:
@@ -128,7 +128,7 @@ def test_the_objective_of_a_case_is_not_constant(drawn: list[Case]) -> None:
     assert still <= 15
 
 
-def test_a_shorter_stream_is_the_beginning_of_a_longer_one(drawn: list[Case]) -> None:
+def test_a_shorter_stream_is_the_beginning_of_a_longer_one(drawn: list[GeneratedCase]) -> None:
     again = draw_many(tensor_cases(precisions=("float64", "float32")), 20, 0)
     assert [to_text(c.program) for c in again] == [to_text(c.program) for c in drawn[:20]]
     for a, b in zip(again, drawn, strict=False):

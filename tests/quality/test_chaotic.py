@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Verdict
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.results.finding import CheckResult
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Mode, Oracle, Point
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
@@ -163,12 +163,12 @@ def points(text: str, precision: Precision, some: Sequence[float]) -> Iterator[P
 
 def cases(
     oracle: Oracle,
-    jury: Jury,
+    evaluator: Evaluator,
     name: str,
     precisions: Sequence[Precision],
     modes: Sequence[tuple[Mode, ...]],
     some: Sequence[float],
-) -> Iterator[Case]:
+) -> Iterator[CheckResult]:
     """Every check of one program, measured in full."""
     program = parse(PROGRAMS[name])
     for precision in precisions:
@@ -177,13 +177,13 @@ def cases(
                 program, list(points(PROGRAMS[name], precision, some)), precision, steps
             )
             if oracle.supports(question) is None:
-                yield from jury.cases(oracle.name, question, oracle.answer(question), thorough=True)
+                yield from evaluator.cases(oracle.name, question, oracle.answer(question), thorough=True)
 
 
-def check(found: Sequence[Case]) -> Counter[str]:
+def check(found: Sequence[CheckResult]) -> Counter[str]:
     """Nothing is accused. The counts of verdicts, and of reasons."""
     for case in found:
-        assert case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED), (
+        assert not case.verdict.is_wrong, (
             f"{case.oracle}: {case.kind} {case.message} expected {case.expected} got {case.got}, error over"
             f" allowed {case.error_over_allowed}, at {case.point.inputs} {case.question.precision}"
             f" {case.question.modes}\n{case.question.program}"
@@ -192,8 +192,8 @@ def check(found: Sequence[Case]) -> Counter[str]:
 
 
 @pytest.fixture(scope="module")
-def jury() -> Jury:
-    return Jury()
+def evaluator() -> Evaluator:
+    return Evaluator()
 
 
 needs = {
@@ -203,27 +203,27 @@ needs = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_engine(name: str, jury: Jury) -> None:
+def test_the_engine(name: str, evaluator: Evaluator) -> None:
     (engine,) = resolve("engine")
-    found = list(cases(engine, jury, name, ("float64", "float32"), MODES[:3], POINTS[:FEW]))
+    found = list(cases(engine, evaluator, name, ("float64", "float32"), MODES[:3], POINTS[:FEW]))
     assert len(found) == 2 * 3 * FEW
     check(found)
 
 
 @needs["torch"]
 @pytest.mark.parametrize("name", list(PROGRAMS)[::3])
-def test_torch(name: str, jury: Jury) -> None:
+def test_torch(name: str, evaluator: Evaluator) -> None:
     (torch,) = resolve("torch:eager")
-    check(list(cases(torch, jury, name, ("float32",), MODES[:2], POINTS[:FEW])))
+    check(list(cases(torch, evaluator, name, ("float32",), MODES[:2], POINTS[:FEW])))
 
 
 @needs["jax"]
 @pytest.mark.parametrize(
     "name", ["logistic map, 60 trips", "tanh of exp, twice", "x / x", "product of 40 factors"]
 )
-def test_jax(name: str, jury: Jury) -> None:
+def test_jax(name: str, evaluator: Evaluator) -> None:
     (jax,) = resolve("jax:unrolled")
-    check(list(cases(jax, jury, name, ("float32",), MODES[:1], POINTS[:2])))
+    check(list(cases(jax, evaluator, name, ("float32",), MODES[:1], POINTS[:2])))
 
 
 @pytest.mark.slow
@@ -235,7 +235,7 @@ def test_jax(name: str, jury: Jury) -> None:
         pytest.param("jax:unrolled", marks=needs["jax"]),
     ],
 )
-def test_all_of_them(way: str, jury: Jury) -> None:
+def test_all_of_them(way: str, evaluator: Evaluator) -> None:
     """Every program at every point: in four formats and all modes by the engine and Torch, in two and first
     order by JAX.
     """
@@ -246,6 +246,6 @@ def test_all_of_them(way: str, jury: Jury) -> None:
     modes = MODES[:2] if way == "jax:unrolled" else MODES
     total: Counter[str] = Counter()
     for name in PROGRAMS:
-        total += check(list(cases(oracle, jury, name, precisions, modes, POINTS)))
+        total += check(list(cases(oracle, evaluator, name, precisions, modes, POINTS)))
     print(f"\n{way}: {total.total():,} checks, {dict(total.most_common())}")
     assert total["agree"] > 0.25 * total.total()

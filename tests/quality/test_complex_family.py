@@ -15,7 +15,7 @@ from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import operations
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.mutants.registry import mutant
 from gradfuzz.oracles.registry import resolve
@@ -52,7 +52,7 @@ def test_what_a_planted_bug_needs(name: str, text: str, verdict: Verdict) -> Non
     question = weighted_question(program, [point], "float64", ("rev",))
     oracle = mutant(name)
     assert oracle is not None
-    (case,) = jury().cases(oracle.name, question, oracle.answer(question))
+    (case,) = evaluator().cases(oracle.name, question, oracle.answer(question))
     assert case.verdict is verdict, case.message
 
 
@@ -97,5 +97,5 @@ def test_the_engine_is_right_in_the_suite(column: int) -> None:
     (engine,) = [oracle for oracle in resolve("engine") if oracle.name == "engine"]
     for row in GRIDS["complex"].rows():
         for question in row.cells[column]:
-            for case in jury().cases("engine", question, engine.answer(question)):
+            for case in evaluator().cases("engine", question, engine.answer(question)):
                 assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), (row.op, row.use, case.message)

@@ -11,7 +11,7 @@ from gradfuzz.programs import parse
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.strategies import (
     GOALS,
-    Case,
+    GeneratedCase,
     cases,
     coverage_counts,
     coverage_table,
@@ -93,8 +93,8 @@ def case(
     point: dict[str, np.ndarray] | None = None,
     wrt: tuple[str, ...] = ("x",),
     modes: tuple[str, ...] = ("rev",),
-) -> Case:
-    return Case(parse(text), (ONE if point is None else point,), wrt, "float64", modes)
+) -> GeneratedCase:
+    return GeneratedCase(parse(text), (ONE if point is None else point,), wrt, "float64", modes)
 
 
 CLASSIC = """
@@ -248,7 +248,7 @@ def f(v: "float[3]", x):
         ),
     ],
 )
-def test_triggers_of_known_cases(asked: Case, reached: set[str], missed: set[str]) -> None:
+def test_triggers_of_known_cases(asked: GeneratedCase, reached: set[str], missed: set[str]) -> None:
     found = triggers(asked)
     assert reached <= found, f"not seen: {reached - found}"
     assert not missed & found

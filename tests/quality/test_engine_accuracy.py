@@ -16,7 +16,7 @@ from gradfuzz.errors import DomainError
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.tolerance.allowed import tolerances
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Mode, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import Program, interpret, lower, to_text
@@ -27,11 +27,11 @@ from gradfuzz.strategies import cases, draw_many
 
 @pytest.mark.parametrize("programs", [120, pytest.param(2_000, marks=pytest.mark.slow)])
 def test_the_engine_never_disagrees_with_the_references(programs: int, seed: int) -> None:
-    engine, jury = EngineOracle(), Jury()
+    engine, evaluator = EngineOracle(), Evaluator()
     verdicts: Counter[Verdict] = Counter()
     for index, drawn in enumerate(draw_many(cases(), programs, seed)):
         for question in questions(drawn, index, seed):
-            for case in jury.cases("engine", question, engine.answer(question)):
+            for case in evaluator.cases("engine", question, engine.answer(question)):
                 verdicts[case.verdict] += 1
                 assert case.verdict is not Verdict.DISAGREE, (
                     f"{case.message} {case.point.inputs}\n{to_text(drawn.program)}"

@@ -20,7 +20,7 @@ import pytest
 
 from gradfuzz.oracles.base import Answer, Point, Question
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
-from gradfuzz.oracles.foreign.process import Limits, resident
+from gradfuzz.oracles.foreign.process import ResourceLimits, resident
 from gradfuzz.oracles.foreign.worker import Worker
 from gradfuzz.programs import parse
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "tests" / "targets" / "faulty.py"
 PROGRAM = parse("def f(x):\n    return x * x\n")
 SECONDS = 3
-LIMITS = Limits(start=60.0, request=SECONDS, memory=256 << 20, line=16 << 20, restarts=100_000)
+LIMITS = ResourceLimits(start=60.0, request=SECONDS, memory=256 << 20, line=16 << 20, restarts=100_000)
 
 TOLD: dict[str, tuple[str, str]] = {
     "segfault": ("signal", "SIGSEGV: the process was killed by signal 11"),

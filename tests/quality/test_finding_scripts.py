@@ -20,12 +20,12 @@ import pytest
 
 from gradfuzz.fuzzer.findings.reproducer import left_out, ports, reproducer
 from gradfuzz.fuzzer.findings.survey import asked
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.events import FindingFound
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
-from gradfuzz.fuzzer.verdict.shared import jury, oracle
+from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Mode, Point
 from gradfuzz.oracles.dialects.table import DIALECTS
 from gradfuzz.programs import parse
@@ -123,10 +123,10 @@ def check_tests(folder: Path) -> None:
     assert done.stdout.count("AssertionError: ") >= len(files)
 
 
-def specimen_of(text: str, modes: tuple[Mode, ...], inputs: Inputs, *, together: bool) -> Specimen:
+def candidate_of(text: str, modes: tuple[Mode, ...], inputs: Inputs, *, together: bool) -> Candidate:
     program = parse(text)
     points = [Point({name: np.asarray(v, float) for name, v in point.items()}) for point in inputs]
-    return Specimen.of(plain_question(program, points, "float64", None, modes), together=together)
+    return Candidate.of(plain_question(program, points, "float64", None, modes), together=together)
 
 
 def test_every_script_of_a_wrong_answer(tmp_path: Path) -> None:
@@ -135,12 +135,12 @@ def test_every_script_of_a_wrong_answer(tmp_path: Path) -> None:
     said: set[str] = set()
     for name, (target_name, text, modes, inputs) in WRONG.items():
         target = oracle(target_name)
-        specimen = specimen_of(text, modes, inputs, together=target.together)
-        case = asked(specimen, target, jury())
+        candidate = candidate_of(text, modes, inputs, together=target.traits.batched)
+        case = asked(candidate, target, evaluator())
         assert case.verdict is Verdict.DISAGREE, f"{name}: {case.verdict}, {case.message}"
-        script = reproducer(specimen, case, target)
-        others = ports(specimen, case, target, script, "0123456789abcdef")
-        reasons = left_out(specimen, case, target)
+        script = reproducer(candidate, case, target)
+        others = ports(candidate, case, target, script, "0123456789abcdef")
+        reasons = left_out(candidate, case, target)
         own = target_name.partition(":")[0]
         assert set(others) | set(reasons) | {own} >= {*DIALECTS, "pytest"}
         assert not set(others) & set(reasons)

@@ -23,11 +23,11 @@ add(Function(
 from gradfuzz import programs
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import Verdict
-from gradfuzz.fuzzer.verdict.shared import *  # noqa
-import gradfuzz.fuzzer.verdict.shared as shared
+from gradfuzz.fuzzer.verdict.shared import evaluator
+
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.registry import references, resolve
-judges = getattr(shared, "evaluator", None) or shared.jury
+
 program = programs.parse("def f(x):\\n    return entr(x)\\n")
 points = [Point({"x": np.float64(v)}) for v in (0.25, 1.5, 20.0)]
 
@@ -39,7 +39,7 @@ def verdicts(target):
         result.verdict
         for modes in (("rev",), ("fwd",), ("rev", "fwd"), ("fwd", "rev"), ("rev", "rev"))
         if target.supports(question(modes)) is None
-        for result in judges().cases(target.name, question(modes), target.answer(question(modes)))
+        for result in evaluator().cases(target.name, question(modes), target.answer(question(modes)))
     }
 """
 

@@ -21,16 +21,15 @@ from gradfuzz.engine.modes.prune import prune
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Verdict
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Answer, Mode, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse, to_text
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import evaluate, interpret
 from gradfuzz.programs.graphs.graph import Equation, Graph
-from gradfuzz.strategies import Case as Drawn
-from gradfuzz.strategies import draw_many, linalg_cases, matrices
+from gradfuzz.strategies import GeneratedCase, draw_many, linalg_cases, matrices
 from gradfuzz.strategies.complex.program import complex_cases
 
 OPS = ("qr", "svd", "eigh", "svdvals", "eigvalsh", "pinv", "lstsq", "matrix_norm")
@@ -166,9 +165,9 @@ def same_values(question: Question, namespace: NumpyNamespace) -> bool:
     return True
 
 
-def judged(cases: list[Drawn], seed: int) -> list[Case]:
+def judged(cases: list[GeneratedCase], seed: int) -> list[CheckResult]:
     """Every variation of every program, in first and in second order in turn."""
-    jury, result = Jury(), []
+    evaluator, result = Evaluator(), []
     permuted_at_all = 0
     for index, drawn in enumerate(cases):
         question, *_ = questions(drawn, index, seed, orders=(1 + index % 2,))
@@ -182,17 +181,17 @@ def judged(cases: list[Drawn], seed: int) -> list[Case]:
             )
             given = answers(question, graph, other if permuted else Turned(question.precision, choice))
             permuted_at_all += permuted
-            result += jury.cases("engine:turned", question, given)
+            result += evaluator.cases("engine:turned", question, given)
     assert permuted_at_all
     return result
 
 
-def check(cases: list[Drawn], seed: int) -> None:
+def check(cases: list[GeneratedCase], seed: int) -> None:
     found = judged(cases, seed)
     counts = Counter(c.verdict.value if c.reason is None else c.reason.value for c in found)
     print(f"{len(cases)} programs, {len(cases) * TURNS} variations, {len(found)} checks: {dict(counts)}")
     for case in found:
-        assert case.verdict not in (Verdict.DISAGREE, Verdict.CRASHED), (
+        assert not case.verdict.is_wrong, (
             f"{case.kind} {case.message} expected {case.expected} got {case.got} at {case.point.inputs},"
             f" modes {case.question.modes} {case.question.precision} wrt"
             f" {case.question.wrt}\n{case.question.program}"
@@ -200,11 +199,11 @@ def check(cases: list[Drawn], seed: int) -> None:
     assert sum(c.verdict is Verdict.AGREE for c in found) > 0.8 * len(found)
 
 
-def real_cases(programs: int, seed: int) -> list[Drawn]:
+def real_cases(programs: int, seed: int) -> list[GeneratedCase]:
     return draw_many(linalg_cases(ops=OPS, max_side=4, empty=False), programs, seed)
 
 
-def complex_ones(programs: int, seed: int) -> list[Drawn]:
+def complex_ones(programs: int, seed: int) -> list[GeneratedCase]:
     """Those with entries."""
     drawn = draw_many(complex_cases(ops=COMPLEX_OPS, max_side=3), 2 * programs, seed)
     return [case for case in drawn if all(0 not in p.type.sizes for p in case.program.params)][:programs]
@@ -286,7 +285,7 @@ def test_on_the_tangent_space_of_symmetric_matrices_it_is_the_same_which_triangl
     (a,) = draw_many(matrices((2, 3, 3), structure="spd"), 1, 0)
     question = weighted_question(program, [Point({"a": a})], "float64", ("rev",))
     oracle = EngineOracle("engine:lower", Rules(reverse=OneTriangle))
-    (case,) = Jury().cases(oracle.name, question, oracle.answer(question))
+    (case,) = Evaluator().cases(oracle.name, question, oracle.answer(question))
     assert case.verdict is expected, case.message
 
 
@@ -306,7 +305,9 @@ def test_a_zero_of_one_phase_is_rounding_of_another() -> None:
     )
     graph = prune(derivative(program, wrt=question.wrt, modes=question.modes))
     for turn in range(TURNS):
-        (case,) = Jury().cases("engine:turned", question, answers(question, graph, Turned("float64", turn)))
+        (case,) = Evaluator().cases(
+            "engine:turned", question, answers(question, graph, Turned("float64", turn))
+        )
         assert case.verdict is Verdict.AGREE, case.message
 
 
@@ -331,13 +332,15 @@ def test_a_function_of_a_matrix_with_repeated_values_is_nobodys_error(
     assert np.isnan(own.gradient["a"]).any()
     for gradient in (own.gradient["a"], np.ones((3, 3))):
         for confirm in (False, True):
-            (case,) = Jury().cases("any", question, [replace(own, gradient={"a": gradient})], confirm=confirm)
+            (case,) = Evaluator().cases(
+                "any", question, [replace(own, gradient={"a": gradient})], confirm=confirm
+            )
             assert case.verdict is Verdict.INCONCLUSIVE
             assert "repeated eigenvalue or singular value" in case.message
     near = weighted_question(
         program, [Point({"a": REPEATED + np.diag([0.0, 2.0**-8, 0.0])})], "float64", modes
     )
-    (case,) = Jury().cases("engine", near, EngineOracle().answer(near))
+    (case,) = Evaluator().cases("engine", near, EngineOracle().answer(near))
     assert case.verdict is Verdict.AGREE, case.message
 
 

@@ -13,9 +13,9 @@ import pytest
 from gradfuzz.fuzzer.questions.weighted import questions, weighted_question
 from gradfuzz.fuzzer.results.events import FindingFound, Progress
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
-from gradfuzz.fuzzer.sweep.batch import Order, drawn
+from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Oracle, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.mutants.registry import mutant
@@ -49,8 +49,8 @@ MAX_PROGRAMS = 300
 
 
 @functools.cache
-def jury() -> Jury:
-    return Jury()
+def evaluator() -> Evaluator:
+    return Evaluator()
 
 
 def verdict(name: str, op: str, batch: tuple[int, ...], side: int, second: str | None = None) -> Verdict:
@@ -61,7 +61,7 @@ def verdict(name: str, op: str, batch: tuple[int, ...], side: int, second: str |
     )
     oracle = mutant(name)
     assert oracle is not None
-    (case,) = jury().cases(oracle.name, question, oracle.answer(question))
+    (case,) = evaluator().cases(oracle.name, question, oracle.answer(question))
     return case.verdict
 
 
@@ -113,7 +113,7 @@ def shows(oracle: Oracle, question: Question) -> bool:
 def test_the_draws_of_a_sweep_bring_every_bug_out(seed: int) -> None:
     """Without references, so that many seeds cost little."""
     hidden = {name: mutant(name) for name in (*BATCHED, *OTHERS) if name != "broadcast-mean"}
-    for index, case in enumerate(drawn(Order(1, 0, MAX_PROGRAMS, "linalg", seed, ()))):
+    for index, case in enumerate(drawn(WorkItem(1, 0, MAX_PROGRAMS, "linalg", seed, ()))):
         question, *_ = questions(case, index, seed, orders=(1,), checks=("vjp",))
         hidden = {
             name: oracle

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import questions
-from gradfuzz.fuzzer.results.finding import Case, Verdict
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.strategies import FAMILIES, cases, draw_many
 
@@ -23,20 +23,20 @@ HEADROOM = 0.5
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 
 
-def verdicts(oracle: str, programs: int, seed: int, family: str = "loops") -> list[Case]:
+def verdicts(oracle: str, programs: int, seed: int, family: str = "loops") -> list[CheckResult]:
     """Every check of one oracle, measured in full: answers that are right to the last bit as well."""
     (target,) = resolve(oracle)
-    jury = Jury()
-    result: list[Case] = []
+    evaluator = Evaluator()
+    result: list[CheckResult] = []
     wanted = cases() if family == "loops" else FAMILIES[family].cases(("float64", "float32"))
     for index, drawn in enumerate(draw_many(wanted, programs, seed)):
         for question in questions(drawn, index, seed):
             if target.supports(question) is None:
-                result += jury.cases(target.name, question, target.answer(question), thorough=True)
+                result += evaluator.cases(target.name, question, target.answer(question), thorough=True)
     return result
 
 
-def report(oracle: str, found: list[Case]) -> float:
+def report(oracle: str, found: list[CheckResult]) -> float:
     """Prints the distribution of error over allowed; returns its maximum."""
     ratios = np.array(
         [

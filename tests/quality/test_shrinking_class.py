@@ -13,17 +13,17 @@ import pytest
 
 from gradfuzz.fuzzer.findings.prove import Proof, prove
 from gradfuzz.fuzzer.findings.survey import asked
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.fuzzer.results.finding import Class, FindingPoint
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.shrink import cost
 from gradfuzz.fuzzer.shrinking.trial import same_kind
-from gradfuzz.fuzzer.sweep.batch import Order, drawn
+from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
 from gradfuzz.fuzzer.verdict.classify import CLEAR, classify_entry
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.metamorphic_checks import peer_cases
 from gradfuzz.fuzzer.verdict.shared import oracle
-from gradfuzz.fuzzer.verdict.twin_checks import peer_cases
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.mutants.complex import COMPLEX_MUTANTS
 from gradfuzz.oracles.mutants.linalg import LINALG_MUTANTS
@@ -72,15 +72,15 @@ def met(name: str, seed: int, most: int = PER_SEED, orders: tuple[int, ...] = (1
     """Disagreements of a mutant in the programs of one seed, no two of the same class and check; agreement is
     left to the engine.
     """
-    family, target, jury = FAMILIES[name], oracle(f"mutant:{name}"), Jury()
+    family, target, evaluator = FAMILIES[name], oracle(f"mutant:{name}"), Evaluator()
     found: dict[tuple[Class, str], Raw] = {}
     for index, question in asked_about(family, seed, orders):
         if target.supports(question) is not None:
             continue
-        for place, case in enumerate(peer_cases(jury, target.name, question, target.answer(question))):
+        for place, case in enumerate(peer_cases(evaluator, target.name, question, target.answer(question))):
             if case.kind is not None:
                 alone = replace(case, question=replace(question, points=(case.point,)))
-                raw = Raw(alone, family, index, question.points if target.together else (), place)
+                raw = Raw(alone, family, index, question.points if target.traits.batched else (), place)
                 found.setdefault((case.kind, "".join(question.modes)), raw)
         if len(found) >= most:
             break
@@ -91,7 +91,7 @@ def asked_about(family: str, seed: int, orders: tuple[int, ...]) -> Iterator[tup
     """The questions of one seed, each with the number of its program."""
     for number in range(BATCHES):
         first = number * BATCH
-        for index, case in enumerate(drawn(Order(number, first, BATCH, family, seed, ())), first):
+        for index, case in enumerate(drawn(WorkItem(number, first, BATCH, family, seed, ())), first):
             for question in questions(case, index, seed, orders=orders):
                 yield index, question
 
@@ -102,33 +102,33 @@ class Shown:
 
     raw: Raw
     proof: Proof
-    original: Specimen
+    original: Candidate
 
 
 def proved(raw: Raw) -> Shown:
     question = replace(raw.case.question, points=raw.points or raw.case.question.points)
     place = raw.place if raw.points else 0
-    return Shown(raw, prove(raw), Specimen.of(question, place, together=bool(raw.points)))
+    return Shown(raw, prove(raw), Candidate.of(question, place, together=bool(raw.points)))
 
 
 def check(shown: Shown) -> None:
-    """The class that was met is the one that the finding has and shows, and what a fresh jury says with both
-    references.
+    """The class that was met is the one that the finding has and shows, and what a fresh evaluator says with
+    both references.
     """
-    kind, finding, specimen = shown.raw.case.kind, shown.proof.finding, shown.proof.specimen
+    kind, finding, candidate = shown.raw.case.kind, shown.proof.finding, shown.proof.candidate
     assert finding is not None
-    assert specimen is not None
+    assert candidate is not None
     assert kind is not None
     told = f"{finding.target}, program {shown.raw.index}: {kind} became {finding.kind}\n{finding.program}"
     assert finding.kind is kind, told
-    assert specimen.program == finding.program
-    assert (specimen.modes, specimen.precision) == (shown.original.modes, shown.original.precision)
-    case = asked(specimen, oracle(finding.target), Jury(), confirm=True)
+    assert candidate.program == finding.program
+    assert (candidate.modes, candidate.precision) == (shown.original.modes, shown.original.precision)
+    case = asked(candidate, oracle(finding.target), Evaluator(), confirm=True)
     assert same_kind(case, kind, shown.raw.case.message), (
         f"{told}\nasked again: {case.verdict}, {case.kind}, {case.message}"
     )
     assert case.references == finding.references == ("arb", "mpmath")
-    assert cost(specimen)[:-1] <= cost(shown.original)[:-1], (
+    assert cost(candidate)[:-1] <= cost(shown.original)[:-1], (
         told
     )  # the last one is the names, which are made canonical
     if kind in BY_NUMBERS:

@@ -22,7 +22,7 @@ from gradfuzz.fuzzer.probe.report import probe
 from gradfuzz.fuzzer.questions.grids import GRIDS, GridRow
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.results.report_card import ProbeReport
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.reports.common import pieces
@@ -65,9 +65,11 @@ def test_the_status_of_the_engine_has_no_wrong_cell() -> None:
     grid = {row.op: row for row in GRIDS["linalg"].rows()}
     for op in ("det", "triangular_solve", "qr", "matrix_norm"):
         for column, cell in zip(GRIDS["linalg"].columns, grid[op].cells, strict=True):
-            ways = [o for o in resolve("engine", together=True) if o.together == (column == "vectorized")]
+            ways = [
+                o for o in resolve("engine", together=True) if o.traits.batched == (column == "vectorized")
+            ]
             for question, way in itertools.product(cell, ways):
-                for case in jury().cases(way.name, question, way.answer(question)):
+                for case in evaluator().cases(way.name, question, way.answer(question)):
                     assert case.verdict in (
                         Verdict.AGREE,
                         Verdict.CONVENTION,

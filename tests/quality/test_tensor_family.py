@@ -14,7 +14,7 @@ from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.events import FindingFound, SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Mode, Point
 from gradfuzz.oracles.mutants.registry import mutant
 from gradfuzz.oracles.registry import resolve
@@ -70,7 +70,7 @@ def test_what_a_planted_bug_needs(name: str, text: str, modes: tuple[Mode, ...],
     question = weighted_question(program, [point], "float64", modes)
     oracle = mutant(name)
     assert oracle is not None
-    (case,) = jury().cases(oracle.name, question, oracle.answer(question))
+    (case,) = evaluator().cases(oracle.name, question, oracle.answer(question))
     assert case.verdict is verdict, case.message
 
 
@@ -119,7 +119,7 @@ def test_the_status_of_the_engine_has_no_wrong_cell() -> None:
         assert len(rows[op].cells) == len(grid.columns)
         for cell in rows[op].cells:
             for question in cell:
-                for case in jury().cases("engine", question, engine.answer(question)):
+                for case in evaluator().cases("engine", question, engine.answer(question)):
                     assert case.verdict in (Verdict.AGREE, Verdict.CONVENTION), (
                         f"{op} {question.modes}: {case.message}"
                     )

@@ -14,10 +14,10 @@ from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished
 from gradfuzz.fuzzer.results.finding import Finding, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import operations
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
-from gradfuzz.strategies import FAMILIES, Case, draw_many
+from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
 from gradfuzz.strategies.vectorize_program import vectorize_triggers
 
 MUTANTS = ("foreign-axis", "done-lane")
@@ -73,10 +73,12 @@ def test_a_mutant_is_right_about_one_instance() -> None:
     differing, _ = row.cells[GRIDS["vectorize"].columns.index("trips differ")]
     for name in MUTANTS:
         (oracle,) = resolve(f"mutant:{name}")
-        (case,) = jury().cases(oracle.name, alone, oracle.answer(alone))
+        (case,) = evaluator().cases(oracle.name, alone, oracle.answer(alone))
         assert case.verdict is Verdict.AGREE
     (done_lane,) = resolve("mutant:done-lane")
-    verdicts = {case.verdict for case in jury().cases(done_lane.name, differing, done_lane.answer(differing))}
+    verdicts = {
+        case.verdict for case in evaluator().cases(done_lane.name, differing, done_lane.answer(differing))
+    }
     assert Verdict.DISAGREE in verdicts
 
 
@@ -96,7 +98,7 @@ def test_the_grid_of_the_engine_has_no_wrong_cell() -> None:
             continue
         for question in (q for cell in row.cells for q in cell if q.order < 2):
             for oracle in (*resolve("engine:vectorize"), *resolve("engine:vmap")):
-                for case in jury().cases(oracle.name, question, oracle.answer(question)):
+                for case in evaluator().cases(oracle.name, question, oracle.answer(question)):
                     assert case.verdict in (
                         Verdict.AGREE,
                         Verdict.CONVENTION,
@@ -110,7 +112,9 @@ def test_an_array_of_indices_is_run_as_it_is() -> None:
         " axis=0)\n    return x\n"
     )
     points = tuple({"x": np.array([0.5, 1.0 + n]), "k": np.array([1, 0])} for n in range(2))
-    assert "trip count per instance" not in vectorize_triggers(Case(program, points, ("x",), "float64"))
+    assert "trip count per instance" not in vectorize_triggers(
+        GeneratedCase(program, points, ("x",), "float64")
+    )
 
 
 def test_what_the_family_reaches(seed: int) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import (
     TRIPS,
     float_carry,
@@ -21,43 +21,43 @@ from gradfuzz.fuzzer.questions.loop_forms import (
     with_loop,
 )
 from gradfuzz.fuzzer.results.evidence import Adjoints
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.syntax import Assign, Call, Const, For, Name, Param, Program, Stmt
 from gradfuzz.programs.language.types import Type
 from gradfuzz.programs.text.expressions import call
 
 
-def adjoints(specimen: Specimen, target: Oracle, jury: Jury) -> Adjoints | None:
+def adjoints(candidate: Candidate, target: Oracle, evaluator: Evaluator) -> Adjoints | None:
     """The target's adjoint before each iteration next to the truth. None where the program has no such loop,
     or where the target or the truth has no answer.
 
     The order must be one. The candidate's own inputs are differentiated along.
     """
-    carry, trips = float_carry(specimen.program), loop_trips(specimen)
-    if len(specimen.modes) != 1 or specimen.others or carry is None or not trips or trips > TRIPS:
+    carry, trips = float_carry(candidate.program), loop_trips(candidate)
+    if len(candidate.modes) != 1 or candidate.others or carry is None or not trips or trips > TRIPS:
         return None
-    perturbed, e = with_perturbed_carry(specimen, carry, trips)
+    perturbed, e = with_perturbed_carry(candidate, carry, trips)
     question = perturbed.question()
     if target.supports(question) is not None:
         return None
-    (ruling,) = jury.rulings(question)
-    if ruling.truth.status != "ok":
+    (reference_value,) = evaluator.reference_values(question)
+    if reference_value.truth.status != "ok":
         return None
     (answer,) = target.answer(question)
     got = answer.gradient.get(e)
     if answer.status != "ok" or got is None or np.shape(got) != (trips,):
         return None
-    expected = ruling.truth.gradient[e]
+    expected = reference_value.truth.gradient[e]
     return Adjoints(carry, tuple(expected.tolist()), tuple(np.asarray(got, np.float64).tolist()))
 
 
-def with_perturbed_carry(specimen: Specimen, carry: str, trips: int) -> tuple[Specimen, str]:
+def with_perturbed_carry(candidate: Candidate, carry: str, trips: int) -> tuple[Candidate, str]:
     """The candidate with an input of zeros, one entry added to the carry per iteration; and its name.
 
     A scalar is added to every entry of an array: the derivative by it is the sum of theirs.
     """
-    program = specimen.program
+    program = candidate.program
     loop = only_loop(program)
     assert loop is not None, "a loop has a carry"
     e = fresh_name(program, ("e", "eps", "e"))
@@ -72,11 +72,11 @@ def with_perturbed_carry(specimen: Specimen, carry: str, trips: int) -> tuple[Sp
     changed = Program(program.name, (*program.params, Param(e, Type("float", (trips,)))), changed.body)
     return (
         replace(
-            specimen,
+            candidate,
             program=changed,
-            inputs={**specimen.inputs, e: np.zeros(trips, specimen.precision)},
-            wrt=(*specimen.wrt, e),
-            directions={**specimen.directions, e: np.ones(trips)},
+            inputs={**candidate.inputs, e: np.zeros(trips, candidate.precision)},
+            wrt=(*candidate.wrt, e),
+            directions={**candidate.directions, e: np.ones(trips)},
         ),
         e,
     )

@@ -10,11 +10,11 @@ import numpy as np
 from gradfuzz.errors import ProgramError
 from gradfuzz.fuzzer.findings.survey import Outcome, outcome
 from gradfuzz.fuzzer.questions.axes import without_axis
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Aspect
-from gradfuzz.fuzzer.results.finding import Case
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.results.finding import CheckResult
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.labels import neighbours
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.programs.language.ops import OPS
@@ -27,39 +27,41 @@ _SIZES = (1, 2, 3)
 _MATRIX = 2
 
 
-def batches(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
+def batches(
+    candidate: Candidate, smallest: CheckResult, target: Oracle, evaluator: Evaluator
+) -> Iterator[Outcome]:
     """The candidate in batches of one, two and three, and matrices unbatched. Nothing without a batch.
 
     `smallest` is the verdict on the candidate as it is.
     """
-    if target.together:
-        changed, own = _companies(specimen), len(specimen.others) + 1
+    if target.traits.batched:
+        changed, own = _companies(candidate), len(candidate.others) + 1
     else:
-        changed, own = _stacks(specimen)
+        changed, own = _stacks(candidate)
     for name, other in changed.items():
         if name == _name(own):
-            yield Outcome(Aspect.BATCH, name, specimen, smallest)
+            yield Outcome(Aspect.BATCH, name, candidate, smallest)
         elif all(ends(replace(other.alone(), inputs=inputs)) for inputs in (other.inputs, *other.others)):
-            yield outcome(Aspect.BATCH, name, other, target, jury)
+            yield outcome(Aspect.BATCH, name, other, target, evaluator)
 
 
 def _name(size: int) -> str:
     return f"batch of {size}"
 
 
-def _companies(specimen: Specimen) -> dict[str, Specimen]:
+def _companies(candidate: Candidate) -> dict[str, Candidate]:
     """With fewer and more points: first the candidate's others, then neighbours that vary the same inputs."""
-    points = [specimen.inputs, *specimen.others]
+    points = [candidate.inputs, *candidate.others]
     varying = [
         name
-        for name in specimen.inputs
-        if any(_differ(point[name], specimen.inputs[name]) for point in points)
+        for name in candidate.inputs
+        if any(_differ(point[name], candidate.inputs[name]) for point in points)
     ]
-    company = [*specimen.others, *neighbours(specimen.inputs, varying or specimen.wrt)]
+    company = [*candidate.others, *neighbours(candidate.inputs, varying or candidate.wrt)]
     result = {}
     for size in sorted({*_SIZES, len(points)}):
         others = tuple(company[: size - 1])
-        result[_name(size)] = replace(specimen, others=others, place=min(specimen.place, len(others)))
+        result[_name(size)] = replace(candidate, others=others, place=min(candidate.place, len(others)))
     return result
 
 
@@ -67,9 +69,9 @@ def _differ(a: Array, b: Array) -> bool:
     return np.asarray(a).tobytes() != np.asarray(b).tobytes()
 
 
-def _stacks(specimen: Specimen) -> tuple[dict[str, Specimen], int]:
+def _stacks(candidate: Candidate) -> tuple[dict[str, Candidate], int]:
     """With fewer and more matrices along the first axis of the arrays of highest rank; and their number."""
-    program = specimen.program
+    program = candidate.program
     rank = max((p.type.rank for p in program.params), default=0)
     sizes = {p.type.sizes[0] for p in program.params if p.type.rank == rank and rank}
     matrices = any(isinstance(node, Call) and OPS[node.op].kind == "linalg" for node in walk(program))
@@ -83,7 +85,7 @@ def _stacks(specimen: Specimen) -> tuple[dict[str, Specimen], int]:
     result = {}
     for name, changed in programs.items():
         try:
-            result[name] = specimen.fitted(changed, typecheck(changed))
+            result[name] = candidate.fitted(changed, typecheck(changed))
         except ProgramError:
             continue  # the size occurs elsewhere in the program too
     return result, own

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradfuzz.fuzzer.findings.curve import is_costly
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import float_carry, loop_trips, only_loop
 from gradfuzz.fuzzer.questions.suites import CanonicalCase, body_program, inputs_at
 from gradfuzz.fuzzer.results.evidence import Aspect, Variant
 from gradfuzz.fuzzer.verdict.classify import ratio_of
 from gradfuzz.fuzzer.verdict.rows import Row, groups, rows
-from gradfuzz.oracles.base import Oracle
+from gradfuzz.oracles.base import Oracle, output_key
 from gradfuzz.programs.language.syntax import For, Repeat
 
 _BODIES = (
@@ -36,24 +36,24 @@ _SIGNS = (("acc * (x-2)", (0.5, 1.5)), ("acc * (-x)", (0.3, 0.7)))
 """Bodies with a negative slope by the carry, for which a sum of even powers has the wrong sign."""
 
 
-def bodies(specimen: Specimen, target: Oracle) -> list[Variant]:
+def bodies(candidate: Candidate, target: Oracle) -> list[Variant]:
     """The bodies in the candidate's loop form, dtype, modes and trip count.
 
     None where it has no loop with a float carry, or no iterations.
     """
-    trips, loop = loop_trips(specimen), only_loop(specimen.program)
-    if loop is None or not trips or float_carry(specimen.program) is None:
+    trips, loop = loop_trips(candidate), only_loop(candidate.program)
+    if loop is None or not trips or float_carry(candidate.program) is None:
         return []
     form = "for" if isinstance(loop, For) else "repeat" if isinstance(loop, Repeat) else "while"
     costly = is_costly(target)
-    cases = list(_cases(specimen, form, trips, costly))
-    asked = groups(cases, specimen.modes, in_company=target.together)
+    cases = list(_cases(candidate, form, trips, costly))
+    asked = groups(cases, candidate.modes, in_company=target.traits.batched)
     found = rows(asked, target, lambda _: None, around=not costly)
     return [_variant(found[id(case)]) for case in cases]
 
 
-def _cases(specimen: Specimen, form: str, trips: int, costly: bool) -> Iterator[CanonicalCase]:
-    entry: tuple[str, tuple[int, ...]] = ("x", ()) if specimen.modes else ("output 0", ())
+def _cases(candidate: Candidate, form: str, trips: int, costly: bool) -> Iterator[CanonicalCase]:
+    entry: tuple[str, tuple[int, ...]] = ("x", ()) if candidate.modes else (output_key(0), ())
     table: list[tuple[Aspect, str, tuple[float, ...]]] = [
         (Aspect.BODY, body, (_X,)) for body in (_FEW if costly else _BODIES)
     ]
@@ -62,8 +62,8 @@ def _cases(specimen: Specimen, form: str, trips: int, costly: bool) -> Iterator[
         program = body_program(body, trips, form)
         for x in xs:
             at = f"x = {x:g}, {trips} trip{'s' if trips > 1 else ''}"
-            inputs = inputs_at(specimen.precision, x=x)
-            yield CanonicalCase((aspect.name, body, at), program, inputs, specimen.precision, entry=entry)
+            inputs = inputs_at(candidate.precision, x=x)
+            yield CanonicalCase((aspect.name, body, at), program, inputs, candidate.precision, entry=entry)
 
 
 def _variant(row: Row) -> Variant:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from gradfuzz.fuzzer.findings.signature import library
 from gradfuzz.fuzzer.results.finding import Class, Cluster, Finding, Likelihood
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.syntax import Call, For, Repeat, While, walk
 
 _PLAIN = frozenset(
@@ -26,9 +26,13 @@ _PLAIN = frozenset(
 
 def clusters(findings: Sequence[Finding]) -> tuple[Cluster, ...]:
     """Every finding in exactly one cluster; findings and clusters keep the order of `findings`."""
-    labels = {finding.id: f"{library(finding.target)}: {_symptom(finding)}" for finding in findings}
-    for name in dict.fromkeys(library(finding.target) for finding in findings):
-        labels |= _by_cause(name, [finding for finding in findings if library(finding.target) == name])
+    labels = {
+        finding.id: f"{TargetName.of(finding.target).owner}: {_symptom(finding)}" for finding in findings
+    }
+    for name in dict.fromkeys(TargetName.of(finding.target).owner for finding in findings):
+        labels |= _by_cause(
+            name, [finding for finding in findings if TargetName.of(finding.target).owner == name]
+        )
     together: dict[str, list[str]] = {}
     for finding in findings:
         together.setdefault(labels[finding.id], []).append(finding.id)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Curve, Sample
-from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.labels import Entry, answered_entry, entry_label, is_vacuous, true_entry
 from gradfuzz.fuzzer.verdict.shared import is_slow
 from gradfuzz.oracles.base import Answer, Oracle
@@ -35,7 +35,7 @@ _TELLING = (Label.AGREES, Label.DIFFERS, Label.CRASHED)
 
 def is_costly(target: Oracle) -> bool:
     """Whether every answer is slow: it is compiled, or run op by op without being compiled."""
-    return is_slow(target) or target.variant
+    return is_slow(target) or target.traits.secondary
 
 
 def values(own: float) -> list[float]:
@@ -44,23 +44,23 @@ def values(own: float) -> list[float]:
     return sorted({0.0, own, *sizes, *(-size for size in sizes)})
 
 
-def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve | None:
+def curve(candidate: Candidate, entry: Entry, target: Oracle, evaluator: Evaluator) -> Curve | None:
     """The derivative's `entry` along itself, or along the first input's first entry if it is no input's.
 
     None without such an entry. An unnamed entry is taken to be the input's. Points without a truth, or at
     which a loop runs long, are inconclusive, and the target is not asked there.
     """
-    varied = _varied(specimen, entry)
+    varied = _varied(candidate, entry)
     if varied is None:
         return None
     name, index = varied
     entry = entry if entry[0] else varied
-    own = float(specimen.inputs[name][index])
-    step = _step(specimen, target)
-    dtype = specimen.inputs[name].dtype
+    own = float(candidate.inputs[name][index])
+    step = _step(candidate, target)
+    dtype = candidate.inputs[name].dtype
     xs = sorted({float(dtype.type(x)) for x in (*values(own)[::step], own)})
-    specimens = [_at(specimen, name, index, x) for x in xs]
-    labelled = _asked(specimens, entry, target, jury)
+    candidates = [_at(candidate, name, index, x) for x in xs]
+    labelled = _asked(candidates, entry, target, evaluator)
     labels = _with_neighbours([label for label, *_ in labelled], [case for *_, case in labelled], entry)
     samples = [
         Sample(x, *numbers, label) for x, (_, numbers, _), label in zip(xs, labelled, labels, strict=True)
@@ -68,29 +68,29 @@ def curve(specimen: Specimen, entry: Entry, target: Oracle, jury: Jury) -> Curve
     return Curve(varied, entry, tuple(samples))
 
 
-def _step(specimen: Specimen, target: Oracle) -> int:
-    if is_costly(target) and target.together:
+def _step(candidate: Candidate, target: Oracle) -> int:
+    if is_costly(target) and target.traits.batched:
         return _COSTLY_TOGETHER_STEP
-    entries = sum(specimen.inputs[name].size for name in specimen.wrt)
-    return _COSTLY_STEP if is_costly(target) or entries ** len(specimen.modes) > _MANY_DIRECTIONS else 1
+    entries = sum(candidate.inputs[name].size for name in candidate.wrt)
+    return _COSTLY_STEP if is_costly(target) or entries ** len(candidate.modes) > _MANY_DIRECTIONS else 1
 
 
-def _varied(specimen: Specimen, entry: Entry) -> Entry | None:
-    if entry[0] in specimen.wrt and len(entry[1]) == specimen.inputs[entry[0]].ndim:
+def _varied(candidate: Candidate, entry: Entry) -> Entry | None:
+    if entry[0] in candidate.wrt and len(entry[1]) == candidate.inputs[entry[0]].ndim:
         return entry
     floats = [
-        *specimen.wrt,
-        *(p.name for p in specimen.program.params if is_float(specimen.inputs[p.name].dtype)),
+        *candidate.wrt,
+        *(p.name for p in candidate.program.params if is_float(candidate.inputs[p.name].dtype)),
     ]
     return next(
-        ((name, (0,) * specimen.inputs[name].ndim) for name in floats if specimen.inputs[name].size), None
+        ((name, (0,) * candidate.inputs[name].ndim) for name in floats if candidate.inputs[name].size), None
     )
 
 
-def _at(specimen: Specimen, name: str, index: tuple[int, ...], x: float) -> Specimen:
-    value = np.array(specimen.inputs[name])
+def _at(candidate: Candidate, name: str, index: tuple[int, ...], x: float) -> Candidate:
+    value = np.array(candidate.inputs[name])
     value[index] = x
-    return specimen.with_input(name, value)
+    return candidate.with_input(name, value)
 
 
 # Asking -----------------------------------------------------------------------------------------------------
@@ -100,33 +100,39 @@ _Numbers = tuple[float, float, float, float]
 
 
 def _asked(
-    specimens: Sequence[Specimen], entry: Entry, target: Oracle, jury: Jury
-) -> list[tuple[Label, _Numbers, Case | None]]:
+    candidates: Sequence[Candidate], entry: Entry, target: Oracle, evaluator: Evaluator
+) -> list[tuple[Label, _Numbers, CheckResult | None]]:
     """For each candidate its label before neighbours are considered, its numbers and its verdict if any."""
-    result: list[tuple[Label, _Numbers, Case | None]] = [(Label.INCONCLUSIVE, (math.nan,) * 4, None)] * len(
-        specimens
-    )
-    soon = [k for k, specimen in enumerate(specimens) if ends(specimen)]
+    result: list[tuple[Label, _Numbers, CheckResult | None]] = [
+        (Label.INCONCLUSIVE, (math.nan,) * 4, None)
+    ] * len(candidates)
+    soon = [k for k, candidate in enumerate(candidates) if ends(candidate)]
     if not soon:
         return result
-    question = specimens[0].alone().question([specimens[k].inputs for k in soon])
-    fair = jury.judgeable(question)
-    answers = _answers([specimens[soon[k]] for k in fair], target)
-    for k, case in zip(fair, jury.cases(target.name, question, answers, at=fair, thorough=True), strict=True):
-        result[soon[k]] = entry_label(case, entry), _numbers(case, entry, jury.tolerances(question)[k]), case
+    question = candidates[0].alone().question([candidates[k].inputs for k in soon])
+    fair = evaluator.judgeable(question)
+    answers = _answers([candidates[soon[k]] for k in fair], target)
+    for k, case in zip(
+        fair, evaluator.cases(target.name, question, answers, at=fair, thorough=True), strict=True
+    ):
+        result[soon[k]] = (
+            entry_label(case, entry),
+            _numbers(case, entry, evaluator.tolerances(question)[k]),
+            case,
+        )
     return result
 
 
-def _answers(specimens: Sequence[Specimen], target: Oracle) -> list[Answer]:
-    if not specimens:
+def _answers(candidates: Sequence[Candidate], target: Oracle) -> list[Answer]:
+    if not candidates:
         return []
-    if target.together:
-        given = target.answer_all([specimen.question() for specimen in specimens])
-        return [answers[specimen.place] for specimen, answers in zip(specimens, given, strict=True)]
-    return target.answer(specimens[0].alone().question([specimen.inputs for specimen in specimens]))
+    if target.traits.batched:
+        given = target.answer_all([candidate.question() for candidate in candidates])
+        return [answers[candidate.place] for candidate, answers in zip(candidates, given, strict=True)]
+    return target.answer(candidates[0].alone().question([candidate.inputs for candidate in candidates]))
 
 
-def _numbers(case: Case, entry: Entry, tolerance: Tolerance) -> _Numbers:
+def _numbers(case: CheckResult, entry: Entry, tolerance: Tolerance) -> _Numbers:
     expected, bound = true_entry(case.truth, entry) or (math.nan, math.nan)
     got = answered_entry(case.answer, entry)
     return (
@@ -137,7 +143,7 @@ def _numbers(case: Case, entry: Entry, tolerance: Tolerance) -> _Numbers:
     )
 
 
-def _allowed(case: Case, entry: Entry, tolerance: Tolerance, expected: float, bound: float) -> float:
+def _allowed(case: CheckResult, entry: Entry, tolerance: Tolerance, expected: float, bound: float) -> float:
     name, index = entry
     if name in case.allowed:
         return float(case.allowed[name][index])
@@ -149,7 +155,9 @@ def _allowed(case: Case, entry: Entry, tolerance: Tolerance, expected: float, bo
 # Neighbours -------------------------------------------------------------------------------------------------
 
 
-def _with_neighbours(labels: Sequence[Label], cases: Sequence[Case | None], entry: Entry) -> list[Label]:
+def _with_neighbours(
+    labels: Sequence[Label], cases: Sequence[CheckResult | None], entry: Entry
+) -> list[Label]:
     """Relabels samples that agree: vacuous where the truth is zero there and beside it, a coincidence where
     both conclusive neighbours differ.
     """

@@ -16,20 +16,19 @@ import numpy as np
 
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.findings.survey import answered, asked
-from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, Cause, Class, Likelihood, Verdict
+from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Likelihood, Verdict
 from gradfuzz.fuzzer.shrinking.standards import standards
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Answer, Array, Oracle
 from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.oracles.mutants.registry import MUTANTS
 from gradfuzz.oracles.mutants.systematic import systematic
 from gradfuzz.programs.language.syntax import For, Repeat, While, walk
 
-_WRONG = frozenset({Verdict.DISAGREE, Verdict.CRASHED})
-_TELLING = _WRONG | {Verdict.AGREE}
+_TELLING = frozenset({Verdict.DISAGREE, Verdict.CRASHED, Verdict.AGREE})
 _RIGHT_NUMBERS = frozenset({Class.WRONG_DTYPE})
 """Classes in which no mutant is wrong: every mutant that is right would match."""
 """Verdicts that tell something about the target. At a kink, legal answers differ."""
@@ -48,48 +47,52 @@ _APART = 1e-3
 class Witness:
     """What the target answered about a candidate, and the verdict. `drawn`: before it was shrunk."""
 
-    specimen: Specimen
-    case: Case
+    candidate: Candidate
+    case: CheckResult
     drawn: bool = False
 
 
-def diagnose(witnesses: Sequence[Witness], target: Oracle, jury: Jury) -> Cause | None:
+def diagnose(witnesses: Sequence[Witness], target: Oracle, evaluator: Evaluator) -> Cause | None:
     """The mutant that gives the answers of `target`, or None. The first witness is the finding's smallest.
 
     Where several mutants fit, the target is asked about small programs with a loop on which they differ.
     """
     telling = [w for w in witnesses if w.case.verdict in _TELLING]
-    if not telling or telling[0].case.verdict not in _WRONG or telling[0].case.kind in _RIGHT_NUMBERS:
+    if not telling or not telling[0].case.verdict.is_wrong or telling[0].case.kind in _RIGHT_NUMBERS:
         return None
-    telling.sort(key=lambda w: w.case.verdict not in _WRONG)  # wrong ones first: most mutants fail there
-    shrunk = [w for w in telling if not w.drawn and w.case.verdict in _WRONG][:_ENOUGH]
-    alike = [m for m in _suspects(telling[0].specimen, target.together) if _says_the_same(m, shrunk, jury)]
-    everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], jury)]
-    everywhere = _told_apart(everywhere, telling[0].specimen, target, jury)
+    telling.sort(key=lambda w: not w.case.verdict.is_wrong)  # wrong ones first: most mutants fail there
+    shrunk = [w for w in telling if not w.drawn and w.case.verdict.is_wrong][:_ENOUGH]
+    alike = [
+        m
+        for m in _suspects(telling[0].candidate, target.traits.batched)
+        if _says_the_same(m, shrunk, evaluator)
+    ]
+    everywhere = [m for m in alike if _says_the_same(m, telling[len(shrunk) :], evaluator)]
+    everywhere = _told_apart(everywhere, telling[0].candidate, target, evaluator)
     if everywhere:
         only = len(everywhere) == 1 and _conclusive(telling)
         return _cause(everywhere, Likelihood.CERTAIN if only else Likelihood.LIKELY)
     return _cause(alike, Likelihood.POSSIBLE) if alike else None
 
 
-def _told_apart(mutants: list[Mutant], like: Specimen, target: Oracle, jury: Jury) -> list[Mutant]:
+def _told_apart(mutants: list[Mutant], like: Candidate, target: Oracle, evaluator: Evaluator) -> list[Mutant]:
     """The mutants that agree with the target on standard programs that tell them apart, asked like `like`."""
     if not any(isinstance(node, (For, While, Repeat)) for node in walk(like.program)):
         return mutants
     questions = _MOST_QUESTIONS
-    for specimen in standards(like):
+    for candidate in standards(like):
         if len(mutants) < 2 or not questions:
             break
-        (tolerance,) = jury.tolerances(specimen.alone().question())
-        answers = [answered(specimen, mutant.oracle()) for mutant in mutants]
+        (tolerance,) = evaluator.tolerances(candidate.alone().question())
+        answers = [answered(candidate, mutant.oracle()) for mutant in mutants]
         if tolerance.reason is not None or all(
             _same(answers[0], answer, tolerance) for answer in answers[1:]
         ):
             continue
-        if target.supports(specimen.question()) is not None:
+        if target.supports(candidate.question()) is not None:
             continue
         questions -= 1
-        case = asked(specimen, target, jury)
+        case = asked(candidate, target, evaluator)
         if case.verdict in _TELLING:
             mutants = [
                 m for m, answer in zip(mutants, answers, strict=True) if _same(answer, case.answer, tolerance)
@@ -104,7 +107,7 @@ def _cause(mutants: Sequence[Mutant], likelihood: Likelihood) -> Cause:
 
 def _conclusive(telling: Sequence[Witness]) -> bool:
     """Whether the evidence is enough: different errors, one of them on the program as it was drawn."""
-    wrong = [w for w in telling if w.case.verdict in _WRONG]
+    wrong = [w for w in telling if w.case.verdict.is_wrong]
     if not any(w.drawn for w in wrong):
         return False
     errors: list[float] = []
@@ -121,7 +124,7 @@ def _conclusive(telling: Sequence[Witness]) -> bool:
 # Suspects ---------------------------------------------------------------------------------------------------
 
 
-def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
+def _suspects(smallest: Candidate, together: bool) -> Iterator[Mutant]:
     """Mutants that can be wrong about a candidate: those after real reports, then one rule at a time."""
     applied = applied_rules(smallest.alone().question())
     for mutant in itertools.chain(MUTANTS, systematic({op for _, op, _ in applied})):
@@ -132,14 +135,14 @@ def _suspects(smallest: Specimen, together: bool) -> Iterator[Mutant]:
 # Likeness ---------------------------------------------------------------------------------------------------
 
 
-def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness], jury: Jury) -> bool:
+def _says_the_same(mutant: Mutant, witnesses: Sequence[Witness], evaluator: Evaluator) -> bool:
     oracle = mutant.oracle()
-    return all(_agrees(answered(w.specimen, oracle), w, jury) for w in witnesses)
+    return all(_agrees(answered(w.candidate, oracle), w, evaluator) for w in witnesses)
 
 
-def _agrees(said: Answer, witness: Witness, jury: Jury) -> bool:
+def _agrees(said: Answer, witness: Witness, evaluator: Evaluator) -> bool:
     """Whether a mutant's answer is the target's."""
-    (tolerance,) = jury.tolerances(witness.specimen.alone().question())
+    (tolerance,) = evaluator.tolerances(witness.candidate.alone().question())
     return tolerance.reason is None and _same(said, witness.case.answer, tolerance)
 
 

@@ -16,10 +16,10 @@ from gradfuzz.fuzzer.findings.curve import curve
 from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import Survey
 from gradfuzz.fuzzer.findings.variants import variants
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.evidence import Evidence
-from gradfuzz.fuzzer.results.finding import Case, Class
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.results.finding import CheckResult, Class
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.labels import Entry
 from gradfuzz.oracles.base import Oracle
 
@@ -27,15 +27,20 @@ T = TypeVar("T")
 
 
 def gather(
-    specimen: Specimen, smallest: Case, surveyed: Survey, entry: Entry, target: Oracle, jury: Jury
+    candidate: Candidate,
+    smallest: CheckResult,
+    surveyed: Survey,
+    entry: Entry,
+    target: Oracle,
+    evaluator: Evaluator,
 ) -> Evidence:
     """The evidence for a shrunk disagreement: `smallest` is its verdict, `entry` the entry it shows."""
-    asked = replace(specimen, modes=()) if smallest.kind is Class.WRONG_PRIMAL else specimen
+    asked = replace(candidate, modes=()) if smallest.kind is Class.WRONG_PRIMAL else candidate
     return Evidence(
-        _or_none(lambda: curve(asked, entry, target, jury)),
-        _or_none(lambda: variants(asked, smallest, surveyed.outcomes, entry, target, jury)) or (),
+        _or_none(lambda: curve(asked, entry, target, evaluator)),
+        _or_none(lambda: variants(asked, smallest, surveyed.outcomes, entry, target, evaluator)) or (),
         _or_none(lambda: differences(asked, smallest, entry)),
-        _or_none(lambda: adjoints(asked, target, jury)),
+        _or_none(lambda: adjoints(asked, target, evaluator)),
     )
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.findings.gather import gather
+from gradfuzz.fuzzer.findings.representative import clearest, finding_point, grid, worst
 from gradfuzz.fuzzer.findings.reproducer import ports, reproducer
-from gradfuzz.fuzzer.findings.showcase import clearest, finding_point, grid, worst
-from gradfuzz.fuzzer.findings.signature import Precedence, installation, precedence, signature, skeleton
+from gradfuzz.fuzzer.findings.signature import Precedence, precedence, signature, skeleton
 from gradfuzz.fuzzer.findings.survey import asked, survey
-from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, Class, Finding, Reason, Verdict
+from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.results.codec import KEY
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.shrinking.trial import same_kind, smallest_alike
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.shared import jury, oracle
+from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.target_name import TargetName
 
 _TIMES = 5
 """A shrunk disagreement is asked again this many times."""
@@ -40,15 +42,15 @@ class Proof:
     message: str = ""
     kinds: frozenset[Class] = frozenset()
     wrong_ways: tuple[str, ...] = ()
-    specimen: Specimen | None = None
+    candidate: Candidate | None = field(default=None, metadata={KEY: "specimen"})
 
 
-def _met(raw: Raw) -> Specimen:
+def _met(raw: Raw) -> Candidate:
     """The disagreement as a candidate, with the points that were answered in the same call."""
     question = raw.case.question
     if not raw.points:
-        return Specimen.of(question)
-    return Specimen.of(replace(question, points=raw.points), raw.place, together=True)
+        return Candidate.of(question)
+    return Candidate.of(replace(question, points=raw.points), raw.place, together=True)
 
 
 def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
@@ -66,45 +68,46 @@ def prove(raw: Raw, known: Mapping[str, Precedence] | None = None) -> Proof:
         if again.verdict is Verdict.INCONCLUSIVE:
             return Proof(None, again.reason, again.message)
         return Proof(None, Reason.REFERENCES, f"asked again, alone, {target.name} answers otherwise")
-    for specimen in smallest_alike(first, case, target):
-        smallest = _confirmed(specimen, target)
+    for candidate in smallest_alike(first, case, target):
+        smallest = _confirmed(candidate, target)
         if same_kind(smallest, case.kind, case.message):
-            return _finding(raw, specimen, smallest, target, known or {})
+            return _finding(raw, candidate, smallest, target, known or {})
     return _finding(raw, first, again, target, known or {})
 
 
-def _confirmed(specimen: Specimen, target: Oracle) -> Case:
-    return asked(specimen, target, jury(), confirm=True)
+def _confirmed(candidate: Candidate, target: Oracle) -> CheckResult:
+    return asked(candidate, target, evaluator(), confirm=True)
 
 
 # Finding ----------------------------------------------------------------------------------------------------
 
 
 def _finding(
-    raw: Raw, specimen: Specimen, smallest: Case, target: Oracle, known: Mapping[str, Precedence]
+    raw: Raw, candidate: Candidate, smallest: CheckResult, target: Oracle, known: Mapping[str, Precedence]
 ) -> Proof:
     assert smallest.kind is not None, "a disagreement has a class"
-    around = _on_grid(specimen, target)
+    around = _on_grid(candidate, target)
     wrong = [smallest, *(case for case in around if case.verdict is smallest.verdict)]
     clear = clearest([case for case in wrong if same_kind(case, smallest.kind, smallest.message)])
     most = worst(wrong)
     repeated = sum(
-        same_kind(asked(specimen, target, jury()), smallest.kind, smallest.message) for _ in range(_TIMES)
+        same_kind(asked(candidate, target, evaluator()), smallest.kind, smallest.message)
+        for _ in range(_TIMES)
     )
-    ways = resolve(installation(target.name), supervised=True)
-    found = survey(specimen, smallest, target, ways, jury())
-    note = " ".join(part for part in (_what(smallest), _company(specimen), found.note) if part)
+    ways = resolve(TargetName.of(target.name).system, supervised=True)
+    found = survey(candidate, smallest, target, ways, evaluator())
+    note = " ".join(part for part in (_what(smallest), _company(candidate), found.note) if part)
     witnesses = [
-        Witness(specimen, smallest),
-        *(Witness(replace(specimen, inputs=case.point.inputs), case) for case in around),
+        Witness(candidate, smallest),
+        *(Witness(replace(candidate, inputs=case.point.inputs), case) for case in around),
         *(
-            Witness(o.specimen, o.case)
+            Witness(o.candidate, o.case)
             for o in found.outcomes
             if o.case.oracle == target.name and o.case is not smallest
         ),
         Witness(_met(raw), raw.case, drawn=True),
     ]
-    modes = specimen.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
+    modes = candidate.modes if smallest.kind is not Class.WRONG_PRIMAL else ()
     finding = Finding(
         id="",
         target=target.name,
@@ -112,13 +115,13 @@ def _finding(
         check=check_name(modes),
         kind=smallest.kind,
         family=raw.family,
-        precision=specimen.precision,
-        modes=specimen.modes,
-        wrt=specimen.wrt,
-        program=specimen.program,
+        precision=candidate.precision,
+        modes=candidate.modes,
+        wrt=candidate.wrt,
+        program=candidate.program,
         original=raw.case.question.program,
-        weights=specimen.weights,
-        directions=specimen.directions,
+        weights=candidate.weights,
+        directions=candidate.directions,
         smallest=finding_point(smallest),
         clearest=finding_point(clear),
         worst=finding_point(most),
@@ -126,37 +129,37 @@ def _finding(
         references=smallest.references,
         reproduced=(repeated, _TIMES),
         note=note,
-        cause=diagnose(witnesses, target, jury()),
-        script=reproducer(specimen, clear, target),
-        others=specimen.others,
-        place=specimen.place,
+        cause=diagnose(witnesses, target, evaluator()),
+        script=reproducer(candidate, clear, target),
+        others=candidate.others,
+        place=candidate.place,
     )
     finding = replace(finding, id=signature(finding))
-    finding = replace(finding, ports=ports(specimen, clear, target, finding.script, finding.id))
+    finding = replace(finding, ports=ports(candidate, clear, target, finding.script, finding.id))
     lead = known.get(skeleton(finding.program))
     if lead is None or precedence(finding, raw.index) < lead:
-        evidence = gather(specimen, smallest, found, finding.smallest.entry, target, jury())
+        evidence = gather(candidate, smallest, found, finding.smallest.entry, target, evaluator())
         finding = replace(finding, evidence=evidence)
     return Proof(
         finding,
         kinds=frozenset(c.kind for c in wrong if c.kind is not None),
         wrong_ways=found.wrong_ways,
-        specimen=specimen,
+        candidate=candidate,
     )
 
 
-def _on_grid(specimen: Specimen, target: Oracle) -> list[Case]:
-    if target.together:
+def _on_grid(candidate: Candidate, target: Oracle) -> list[CheckResult]:
+    if target.traits.batched:
         return []
-    question = specimen.question(grid(specimen))
-    fair = jury().judgeable(question)
+    question = candidate.question(grid(candidate))
+    fair = evaluator().judgeable(question)
     if not fair:
         return []
     answers = target.answer(replace(question, points=tuple(question.points[k] for k in fair)))
-    return jury().cases(target.name, question, answers, at=fair)
+    return evaluator().cases(target.name, question, answers, at=fair)
 
 
-def _what(case: Case) -> str:
+def _what(case: CheckResult) -> str:
     """What a reader must know beside the numbers."""
     parts = []
     if case.kind in (Class.ERROR, Class.WRONG_SHAPE, Class.WRONG_DTYPE, Class.WRONG_PRIMAL):
@@ -170,13 +173,13 @@ def _what(case: Case) -> str:
     return " ".join(parts)
 
 
-def _company(specimen: Specimen) -> str:
+def _company(candidate: Candidate) -> str:
     """Which points are answered in the same call."""
-    if not specimen.others:
+    if not candidate.others:
         return ""
     texts = [
         ", ".join(f"{name} = {np.asarray(value).tolist()}" for name, value in other.items())
-        for other in specimen.others
+        for other in candidate.others
     ]
     count = f"{len(texts)} more point{'s' if len(texts) > 1 else ''}"
     return f"Answered in one call with {count}: {'; '.join(texts)}."

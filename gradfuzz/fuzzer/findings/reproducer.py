@@ -7,15 +7,17 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.fuzzer.findings.own_script import own_script
-from gradfuzz.fuzzer.findings.showcase import finding_point
-from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, Class
+from gradfuzz.fuzzer.findings.representative import finding_point
+from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.results.finding import CheckResult, Class
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.dialects import adapter_script
 from gradfuzz.oracles.dialects.adapter_source import CutError
-from gradfuzz.oracles.dialects.table import DIALECTS, Exhibit, dialect
+from gradfuzz.oracles.dialects.table import DIALECTS, ReproducerInput, dialect
 from gradfuzz.oracles.emit.script_verdict import ENDING, as_pytest
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.libraries import LIBRARIES
@@ -26,30 +28,34 @@ _OWN = ("engine", "mutant")
 """Targets that are asked through gradfuzz itself."""
 
 
-def exhibit(specimen: Specimen, case: Case, target: Oracle) -> Exhibit:
+def reproducer_input(candidate: Candidate, case: CheckResult, target: Oracle) -> ReproducerInput:
     """What the scripts show of the candidate at the point of `case`."""
     point, truth = finding_point(case), case.truth
-    question = specimen.question([] if target.together else [case.point.inputs])
-    if case.kind is Class.WRONG_PRIMAL or (
-        case.kind is Class.WRONG_DTYPE and case.message.startswith("output ")
-    ):
+    question = candidate.question([] if target.traits.batched else [case.point.inputs])
+    if case.kind is Class.WRONG_PRIMAL or (case.kind is Class.WRONG_DTYPE and _of_an_output(case)):
         question = replace(question, modes=())
     across: list[Mapping[str, Array]] | None = None
     if truth is not None and truth.kink and truth.left is not None and question.order == 1:
         across = [slopes.direction for slopes in truth.across]
-    return Exhibit(
+    return ReproducerInput(
         question,
-        specimen.place if target.together else 0,
+        candidate.place if target.traits.batched else 0,
         point.expected,
         point.bound,
         dict(case.allowed) or None,
         case.references,
         across,
-        target.together,
+        target.traits.batched,
     )
 
 
-def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
+def _of_an_output(case: CheckResult) -> bool:
+    """Whether it is an output that has another dtype than the question's."""
+    outputs = zip(case.answer.values, case.question.weights, strict=False)
+    return any(w is not None and np.asarray(y).dtype != np.dtype(case.question.precision) for y, w in outputs)
+
+
+def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
     """A standalone script that asks `target` about the candidate at a point; exits with 1 while wrong.
 
     It needs the target's library, NumPy and mpmath. For the engine, its mutants and plug-ins it needs
@@ -57,9 +63,9 @@ def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
     """
     base = TargetName.of(target.name).library
     if base in _OWN or plugged_in(base) is not None:
-        question = specimen.question([] if target.together else [case.point.inputs])
-        return own_script(question, target.name, specimen.place if target.together else 0)
-    shown, dtypes = exhibit(specimen, case, target), case.kind is Class.WRONG_DTYPE
+        question = candidate.question([] if target.traits.batched else [case.point.inputs])
+        return own_script(question, target.name, candidate.place if target.traits.batched else 0)
+    shown, dtypes = reproducer_input(candidate, case, target), case.kind is Class.WRONG_DTYPE
     if base in ADAPTERS:
         return _foreign(shown, target, dtypes)
     if base not in LIBRARIES:
@@ -72,7 +78,7 @@ def reproducer(specimen: Specimen, case: Case, target: Oracle) -> str:
     return text
 
 
-def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
+def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
     """The adapter's own script; else its source's calls; else the library's dialect; else gradfuzz asks."""
     name = TargetName.of(target.name)
     if isinstance(target, ForeignOracle):
@@ -93,14 +99,16 @@ def _foreign(shown: Exhibit, target: Oracle, dtypes: bool) -> str:
     return own_script(shown.question, target.name, shown.place)
 
 
-def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature: str) -> dict[str, str]:
+def ports(
+    candidate: Candidate, case: CheckResult, target: Oracle, script: str, signature: str
+) -> dict[str, str]:
     """The same question in every other dialect that can express it, and `script`, the target's own, as a test
     named after the finding.
 
     A dialect whose script fails for an unforeseen reason is left out, so that the finding is not lost.
     """
     found: dict[str, str] = {}
-    shown = exhibit(specimen, case, target)
+    shown = reproducer_input(candidate, case, target)
     for name in DIALECTS:
         if name == TargetName.of(target.name).library:
             continue
@@ -115,9 +123,9 @@ def ports(specimen: Specimen, case: Case, target: Oracle, script: str, signature
     return found
 
 
-def left_out(specimen: Specimen, case: Case, target: Oracle) -> dict[str, str]:
+def left_out(candidate: Candidate, case: CheckResult, target: Oracle) -> dict[str, str]:
     """Why the other dialects are not among the ports, by dialect."""
-    shown = exhibit(specimen, case, target)
+    shown = reproducer_input(candidate, case, target)
     reasons = {
         name: dialect(name).unsupported(shown)
         for name in DIALECTS

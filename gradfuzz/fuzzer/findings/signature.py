@@ -1,4 +1,4 @@
-"""When two findings are the same: the same library is wrong about programs of the same structure."""
+"""When two findings are the same: the same library is wrong about programs that are built alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.shrinking.reductions import canonical_names
@@ -15,32 +15,21 @@ from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.printer import to_text
 from gradfuzz.programs.language.syntax import Const, Expr, Program
 
-
-def library(oracle_name: str) -> str:
-    """Whose bug it is: "torch" for "torch:scan" and "torch==2.13.0:scan"; every mutant is its own library."""
-    name = TargetName.of(oracle_name)
-    return oracle_name if name.library in ("mutant", "cmd") and name.way else name.library
-
-
-def installation(oracle_name: str) -> str:
-    """What is asked, with all its entry points: "torch==2.13.0" for "torch==2.13.0:scan"."""
-    name = TargetName.of(oracle_name)
-    return name.base if name.specifier else library(oracle_name)
-
-
 Precedence = tuple[int, int, str, int, str, str]
-"""Of findings with one signature, the one with the smallest precedence gives its numbers."""
+"""Of findings with the same signature the one with the smallest gives its numbers."""
 
 
 def precedence(finding: Finding, index: int) -> Precedence:
-    """The most serious first, then the lowest order; `index` is the number of the program that showed it."""
+    """The most serious first, then the lowest order; `index` is the number of the program that it
+    was met on.
+    """
     return finding.kind.severity, len(finding.modes), finding.target, index, finding.check, finding.precision
 
 
 def skeleton(program: Program) -> str:
-    """The program's text without names and constants; of sizes only whether they are 0, 1 or more.
+    """The text of a program with names and constants erased, and of sizes only whether they are 0, 1 or more.
 
-    It is equal for programs of the same structure.
+    It is equal for programs that are built alike.
     """
 
     def erase(e: Expr) -> Expr:
@@ -49,7 +38,7 @@ def skeleton(program: Program) -> str:
         return e
 
     inputs = {p.name: np.zeros(p.type.sizes) for p in program.params}
-    named = canonical_names(Specimen(program, inputs, "float64", (), (), (), {})).program
+    named = canonical_names(Candidate(program, inputs, "float64", (), (), (), {})).program
     params = tuple(
         replace(p, type=replace(p.type, shape=tuple(min(n, 2) for n in p.type.sizes))) for p in named.params
     )
@@ -57,5 +46,7 @@ def skeleton(program: Program) -> str:
 
 
 def signature(finding: Finding) -> str:
-    """64 hex digits, the same wherever one library is wrong about programs of the same structure."""
-    return hashlib.sha256(f"{library(finding.target)}\n{skeleton(finding.program)}".encode()).hexdigest()
+    """64 hex digits that are the same wherever the same library is wrong about programs built alike."""
+    return hashlib.sha256(
+        f"{TargetName.of(finding.target).owner}\n{skeleton(finding.program)}".encode()
+    ).hexdigest()

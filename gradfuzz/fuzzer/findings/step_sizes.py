@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.rewrite import map_expressions
 from gradfuzz.fuzzer.results.evidence import Differences, Step
-from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.verdict.labels import Entry, answered_entry, true_entry
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.engine.oracle import EngineOracle
@@ -28,7 +28,7 @@ from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Program
 _STEPS = tuple(10.0**-k for k in range(15, 0, -1))
 
 
-def differences(specimen: Specimen, smallest: Case, entry: Entry) -> Differences | None:
+def differences(candidate: Candidate, smallest: CheckResult, entry: Entry) -> Differences | None:
     """The differences at the candidate's inputs, whose verdict is `smallest`. None where the entry has no
     true derivative or no answer.
 
@@ -37,9 +37,9 @@ def differences(specimen: Specimen, smallest: Case, entry: Entry) -> Differences
     """
     true, got = true_entry(smallest.truth, entry), answered_entry(smallest.answer, entry)
     name, index = entry
-    if true is None or got is None or name not in specimen.wrt or not specimen.modes:
+    if true is None or got is None or name not in candidate.wrt or not candidate.modes:
         return None
-    wide = _in_float64(specimen)
+    wide = _in_float64(candidate)
     x = wide.inputs[name]
     pairs = []
     for h in _STEPS:
@@ -57,11 +57,11 @@ def differences(specimen: Specimen, smallest: Case, entry: Entry) -> Differences
     return Differences(entry, true[0], got, abs(got - true[0]), tuple(steps)) if steps else None
 
 
-def _in_float64(specimen: Specimen) -> Specimen:
+def _in_float64(candidate: Candidate) -> Candidate:
     """The same function in float64; its constants are rounded to the candidate's precision."""
-    inputs = {name: v.astype(np.float64) if is_float(v.dtype) else v for name, v in specimen.inputs.items()}
-    program = _with_constants_of(specimen.program, specimen.precision)
-    return replace(specimen.alone(), program=program, inputs=inputs, precision="float64")
+    inputs = {name: v.astype(np.float64) if is_float(v.dtype) else v for name, v in candidate.inputs.items()}
+    program = _with_constants_of(candidate.program, candidate.precision)
+    return replace(candidate.alone(), program=program, inputs=inputs, precision="float64")
 
 
 def _with_constants_of(program: Program, precision: Precision) -> Program:
@@ -76,15 +76,15 @@ def _with_constants_of(program: Program, precision: Precision) -> Program:
     return replace(program, body=map_expressions(program.body, change))
 
 
-def _heights(specimen: Specimen, points: Sequence[Mapping[str, Array]]) -> list[float]:
+def _heights(candidate: Candidate, points: Sequence[Mapping[str, Array]]) -> list[float]:
     """F at each point, or its derivative of one order less along the direction. NaN where there is none."""
-    if len(specimen.modes) == 1:
-        return [_value(specimen, inputs) for inputs in points]
-    lower = replace(specimen, modes=specimen.modes[:-1])
+    if len(candidate.modes) == 1:
+        return [_value(candidate, inputs) for inputs in points]
+    lower = replace(candidate, modes=candidate.modes[:-1])
     heights = []
     for answer in EngineOracle().answer(lower.question(points)):
         slopes = (
-            [np.sum(answer.gradient[n] * specimen.directions[n]) for n in specimen.wrt]
+            [np.sum(answer.gradient[n] * candidate.directions[n]) for n in candidate.wrt]
             if answer.status == "ok"
             else [math.nan]
         )
@@ -92,10 +92,10 @@ def _heights(specimen: Specimen, points: Sequence[Mapping[str, Array]]) -> list[
     return heights
 
 
-def _value(specimen: Specimen, inputs: Mapping[str, Array]) -> float:
+def _value(candidate: Candidate, inputs: Mapping[str, Array]) -> float:
     plain = {name: v if v.shape else v[()] if is_float(v.dtype) else v.item() for name, v in inputs.items()}
     try:
-        outputs = interpret(specimen.program, plain, NumpyNamespace("float64"))
+        outputs = interpret(candidate.program, plain, NumpyNamespace("float64"))
     except EvaluationError:
         return math.nan
-    return float(sum(np.sum(w * y) for w, y in zip(specimen.weights, outputs, strict=True) if w is not None))
+    return float(sum(np.sum(w * y) for w, y in zip(candidate.weights, outputs, strict=True) if w is not None))

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import loop_forms
 from gradfuzz.fuzzer.results.evidence import Aspect
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.oracles.base import Answer, Mode, Oracle
 from gradfuzz.programs.language.precision import Precision, is_float
 
-_WRONG = (Verdict.DISAGREE, Verdict.CRASHED)
 _MODES: tuple[tuple[Mode, ...], ...] = (("rev",), ("fwd",))
 _PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 
@@ -29,8 +28,8 @@ class Outcome:
 
     aspect: Aspect
     name: str
-    specimen: Specimen
-    case: Case
+    candidate: Candidate
+    case: CheckResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +42,14 @@ class Survey:
     @property
     def wrong_ways(self) -> tuple[str, ...]:
         """The library's entry points that are wrong, the target's own included."""
-        return tuple(o.name for o in self.outcomes if o.aspect is Aspect.WAY and o.case.verdict in _WRONG)
+        return tuple(o.name for o in self.outcomes if o.aspect is Aspect.WAY and o.case.verdict.is_wrong)
 
 
-def survey(specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Oracle], jury: Jury) -> Survey:
+def survey(
+    candidate: Candidate, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], evaluator: Evaluator
+) -> Survey:
     """Asks where the same library is right and wrong about the candidate. `smallest` is the verdict on it."""
-    outcomes = list(_outcomes(specimen, smallest, target, ways, jury))
+    outcomes = list(_outcomes(candidate, smallest, target, ways, evaluator))
     parts = []
     for aspect, what in _PLURALS.items():
         verdicts = {o.name: o.case.verdict for o in outcomes if o.aspect is aspect}
@@ -58,67 +59,73 @@ def survey(specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Or
 
 
 def _outcomes(
-    specimen: Specimen, smallest: Case, target: Oracle, ways: Sequence[Oracle], jury: Jury
+    candidate: Candidate, smallest: CheckResult, target: Oracle, ways: Sequence[Oracle], evaluator: Evaluator
 ) -> Iterator[Outcome]:
-    yield Outcome(Aspect.WAY, target.name, specimen, smallest)
+    yield Outcome(Aspect.WAY, target.name, candidate, smallest)
     for way in ways:
         if way.name != target.name:
-            yield outcome(Aspect.WAY, way.name, specimen, way, jury)
-    if specimen.modes:
-        yield Outcome(Aspect.MODE, check_name(specimen.modes), specimen, smallest)
+            yield outcome(Aspect.WAY, way.name, candidate, way, evaluator)
+    if candidate.modes:
+        yield Outcome(Aspect.MODE, check_name(candidate.modes), candidate, smallest)
         for modes in _MODES:
-            if modes != specimen.modes:
-                yield outcome(Aspect.MODE, check_name(modes), replace(specimen, modes=modes), target, jury)
-    for precision in dict.fromkeys((*_PRECISIONS, specimen.precision)):
-        if precision == specimen.precision:
-            yield Outcome(Aspect.DTYPE, precision, specimen, smallest)
+            if modes != candidate.modes:
+                yield outcome(
+                    Aspect.MODE, check_name(modes), replace(candidate, modes=modes), target, evaluator
+                )
+    for precision in dict.fromkeys((*_PRECISIONS, candidate.precision)):
+        if precision == candidate.precision:
+            yield Outcome(Aspect.DTYPE, precision, candidate, smallest)
         else:
-            yield outcome(Aspect.DTYPE, precision, _in_precision(specimen, precision), target, jury)
-    for form, program in loop_forms(specimen).items():
-        yield outcome(Aspect.LOOP, f"{form} loop", replace(specimen, program=program), target, jury)
+            yield outcome(Aspect.DTYPE, precision, _in_precision(candidate, precision), target, evaluator)
+    for form, program in loop_forms(candidate).items():
+        yield outcome(Aspect.LOOP, f"{form} loop", replace(candidate, program=program), target, evaluator)
 
 
-def outcome(aspect: Aspect, name: str, specimen: Specimen, way: Oracle, jury: Jury) -> Outcome:
+def outcome(aspect: Aspect, name: str, candidate: Candidate, way: Oracle, evaluator: Evaluator) -> Outcome:
     """What `way` answers about a candidate, or that it cannot be asked."""
-    refusal = way.supports(specimen.question())
+    refusal = way.supports(candidate.question())
     if refusal is None:
-        return Outcome(aspect, name, specimen, asked(specimen, way, jury))
-    question, answer = specimen.alone().question(), Answer("unsupported", message=refusal)
-    case = Case(way.name, question, question.points[0], None, answer, Verdict.UNSUPPORTED, message=refusal)
-    return Outcome(aspect, name, specimen, case)
+        return Outcome(aspect, name, candidate, asked(candidate, way, evaluator))
+    question, answer = candidate.alone().question(), Answer("unsupported", message=refusal)
+    case = CheckResult(
+        way.name, question, question.points[0], None, answer, Verdict.UNSUPPORTED, message=refusal
+    )
+    return Outcome(aspect, name, candidate, case)
 
 
-def asked(specimen: Specimen, way: Oracle, jury: Jury, *, confirm: bool = False) -> Case:
+def asked(candidate: Candidate, way: Oracle, evaluator: Evaluator, *, confirm: bool = False) -> CheckResult:
     """The verdict on `way`'s answer about a candidate; with its others where it answers in one call."""
-    (case,) = jury.cases(way.name, specimen.alone().question(), [answered(specimen, way)], confirm=confirm)
+    (case,) = evaluator.cases(
+        way.name, candidate.alone().question(), [answered(candidate, way)], confirm=confirm
+    )
     return case
 
 
-def answered(specimen: Specimen, way: Oracle) -> Answer:
+def answered(candidate: Candidate, way: Oracle) -> Answer:
     """`way`'s answer about a candidate: in one call with its others where it answers together, else alone."""
     return (
-        way.answer(specimen.question())[specimen.place]
-        if way.together
-        else way.answer(specimen.alone().question())[0]
+        way.answer(candidate.question())[candidate.place]
+        if way.traits.batched
+        else way.answer(candidate.alone().question())[0]
     )
 
 
 def _sentence(what: str, verdicts: Mapping[str, Verdict]) -> str:
     """As in "Of the loop forms, wrong: repeat loop; right: for loop." Empty where nothing differs."""
-    wrong = [name for name, v in verdicts.items() if v in _WRONG]
+    wrong = [name for name, v in verdicts.items() if v.is_wrong]
     right = [name for name, v in verdicts.items() if v in (Verdict.AGREE, Verdict.CONVENTION)]
     if not right:
         return f"Wrong in all {what} that can be asked: {', '.join(wrong)}." if len(wrong) > 1 else ""
     return f"Of the {what}, wrong: {', '.join(wrong) or 'none'}; right: {', '.join(right)}."
 
 
-def _in_precision(specimen: Specimen, precision: Precision) -> Specimen:
+def _in_precision(candidate: Candidate, precision: Precision) -> Candidate:
     with np.errstate(over="ignore", under="ignore"):
         inputs = {
-            name: v.astype(precision) if is_float(v.dtype) else v for name, v in specimen.inputs.items()
+            name: v.astype(precision) if is_float(v.dtype) else v for name, v in candidate.inputs.items()
         }
         others = tuple(
             {n: v.astype(precision) if is_float(v.dtype) else v for n, v in other.items()}
-            for other in specimen.others
+            for other in candidate.others
         )
-    return replace(specimen, precision=precision, inputs=inputs, others=others)
+    return replace(candidate, precision=precision, inputs=inputs, others=others)

@@ -10,19 +10,18 @@ from gradfuzz.fuzzer.findings.batches import batches
 from gradfuzz.fuzzer.findings.bodies import bodies
 from gradfuzz.fuzzer.findings.curve import is_costly
 from gradfuzz.fuzzer.findings.survey import Outcome, asked, outcome
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import ends
 from gradfuzz.fuzzer.results.evidence import Aspect, Variant
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict.classify import ratio_of
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name
-from gradfuzz.fuzzer.verdict.jury import Jury
 from gradfuzz.fuzzer.verdict.labels import VERDICTS, Entry, answered_entry, neighbours, true_entry
 from gradfuzz.fuzzer.verdict.shared import oracle
 from gradfuzz.oracles.base import Mode, Oracle, Truth
 
-_WRONG = (Verdict.DISAGREE, Verdict.CRASHED)
 _STEPS: tuple[Mode, ...] = ("rev", "fwd")
 
 _MOST_DIRECTIONS = 300
@@ -30,7 +29,12 @@ _MOST_DIRECTIONS = 300
 
 
 def variants(
-    specimen: Specimen, smallest: Case, surveyed: Sequence[Outcome], entry: Entry, target: Oracle, jury: Jury
+    candidate: Candidate,
+    smallest: CheckResult,
+    surveyed: Sequence[Outcome],
+    entry: Entry,
+    target: Oracle,
+    evaluator: Evaluator,
 ) -> tuple[Variant, ...]:
     """All variants, by what is changed; what cannot be changed is left out.
 
@@ -38,39 +42,43 @@ def variants(
     """
     outcomes = [
         *surveyed,
-        *_orders(specimen, smallest, target, jury),
-        *batches(specimen, smallest, target, jury),
+        *_orders(candidate, smallest, target, evaluator),
+        *batches(candidate, smallest, target, evaluator),
     ]
     several = {o.aspect for o in outcomes if o.case is not smallest}
     outcomes = [o for o in outcomes if o.aspect in several]
-    return (*(_variant(o, entry, target, jury) for o in outcomes), *bodies(specimen, target))
+    return (*(_variant(o, entry, target, evaluator) for o in outcomes), *bodies(candidate, target))
 
 
 # Other orders -----------------------------------------------------------------------------------------------
 
 
-def _orders(specimen: Specimen, smallest: Case, target: Oracle, jury: Jury) -> Iterator[Outcome]:
-    entries = sum(specimen.inputs[name].size for name in specimen.wrt)
+def _orders(
+    candidate: Candidate, smallest: CheckResult, target: Oracle, evaluator: Evaluator
+) -> Iterator[Outcome]:
+    entries = sum(candidate.inputs[name].size for name in candidate.wrt)
     for order in (1, 2) if is_costly(target) else (1, 2, 3):
-        if order == len(specimen.modes):
-            yield Outcome(Aspect.ORDER, check_name(specimen.modes), specimen, smallest)
-        elif specimen.wrt and entries**order <= _MOST_DIRECTIONS:
-            modes = _modes_of(order, specimen, target)
+        if order == len(candidate.modes):
+            yield Outcome(Aspect.ORDER, check_name(candidate.modes), candidate, smallest)
+        elif candidate.wrt and entries**order <= _MOST_DIRECTIONS:
+            modes = _modes_of(order, candidate, target)
             if modes is not None:
-                yield outcome(Aspect.ORDER, check_name(modes), replace(specimen, modes=modes), target, jury)
+                yield outcome(
+                    Aspect.ORDER, check_name(modes), replace(candidate, modes=modes), target, evaluator
+                )
 
 
-def _modes_of(order: int, specimen: Specimen, target: Oracle) -> tuple[Mode, ...] | None:
+def _modes_of(order: int, candidate: Candidate, target: Oracle) -> tuple[Mode, ...] | None:
     """The first modes of this order that the target supports; those that begin like the candidate's first."""
-    own = specimen.modes[:order]
+    own = candidate.modes[:order]
     choices = sorted(itertools.product(_STEPS, repeat=order), key=lambda modes: modes[: len(own)] != own)
-    return next((m for m in choices if target.supports(replace(specimen, modes=m).question()) is None), None)
+    return next((m for m in choices if target.supports(replace(candidate, modes=m).question()) is None), None)
 
 
 # Rows -------------------------------------------------------------------------------------------------------
 
 
-def _variant(found: Outcome, entry: Entry, target: Oracle, jury: Jury) -> Variant:
+def _variant(found: Outcome, entry: Entry, target: Oracle, evaluator: Evaluator) -> Variant:
     """An outcome with its label and its worst entry's numbers; the finding's entry where nothing differs."""
     case = found.case
     if case.verdict is Verdict.DISAGREE and case.worst is not None and case.expected is not None:
@@ -82,23 +90,25 @@ def _variant(found: Outcome, entry: Entry, target: Oracle, jury: Jury) -> Varian
     expected, bound = true_entry(case.truth, shown) or (None, None)
     got = answered_entry(case.answer, shown)
     ratio = None if expected is None or got is None else ratio_of(expected, got)
-    return Variant(found.aspect, found.name, "", expected, bound, got, ratio, _label(found, target, jury))
+    return Variant(
+        found.aspect, found.name, "", expected, bound, got, ratio, _label(found, target, evaluator)
+    )
 
 
-def _label(found: Outcome, target: Oracle, jury: Jury) -> Label:
+def _label(found: Outcome, target: Oracle, evaluator: Evaluator) -> Label:
     """The verdict's label; of agreement, a coincidence beside a wrong point, vacuous at a zero truth."""
     label = VERDICTS[found.case.verdict]
     way = target if found.case.oracle == target.name else oracle(found.case.oracle)
     if label is not Label.AGREES or found.case.truth is None or is_costly(way):
         return label
     near = []
-    for inputs in neighbours(found.specimen.inputs, found.specimen.wrt):
-        specimen = found.specimen
-        for name in specimen.wrt:
-            specimen = specimen.with_input(name, inputs[name])
-        if ends(specimen) and jury.judgeable(specimen.alone().question()):
-            near.append(asked(specimen, way, jury))
-    if any(case.verdict in _WRONG for case in near):
+    for inputs in neighbours(found.candidate.inputs, found.candidate.wrt):
+        candidate = found.candidate
+        for name in candidate.wrt:
+            candidate = candidate.with_input(name, inputs[name])
+        if ends(candidate) and evaluator.judgeable(candidate.alone().question()):
+            near.append(asked(candidate, way, evaluator))
+    if any(case.verdict.is_wrong for case in near):
         return Label.COINCIDENCE
     truths = [
         found.case.truth,

@@ -45,7 +45,7 @@ def probe(
             f"the suite {suite} is about loops and has no ops to choose from; the suites {', '.join(GRIDS)}"
             " have"
         )
-    oracles = [oracle for oracle in oracles if not oracle.together] or oracles
+    oracles = [oracle for oracle in oracles if not oracle.traits.batched] or oracles
     tables = SUITES[suite]()
     asked = groups([case for table in tables for case in table.cases])
     found = {oracle.name: rows(asked, oracle, progress or (lambda _: None)) for oracle in oracles}

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.findings.representative import relative_error
 from gradfuzz.fuzzer.findings.reproducer import reproducer
-from gradfuzz.fuzzer.findings.showcase import relative_error
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.grids import GRIDS, Grid, GridRow
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.results.report_card import Label, ProbeCell, ProbeReport, ProbeTable, Value
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Oracle, Question
 
 _WORDS: dict[Verdict, str] = {
@@ -90,7 +90,7 @@ def status(
 
 
 def _left_out(oracles: Sequence[Oracle], asked: Collection[Oracle]) -> list[str]:
-    names = [oracle.name for oracle in oracles if oracle.variant and oracle not in asked]
+    names = [oracle.name for oracle in oracles if oracle.traits.secondary and oracle not in asked]
     return (
         [f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."]
         if names
@@ -105,11 +105,11 @@ def asked_columns(
 
     Oracles that run another one differently are asked only with `variants`.
     """
-    if not variants and oracle.variant and not all(other.variant for other in oracles):
+    if not variants and oracle.traits.secondary and not all(other.traits.secondary for other in oracles):
         return frozenset()
-    if all(other.together for other in oracles):
+    if all(other.traits.batched for other in oracles):
         return frozenset(grid.columns)
-    return grid.together if oracle.together else frozenset(grid.columns) - grid.together
+    return grid.together if oracle.traits.batched else frozenset(grid.columns) - grid.together
 
 
 # Cells ------------------------------------------------------------------------------------------------------
@@ -156,32 +156,34 @@ def _cell(oracle: Oracle, questions: Sequence[Question], answers: Mapping[int, l
     most = max(relative_error(case) for *_, case in same)
     question, place, case = next(entry for entry in same if relative_error(entry[2]) >= _AS_BAD * most)
     by = dict.fromkeys(", ".join(told.question.modes) for told in (case, *(other for *_, other in same)))
-    specimen = Specimen.of(question, place, together=oracle.together)
-    return _Cell(word, in_words(case), tuple(by), case.references, lambda: reproducer(specimen, case, oracle))
+    candidate = Candidate.of(question, place, together=oracle.traits.batched)
+    return _Cell(
+        word, in_words(case), tuple(by), case.references, lambda: reproducer(candidate, case, oracle)
+    )
 
 
-def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[Case]:
+def confirmed(oracle: Oracle, question: Question, answers: list[Answer] | None) -> list[CheckResult]:
     """The verdicts; `answers` None: the oracle cannot be asked.
 
     Both references check what is not plain agreement; what is then wrong is asked again, alone.
     """
     if answers is None:
         nothing = Answer("unsupported", message=oracle.supports(question) or "")
-        return jury().cases(oracle.name, question, [nothing] * len(question.points))
-    cases = jury().cases(oracle.name, question, answers)
+        return evaluator().cases(oracle.name, question, [nothing] * len(question.points))
+    cases = evaluator().cases(oracle.name, question, answers)
     if all(case.verdict is Verdict.AGREE for case in cases):
         return cases
-    cases = jury().cases(oracle.name, question, answers, confirm=True)
+    cases = evaluator().cases(oracle.name, question, answers, confirm=True)
     if not any(_WORDS[case.verdict] in _SHOWN for case in cases):
         return cases
-    return jury().cases(oracle.name, question, oracle.answer(question), confirm=True)
+    return evaluator().cases(oracle.name, question, oracle.answer(question), confirm=True)
 
 
-def _reason(case: Case) -> str:
+def _reason(case: CheckResult) -> str:
     return case.message or case.answer.message or (case.reason.value if case.reason else "")
 
 
-def in_words(case: Case) -> str:
+def in_words(case: CheckResult) -> str:
     """A wrong answer in words: the exception, or the entry that is off most."""
     if case.verdict is Verdict.CRASHED:
         return f"{_reason(case).rstrip('.')}."

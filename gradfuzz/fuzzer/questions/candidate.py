@@ -14,7 +14,7 @@ from gradfuzz.programs.language.typecheck import Typed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Specimen:
+class Candidate:
     """A question with one point, taken apart. `precision` and `modes` never change while it is shrunk.
 
     Where all points of a question are answered in one call, `others` are the inputs of the other points, and
@@ -32,7 +32,7 @@ class Specimen:
     place: int = 0
 
     @classmethod
-    def of(cls, question: Question, point_index: int = 0, *, together: bool = False) -> Specimen:
+    def of(cls, question: Question, point_index: int = 0, *, together: bool = False) -> Candidate:
         """The candidate at one point of a question; with all others where they are answered `together`."""
         points = [point.inputs for point in question.points]
         others = (*points[:point_index], *points[point_index + 1 :]) if together else ()
@@ -48,7 +48,7 @@ class Specimen:
             point_index if together else 0,
         )
 
-    def alone(self) -> Specimen:
+    def alone(self) -> Candidate:
         """The candidate without the others."""
         return replace(self, others=(), place=0)
 
@@ -58,7 +58,7 @@ class Specimen:
         at = tuple(Point(inputs) for inputs in (points or own))
         return Question(self.program, at, self.precision, self.wrt, self.modes, self.weights, self.directions)
 
-    def fitted(self, program: Program, typed: Typed) -> Specimen:
+    def fitted(self, program: Program, typed: Typed) -> Candidate:
         """The candidate with another program. Inputs, weights and directions without a use are dropped, the
         others take the new shapes.
 
@@ -90,7 +90,7 @@ class Specimen:
             others=others,
         )
 
-    def with_input(self, name: str, value: Array) -> Specimen:
+    def with_input(self, name: str, value: Array) -> Candidate:
         """The candidate with another value of an input, at all points that have the same value."""
         old = self.inputs[name].tobytes()
         others = tuple(
@@ -98,7 +98,7 @@ class Specimen:
         )
         return replace(self, inputs={**self.inputs, name: value}, others=others)
 
-    def renamed(self, program: Program, names: Mapping[str, str]) -> Specimen:
+    def renamed(self, program: Program, names: Mapping[str, str]) -> Candidate:
         """The candidate of a program whose names have changed."""
 
         def name(old: str) -> str:
@@ -113,7 +113,7 @@ class Specimen:
             directions={name(k): v for k, v in self.directions.items()},
         )
 
-    def mapped(self, change: Callable[[Array], Array]) -> Specimen:
+    def mapped(self, change: Callable[[Array], Array]) -> Candidate:
         """The candidate with `change` applied to every weight and direction."""
         return replace(
             self,
@@ -134,7 +134,7 @@ class Specimen:
         )
 
 
-Draft = Specimen | Program
+Draft = Candidate | Program
 """A proposal of shrinking: a candidate, or a program to which the candidate's inputs are fitted."""
 
 

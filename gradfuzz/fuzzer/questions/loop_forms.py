@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import Trips, interpret
 from gradfuzz.programs.language.precision import is_float
@@ -34,30 +34,30 @@ TRIPS = 64
 Loop = For | While | Repeat
 
 
-def ends(specimen: Specimen) -> bool:
+def ends(candidate: Candidate) -> bool:
     """Whether the program runs and soon ends. Many changed programs never end."""
     try:
-        _run(specimen, [])
+        _run(candidate, [])
     except EvaluationError:
         return False
     return True
 
 
-def loop_trips(specimen: Specimen) -> int | None:
+def loop_trips(candidate: Candidate) -> int | None:
     """The trip count of the only loop. None where there are several loops, or where the loop runs long."""
     trace: list[int] = []
     with contextlib.suppress(EvaluationError):
-        _run(specimen, trace)
+        _run(candidate, trace)
     counts = [entry for entry in trace if isinstance(entry, Trips)]
     return int(counts[0]) if len(counts) == 1 else None
 
 
-def _run(specimen: Specimen, trace: list[int]) -> None:
+def _run(candidate: Candidate, trace: list[int]) -> None:
     inputs = {
         name: v if v.shape else v[()] if is_float(v.dtype) else v.item()
-        for name, v in specimen.inputs.items()
+        for name, v in candidate.inputs.items()
     }
-    interpret(specimen.program, inputs, NumpyNamespace(specimen.precision), trip_limit=TRIPS, trace=trace)
+    interpret(candidate.program, inputs, NumpyNamespace(candidate.precision), trip_limit=TRIPS, trace=trace)
 
 
 def only_loop(program: Program) -> Loop | None:
@@ -74,13 +74,13 @@ def fresh_name(program: Program, wanted: Sequence[str], *, besides: str = "") ->
     return next(name for name in (*wanted, *numbered) if name not in used)
 
 
-def loop_forms(specimen: Specimen) -> dict[str, Program]:
+def loop_forms(candidate: Candidate) -> dict[str, Program]:
     """The program with its loop as `for`, `while` and `repeat`, of the trip count at the candidate's inputs.
 
     Empty where there is not exactly one loop, where its trip count is zero, or where it cannot be run.
     """
-    program = specimen.program
-    loop, trips = only_loop(program), loop_trips(specimen)
+    program = candidate.program
+    loop, trips = only_loop(program), loop_trips(candidate)
     if loop is None or not trips:
         return {}
     counter = loop.target if isinstance(loop, For) else fresh_name(program, ("i", "k", "i"))

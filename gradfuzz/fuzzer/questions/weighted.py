@@ -16,7 +16,7 @@ from gradfuzz.oracles.base import Array, Mode, Point, Question
 from gradfuzz.programs.language.precision import Precision, is_float
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.language.typecheck import Typed, typecheck
-from gradfuzz.strategies import Case as Drawn
+from gradfuzz.strategies import GeneratedCase
 
 CHECKS = ("value", "vjp", "jvp", "twins")
 """What may be asked: the value alone, reverse steps, forward steps, and their metamorphic variants
@@ -54,7 +54,7 @@ def by_references(question: Question, checks: Sequence[str]) -> bool:
 
 
 def questions(
-    drawn: Drawn,
+    drawn: GeneratedCase,
     index: int,
     seed: int,
     *,

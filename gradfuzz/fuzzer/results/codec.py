@@ -7,7 +7,9 @@
     enum, date                its value; "2026-03-01"
     tuple, set                a list, sets in order
     mapping                   an object where the keys are strings or enums, a list of [key, value] elsewhere
-    dataclass                 an object with every one of its fields
+    dataclass                 an object with every one of its fields, by name or by `KEY` of its metadata;
+    without
+                              those that are `OPTIONAL` and None
 
 Data is checked against the hints; an error names the place, as in `smallest.inputs.x`. `decode(T, encode(T,
 v))` is `v` bit for bit.
@@ -41,6 +43,12 @@ from gradfuzz.programs.text.json_form import (
 Json = Any
 """What `json.loads` returns."""
 
+KEY = "gradfuzz key"
+"""In the metadata of a field: its key in the object, where that is not its name."""
+
+OPTIONAL = "gradfuzz optional"
+"""In the metadata of a field that came later: documents of the same schema may lack it."""
+
 T = TypeVar("T")
 
 _UNIONS = (typing.Union, types.UnionType)
@@ -62,7 +70,12 @@ def encode(hint: Any, value: Any) -> Json:
     if isinstance(own, type) and issubclass(own, enum.Enum):
         return value.value
     if dataclasses.is_dataclass(own):
-        return {name: encode(inner, getattr(value, name)) for name, inner in _fields(cast(type, own)).items()}
+        fields = _fields(cast(type, own))
+        return {
+            key: encode(inner, getattr(value, name))
+            for key, (name, inner) in fields.items()
+            if getattr(value, name) is not None or key not in _optional(cast(type, own))
+        }
     if issubclass(own, tuple):
         return [encode(inner, item) for inner, item in zip(_items(hint, len(value)), value, strict=True)]
     if issubclass(own, collections.abc.Set):
@@ -146,19 +159,21 @@ def _understood(own: type, data: Json, place: str) -> Any:
 
 
 def _object(own: type, data: Json, place: str) -> Any:
-    hints = _fields(own)
+    fields = _fields(own)
     if not isinstance(data, dict):
-        _fail(place, data, f"an object with the fields {', '.join(hints)}")
+        _fail(place, data, f"an object with the fields {', '.join(fields)}")
     inside = f"{place}." if place else ""
-    for name in hints:
-        if name not in data:
-            raise RecordError(f"{place or 'the record'}: the field {name!r} is missing")
-    for name in data:
-        if name not in hints:
+    for key in fields:
+        if key not in data and key not in _optional(own):
+            raise RecordError(f"{place or 'the record'}: the field {key!r} is missing")
+    for key in data:
+        if key not in fields:
             raise RecordError(
-                f"{place or 'the record'}: the field {name!r} is unknown; the fields are {', '.join(hints)}"
+                f"{place or 'the record'}: the field {key!r} is unknown; the fields are {', '.join(fields)}"
             )
-    return own(**{name: _read(hint, data[name], inside + name) for name, hint in hints.items()})
+    return own(
+        **{name: _read(hint, data[key], inside + key) for key, (name, hint) in fields.items() if key in data}
+    )
 
 
 def _mapping(hint: Any, data: Json, place: str) -> Any:
@@ -218,7 +233,20 @@ def _is_name(key: Any) -> bool:
 
 
 @functools.cache
-def _fields(own: type) -> dict[str, Any]:
-    """The hints of a dataclass by the names of its fields."""
+def _fields(own: type) -> dict[str, tuple[str, Any]]:
+    """The names and the hints of a dataclass's fields, by their keys."""
     hints = typing.get_type_hints(own)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cast(Any, own))}
+    return {
+        field.metadata.get(KEY, field.name): (field.name, hints[field.name])
+        for field in dataclasses.fields(cast(Any, own))
+    }
+
+
+@functools.cache
+def _optional(own: type) -> frozenset[str]:
+    """The keys of a dataclass's fields that may be missing."""
+    return frozenset(
+        field.metadata.get(KEY, field.name)
+        for field in dataclasses.fields(cast(Any, own))
+        if field.metadata.get(OPTIONAL)
+    )

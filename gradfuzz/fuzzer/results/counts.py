@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from gradfuzz.fuzzer.results.finding import Case, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class Counts:
         self.reasons.update(other.reasons)
         self.worst_agreeing = max(self.worst_agreeing, other.worst_agreeing)
 
-    def count(self, case: Case) -> None:
+    def count(self, case: CheckResult) -> None:
         """Counts one more verdict. A question that the oracle does not support is no check."""
         self.verdicts[case.verdict] += 1
         self.checks += case.verdict is not Verdict.UNSUPPORTED

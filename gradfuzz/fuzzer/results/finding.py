@@ -27,6 +27,11 @@ class Verdict(enum.Enum):
     UNSUPPORTED = "unsupported"
     CRASHED = "crashed"
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the target is at fault: it disagrees, or it crashed."""
+        return self in (Verdict.DISAGREE, Verdict.CRASHED)
+
 
 class Class(enum.Enum):
     """The kind of a disagreement, most serious first."""
@@ -66,7 +71,7 @@ class Reason(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class CheckResult:
     """One check: a target's answer at one point, judged.
 
     `ratio` is got / expected for the worst entry, `error_over_allowed` the largest error in units of the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.oracles.base import Point
 
 
@@ -12,7 +12,7 @@ from gradfuzz.oracles.base import Point
 class Raw:
     """A disagreement or crash before it is confirmed and shrunk. `case.question` has only the one point."""
 
-    case: Case
+    case: CheckResult
     family: str
     index: int
     """The program's number in the sweep."""

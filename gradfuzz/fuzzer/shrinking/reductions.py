@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Draft, Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate, Draft
 from gradfuzz.fuzzer.questions.rewrite import block_edits, expression_edits, rename, substitute
 from gradfuzz.fuzzer.shrinking.point_reductions import fewer_points, plainer_companions, shared_inputs
 from gradfuzz.fuzzer.shrinking.shape_reductions import fewer_axes, plainer_parameters, shorter_axes
@@ -39,7 +39,7 @@ from gradfuzz.programs.language.syntax import (
 )
 from gradfuzz.programs.language.types import FLOAT
 
-Reduction = Callable[[Specimen], Iterator[Draft]]
+Reduction = Callable[[Candidate], Iterator[Draft]]
 
 PLAIN_FLOATS = (0.5, 2.0, 1.5, 0.25, 3.0, 1.0, 0.75, -0.5, -2.0, -1.5, 0.0, -1.0)
 """Inputs, the plainest first. 1 and -1 come late: too many wrong derivatives are right there."""
@@ -55,16 +55,16 @@ def plainness(value: float, plain: tuple[float, ...] = PLAIN_FLOATS) -> tuple[in
     return 1, len(repr(float(value)))
 
 
-def _edited(specimen: Specimen, blocks: Iterator[Block]) -> Iterator[Program]:
+def _edited(candidate: Candidate, blocks: Iterator[Block]) -> Iterator[Program]:
     for body in blocks:
         if body and isinstance(body[-1], Return):
-            yield replace(specimen.program, body=body)
+            yield replace(candidate.program, body=body)
 
 
 # Statements -------------------------------------------------------------------------------------------------
 
 
-def _without_statements(specimen: Specimen) -> Iterator[Draft]:
+def _without_statements(candidate: Candidate) -> Iterator[Draft]:
     """One statement less. Of a loop or a branch, first all of it, then only what is around its body."""
 
     def delete(block: Block) -> Iterator[Block]:
@@ -75,7 +75,7 @@ def _without_statements(specimen: Specimen) -> Iterator[Draft]:
             for body in _bodies(statement):
                 yield (*block[:k], *body, *block[k + 1 :])
 
-    yield from _edited(specimen, block_edits(specimen.program.body, delete))
+    yield from _edited(candidate, block_edits(candidate.program.body, delete))
 
 
 def _bodies(statement: Stmt) -> Iterator[Block]:
@@ -98,12 +98,12 @@ def _escapes(block: Block) -> bool:
     return False
 
 
-def _flattened(specimen: Specimen) -> Iterator[Draft]:
+def _flattened(candidate: Candidate) -> Iterator[Draft]:
     """A loop or branch replaced by its body, and an assigned constant replaced by a parameter.
 
     The latter because the loop may only have made a variable vary.
     """
-    params = [Name(p.name) for p in specimen.program.params if p.type == FLOAT]
+    params = [Name(p.name) for p in candidate.program.params if p.type == FLOAT]
 
     def flatten(block: Block) -> Iterator[Block]:
         for k, statement in enumerate(block):
@@ -120,11 +120,11 @@ def _flattened(specimen: Specimen) -> Iterator[Draft]:
                 for param in params:
                     yield (*block[:k], replace(statement, value=param), *block[k + 1 :])
 
-    for flat in block_edits(specimen.program.body, flatten):
-        yield from _edited(specimen, block_edits(flat, vary))
+    for flat in block_edits(candidate.program.body, flatten):
+        yield from _edited(candidate, block_edits(flat, vary))
 
 
-def _inlined(specimen: Specimen) -> Iterator[Draft]:
+def _inlined(candidate: Candidate) -> Iterator[Draft]:
     """A temporary replaced by its value wherever the rest of its block reads it."""
 
     def inline(block: Block) -> Iterator[Block]:
@@ -132,13 +132,13 @@ def _inlined(specimen: Specimen) -> Iterator[Draft]:
             if isinstance(statement, Assign):
                 yield (*block[:k], *substitute(block[k + 1 :], statement.target, statement.value))
 
-    yield from _edited(specimen, block_edits(specimen.program.body, inline))
+    yield from _edited(candidate, block_edits(candidate.program.body, inline))
 
 
-def _loop_forms(specimen: Specimen) -> Iterator[Draft]:
+def _loop_forms(candidate: Candidate) -> Iterator[Draft]:
     """Loops as `for` with few iterations, then as `while`. A counter of the program becomes the loop's."""
-    names = {n.target for n in walk(specimen.program) if isinstance(n, (Assign, For))} | {
-        p.name for p in specimen.program.params
+    names = {n.target for n in walk(candidate.program) if isinstance(n, (Assign, For))} | {
+        p.name for p in candidate.program.params
     }
     fresh = next(f"k{n}" for n in range(len(names) + 1) if f"k{n}" not in names)
 
@@ -155,7 +155,7 @@ def _loop_forms(specimen: Specimen) -> Iterator[Draft]:
             if isinstance(loop, Repeat):
                 yield (*before, While(loop.condition, loop.body), *after)
 
-    yield from _edited(specimen, block_edits(specimen.program.body, simpler))
+    yield from _edited(candidate, block_edits(candidate.program.body, simpler))
 
 
 def _counters(body: Block) -> list[str]:
@@ -174,7 +174,7 @@ def _without_assignments(block: Block, name: str) -> Block:
     return tuple(s for s in block if not (isinstance(s, Assign) and s.target == name))
 
 
-def _fewer_trips(specimen: Specimen) -> Iterator[Draft]:
+def _fewer_trips(candidate: Candidate) -> Iterator[Draft]:
     def fewer(block: Block) -> Iterator[Block]:
         for k, loop in enumerate(block):
             if not isinstance(loop, For):
@@ -185,13 +185,13 @@ def _fewer_trips(specimen: Specimen) -> Iterator[Draft]:
                 if not isinstance(now, int) or 0 < trips < now:
                     yield (*block[:k], replace(loop, count=Const(trips)), *block[k + 1 :])
 
-    yield from _edited(specimen, block_edits(specimen.program.body, fewer))
+    yield from _edited(candidate, block_edits(candidate.program.body, fewer))
 
 
 # Expressions ------------------------------------------------------------------------------------------------
 
 
-def _smaller_expressions(specimen: Specimen) -> Iterator[Draft]:
+def _smaller_expressions(candidate: Candidate) -> Iterator[Draft]:
     """A call replaced by one of its operands, a name inside it, or a constant."""
 
     def smaller(e: Expr) -> Iterator[Expr]:
@@ -207,7 +207,7 @@ def _smaller_expressions(specimen: Specimen) -> Iterator[Draft]:
         elif _whole(e):
             yield from (Const(1), Const(2))
 
-    yield from _edited(specimen, expression_edits(specimen.program.body, smaller))
+    yield from _edited(candidate, expression_edits(candidate.program.body, smaller))
 
 
 def _whole(e: Expr) -> bool:
@@ -215,33 +215,33 @@ def _whole(e: Expr) -> bool:
     return not any(isinstance(n, Const) and isinstance(n.value, float) for n in walk(e))
 
 
-def _fewer_names(specimen: Specimen) -> Iterator[Draft]:
+def _fewer_names(candidate: Candidate) -> Iterator[Draft]:
     """A name replaced by a constant or by a parameter before it."""
-    params = [Name(p.name) for p in specimen.program.params if p.type.is_float]
+    params = [Name(p.name) for p in candidate.program.params if p.type.is_float]
 
     def fewer(e: Expr) -> Iterator[Expr]:
         if isinstance(e, Name):
             yield from (Const(1.0), Const(2.0), Const(0.5), Const(1))
             yield from (p for p in params if p != e)
 
-    yield from _edited(specimen, expression_edits(specimen.program.body, fewer))
+    yield from _edited(candidate, expression_edits(candidate.program.body, fewer))
 
 
 _PLAIN_OPS: Mapping[int, tuple[str, ...]] = {1: ("sin",), 2: ("multiply", "add", "subtract")}
 """By the number of arguments, the plainest first."""
 
 
-def _plainer_ops(specimen: Specimen) -> Iterator[Draft]:
+def _plainer_ops(candidate: Candidate) -> Iterator[Draft]:
     def plainer(e: Expr) -> Iterator[Expr]:
         if isinstance(e, Call) and OPS[e.op].kind in ("arithmetic", "function", "selection"):
             options = _PLAIN_OPS.get(len(e.args), ())
             for op in options[: options.index(e.op)] if e.op in options else options:
                 yield Call(op, e.args)
 
-    yield from _edited(specimen, expression_edits(specimen.program.body, plainer))
+    yield from _edited(candidate, expression_edits(candidate.program.body, plainer))
 
 
-def _plainer_constants(specimen: Specimen) -> Iterator[Draft]:
+def _plainer_constants(candidate: Candidate) -> Iterator[Draft]:
     def plainer(e: Expr) -> Iterator[Expr]:
         if not isinstance(e, Const) or isinstance(e.value, bool):
             return
@@ -254,45 +254,47 @@ def _plainer_constants(specimen: Specimen) -> Iterator[Draft]:
                 if plainness(v, _PLAIN_CONSTANTS) < plainness(e.number, _PLAIN_CONSTANTS)
             )
 
-    yield from _edited(specimen, expression_edits(specimen.program.body, plainer))
+    yield from _edited(candidate, expression_edits(candidate.program.body, plainer))
 
 
 # Signature --------------------------------------------------------------------------------------------------
 
 
-def _fewer_outputs(specimen: Specimen) -> Iterator[Draft]:
-    values = specimen.program.result.values
+def _fewer_outputs(candidate: Candidate) -> Iterator[Draft]:
+    values = candidate.program.result.values
     if len(values) == 1:
         return
     for k in range(len(values)):
         for kept in ((k,), tuple(j for j in range(len(values)) if j != k)):
-            body = (*specimen.program.body[:-1], Return(tuple(values[j] for j in kept)))
-            weights = tuple(specimen.weights[j] for j in kept)
-            yield replace(specimen, program=replace(specimen.program, body=body), weights=weights)
+            body = (*candidate.program.body[:-1], Return(tuple(values[j] for j in kept)))
+            weights = tuple(candidate.weights[j] for j in kept)
+            yield replace(candidate, program=replace(candidate.program, body=body), weights=weights)
 
 
-def _fewer_params(specimen: Specimen) -> Iterator[Draft]:
+def _fewer_params(candidate: Candidate) -> Iterator[Draft]:
     """A parameter dropped, or made a constant; fewer parameters differentiated."""
-    program = specimen.program
+    program = candidate.program
     for k, param in enumerate(program.params):
-        if specimen.wrt == (param.name,):
+        if candidate.wrt == (param.name,):
             continue
         rest = program.params[:k] + program.params[k + 1 :]
         yield replace(program, params=rest)
         for other in rest:
             if other.type == param.type:
                 yield Program(program.name, rest, substitute(program.body, param.name, Name(other.name)))
-        for value in _as_constants(param, specimen.inputs[param.name]):
+        for value in _as_constants(param, candidate.inputs[param.name]):
             yield Program(program.name, rest, substitute(program.body, param.name, value))
-    if len(specimen.wrt) > 1:
-        for name in specimen.wrt:
+    if len(candidate.wrt) > 1:
+        for name in candidate.wrt:
             yield replace(
-                specimen, wrt=(name,), directions={k: v for k, v in specimen.directions.items() if k == name}
+                candidate,
+                wrt=(name,),
+                directions={k: v for k, v in candidate.directions.items() if k == name},
             )
-        for name in specimen.wrt:
-            kept = tuple(n for n in specimen.wrt if n != name)
+        for name in candidate.wrt:
+            kept = tuple(n for n in candidate.wrt if n != name)
             yield replace(
-                specimen, wrt=kept, directions={k: v for k, v in specimen.directions.items() if k in kept}
+                candidate, wrt=kept, directions={k: v for k, v in candidate.directions.items() if k in kept}
             )
 
 
@@ -307,9 +309,9 @@ def _as_constants(param: Param, value: Array) -> Iterator[Expr]:
 # Numbers ----------------------------------------------------------------------------------------------------
 
 
-def _plainer_inputs(specimen: Specimen) -> Iterator[Draft]:
-    for param in specimen.program.params:
-        value = specimen.inputs[param.name]
+def _plainer_inputs(candidate: Candidate) -> Iterator[Draft]:
+    for param in candidate.program.params:
+        value = candidate.inputs[param.name]
         options: tuple[Any, ...]
         if param.type.dtype == "float":
             options = PLAIN_FLOATS
@@ -324,8 +326,8 @@ def _plainer_inputs(specimen: Specimen) -> Iterator[Draft]:
                     np.array(PLAIN_FLOATS if param.type.dtype == "float" else options), value.shape
                 ).astype(value.dtype)
             )
-        for candidate in whole:
-            yield specimen.with_input(param.name, candidate)
+        for whole_value in whole:
+            yield candidate.with_input(param.name, whole_value)
         for k, entry in enumerate(value.ravel().tolist()):
             more = (
                 [round(entry, digits) for digits in (0, 1, 2, 3)]
@@ -335,19 +337,19 @@ def _plainer_inputs(specimen: Specimen) -> Iterator[Draft]:
             for v in [*(options if value.size > 1 else ()), *more]:
                 changed = value.copy()
                 changed.reshape(-1)[k] = v
-                yield specimen.with_input(param.name, changed)
+                yield candidate.with_input(param.name, changed)
 
 
-def _plainer_weights(specimen: Specimen) -> Iterator[Draft]:
+def _plainer_weights(candidate: Candidate) -> Iterator[Draft]:
     """All weights and directions 1, then only those of one output or input."""
-    yield specimen.mapped(np.ones_like)
-    for k, weight in enumerate(specimen.weights):
+    yield candidate.mapped(np.ones_like)
+    for k, weight in enumerate(candidate.weights):
         if weight is not None:
             yield replace(
-                specimen, weights=(*specimen.weights[:k], np.ones_like(weight), *specimen.weights[k + 1 :])
+                candidate, weights=(*candidate.weights[:k], np.ones_like(weight), *candidate.weights[k + 1 :])
             )
-    for name, direction in specimen.directions.items():
-        yield replace(specimen, directions={**specimen.directions, name: np.ones_like(direction)})
+    for name, direction in candidate.directions.items():
+        yield replace(candidate, directions={**candidate.directions, name: np.ones_like(direction)})
 
 
 REDUCTIONS: tuple[Reduction, ...] = (
@@ -377,9 +379,9 @@ REDUCTIONS: tuple[Reduction, ...] = (
 # Names ------------------------------------------------------------------------------------------------------
 
 
-def canonical_names(specimen: Specimen) -> Specimen:
+def canonical_names(candidate: Candidate) -> Candidate:
     """The same program as f(x, y, ...) with carries acc, b, ..., counters i, j, ..., other names t, u, ..."""
-    program = specimen.program
+    program = candidate.program
     names: dict[str, str] = {}
     pools = {
         "param": iter(["x", "y", "z", "w", *(f"x{n}" for n in range(5, 100))]),
@@ -409,4 +411,4 @@ def canonical_names(specimen: Specimen) -> Specimen:
                 else "other"
             )
             names[node.target] = next(pools[role])
-    return specimen.renamed(rename(program, names, "f"), names)
+    return candidate.renamed(rename(program, names, "f"), names)

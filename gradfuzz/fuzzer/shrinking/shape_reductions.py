@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.fuzzer.questions.axes import entries, removed, without_axis
-from gradfuzz.fuzzer.questions.candidate import Draft, Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate, Draft
 from gradfuzz.fuzzer.questions.rewrite import expression_edits, map_expressions
 from gradfuzz.fuzzer.shrinking.variations import ordinary
 from gradfuzz.oracles.base import Array
@@ -68,33 +68,33 @@ _SCALAR_PRODUCTS = ("matmul", "conv", "outer", "kron")
 # Fewer axes -------------------------------------------------------------------------------------------------
 
 
-def fewer_axes(specimen: Specimen) -> Iterator[Draft]:
+def fewer_axes(candidate: Candidate) -> Iterator[Draft]:
     """One axis less: in all arrays that have it from the back; in those of highest rank; in one parameter.
 
     The first weights along it stay, or the last: the class of the error may depend on their signs.
     """
-    program = specimen.program
+    program = candidate.program
     for rank in sorted({p.type.rank for p in program.params if p.type.rank > 1}, reverse=True):
         for axis in range(rank):
             for aligned in (True, False):
-                yield from _at_either_end(specimen, without_axis(program, rank, axis, aligned), axis - rank)
+                yield from _at_either_end(candidate, without_axis(program, rank, axis, aligned), axis - rank)
     for k, p in enumerate(program.params):
         for axis in range(p.type.rank if p.type.rank > 1 else 0):
             param = Param(p.name, Type(p.type.dtype, removed(p.type.sizes, axis)))
             changed = replace(program, params=(*program.params[:k], param, *program.params[k + 1 :]))
-            yield from _at_either_end(specimen, changed, axis - p.type.rank)
+            yield from _at_either_end(candidate, changed, axis - p.type.rank)
 
 
-def _at_either_end(specimen: Specimen, changed: Program, back: int) -> Iterator[Specimen]:
-    inputs = _first(specimen, changed, back)
+def _at_either_end(candidate: Candidate, changed: Program, back: int) -> Iterator[Candidate]:
+    inputs = _first(candidate, changed, back)
     for end in (0, -1):
-        kept = specimen.mapped(lambda w, end=end: w.take(end, back) if w.ndim >= -back and w.size else w)  # type: ignore[misc]
+        kept = candidate.mapped(lambda w, end=end: w.take(end, back) if w.ndim >= -back and w.size else w)  # type: ignore[misc]
         yield replace(kept, program=changed, inputs=inputs)
 
 
-def _first(specimen: Specimen, changed: Program, back: int) -> dict[str, Array]:
+def _first(candidate: Candidate, changed: Program, back: int) -> dict[str, Array]:
     """The inputs; those that lose the axis `back` keep their first entry along it."""
-    inputs = dict(specimen.inputs)
+    inputs = dict(candidate.inputs)
     for p in changed.params:
         value = inputs[p.name]
         if np.ndim(value) == p.type.rank + 1 and np.shape(value)[back]:
@@ -105,9 +105,9 @@ def _first(specimen: Specimen, changed: Program, back: int) -> dict[str, Array]:
 # Shorter axes -----------------------------------------------------------------------------------------------
 
 
-def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
+def shorter_axes(candidate: Candidate) -> Iterator[Draft]:
     """Everything as scalars; one axis length smaller, everywhere or in matrices; one axis of a parameter."""
-    program = specimen.program
+    program = candidate.program
     arrays = any(p.type.shape for p in program.params) or any(
         isinstance(n, ArrayConst) for n in walk(program)
     )
@@ -126,8 +126,8 @@ def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
             if 0 < smaller < size:
                 for last in (None, 2):
                     changed = _resized(program, size, smaller, last)
-                    yield replace(specimen, program=changed, inputs=_in_range(specimen, smaller))
-                    yield ordinary(replace(specimen, program=changed))
+                    yield replace(candidate, program=changed, inputs=_in_range(candidate, smaller))
+                    yield ordinary(replace(candidate, program=changed))
     for k, p in enumerate(program.params):
         for axis, n in enumerate(p.type.sizes):
             for smaller in dict.fromkeys((1, 2, n - 1)):
@@ -136,19 +136,19 @@ def shorter_axes(specimen: Specimen) -> Iterator[Draft]:
                     param = Param(p.name, Type(p.type.dtype, shape))
                     changed = replace(program, params=(*program.params[:k], param, *program.params[k + 1 :]))
                     yield changed
-                    yield ordinary(replace(specimen, program=changed))
+                    yield ordinary(replace(candidate, program=changed))
 
 
-def _in_range(specimen: Specimen, size: int) -> dict[str, Array]:
+def _in_range(candidate: Candidate, size: int) -> dict[str, Array]:
     """The inputs, with indices made to fit an axis of `size`."""
     places = {
         a.id
-        for c in walk(specimen.program)
+        for c in walk(candidate.program)
         if isinstance(c, Call)
         for k in OPS[c.op].indices
         if isinstance(a := c.args[k], Name)
     }
-    return {name: np.minimum(v, size - 1) if name in places else v for name, v in specimen.inputs.items()}
+    return {name: np.minimum(v, size - 1) if name in places else v for name, v in candidate.inputs.items()}
 
 
 def _scalar(e: Expr) -> Expr:
@@ -216,7 +216,7 @@ def _resized(program: Program, size: int, smaller: int, last: int | None = None)
 # Parameters of ops ------------------------------------------------------------------------------------------
 
 
-def plainer_parameters(specimen: Specimen) -> Iterator[Draft]:
+def plainer_parameters(candidate: Candidate) -> Iterator[Draft]:
     """An op's parameter at its default, an axis 0, or one entry of a window, stride or padding smaller."""
 
     def plainer(e: Expr) -> Iterator[Expr]:
@@ -232,8 +232,8 @@ def plainer_parameters(specimen: Specimen) -> Iterator[Draft]:
             for option in options:
                 yield replace(e, params=(*e.params[:k], (name, option), *e.params[k + 1 :]))
 
-    for body in expression_edits(specimen.program.body, plainer):
-        yield replace(specimen.program, body=body)
+    for body in expression_edits(candidate.program.body, plainer):
+        yield replace(candidate.program, body=body)
 
 
 def _smaller(value: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.errors import ProgramError
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.shrinking.point_reductions import varying_inputs
 from gradfuzz.fuzzer.shrinking.reductions import REDUCTIONS, Reduction, canonical_names, plainness
 from gradfuzz.fuzzer.shrinking.variations import variations
@@ -46,7 +46,7 @@ class Interest(enum.IntEnum):
     NEARLY = 2
 
 
-Interesting = Callable[[Sequence[Specimen]], Sequence[Interest] | Sequence[bool]]
+Interesting = Callable[[Sequence[Candidate]], Sequence[Interest] | Sequence[bool]]
 """Which of several candidates are interesting. It gets several at once where one by one is slow."""
 
 
@@ -54,21 +54,21 @@ Interesting = Callable[[Sequence[Specimen]], Sequence[Interest] | Sequence[bool]
 class Shrunk:
     """The result of shrinking."""
 
-    specimen: Specimen
+    candidate: Candidate
     asked: int
     """How many candidates were tried."""
     complete: bool
     """Whether nothing smaller is interesting; False where the budget ran out first."""
 
 
-def shrink(specimen: Specimen, interesting: Interesting, *, budget: int = 1000, batch: int = 1) -> Shrunk:
+def shrink(candidate: Candidate, interesting: Interesting, *, budget: int = 1000, batch: int = 1) -> Shrunk:
     """The smallest candidate that can be reached from an interesting one.
 
     At most `budget` candidates are tried, `batch` at a time. The result does not depend on `batch` unless the
     budget runs out.
     """
     driver = _Driver(interesting, budget, batch)
-    current = driver.fixpoint(specimen)
+    current = driver.fixpoint(candidate)
     for elsewhere in _elsewhere(current):
         if not driver.spent and driver.ask([elsewhere])[0] == Interest.YES:
             other = driver.fixpoint(elsewhere)
@@ -93,9 +93,9 @@ class _Driver:
     def spent(self) -> bool:
         return self.asked >= self._budget
 
-    def fixpoint(self, specimen: Specimen) -> Specimen:
+    def fixpoint(self, candidate: Candidate) -> Candidate:
         """The candidate at which no reduction makes progress."""
-        current = specimen
+        current = candidate
         complete = False
         while not complete and not self.spent:
             complete = True
@@ -107,11 +107,11 @@ class _Driver:
                         current, complete = smaller, False
         return current
 
-    def ask(self, candidates: Sequence[Specimen]) -> list[int]:
+    def ask(self, candidates: Sequence[Candidate]) -> list[int]:
         self.asked += len(candidates)
         return list(self._interesting(candidates))
 
-    def first(self, current: Specimen, reduction: Reduction, place: int) -> tuple[Specimen | None, int]:
+    def first(self, current: Candidate, reduction: Reduction, place: int) -> tuple[Candidate | None, int]:
         """The first smaller and interesting candidate of a reduction from `place` on, and the next place.
 
         Places before the last success have just failed; they are not tried again before the next round.
@@ -132,7 +132,7 @@ class _Driver:
                         return varied, at
         return None, -1
 
-    def _varied(self, candidate: Specimen, limit: tuple[object, ...]) -> Specimen | None:
+    def _varied(self, candidate: Candidate, limit: tuple[object, ...]) -> Candidate | None:
         """The first interesting candidate that differs from `candidate` in numbers only."""
         others = (v for v in variations(candidate) if cost(v) < limit and v.key not in self._boring)
         while not self.spent:
@@ -145,7 +145,9 @@ class _Driver:
                 self._boring.add(other.key)
         return None
 
-    def _smaller(self, current: Specimen, reduction: Reduction, place: int) -> Iterator[tuple[Specimen, int]]:
+    def _smaller(
+        self, current: Candidate, reduction: Reduction, place: int
+    ) -> Iterator[tuple[Candidate, int]]:
         """The well-formed candidates that cost less than `current` and are untried, with their places."""
         limit = cost(current)
         for at, draft in enumerate(reduction(current)):
@@ -164,22 +166,22 @@ _LARGE = 5
 """From this many operations on, the bug may show in a smaller program in the derivative by another input."""
 
 
-def _elsewhere(specimen: Specimen) -> Iterator[Specimen]:
+def _elsewhere(candidate: Candidate) -> Iterator[Candidate]:
     """A large program with all inputs differentiated; a program that is not minimal at other inputs."""
-    if operations(specimen.program) < 2:
+    if operations(candidate.program) < 2:
         return
-    floats = [p.name for p in specimen.program.params if p.type.is_float]
-    if operations(specimen.program) >= _LARGE and len(specimen.wrt) < len(floats):
-        directions = {name: np.ones(specimen.inputs[name].shape) for name in floats}
-        yield replace(specimen, wrt=tuple(floats), directions={**directions, **specimen.directions})
+    floats = [p.name for p in candidate.program.params if p.type.is_float]
+    if operations(candidate.program) >= _LARGE and len(candidate.wrt) < len(floats):
+        directions = {name: np.ones(candidate.inputs[name].shape) for name in floats}
+        yield replace(candidate, wrt=tuple(floats), directions={**directions, **candidate.directions})
     for value in _ELSEWHERE:
         inputs = {
-            name: np.full_like(v, value) if name in floats else v for name, v in specimen.inputs.items()
+            name: np.full_like(v, value) if name in floats else v for name, v in candidate.inputs.items()
         }
-        yield replace(specimen, inputs=inputs)
+        yield replace(candidate, inputs=inputs)
 
 
-def _whole(current: Specimen, draft: Specimen | Program) -> Specimen | None:
+def _whole(current: Candidate, draft: Candidate | Program) -> Candidate | None:
     """A candidate that type-checks and has real outputs, with inputs and weights that fit it, or None."""
     program = draft if isinstance(draft, Program) else draft.program
     try:
@@ -188,7 +190,7 @@ def _whole(current: Specimen, draft: Specimen | Program) -> Specimen | None:
         return None
     if any(t.is_complex for t in typed.outputs):
         return None
-    candidate = (draft if isinstance(draft, Specimen) else current).fitted(program, typed)
+    candidate = (draft if isinstance(draft, Candidate) else current).fitted(program, typed)
     if not candidate.wrt or all(w is None for w in candidate.weights):
         return None
     return candidate
@@ -214,9 +216,9 @@ def operations(program: Program) -> int:
     return sum(isinstance(node, Call) for node in walk(program))
 
 
-def cost(specimen: Specimen) -> tuple[object, ...]:
+def cost(candidate: Candidate) -> tuple[object, ...]:
     """What shrinking lowers, by importance: loops, branches, operations, statements, names, numbers."""
-    program = specimen.program
+    program = candidate.program
     nodes = list(walk(program))
     loops = [n for n in nodes if isinstance(n, (For, While, Repeat))]
     calls = [n for n in nodes if isinstance(n, Call)]
@@ -226,22 +228,22 @@ def cost(specimen: Specimen) -> tuple[object, ...]:
     ]
     floats = [c.value for c in consts if isinstance(c.value, float)]
     ints = [abs(c.value) for c in consts if isinstance(c.value, int)]
-    entries = [float(v) for p in program.params for v in specimen.inputs[p.name].ravel().tolist()]
+    entries = [float(v) for p in program.params for v in candidate.inputs[p.name].ravel().tolist()]
     companions = [
-        float(v) for other in specimen.others for p in program.params for v in other[p.name].ravel().tolist()
+        float(v) for other in candidate.others for p in program.params for v in other[p.name].ravel().tolist()
     ]
-    weights = [w for w in (*specimen.weights, *specimen.directions.values()) if w is not None]
+    weights = [w for w in (*candidate.weights, *candidate.directions.values()) if w is not None]
     return (
         len(loops) + sum(isinstance(n, If) for n in nodes),
         sum(_FORMS[type(loop)] for loop in loops),
         len(calls),
         sum(len(n.values) for n in nodes if isinstance(n, Return)),
         len(nodes) - len(calls),
-        len(specimen.others),
-        len(program.params) + len(specimen.wrt),
+        len(candidate.others),
+        len(program.params) + len(candidate.wrt),
         len({n.id for n in names}),
         sum(len(p.type.shape) for p in program.params),
-        sum(np.size(specimen.inputs[p.name]) for p in program.params),
+        sum(np.size(candidate.inputs[p.name]) for p in program.params),
         sum(sum(p.type.sizes) for p in program.params),
         len(names),
         sum(_OPS.get(c.op, 3) for c in calls),
@@ -249,7 +251,7 @@ def cost(specimen: Specimen) -> tuple[object, ...]:
         sum(ints),
         sum(_plain(v, _CONSTANTS) for v in floats),
         sum(_plain(v) for v in entries),
-        (len(varying_inputs(specimen)), sum(_plain(v) for v in companions), specimen.place),
+        (len(varying_inputs(candidate)), sum(_plain(v) for v in companions), candidate.place),
         sum(int(np.count_nonzero(w != 1.0)) for w in weights),
         _texts(names),
     )

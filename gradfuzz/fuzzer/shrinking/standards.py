@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.text.parse import parse
 
@@ -79,7 +79,7 @@ def _by_value() -> tuple[tuple[Program, float], ...]:
     )
 
 
-def standards(like: Specimen) -> Iterator[Specimen]:
+def standards(like: Candidate) -> Iterator[Candidate]:
     """The standard programs at a few points, in `like`'s precision and modes, and batched like it."""
     programs = [*(_by_value() if like.others else ()), *((program, _COMPANION) for program in _programs())]
     for program, companion in programs:
@@ -88,4 +88,4 @@ def standards(like: Specimen) -> Iterator[Specimen]:
             one = np.ones(())
             directions = {"x": one} if like.directions else {}
             others = ({"x": np.array(companion, like.precision)},) if like.others else ()
-            yield Specimen(program, point, like.precision, ("x",), like.modes, (one,), directions, others)
+            yield Candidate(program, point, like.precision, ("x",), like.modes, (one,), directions, others)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.loop_forms import ends
-from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.shrinking.shrink import Interest, operations, shrink
 from gradfuzz.fuzzer.shrinking.standards import standards
-from gradfuzz.fuzzer.verdict.shared import is_slow, jury
-from gradfuzz.fuzzer.verdict.twin_checks import like_engine
+from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
+from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.programs.language.syntax import For, Program, Repeat, While, walk
 
@@ -27,7 +27,7 @@ _SMALL = 4
 """A program of one loop and at most this many operations needs no further shrinking."""
 
 
-def same_kind(case: Case, kind: Class, message: str) -> bool:
+def same_kind(case: CheckResult, kind: Class, message: str) -> bool:
     """Whether a case is wrong in the same way; a crash must have the same exception."""
     if kind is Class.ERROR:
         return case.verdict is Verdict.CRASHED and _exception(case.message) == _exception(message)
@@ -38,7 +38,7 @@ def _exception(message: str) -> str:
     return re.split(r"[:\s]", message, maxsplit=1)[0]
 
 
-def smallest_alike(first: Specimen, met: Case, target: Oracle) -> Iterator[Specimen]:
+def smallest_alike(first: Candidate, met: CheckResult, target: Oracle) -> Iterator[Candidate]:
     """The shrunk candidate, wrong in the class of `met`; where it is still large, a shrunk standard program
     that is wrong in that class.
 
@@ -54,13 +54,13 @@ def smallest_alike(first: Specimen, met: Case, target: Oracle) -> Iterator[Speci
     yield first
 
 
-def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:
+def _smallest(first: Candidate, trial: _Trial, target: Oracle) -> Candidate:
     budget = _SLOW_BUDGET if is_slow(target) else _BUDGET
-    batch = _BATCH if target.bulk else 1
-    specimen = shrink(first, trial.interesting, budget=budget, batch=batch).specimen
-    if _is_small(specimen.program):
-        return specimen
-    candidates = list(standards(specimen))
+    batch = _BATCH if target.traits.supports_many else 1
+    candidate = shrink(first, trial.interesting, budget=budget, batch=batch).candidate
+    if _is_small(candidate.program):
+        return candidate
+    candidates = list(standards(candidate))
     wrong = next(
         (
             s
@@ -70,9 +70,9 @@ def _smallest(first: Specimen, trial: _Trial, target: Oracle) -> Specimen:
         None,
     )
     return (
-        specimen
+        candidate
         if wrong is None
-        else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).specimen
+        else shrink(wrong, trial.interesting, budget=budget // 4, batch=batch).candidate
     )
 
 
@@ -90,42 +90,44 @@ _BY_NUMBERS = frozenset(
 class _Trial:
     """Asks whether candidates still disagree clearly and in the same class."""
 
-    def __init__(self, target: Oracle, met: Case) -> None:
+    def __init__(self, target: Oracle, met: CheckResult) -> None:
         assert met.kind is not None, "a disagreement has a class"
         self._target = target
         self._kind = met.kind
         self._message = met.message
-        self.accepted: list[Specimen] = []
+        self.accepted: list[Candidate] = []
         """All interesting candidates, in the order in which they were tried."""
 
-    def interesting(self, specimens: Sequence[Specimen]) -> list[Interest]:
+    def interesting(self, candidates: Sequence[Candidate]) -> list[Interest]:
         """Cheap tests first: the engine's tolerance, the target, a comparison with the engine, the truth."""
-        result = [Interest.NO] * len(specimens)
+        result = [Interest.NO] * len(candidates)
         ready = []
-        for k, specimen in enumerate(specimens):
-            question = specimen.question()
-            if self._target.supports(question) is None and self._fair(specimen):
-                ready.append((k, specimen, question))
+        for k, candidate in enumerate(candidates):
+            question = candidate.question()
+            if self._target.supports(question) is None and self._fair(candidate):
+                ready.append((k, candidate, question))
         answers = self._target.answer_all([question for *_, question in ready])
-        for (k, specimen, _), given in zip(ready, answers, strict=True):
-            question, answer = specimen.alone().question(), given[specimen.place]
-            (tolerance,) = jury().tolerances(question)
+        for (k, candidate, _), given in zip(ready, answers, strict=True):
+            question, answer = candidate.alone().question(), given[candidate.place]
+            (tolerance,) = evaluator().tolerances(question)
             if self._target.name != "engine" and like_engine(answer, tolerance):
                 continue
-            (case,) = jury().cases(self._target.name, question, [answer])
+            (case,) = evaluator().cases(self._target.name, question, [answer])
             result[k] = self._interest(case)
-        self.accepted += [s for s, holds in zip(specimens, result, strict=True) if holds is Interest.YES]
+        self.accepted += [s for s, holds in zip(candidates, result, strict=True) if holds is Interest.YES]
         return result
 
-    def _interest(self, case: Case) -> Interest:
+    def _interest(self, case: CheckResult) -> Interest:
         if same_kind(case, self._kind, self._message):
             return Interest.YES
         wrong = case.verdict is Verdict.DISAGREE and case.kind in _BY_NUMBERS and self._kind in _BY_NUMBERS
         return Interest.NEARLY if wrong else Interest.NO
 
-    def _fair(self, specimen: Specimen) -> bool:
+    def _fair(self, candidate: Candidate) -> bool:
         points = [
-            specimen.alone(),
-            *(replace(specimen, inputs=other, others=(), place=0) for other in specimen.others),
+            candidate.alone(),
+            *(replace(candidate, inputs=other, others=(), place=0) for other in candidate.others),
         ]
-        return all(ends(point) and jury().tolerances(point.question())[0].reason is None for point in points)
+        return all(
+            ends(point) and evaluator().tolerances(point.question())[0].reason is None for point in points
+        )

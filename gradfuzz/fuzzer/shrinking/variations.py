@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.oracles.base import Array
 from gradfuzz.programs.language.precision import is_float
 
@@ -28,34 +28,34 @@ _NUMBERS = ((0.5,), (2.0,), (-0.5,), (0.5, 2.0), (2.0, -0.5), (-2.0, 3.0), (0.01
 """Inputs that are single numbers, in turn."""
 
 
-def variations(specimen: Specimen) -> Iterator[Specimen]:
+def variations(candidate: Candidate) -> Iterator[Candidate]:
     """The candidate with other weights and directions, at other inputs, or both. Program and shapes stay."""
-    floats = [p for p in specimen.program.params if p.type.is_float]
-    yield from _weighted(specimen)
+    floats = [p for p in candidate.program.params if p.type.is_float]
+    yield from _weighted(candidate)
     if any(p.type.shape for p in floats):
-        regular_one = ordinary(specimen)
+        regular_one = ordinary(candidate)
         yield regular_one
         for scale in _SCALES:
             yield _scaled(regular_one.mapped(np.ones_like), scale)
         yield from _weighted(regular_one)
     if not all(p.type.shape for p in floats):
         for numbers in _NUMBERS:
-            yield _at(specimen, numbers)
+            yield _at(candidate, numbers)
 
 
-def ordinary(specimen: Specimen) -> Specimen:
+def ordinary(candidate: Candidate) -> Candidate:
     """The candidate at regular matrices with weights that hide nothing.
 
     What is left of larger matrices may have ties, or be equal where only a difference shows. Inputs have the
     sizes that the program declares.
     """
     inputs = {
-        p.name: regular(p.type.sizes).astype(specimen.precision)
+        p.name: regular(p.type.sizes).astype(candidate.precision)
         if p.type.is_float and p.type.shape
-        else specimen.inputs[p.name]
-        for p in specimen.program.params
+        else candidate.inputs[p.name]
+        for p in candidate.program.params
     }
-    return replace(specimen.mapped(_signed), inputs=inputs)
+    return replace(candidate.mapped(_signed), inputs=inputs)
 
 
 def regular(shape: tuple[int, ...]) -> Array:
@@ -79,14 +79,14 @@ def _signed(weights: Array) -> Array:
     return result
 
 
-def _weighted(specimen: Specimen) -> Iterator[Specimen]:
+def _weighted(candidate: Candidate) -> Iterator[Candidate]:
     """All weights and directions 1, but those of the last instance.
 
     The last instance is the last entry along the first axis, or the last output or input. The weights are
     varied and, at higher order, the directions. A single one scales the whole gradient, so there is nothing
     to try.
     """
-    plain = specimen.mapped(np.ones_like)
+    plain = candidate.mapped(np.ones_like)
     weights = [(k, w) for k, w in enumerate(plain.weights) if w is not None]
     directions = plain.directions if len(plain.modes) > 1 else {}
     for share in _SHARES:
@@ -110,7 +110,7 @@ def _ending(ones: Array, share: float) -> Array:
     return result
 
 
-def _scaled(specimen: Specimen, scale: float) -> Specimen:
+def _scaled(candidate: Candidate, scale: float) -> Candidate:
     """The candidate with the last instance of every float array scaled."""
 
     def scaled(x: Array) -> Array:
@@ -118,11 +118,11 @@ def _scaled(specimen: Specimen, scale: float) -> Specimen:
             return x
         return np.concatenate([x[:-1], x[-1:] * x.dtype.type(scale)])
 
-    return replace(specimen, inputs={name: scaled(x) for name, x in specimen.inputs.items()})
+    return replace(candidate, inputs={name: scaled(x) for name, x in candidate.inputs.items()})
 
 
-def _at(specimen: Specimen, numbers: tuple[float, ...]) -> Specimen:
-    scalars = [p.name for p in specimen.program.params if p.type.is_float and not p.type.shape]
+def _at(candidate: Candidate, numbers: tuple[float, ...]) -> Candidate:
+    scalars = [p.name for p in candidate.program.params if p.type.is_float and not p.type.shape]
     values = np.resize(np.array(numbers), len(scalars)).tolist()
-    inputs = {name: np.full_like(specimen.inputs[name], v) for name, v in zip(scalars, values, strict=True)}
-    return replace(specimen, inputs={**specimen.inputs, **inputs})
+    inputs = {name: np.full_like(candidate.inputs[name], v) for name, v in zip(scalars, values, strict=True)}
+    return replace(candidate, inputs={**candidate.inputs, **inputs})

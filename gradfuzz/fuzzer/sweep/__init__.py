@@ -1,14 +1,15 @@
 """A sweep: draws programs, asks, judges, shrinks, and yields events. It prints nothing.
 
-run          `sweep(config)`: the run as a stream of events
-batch        a unit of work: draw programs, ask every oracle, judge
-workers      the processes that take batches and proofs
-docket       which disagreements are shrunk, and in which order
-ledger       which disagreements are one finding, and how findings are ranked
-recorder     writes every event into the store before a report hears it; memo: finished work, for `--resume`
-replaying    asks a finding again; bisecting does so by one release after the other, reviewing for earlier
-             findings
-selftest     sweeps of planted bugs; kills is a batch of it
+run             `sweep(config)`: the run as a stream of events
+batch           a unit of work: draw programs, ask every oracle, judge
+workers         the processes that take batches and proofs
+shrink_queues   which disagreements are shrunk, and in which order
+totals          which disagreements are one finding, and how findings are ranked
+recorder        writes every event into the store before a report hears it; memo: finished work, for
+                `--resume`
+replaying       asks a finding again; bisecting does so by one release after the other, reviewing for earlier
+                findings
+selftest        sweeps of planted bugs; kills is a batch of it
 """
 
 from __future__ import annotations

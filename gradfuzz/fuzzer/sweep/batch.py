@@ -13,15 +13,14 @@ from dataclasses import dataclass, field, replace
 from gradfuzz.fuzzer.questions.tested import Tested, added, counted
 from gradfuzz.fuzzer.questions.weighted import CHECKS, by_references, questions
 from gradfuzz.fuzzer.results.counts import Counts
-from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
-from gradfuzz.fuzzer.verdict.shared import is_slow, jury, oracle
-from gradfuzz.fuzzer.verdict.twin_checks import peer_cases, twin_cases
+from gradfuzz.fuzzer.verdict.metamorphic_checks import peer_cases, variant_cases
+from gradfuzz.fuzzer.verdict.shared import evaluator, is_slow, oracle
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.printer import to_text
-from gradfuzz.strategies import FAMILIES, draw_many
-from gradfuzz.strategies import Case as Drawn
+from gradfuzz.strategies import FAMILIES, GeneratedCase, draw_many
 
 _SLOW_QUESTIONS, _SLOW_POINTS = 3, 2
 """A slow oracle is asked only this many questions about each program, at this many points."""
@@ -34,7 +33,7 @@ _OFTENER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WorkItem:
     """The task of a batch."""
 
     number: int
@@ -69,43 +68,41 @@ class Batch:
     """How many checks met each row of the conventions table."""
 
 
-def drawn(order: Order) -> list[Drawn]:
+def drawn(item: WorkItem) -> list[GeneratedCase]:
     """The batch's cases. Every seed first draws the simplest case; only the first batch keeps it."""
-    skip = 0 if order.number == 0 else 1
+    skip = 0 if item.number == 0 else 1
     seed = (
-        f"{order.seed}/{order.number}"
-        if order.family == "loops"
-        else f"{order.seed}/{order.family}/{order.number}"
+        f"{item.seed}/{item.number}" if item.family == "loops" else f"{item.seed}/{item.family}/{item.number}"
     )
-    return draw_many(FAMILIES[order.family].cases(order.precisions), order.count + skip, seed)[skip:]
+    return draw_many(FAMILIES[item.family].cases(item.precisions), item.count + skip, seed)[skip:]
 
 
-def run(order: Order) -> Batch:
+def run(item: WorkItem) -> Batch:
     """Draws programs, asks the oracles, and judges the answers."""
-    found = drawn(order)
+    found = drawn(item)
     asked: list[tuple[int, Question]] = []
     coverage: Counter[str] = Counter()
     conventions: Counter[str] = Counter()
     parts: list[Tested] = []
     for k, draw in enumerate(found):
-        index = order.first + k
+        index = item.first + k
         about = questions(
-            draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks
+            draw, index, item.seed, precisions=item.precisions, orders=item.orders, checks=item.checks
         )
         asked += [(index, question) for question in about]
         parts.append(counted(about))
-        coverage.update(FAMILIES[order.family].reached(draw))
+        coverage.update(FAMILIES[item.family].reached(draw))
     counts: dict[str, Counts] = {}
     raws: list[Raw] = []
     explained: Counter[tuple[str, Class]] = Counter()
-    for name in order.oracles:
+    for name in item.oracles:
         target = oracle(name)
-        cases_ = _ask(target, asked, order, stride_of(target, order.family))
+        cases_ = _ask(target, asked, item, stride_of(target, item.family))
         counts[name] = Counts()
         for _, case in cases_:
             counts[name].count(case)
             conventions.update(case.conventions)
-        wrong = [(k, case) for k, case in cases_ if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
+        wrong = [(k, case) for k, case in cases_ if case.verdict.is_wrong]
         first_order = {k for k, case in wrong if case.question.order <= 1}
         for k, case in wrong:
             assert case.kind is not None, "a disagreement has a class"
@@ -113,12 +110,12 @@ def run(order: Order) -> Batch:
                 explained[name, case.kind] += 1
             else:
                 alone = replace(case, question=replace(case.question, points=(case.point,)))
-                points = case.question.points if target.together else ()
+                points = case.question.points if target.traits.batched else ()
                 place = next(n for n, point in enumerate(points) if point is case.point) if points else 0
-                raws.append(Raw(alone, order.family, k, points, place))
+                raws.append(Raw(alone, item.family, k, points, place))
     latest = to_text(found[-1].program) if found else ""
     return Batch(
-        order.number, len(found), counts, tuple(raws), explained, latest, coverage, added(parts), conventions
+        item.number, len(found), counts, tuple(raws), explained, latest, coverage, added(parts), conventions
     )
 
 
@@ -129,20 +126,22 @@ def stride_of(target: Oracle, family: str) -> int:
     about batches, targets that answer all points together are asked more often, the others less.
     """
     about = FAMILIES[family]
-    stride = target.stride * (_BY_SHAPE if target.by_shape and about.shapes else 1)
+    stride = target.traits.sampling_stride * (
+        _BY_SHAPE if target.traits.recompiles_per_shape and about.shapes else 1
+    )
     if not about.together:
         return stride
-    return max(1, stride // _OFTENER) if target.together else stride * _OFTENER
+    return max(1, stride // _OFTENER) if target.traits.batched else stride * _OFTENER
 
 
 def _ask(
-    target: Oracle, asked: Sequence[tuple[int, Question]], order: Order, stride: int
-) -> list[tuple[int, Case]]:
+    target: Oracle, asked: Sequence[tuple[int, Question]], item: WorkItem, stride: int
+) -> list[tuple[int, CheckResult]]:
     """Every verdict on one oracle, with the program's number. Points that cannot be judged are not asked."""
-    result: list[tuple[int, Case]] = []
+    result: list[tuple[int, CheckResult]] = []
     ready: list[tuple[int, Question, list[int]]] = []
-    most = _SLOW_POINTS if is_slow(target) and not target.together else None
-    for index, question in _share(target, asked, order.first, stride):
+    most = _SLOW_POINTS if is_slow(target) and not target.traits.batched else None
+    for index, question in _share(target, asked, item.first, stride):
         points = range(len(question.points))[:most]
         refusal = target.supports(question)
         if refusal is not None:
@@ -150,7 +149,7 @@ def _ask(
             result += [
                 (
                     index,
-                    Case(
+                    CheckResult(
                         target.name,
                         question,
                         question.points[k],
@@ -163,51 +162,51 @@ def _ask(
                 for k in points
             ]
             continue
-        if not by_references(question, order.checks):
+        if not by_references(question, item.checks):
             ready.append((index, question, list(points)))
             continue
-        judgeable = jury().judgeable(question)
+        judgeable = evaluator().judgeable(question)
         fair = [k for k in points if k in judgeable]
         unfair = [k for k in points if k not in judgeable]
         nothing = [Answer("ok")] * len(unfair)
-        result += [(index, case) for case in jury().cases(target.name, question, nothing, at=unfair)]
+        result += [(index, case) for case in evaluator().cases(target.name, question, nothing, at=unfair)]
         if fair:
             ready.append((index, question, fair))
     parts = [replace(q, points=tuple(q.points[k] for k in fair)) for _, q, fair in ready]
     for turn, ((index, question, fair), part, given) in enumerate(
         zip(ready, parts, target.answer_all(parts), strict=True)
     ):
-        if by_references(question, order.checks):
-            cases = jury().cases(target.name, question, given, at=fair)
-            cases = [replace(case, question=part) for case in cases] if target.together else cases
+        if by_references(question, item.checks):
+            cases = evaluator().cases(target.name, question, given, at=fair)
+            cases = [replace(case, question=part) for case in cases] if target.traits.batched else cases
         else:
-            cases = peer_cases(jury(), target.name, part, given)
-        if "twins" in order.checks and part.modes:
-            cases += _twins(target, part, given, cases, index + turn, order)
+            cases = peer_cases(evaluator(), target.name, part, given)
+        if "twins" in item.checks and part.modes:
+            cases += _variant_cases(target, part, given, cases, index + turn, item)
         result += [(index, case) for case in cases]
     return result
 
 
-def _twins(
+def _variant_cases(
     target: Oracle,
     question: Question,
     answers: Sequence[Answer],
-    cases: Sequence[Case],
+    cases: Sequence[CheckResult],
     turn: int,
-    order: Order,
-) -> list[Case]:
+    item: WorkItem,
+) -> list[CheckResult]:
     """A metamorphic variant of the question; for a slow target only the same entry point without jit."""
     if is_slow(target):
         name = f"{target.name}:nojit"
         return (
-            twin_cases(jury(), target, question, answers, cases, turn, eager=oracle(name))
-            if name in order.oracles
+            variant_cases(evaluator(), target, question, answers, cases, turn, eager=oracle(name))
+            if name in item.oracles
             else []
         )
-    skipped = {"other modes", "stacked"} if target.by_shape else set()
-    if len(question.modes) == 1 and {"vjp", "jvp"} <= set(order.checks):
+    skipped = {"other modes", "stacked"} if target.traits.recompiles_per_shape else set()
+    if len(question.modes) == 1 and {"vjp", "jvp"} <= set(item.checks):
         skipped.add("other modes")  # it is asked anyway
-    return twin_cases(jury(), target, question, answers, cases, turn, frozenset(skipped))
+    return variant_cases(evaluator(), target, question, answers, cases, turn, frozenset(skipped))
 
 
 def _share(

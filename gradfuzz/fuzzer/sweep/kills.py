@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from gradfuzz.fuzzer.findings.applied_rules import applied_rules, concerns
 from gradfuzz.fuzzer.questions.weighted import questions
-from gradfuzz.fuzzer.results.finding import Verdict
-from gradfuzz.fuzzer.sweep.batch import Order, drawn
-from gradfuzz.fuzzer.verdict.shared import jury
-from gradfuzz.fuzzer.verdict.twin_checks import like_engine
+from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
+from gradfuzz.fuzzer.verdict.metamorphic_checks import like_engine
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.mutants.mutant import Mutant
 from gradfuzz.oracles.mutants.registry import named
@@ -24,14 +23,12 @@ from gradfuzz.strategies import FAMILIES
 ORDERS = (1, 2)
 """Orders of the derivatives. A third order costs more than it kills."""
 
-_KILLED = (Verdict.DISAGREE, Verdict.CRASHED)
-
 
 @dataclass(frozen=True, slots=True)
 class Ordeal:
     """A batch of programs, and the mutants that are asked about them. `order` names no oracles."""
 
-    order: Order
+    item: WorkItem
     mutants: tuple[str, ...]
 
 
@@ -54,7 +51,7 @@ class Record:
 class Kills:
     """The result of an ordeal. `killed`: by name, how many programs of the stream it took."""
 
-    order: Order
+    item: WorkItem
     killed: Mapping[str, int]
     records: Mapping[str, Record]
 
@@ -64,15 +61,15 @@ def kills(ordeal: Ordeal) -> Kills:
 
     Mutants that answer all points together are asked only in families about that.
     """
-    order = ordeal.order
+    item = ordeal.item
     alive = [found for name in ordeal.mutants if (found := named(name)) is not None]
     records = {m.alias: Record() for m in alive}
     killed: dict[str, int] = {}
-    together = FAMILIES[order.family].together
-    for k, draw in enumerate(drawn(order)):
-        index = order.first + k
+    together = FAMILIES[item.family].together
+    for k, draw in enumerate(drawn(item)):
+        index = item.first + k
         for question in questions(
-            draw, index, order.seed, precisions=order.precisions, orders=order.orders, checks=order.checks
+            draw, index, item.seed, precisions=item.precisions, orders=item.orders, checks=item.checks
         ):
             applied = applied_rules(question)
             for mutant in alive:
@@ -85,11 +82,11 @@ def kills(ordeal: Ordeal) -> Kills:
                 if _kills(question, mutant, records[mutant.alias]):
                     killed[mutant.alias] = index + 1
         alive = [m for m in alive if m.alias not in killed]
-    return Kills(order, killed, records)
+    return Kills(item, killed, records)
 
 
 def _kills(question: Question, mutant: Mutant, record: Record) -> bool:
-    tolerances = jury().tolerances(question)
+    tolerances = evaluator().tolerances(question)
     fair = [k for k, tolerance in enumerate(tolerances) if tolerance.reason is None]
     if not fair:
         return False
@@ -101,8 +98,8 @@ def _kills(question: Question, mutant: Mutant, record: Record) -> bool:
     record.different += bool(different)
     if not different:
         return False
-    cases = jury().cases(target.name, question, [given[k] for k in different], at=different)
-    if any(case.verdict in _KILLED for case in cases):
+    cases = evaluator().cases(target.name, question, [given[k] for k in different], at=different)
+    if any(case.verdict.is_wrong for case in cases):
         return True
     record.verdicts.update((case.reason or case.verdict).value for case in cases)
     return False

@@ -15,9 +15,9 @@ from typing import Protocol
 from gradfuzz.fuzzer.findings.prove import Proof
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.raw import Raw
-from gradfuzz.fuzzer.sweep.batch import Batch, Order
+from gradfuzz.fuzzer.sweep.batch import Batch, WorkItem
 
-Work = Order | Raw
+Work = WorkItem | Raw
 Result = Batch | Proof
 
 
@@ -43,10 +43,14 @@ class Forgetful:
         """Keeps nothing."""
 
 
+_KINDS = {WorkItem: "order", Raw: "raw"}
+"""How the keys of a kind of work begin in every store."""
+
+
 def key(work: Work) -> str:
     """Equal for equal work."""
     text = json.dumps(encode(type(work), work), allow_nan=False)
-    return f"{type(work).__name__.lower()}:{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"{_KINDS[type(work)]}:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def pack(result: Result) -> bytes:
@@ -57,4 +61,4 @@ def pack(result: Result) -> bytes:
 def unpack(work: Work, data: bytes) -> Result:
     """The result of this work from the bytes of `pack`."""
     plain = json.loads(zlib.decompress(data))
-    return decode(Batch, plain) if isinstance(work, Order) else decode(Proof, plain)
+    return decode(Batch, plain) if isinstance(work, WorkItem) else decode(Proof, plain)

@@ -15,12 +15,13 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, RecordError, SilentTargetError, UnknownTargetError
 from gradfuzz.fuzzer.findings.survey import asked
-from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, Finding, FindingPoint, Verdict
+from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.results.finding import CheckResult, Finding, FindingPoint, Verdict
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Array, Oracle
 from gradfuzz.oracles.registry import resolve
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.typecheck import typecheck
 from gradfuzz.programs.language.types import Type
 
@@ -54,12 +55,14 @@ def replay_all(findings: Iterable[Finding]) -> Iterator[Outcome]:
     pool: Pool | None = None
     try:
         for finding in findings:
-            cheap = finding.target.partition(":")[0] in ("engine", "mutant")
+            cheap = TargetName.of(finding.target).library in ("engine", "mutant")
             if not cheap and pool is None:
                 pool = Pool(1)
             try:
                 yield (here if cheap or pool is None else pool).submit(replay, finding).result()
             except BrokenProcessPool:
+                if pool is not None:
+                    pool.check_started()
                 pool = None
                 yield Outcome(finding, Status.ERROR, f"{finding.target} took its process down")
     finally:
@@ -81,7 +84,7 @@ def replay(finding: Finding) -> Outcome:
                 f"unknown target {finding.target!r}; `gradfuzz targets` lists those that there are",
             )
         return Outcome(finding, Status.ERROR, " ".join(str(error).split()))
-    wrong = [case for case in cases if case.verdict in (Verdict.DISAGREE, Verdict.CRASHED)]
+    wrong = [case for case in cases if case.verdict.is_wrong]
     if wrong:
         return Outcome(finding, Status.FAILED, _still(wrong[0], target))
     unclear = [case for case in cases if case.verdict in (Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED)]
@@ -102,7 +105,7 @@ def _target(finding: Finding) -> Oracle:
     return found
 
 
-def _cases(finding: Finding, target: Oracle) -> Iterator[Case]:
+def _cases(finding: Finding, target: Oracle) -> Iterator[CheckResult]:
     """The verdicts at the distinct points. At the smallest point both references must confirm, as before."""
     times = 1 if finding.reproduced[0] == finding.reproduced[1] else _TIMES
     seen: set[bytes] = set()
@@ -111,16 +114,16 @@ def _cases(finding: Finding, target: Oracle) -> Iterator[Case]:
         if inside in seen or (seen and finding.others):
             continue
         seen.add(inside)
-        specimen = _specimen(finding, point)
-        refusal = target.supports(specimen.question())
+        candidate = _candidate(finding, point)
+        refusal = target.supports(candidate.question())
         if refusal is not None:
             raise RecordError(f"{target.name} cannot be asked this: {refusal}")
         for _ in range(times):
-            yield asked(specimen, target, jury(), confirm=point is finding.smallest)
+            yield asked(candidate, target, evaluator(), confirm=point is finding.smallest)
 
 
-def _specimen(finding: Finding, point: FindingPoint) -> Specimen:
-    return Specimen(
+def _candidate(finding: Finding, point: FindingPoint) -> Candidate:
+    return Candidate(
         finding.program,
         point.inputs,
         finding.precision,
@@ -136,14 +139,14 @@ def _specimen(finding: Finding, point: FindingPoint) -> Specimen:
 # Words ------------------------------------------------------------------------------------------------------
 
 
-def _still(case: Case, target: Oracle) -> str:
+def _still(case: CheckResult, target: Oracle) -> str:
     at = ", ".join(f"{name} = {np.asarray(value).tolist()}" for name, value in case.point.inputs.items())
     if case.expected is None or case.got is None:
         return f"{target.name} {target.version} at {at}: {case.message}"
     return f"{target.name} {target.version} at {at}: expected {case.expected!r}, got {case.got!r}"
 
 
-def _why_not(case: Case) -> str:
+def _why_not(case: CheckResult) -> str:
     reason = case.reason.value if case.reason else case.verdict.value
     return f"{case.verdict.value}: {reason}" + (f" ({case.message})" if case.message else "")
 

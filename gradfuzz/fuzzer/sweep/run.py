@@ -29,16 +29,16 @@ from gradfuzz.fuzzer.questions.weighted import CHECKS
 from gradfuzz.fuzzer.results.environment import environment
 from gradfuzz.fuzzer.results.events import Event, FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.raw import Raw
-from gradfuzz.fuzzer.sweep.batch import Batch, Order, drawn
+from gradfuzz.fuzzer.sweep.batch import Batch, WorkItem, drawn
 from gradfuzz.fuzzer.sweep.batch import run as run_batch
-from gradfuzz.fuzzer.sweep.docket import Docket, Queue
-from gradfuzz.fuzzer.sweep.ledger import Ledger
 from gradfuzz.fuzzer.sweep.memo import Forgetful, Memo, Work
+from gradfuzz.fuzzer.sweep.shrink_queues import Queue, ShrinkQueues
+from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
 from gradfuzz.fuzzer.verdict.shared import is_slow
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.device import DEVICE, WITH_DEVICES, device
-from gradfuzz.oracles.foreign.allowance import flags
+from gradfuzz.oracles.foreign.resource_limits import flags
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.precision import FORMATS, Precision
@@ -170,8 +170,8 @@ class _Sweep:
         self._config = config
         self._memo = memo
         self._oracles = [(o.name, o.version) for o in oracles]
-        self._ledger = Ledger(self._oracles, config.families)
-        self._docket = Docket({o.name for o in oracles if is_slow(o)})
+        self._totals = Totals(self._oracles, config.families)
+        self._shrink_queues = ShrinkQueues({o.name for o in oracles if is_slow(o)})
         self._environment = environment(datetime.datetime.now(datetime.UTC))
         self._started = time.monotonic()
         self._beat = self._started
@@ -215,13 +215,13 @@ class _Sweep:
 
     def _begin(self) -> Workers:
         jobs = self._config.jobs
-        if jobs in (None, 1) and all(name.partition(":")[0] in _CHEAP for name, _ in self._oracles):
+        if jobs in (None, 1) and all(TargetName.of(name).library in _CHEAP for name, _ in self._oracles):
             return Here()
         return Pool(jobs or max(1, min(4, os.cpu_count() or 1)))
 
     # Work
 
-    def _orders(self) -> Iterator[Order]:
+    def _items(self) -> Iterator[WorkItem]:
         config = self._config
         for family in config.families:
             first = 0
@@ -229,7 +229,7 @@ class _Sweep:
                 count = min((_FIRST, _BATCH - _FIRST, _BATCH)[min(number, 2)], config.max_examples - first)
                 if count <= 0:
                     break
-                yield Order(
+                yield WorkItem(
                     number,
                     first,
                     count,
@@ -244,13 +244,13 @@ class _Sweep:
 
     def _work(self) -> Iterator[Event]:
         """Runs at most two batches per worker and one proof per shrink queue; takes results in order."""
-        orders = self._orders()
-        batches: deque[tuple[Order, Future[Batch]]] = deque()
+        items = self._items()
+        batches: deque[tuple[WorkItem, Future[Batch]]] = deque()
         proofs: dict[Queue, tuple[Raw, Future[Proof]]] = {}
         at_once = 2 * self._workers.size if self._workers.size > 1 else 1
         exhausted = False
         # Drawn here too, so that there is a program to show while the workers start.
-        self._latest = to_text(drawn(next(self._orders()))[-1].program)
+        self._latest = to_text(drawn(next(self._items()))[-1].program)
         yield self._progress(
             "drawing programs"
             if self._workers.size == 1
@@ -258,19 +258,19 @@ class _Sweep:
         )
         while True:
             while not exhausted and len(batches) < at_once:
-                order = None if self._late() else next(orders, None)
-                if order is None:
+                item = None if self._late() else next(items, None)
+                if item is None:
                     exhausted = True
                 else:
-                    batches.append((order, self._give(run_batch, order)))
+                    batches.append((item, self._give(run_batch, item)))
             if self._late():
-                self._docket.close()
+                self._shrink_queues.close()
                 while batches and batches[-1][1].cancel():
                     batches.pop()
-            for queue, raw in self._docket.ready():
-                proofs[queue] = raw, self._give(prove, raw, self._docket.known(queue))
-            self._ledger.count(self._docket.skipped)
-            self._docket.skipped.clear()
+            for queue, raw in self._shrink_queues.ready():
+                proofs[queue] = raw, self._give(prove, raw, self._shrink_queues.known(queue))
+            self._totals.count(self._shrink_queues.skipped)
+            self._shrink_queues.skipped.clear()
             if not batches and not proofs:
                 return
             busy: list[Future[Any]] = [
@@ -297,52 +297,54 @@ class _Sweep:
         return future
 
     def _taken(
-        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
+        self, batches: deque[tuple[WorkItem, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
     ) -> Iterator[Event]:
         """Takes what is ready: the first batches, and any proof."""
         while batches and batches[0][1].done():
             batch = batches[0][1].result()
-            order, _ = batches.popleft()
-            self._memo.keep(order, batch)
+            item, _ = batches.popleft()
+            self._memo.keep(item, batch)
             self._latest = batch.latest
-            self._ledger.add(batch, order.family)
+            self._totals.add(batch, item.family)
             for raw in batch.raws:
-                self._docket.add(raw)
-            first = order.first + 1
+                self._shrink_queues.add(raw)
+            first = item.first + 1
             yield self._progress(f"judged programs {first}-{first + batch.programs - 1}")
         for queue in [q for q, (_, future) in proofs.items() if future.done()]:
             proof = proofs[queue][1].result()
             raw, _ = proofs.pop(queue)
             self._memo.keep(raw, proof)
-            finding = self._ledger.settle(raw, proof)
-            self._docket.settled(raw, proof)
+            finding = self._totals.settle(raw, proof)
+            self._shrink_queues.settled(raw, proof)
             if finding is not None:
                 yield FindingFound(finding)
         if time.monotonic() - self._beat >= _HEARTBEAT:
             yield self._progress(self._doing(batches, proofs))
 
     def _restarted(
-        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
+        self, batches: deque[tuple[WorkItem, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
     ) -> Progress:
         """Starts new processes after a library crashed one; hands out its work again, a few times."""
+        if not self._tries:
+            self._workers.check_started()
         self._workers.close(at_once=True)
         self._workers = Pool(self._workers.size)
-        orders, raws = [order for order, _ in batches], [raw for raw, _ in proofs.values()]
+        items, raws = [item for item, _ in batches], [raw for raw, _ in proofs.values()]
         batches.clear()
         proofs.clear()
         lost = 0
-        for order in orders:
-            if self._again(("batch", order.family, order.number)):
-                batches.append((order, self._give(run_batch, order)))
+        for item in items:
+            if self._again(("batch", item.family, item.number)):
+                batches.append((item, self._give(run_batch, item)))
             else:
                 lost += 1
         for raw in raws:
             if self._again((raw.case.oracle, raw.family, raw.index)):
-                queue = self._docket.queue(raw.case.oracle)
-                proofs[queue] = raw, self._give(prove, raw, self._docket.known(queue))
+                queue = self._shrink_queues.queue(raw.case.oracle)
+                proofs[queue] = raw, self._give(prove, raw, self._shrink_queues.known(queue))
             else:
                 lost += 1
-                self._docket.settled(raw, Proof(None))
+                self._shrink_queues.settled(raw, Proof(None))
         self._cut_short = self._cut_short or lost > 0
         given_up = f"; {lost} pieces of work are given up" if lost else ""
         return self._progress(f"a worker process died, starting new ones{given_up}")
@@ -357,7 +359,7 @@ class _Sweep:
         return late
 
     def _doing(
-        self, batches: deque[tuple[Order, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
+        self, batches: deque[tuple[WorkItem, Future[Batch]]], proofs: dict[Queue, tuple[Raw, Future[Proof]]]
     ) -> str:
         parts = []
         if batches:
@@ -369,33 +371,33 @@ class _Sweep:
 
     def _progress(self, doing: str) -> Progress:
         self._beat = time.monotonic()
-        ledger = self._ledger
+        totals = self._totals
         return Progress(
             self._beat - self._started,
-            ledger.programs,
-            ledger.checks,
+            totals.programs,
+            totals.checks,
             doing,
             self._latest,
-            ledger.summaries(),
+            totals.summaries(),
         )
 
     def _finished(self, interrupted: bool) -> SweepFinished:
-        ledger = self._ledger
-        findings = ledger.findings()
+        totals = self._totals
+        findings = totals.findings()
         return SweepFinished(
             seed=self._config.seed,
             seconds=time.monotonic() - self._started,
-            programs=ledger.programs,
-            checks=ledger.checks,
-            summaries=ledger.summaries(),
+            programs=totals.programs,
+            checks=totals.checks,
+            summaries=totals.summaries(),
             findings=findings,
             complete=not (interrupted or self._cut_short),
             interrupted=interrupted,
             rerun=rerun_command(self._config),
-            coverage=ledger.coverage,
+            coverage=totals.coverage,
             clusters=clusters(findings),
-            tested=ledger.tested,
-            conventions=ledger.conventions,
+            tested=totals.tested,
+            conventions=totals.conventions,
             environment=self._environment,
         )
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,7 +30,7 @@ from gradfuzz.fuzzer.results.score import (
     Score,
     SelftestProgress,
 )
-from gradfuzz.fuzzer.sweep.batch import Order
+from gradfuzz.fuzzer.sweep.batch import WorkItem
 from gradfuzz.fuzzer.sweep.kills import ORDERS, Kills, Ordeal, Record, kills
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.fuzzer.sweep.workers import Here, Pool, Workers
@@ -38,6 +39,7 @@ from gradfuzz.oracles.mutants.mutant import Mutant, Need
 from gradfuzz.oracles.mutants.registry import GROUPS, MUTANTS, named
 from gradfuzz.oracles.mutants.systematic import systematic_names
 from gradfuzz.oracles.registry import installed, resolve
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.strategies import FAMILIES
 
 Profile = Literal["quick", "full"]
@@ -152,6 +154,9 @@ class _Selftest:
                 first = min(first + _size(number), config.max_examples)
                 yield self._progress(first, f"asked about programs 1-{first} of each family")
             ended = True
+        except BrokenProcessPool:
+            workers.check_started()
+            raise
         finally:
             workers.close(at_once=not ended)
 
@@ -169,14 +174,14 @@ class _Selftest:
             self._complete = False
             return []
         return [
-            Ordeal(Order(number, first, count, family, seed, (), orders=ORDERS), alive[seed])
+            Ordeal(WorkItem(number, first, count, family, seed, (), orders=ORDERS), alive[seed])
             for seed in config.seeds
             for family in FAMILIES
             if alive[seed]
         ]
 
     def _enter(self, found: Kills) -> None:
-        seed = found.order.seed
+        seed = found.item.seed
         for name, programs in found.killed.items():
             self._programs[name, seed] = min(programs, self._programs.get((name, seed), programs))
         for name, record in found.records.items():
@@ -188,7 +193,7 @@ class _Selftest:
         config = self._config
         programs, families = _CORRECT[config.profile]
         libraries = installed()
-        quick = tuple(way for way in _QUICK_WAYS if way.partition(":")[0] in libraries)
+        quick = tuple(way for way in _QUICK_WAYS if TargetName.of(way).library in libraries)
         asked = SweepConfig(
             targets=quick if config.profile == "quick" else tuple(libraries),
             families=families,
@@ -210,8 +215,8 @@ class _Selftest:
         found = [(finding, _doubt(finding)) for finding in finished.findings]
         scores = []
         for name in libraries:
-            own = [s for s in finished.summaries if s.name.partition(":")[0] == name]
-            against = [(f, doubt) for f, doubt in found if f.target.partition(":")[0] == name]
+            own = [s for s in finished.summaries if TargetName.of(s.name).library == name]
+            against = [(f, doubt) for f, doubt in found if TargetName.of(f.target).library == name]
             alarms = tuple(
                 f"{f.id}, {f.kind.value} as {f.check} of {f.target}: {doubt}" for f, doubt in against if doubt
             )

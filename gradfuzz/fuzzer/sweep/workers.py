@@ -1,4 +1,6 @@
-"""Where a sweep's work is done: in this process or in workers. The results and their order are the same."""
+"""Where the work of a sweep is done: here, or in worker processes. Results are the same, and come in the
+order of the asking.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 from typing import Any, ParamSpec, Protocol, TypeVar
+
+from gradfuzz.errors import UsageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,25 +26,34 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
-"""The programs are tiny: threads inside a worker only take cores from the other workers."""
+"""The programs are tiny: threads inside a worker only take the cores from the other workers."""
+
+
+_GUARD = 'put what the script does under `if __name__ == "__main__":`'
 
 
 class Workers(Protocol):
-    """Something that calls functions, now or later."""
+    """Something that calls functions, by and by."""
 
     size: int
 
     def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The future of `f(*args, **kwargs)`. A process must find `f`, so it is a module-level function."""
+        """The promise of `f(*args, **kwargs)`. `f` is a function of a module, so that a process can
+        find it.
+        """
+        ...
+
+    def check_started(self) -> None:
+        """`UsageError` where not one process has come up: then none was taken down by its work."""
         ...
 
     def close(self, *, at_once: bool = False) -> None:
-        """Takes no more work; `at_once` also cancels work under way."""
+        """No more work; with `at_once` what is under way is given up."""
         ...
 
 
 class Here:
-    """Calls at once in this process, for cheap oracles."""
+    """Calls at once, in this process: for oracles that are cheap to ask."""
 
     size = 1
 
@@ -51,21 +65,50 @@ class Here:
             future.set_exception(error)
         return future
 
+    def check_started(self) -> None:
+        """This process runs."""
+
     def close(self, *, at_once: bool = False) -> None:
-        """Nothing to close."""
+        """Nothing is left over."""
 
 
 class Pool:
-    """Spawned processes: forking a process in which JAX or Torch runs threads is not safe."""
+    """Processes, started afresh: forking a process in which JAX or Torch runs threads is not safe.
+
+    A process that is started afresh imports the script that started it. A script that starts a sweep when it
+    is imported would do so in every worker: there it is a `UsageError`, and `check_started` tells the script.
+    """
 
     def __init__(self, size: int) -> None:
+        if getattr(
+            multiprocessing.current_process(), "_inheriting", False
+        ):  # as `multiprocessing` asks itself
+            raise UsageError(
+                f"a worker process imports the script, and the script starts worker processes again; {_GUARD}"
+            )
         self.size = size
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(size, mp_context=context, initializer=_begin)
+        self._began = context.RawValue("b", 0)
+        self._pool = ProcessPoolExecutor(
+            size, mp_context=context, initializer=_begin, initargs=(self._began,)
+        )
 
     def submit(self, f: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        with _single_threaded():  # a process may start here, and NumPy reads this at its import
-            return self._pool.submit(f, *args, **kwargs)
+        with _single_threaded():  # a process may be started, and NumPy reads this when it is imported there
+            try:
+                return self._pool.submit(f, *args, **kwargs)
+            except BrokenProcessPool as error:  # it died since: said where the result is asked for, as ever
+                broken: Future[T] = Future()
+                broken.set_exception(error)
+                return broken
+
+    def check_started(self) -> None:
+        """`UsageError` where not one process has come up."""
+        if not self._began.value:
+            raise UsageError(
+                "no worker process came up, and why is on standard error; a worker imports the script that"
+                f" starts it, so {_GUARD}"
+            )
 
     def close(self, *, at_once: bool = False) -> None:
         processes: list[Any] = list((getattr(self._pool, "_processes", None) or {}).values())
@@ -78,7 +121,7 @@ class Pool:
 
 @contextlib.contextmanager
 def _single_threaded() -> Iterator[None]:
-    """Sets the environment of workers; variables that are already set stay."""
+    """The environment that workers get; what somebody has set stays."""
     added = {name: value for name, value in _ENVIRONMENT.items() if name not in os.environ}
     os.environ.update(added)
     try:
@@ -88,8 +131,11 @@ def _single_threaded() -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def _begin() -> None:
-    """Runs first in every worker: the parent handles Ctrl-C, and a worker ends when its parent was killed."""
+def _begin(began: Any) -> None:
+    """Runs first in every worker: the parent learns that it came up, Ctrl-C is the parent's affair, and a
+    worker whose parent was killed ends, too.
+    """
+    began.value = 1
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

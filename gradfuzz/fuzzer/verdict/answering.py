@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from gradfuzz.errors import DomainError, TripLimitError
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import Case, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason
 from gradfuzz.fuzzer.verdict.judge import conventions_met
-from gradfuzz.fuzzer.verdict.shared import jury
-from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
+from gradfuzz.fuzzer.verdict.shared import evaluator
+from gradfuzz.oracles.base import Answer, Doubt, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
@@ -26,13 +26,13 @@ _UNSAFE = (Reason.TRIP_LIMIT, Reason.PRIMAL)
 class Answers:
     """(loop form, case) for every point, oracle and program, in this order; and the oracles' versions."""
 
-    cases: list[tuple[str, Case]]
+    cases: list[tuple[str, CheckResult]]
     versions: dict[str, str]
 
     @property
     def wrong(self) -> bool:
         """Whether any answer disagrees with the truth, or raises where there is a truth."""
-        return any(case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) for _, case in self.cases)
+        return any(case.verdict.is_wrong for _, case in self.cases)
 
 
 def ask_everyone(
@@ -66,10 +66,10 @@ def ask_everyone(
             way.name: way
             for name in oracle_names
             for way in resolve(name, supervised=True)
-            if several or not way.together or way.name == name
+            if several or not way.traits.batched or way.name == name
         }.values()
     )
-    found: list[tuple[int, int, int, str, Case]] = []
+    found: list[tuple[int, int, int, str, CheckResult]] = []
     for form, ((loop, _), question) in enumerate(zip(programs, questions, strict=True)):
         for place, oracle in enumerate(oracles):
             asked = question if modes is not None else first_supported(oracle, question)
@@ -88,32 +88,29 @@ def first_supported(oracle: Oracle, question: Question) -> Question:
 
 
 def _refuse_undefined(question: Question) -> None:
-    messages = [ruling.truth.message for ruling in jury().rulings(question, confirm=True)]
-    endless = next((message for message in messages if message.startswith("trip limit")), None)
+    truths = [value.truth for value in evaluator().reference_values(question, confirm=True)]
+    endless = next((truth for truth in truths if truth.doubt is Doubt.TRIP_LIMIT), None)
     if endless is not None:
-        raise TripLimitError(_after_colon(endless))
-    if messages and all(message.startswith("domain") for message in messages):
+        raise TripLimitError(endless.words)
+    if truths and all(truth.doubt is Doubt.DOMAIN for truth in truths):
         known = conventions_met(question, question.points[0])
         raise DomainError(
-            _after_colon(messages[0])
-            + (f" (see `gradfuzz targets conventions`: {', '.join(known)})" if known else "")
+            truths[0].words + (f" (see `gradfuzz targets conventions`: {', '.join(known)})" if known else "")
         )
 
 
-def _after_colon(message: str) -> str:
-    return message.partition(": ")[2] or message
-
-
-def _cases(oracle: Oracle, question: Question) -> list[Case]:
+def _cases(oracle: Oracle, question: Question) -> list[CheckResult]:
     """One case per point. Points where rounding may change a decision are not asked: loops might not end."""
     refusal = oracle.supports(question)
     if refusal is not None:
         answer = Answer("unsupported", message=refusal)
-        return jury().cases(oracle.name, question, [answer] * len(question.points), confirm=True)
-    safe = [k for k, tolerance in enumerate(jury().tolerances(question)) if tolerance.reason not in _UNSAFE]
+        return evaluator().cases(oracle.name, question, [answer] * len(question.points), confirm=True)
+    safe = [
+        k for k, tolerance in enumerate(evaluator().tolerances(question)) if tolerance.reason not in _UNSAFE
+    ]
     answers = [Answer("ok")] * len(question.points)
     if safe:
         given = oracle.answer(replace(question, points=tuple(question.points[k] for k in safe)))
         for k, answer in zip(safe, given, strict=True):
             answers[k] = answer
-    return jury().cases(oracle.name, question, answers, confirm=True)
+    return evaluator().cases(oracle.name, question, answers, confirm=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import Case, Verdict
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.results.finding import CheckResult
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
@@ -24,13 +24,13 @@ class Check:
     """
 
     question: Question
-    cases: tuple[Case, ...]
+    cases: tuple[CheckResult, ...]
     versions: Mapping[str, str]
 
     @property
     def wrong(self) -> bool:
         """Whether any case disagrees or raised."""
-        return any(case.verdict in (Verdict.DISAGREE, Verdict.CRASHED) for case in self.cases)
+        return any(case.verdict.is_wrong for case in self.cases)
 
 
 def check_program(
@@ -60,16 +60,18 @@ def check_program(
     return check_question(question, list({way.name: way for way in oracles}.values()))
 
 
-def check_question(question: Question, oracles: Sequence[Oracle], jury: Jury | None = None) -> Check:
+def check_question(
+    question: Question, oracles: Sequence[Oracle], evaluator: Evaluator | None = None
+) -> Check:
     """The same for a given question. Questions with the same truth can share a `jury`, which caches it."""
-    jury = jury or Jury(trip_limit=TRIP_LIMIT)
-    by_oracle: list[list[Case]] = []
+    evaluator = evaluator or Evaluator(trip_limit=TRIP_LIMIT)
+    by_oracle: list[list[CheckResult]] = []
     for way in oracles:
         refusal = way.supports(question)
         if refusal is not None:
             answers = [Answer("unsupported", message=refusal)] * len(question.points)
         else:
             answers = way.answer(question)
-        by_oracle.append(jury.cases(way.name, question, answers, confirm=True, thorough=True))
+        by_oracle.append(evaluator.cases(way.name, question, answers, confirm=True, thorough=True))
     cases = tuple(case for at_point in zip(*by_oracle, strict=True) for case in at_point)
     return Check(question, cases, {way.name: way.version for way in oracles})

@@ -1,10 +1,10 @@
 """One answer against the truth: the verdict of a check.
 
-The order matters: first whether the question is well posed, then the program's own value, then the
-derivative.
+The order matters (DESIGN section 7): whether the question is well posed comes first, then the program's own
+value, then the derivative.
 
     the oracle cannot be asked                            unsupported
-    no truth, or rounding may change a decision           inconclusive, with the reason
+    no truth, or rounding may turn a decision             inconclusive, with the reason
     the library raised                                    crashed
     wrong shape, wrong dtype                              disagree
     a value clearly beyond what rounding allows           disagree (wrong_primal)
@@ -15,12 +15,12 @@ derivative.
     rounding could hide the whole derivative              inconclusive
     otherwise                                             agree
 
-A convention or an inconclusive case names the rows of the conventions table that explain it. NaN is no
-finding where such a row makes it a legal answer (the norm of a zero vector).
+Where the ledger of conventions has a row that explains a convention or an inconclusive case, the case names
+it. NaN is no finding where such a row says that it is a legal answer (the norm of a zero vector).
 
-"Clearly" is `CLEAR` times the allowed error. Right answers hardly ever exceed the allowed error
-(docs/tolerance.md has the distribution), and wrong answers are hardly ever off by so little: what lies
-between gets no verdict.
+"Clearly" is `CLEAR` times what is allowed. Right answers hardly ever need more than what is allowed
+(docs/tolerance.md has the distribution), and a wrong one is hardly ever wrong by so little: what lies between
+is not called either.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import (
     CLEAR,
@@ -44,22 +44,26 @@ from gradfuzz.fuzzer.verdict.classify import (
 )
 from gradfuzz.fuzzer.verdict.conventions import NAN_IS_LEGAL, explaining
 from gradfuzz.fuzzer.verdict.ties import Ties, ties
-from gradfuzz.oracles.base import Answer, Array, Point, Question, Slopes, Truth
+from gradfuzz.oracles.base import Answer, Array, Doubt, Point, Question, Slopes, Truth, by_output, output_key
 
 _DROWNED = 0.5
-"""Agreement means nothing for an entry whose allowed error is more than this share of it."""
+"""An entry is drowned in noise where its allowed error is more than this share of it: agreeing says nothing
+then.
+"""
 
 _PLAINLY = 0.25
-"""An answer is plainly right within this share of what rounding the result alone allows: 2 u |g|."""
+"""An answer is plainly right within this share of what rounding of the result alone allows: 2 u |g|."""
 
 _NEGLIGIBLE = 2.0**-60
-"""Bounds below this share of the largest number are ignored: a derivative that is exactly zero has them."""
+"""A bound is of no account below this share of the largest number in sight: a derivative that is exactly zero
+has such bounds.
+"""
 
 _ORDINALS = ("value", "first", "second", "third")
 
 
 def check_name(modes: tuple[str, ...]) -> str:
-    """The name of a check: "value", "vjp", "jvp", "second order (rev, fwd)"."""
+    """What a check is called: "value", "vjp", "jvp", "second order (rev, fwd)"."""
     if not modes:
         return "value"
     if len(modes) == 1:
@@ -70,14 +74,14 @@ def check_name(modes: tuple[str, ...]) -> str:
 
 def judge(
     oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth, tolerance: Tolerance
-) -> Case:
-    """The verdict on `answer`, which `oracle` gave to `question` at one of its points.
+) -> CheckResult:
+    """The verdict on `answer`, what `oracle` said to `question` at one of its points.
 
-    `truth` and `tolerance` belong to the same question and point. The verdict is never disagree where
-    rounding, a kink or the range of the dtype could explain the answer.
+    `truth` and `tolerance` belong to the same question and point. Never says disagree where rounding, a kink
+    or the range of the dtype could explain the answer.
     """
     case = _judged(
-        Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE),
+        CheckResult(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE),
         truth,
         tolerance,
     )
@@ -89,12 +93,12 @@ def judge(
 
 
 def conventions_met(question: Question, point: Point) -> tuple[str, ...]:
-    """The rows of the conventions table that a program meets at a point, in the table's order."""
+    """The rows of the ledger that a program meets at a point, in its order."""
     met = _ties(question, point)
     return () if met is None else explaining(met.conventions)
 
 
-def _judged(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+def _judged(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     answer = case.answer
     if answer.status == "unsupported":
         return replace(case, verdict=Verdict.UNSUPPORTED, message=answer.message)
@@ -115,16 +119,17 @@ def _judged(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
 
 def plainly_right(
     oracle: str, question: Question, point_index: int, answer: Answer, truth: Truth
-) -> Case | None:
-    """Agreement without a tolerance, or None: every entry is as near as rounding the result alone allows.
+) -> CheckResult | None:
+    """Agreement that needs no tolerance: every entry is as near to the truth as rounding the result alone
+    allows. None where it is not.
 
-    `judge` would allow at least as much; this saves computing how much more.
+    `judge` would grant at least as much, so this only saves the work of finding out how much more.
     """
     if answer.status != "ok" or truth.status != "ok":
         return None
     nothing = {name: np.zeros_like(true) for name, true in truth.gradient.items()}
     strict = Tolerance(question.precision, value_noise=tuple(map(np.zeros_like, truth.values)), noise=nothing)
-    case = Case(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE)
+    case = CheckResult(oracle, question, question.points[point_index], truth, answer, Verdict.INCONCLUSIVE)
     if _malformed(case) is not None:
         return None
     values, _ = _compare_values(case, truth, strict)
@@ -138,23 +143,26 @@ def plainly_right(
 
 # No truth ---------------------------------------------------------------------------------------------------
 
-_REASONS: tuple[tuple[str, Reason], ...] = (
-    ("domain", Reason.DOMAIN),
-    ("range", Reason.RANGE),
-    ("trip limit", Reason.TRIP_LIMIT),
-)
-"""Prefixes of the message of an inconclusive truth."""
+_REASONS = {
+    Doubt.DOMAIN: Reason.DOMAIN,
+    Doubt.RANGE: Reason.RANGE,
+    Doubt.TRIP_LIMIT: Reason.TRIP_LIMIT,
+    Doubt.KINK: Reason.REFERENCES,
+    Doubt.WIDE: Reason.REFERENCES,
+    Doubt.REFERENCES: Reason.REFERENCES,
+}
 
 
-def _without_truth(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+def _without_truth(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     if truth.kink:
         return _judge_kink(case, truth, tolerance)
-    reason = next((r for word, r in _REASONS if truth.message.startswith(word)), Reason.REFERENCES)
+    reason = Reason.REFERENCES if truth.doubt is None else _REASONS[truth.doubt]
     return replace(case, reason=reason, message=truth.message)
 
 
-def _judge_kink(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
-    """A convention between the one-sided slopes; wrong outside them if one choice of one op makes the kink.
+def _judge_kink(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
+    """Between the one-sided slopes is a convention. Outside is wrong where the kink comes from one choice of
+    one op.
 
     With two choices at once the sum rule fails for conventions: max(x, 0) - abs(x) / 2 has the slope 1/2 on
     both sides of 0, and 0 by legal choices for each.
@@ -207,10 +215,11 @@ def _across(
     tolerance: Tolerance,
     by_entry: Comparison | None,
 ) -> tuple[Comparison | None, str]:
-    """A comparison on the first line where the answer's slope is outside both slopes; else `by_entry`.
+    """The entry that has the largest part in the answer's slope along the first line where that is not
+    between the slopes on both sides, next to what it would have to be; `by_entry`, the comparison of the
+    entries, where there is no such line.
 
-    It shows the entry with the largest part in the slope, next to its expected value. The allowed error along
-    a line is the sum of the entries' allowed errors.
+    What is allowed along a line adds up from what is allowed for the entries.
     """
     for line in lines:
         parts = {name: d * got[name] for name, d in line.direction.items()}
@@ -246,9 +255,11 @@ _LEGAL_NAN = "NaN, which is one of the conventions at this point"
 
 
 def _legal_nan(
-    case: Case, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
+    case: CheckResult, expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
 ) -> bool:
-    """Whether an answer is wrong only by NaN, at a point where the conventions table makes NaN legal."""
+    """Whether all that is wrong with an answer is NaN, at a point where a row of the ledger says that NaN is
+    an answer, too.
+    """
     if not any(np.any(np.isnan(got[name])) for name in expected):
         return False
     rest = {name: np.where(np.isnan(got[name]), true, got[name]) for name, true in expected.items()}
@@ -260,7 +271,7 @@ def _legal_nan(
 
 
 def _ties(question: Question, point: Point) -> Ties | None:
-    """The ties and conventions that the program meets at a point; None where it cannot run there."""
+    """The ties and conventions that the program meets at a point; None where it cannot be run there."""
     try:
         return ties(question.program, point, question.precision)
     except EvaluationError:
@@ -274,14 +285,14 @@ def _finite(arrays: Mapping[str, Array]) -> bool:
 # Shape and dtype --------------------------------------------------------------------------------------------
 
 
-def _malformed(case: Case) -> Case | None:
-    """A disagreement where the answer has the wrong form."""
+def _malformed(case: CheckResult) -> CheckResult | None:
+    """A disagreement where the answer does not even have the right form."""
     question, answer = case.question, case.answer
     if len(answer.values) != len(question.weights):
         message = f"{len(answer.values)} values for {len(question.weights)} outputs"
         return replace(case, verdict=Verdict.DISAGREE, kind=Class.WRONG_SHAPE, message=message)
     expected = [
-        (f"output {k}", y, w) for k, (y, w) in enumerate(zip(answer.values, question.weights, strict=True))
+        (output_key(k), y, w) for k, (y, w) in enumerate(zip(answer.values, question.weights, strict=True))
     ]
     if question.order:
         missing = [name for name in question.wrt if name not in answer.gradient]
@@ -305,10 +316,10 @@ def _malformed(case: Case) -> Case | None:
 
 
 def _compare_values(
-    case: Case, truth: Truth, tolerance: Tolerance
+    case: CheckResult, truth: Truth, tolerance: Tolerance
 ) -> tuple[Comparison | None, dict[str, Array]]:
-    names = [f"output {k}" for k in range(len(truth.values))]
-    expected = dict(zip(names, truth.values, strict=True))
+    expected = by_output(truth.values)
+    names = list(expected)
     allowed = {
         name: tolerance.allowed(true, noise, bound)
         for name, true, noise, bound in zip(
@@ -321,15 +332,15 @@ def _compare_values(
     return compare(expected, got, allowed), allowed
 
 
-def _values_hold(case: Case, truth: Truth, tolerance: Tolerance) -> bool:
+def _values_hold(case: CheckResult, truth: Truth, tolerance: Tolerance) -> bool:
     if not truth.values:
         return False
     comparison, _ = _compare_values(case, truth, tolerance)
     return comparison is None or comparison.kind is None
 
 
-def _judge_values(case: Case, truth: Truth, tolerance: Tolerance) -> Case | None:
-    """A verdict where the value is wrong; None where it is right."""
+def _judge_values(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult | None:
+    """A verdict where the value itself is off; None where it is right."""
     comparison, allowed = _compare_values(case, truth, tolerance)
     if comparison is None or comparison.kind is None:
         return None
@@ -349,7 +360,7 @@ def _judge_values(case: Case, truth: Truth, tolerance: Tolerance) -> Case | None
 # Derivative -------------------------------------------------------------------------------------------------
 
 
-def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
+def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> CheckResult:
     if not case.question.order:
         comparison, allowed = _compare_values(case, truth, tolerance)
         return _with(replace(case, verdict=Verdict.AGREE, allowed=allowed), comparison)
@@ -390,8 +401,10 @@ def _judge_gradient(case: Case, truth: Truth, tolerance: Tolerance) -> Case:
     return _with(replace(case, verdict=Verdict.AGREE), comparison)
 
 
-def _unsure(case: Case, truth: Truth, tolerance: Tolerance) -> str | None:
-    """The first input for which the truth's bound exceeds what rounding is allowed; None without one."""
+def _unsure(case: CheckResult, truth: Truth, tolerance: Tolerance) -> str | None:
+    """The first input for which the truth's own bound is wider than what rounding is granted; None where
+    there is none.
+    """
     numbers = (
         *truth.values,
         *truth.gradient.values(),
@@ -409,7 +422,9 @@ def _unsure(case: Case, truth: Truth, tolerance: Tolerance) -> str | None:
 def _drowned(
     expected: Mapping[str, Array], allowed: Mapping[str, Array], bounds: Mapping[str, Array]
 ) -> bool:
-    """Whether rounding could have turned every nonzero derivative into zero, or into another one."""
+    """Whether rounding could have made every derivative that is known not to be zero into zero, or another
+    one.
+    """
     telling = drowned = 0
     for name, true in expected.items():
         for e, a, b in zip(
@@ -421,8 +436,8 @@ def _drowned(
     return drowned > 0 and telling == 0
 
 
-def _with(case: Case, comparison: Comparison | None) -> Case:
-    """The case with the deciding entry."""
+def _with(case: CheckResult, comparison: Comparison | None) -> CheckResult:
+    """The case with the entry that decided."""
     if comparison is None:
         return case
     size = comparison.error_over_allowed if case.verdict is Verdict.DISAGREE else comparison.largest

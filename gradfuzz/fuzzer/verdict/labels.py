@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import Case, Class, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Verdict
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict.classify import CLEAR, classify_entry
-from gradfuzz.oracles.base import Answer, Array, Truth
+from gradfuzz.oracles.base import Answer, Array, Truth, output_index
 from gradfuzz.programs.language.precision import is_float
 
 Entry = tuple[str, tuple[int, ...]]
@@ -28,8 +28,6 @@ VERDICTS: Mapping[Verdict, Label] = {
 
 _STEPS = (-0.125, 0.125)
 """The distance of neighbouring points: enough to leave a coincidence, and to stay in most domains."""
-
-_OUTPUT = "output "
 
 
 def neighbours(inputs: Mapping[str, Array], wrt: Sequence[str]) -> Iterator[Mapping[str, Array]]:
@@ -60,9 +58,9 @@ def answered_entry(answer: Answer, entry: Entry) -> float | None:
 
 
 def _named(name: str, values: Sequence[Array], gradient: Mapping[str, Array]) -> Array | None:
-    if not name.startswith(_OUTPUT):
+    place = output_index(name)
+    if place is None:
         return gradient.get(name)
-    place = int(name.removeprefix(_OUTPUT))
     return values[place] if place < len(values) else None
 
 
@@ -76,7 +74,7 @@ def _at(value: Array | None, index: tuple[int, ...]) -> float | None:
     return float(np.asarray(value)[index])
 
 
-def entry_label(case: Case, entry: Entry) -> Label:
+def entry_label(case: CheckResult, entry: Entry) -> Label:
     """The label of one entry: by the verdict on the answer and, where entries differ, by its own error."""
     name, index = entry
     if case.verdict is not Verdict.DISAGREE or name not in case.allowed:
@@ -89,7 +87,7 @@ def entry_label(case: Case, entry: Entry) -> Label:
     return Label.AGREES if abs(got - true[0]) <= CLEAR * float(case.allowed[name][index]) else Label.DIFFERS
 
 
-def entry_class(case: Case, entry: Entry) -> Class | None:
+def entry_class(case: CheckResult, entry: Entry) -> Class | None:
     """The class of the entry's error, which may differ from that of the worst entry."""
     name, index = entry
     got, true = answered_entry(case.answer, entry), true_entry(case.truth, entry)

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.questions.suites import CanonicalCase
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.fuzzer.results.finding import Case
+from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.fuzzer.results.report_card import Label
 from gradfuzz.fuzzer.verdict.answering import first_supported
 from gradfuzz.fuzzer.verdict.labels import (
@@ -25,7 +25,7 @@ from gradfuzz.fuzzer.verdict.labels import (
     neighbours,
     true_entry,
 )
-from gradfuzz.fuzzer.verdict.shared import jury
+from gradfuzz.fuzzer.verdict.shared import evaluator
 from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Point, Question, Truth
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Program
@@ -122,7 +122,7 @@ def rows(
 
 def _judged(
     oracle: Oracle, questions: Sequence[Question], progress: Callable[[str], None], exact: Sequence[bool]
-) -> list[list[Case]]:
+) -> list[list[CheckResult]]:
     """The verdicts on each question, one per point; many questions are asked at once.
 
     Where not `exact`, a question is asked in the first modes that the oracle supports.
@@ -145,13 +145,13 @@ def _judged(
                 if refusal is None
                 else [Answer("unsupported", message=refusal)] * len(question.points)
             )
-            judged.append(jury().cases(oracle.name, question, answers, confirm=True))
+            judged.append(evaluator().cases(oracle.name, question, answers, confirm=True))
     return judged
 
 
 def _truths_around(group: Group, case: CanonicalCase) -> list[Truth]:
-    rulings = jury().rulings(group.around, confirm=True)
-    return [rulings[group.around_at[_key(inputs)]].truth for inputs in _around(case)]
+    reference_values = evaluator().reference_values(group.around, confirm=True)
+    return [reference_values[group.around_at[_key(inputs)]].truth for inputs in _around(case)]
 
 
 def _around(case: CanonicalCase) -> Iterator[Mapping[str, Array]]:
@@ -166,7 +166,7 @@ def _key(inputs: Mapping[str, Array]) -> bytes:
     return b"".join(np.asarray(inputs[name]).tobytes() for name in sorted(inputs))
 
 
-def _row(canonical: CanonicalCase, here: Case, around: Sequence[Truth]) -> Row:
+def _row(canonical: CanonicalCase, here: CheckResult, around: Sequence[Truth]) -> Row:
     """The row of one case: `here` is the verdict at its own point, `around` the truths around it."""
     label = entry_label(here, canonical.entry)
     if (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Oracle
 from gradfuzz.oracles.registry import resolve
 
@@ -20,10 +20,10 @@ def oracle(name: str) -> Oracle:
 
 def is_slow(target: Oracle) -> bool:
     """Whether answers are so slow that each one counts."""
-    return target.stride >= _SLOW_STRIDE
+    return target.traits.sampling_stride >= _SLOW_STRIDE
 
 
 @functools.cache
-def jury() -> Jury:
+def evaluator() -> Evaluator:
     """The evaluator of this process."""
-    return Jury()
+    return Evaluator()

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.fuzzer.verdict.kinks import slopes_across
-from gradfuzz.oracles.base import Array, Question, Reference, Sides, Truth
+from gradfuzz.oracles.base import Array, Doubt, Question, Reference, Sides, Truth, output_key
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ruling:
+class ReferenceValue:
     """A truth and the names of the references that support it."""
 
     truth: Truth
@@ -52,13 +52,13 @@ class Truths:
         self._fast = fast or ArbReference()
         self._second = second or MpmathReference()
         self._size = size
-        self._cache: OrderedDict[tuple[object, ...], list[Ruling]] = OrderedDict()
+        self._cache: OrderedDict[tuple[object, ...], list[ReferenceValue]] = OrderedDict()
 
-    def quick(self, question: Question) -> list[Ruling]:
+    def quick(self, question: Question) -> list[ReferenceValue]:
         """One reference value per point, by one reference."""
         return self._cached(("quick", *question_key(question)), lambda: self._quick(question))
 
-    def confirmed(self, question: Question) -> list[Ruling]:
+    def confirmed(self, question: Question) -> list[ReferenceValue]:
         """One reference value per point, by both references, or by one where the other has no answer.
 
         Where the first meets a kink, it is asked beside the point on either side, and must confirm what the
@@ -66,79 +66,80 @@ class Truths:
         """
         return self._cached(("confirmed", *question_key(question)), lambda: self._confirmed(question))
 
-    def _cached(self, key: tuple[object, ...], compute: Callable[[], list[Ruling]]) -> list[Ruling]:
+    def _cached(
+        self, key: tuple[object, ...], compute: Callable[[], list[ReferenceValue]]
+    ) -> list[ReferenceValue]:
         if key not in self._cache:
             self._cache[key] = compute()
             if len(self._cache) > self._size:
                 self._cache.popitem(last=False)
         return self._cache[key]
 
-    def _quick(self, question: Question) -> list[Ruling]:
-        rulings = [Ruling(truth, (self._fast.name,)) for truth in self._fast.truth(question)]
-        kinks = [k for k, ruling in enumerate(rulings) if ruling.truth.kink]
+    def _quick(self, question: Question) -> list[ReferenceValue]:
+        reference_values = [ReferenceValue(truth, (self._fast.name,)) for truth in self._fast.truth(question)]
+        kinks = [k for k, reference_value in enumerate(reference_values) if reference_value.truth.kink]
         if kinks and _differences(question) <= _MOST_DIFFERENCES:
             asked = replace(question, points=tuple(question.points[k] for k in kinks))
             for k, truth in zip(kinks, self._second.truth(asked), strict=True):
                 # A ball that cannot tell two sides apart is no kink where differences show none.
-                rulings[k] = self._across(question, k, Ruling(truth, (self._second.name,)))
-        return rulings
+                reference_values[k] = self._across(question, k, ReferenceValue(truth, (self._second.name,)))
+        return reference_values
 
-    def _across(self, question: Question, place: int, ruling: Ruling) -> Ruling:
+    def _across(self, question: Question, place: int, reference_value: ReferenceValue) -> ReferenceValue:
         """The reference value at a kink with slopes along more directions; any other unchanged."""
-        truth = ruling.truth
+        truth = reference_value.truth
         if not truth.kink or question.order != 1 or truth.left is None:
-            return ruling
+            return reference_value
         across = slopes_across(question, question.points[place], self._second)
-        return replace(ruling, truth=replace(truth, across=across))
+        return replace(reference_value, truth=replace(truth, across=across))
 
-    def _confirmed(self, question: Question) -> list[Ruling]:
+    def _confirmed(self, question: Question) -> list[ReferenceValue]:
         names = self._fast.name, self._second.name
-        rulings = []
+        reference_values = []
         for k, (a, b) in enumerate(
             zip(self._fast.truth(question), self._second.truth(question), strict=True)
         ):
-            ruling = _joined(a, b, names)
+            reference_value = _joined(a, b, names)
             if a.kink and (b.status == "ok" or b.left is not None):
                 (sides,) = self._fast.sides(replace(question, points=(question.points[k],)))
-                ruling = _beside(b, sides, names)
-            rulings.append(self._across(question, k, ruling))
-        return rulings
+                reference_value = _beside(b, sides, names)
+            reference_values.append(self._across(question, k, reference_value))
+        return reference_values
 
 
-def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> Ruling:
+def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> ReferenceValue:
     if a.status != "ok":
-        return Ruling(b, (names[1],)) if b.status == "ok" or b.kink else Ruling(a, (names[0],))
+        return (
+            ReferenceValue(b, (names[1],)) if b.status == "ok" or b.kink else ReferenceValue(a, (names[0],))
+        )
     if b.status != "ok":
         if b.kink:
-            message = f"references: {names[0]} sees a smooth point, {names[1]} says {b.message}"
-            return Ruling(Truth("inconclusive", trace=a.trace, message=message), names)
-        return Ruling(a, (names[0],))
+            words = f"{names[0]} sees a smooth point, {names[1]} says {b.message}"
+            return ReferenceValue(Truth.unknown(Doubt.REFERENCES, words, trace=a.trace), names)
+        return ReferenceValue(a, (names[0],))
     where = _contradiction(a, b)
     if where is not None:
-        return Ruling(Truth("inconclusive", trace=a.trace, message=f"references: {where}"), names)
-    return Ruling(replace(a, left=b.left, right=b.right, side_bounds=b.side_bounds), names)
+        return ReferenceValue(Truth.unknown(Doubt.REFERENCES, where, trace=a.trace), names)
+    return ReferenceValue(replace(a, left=b.left, right=b.right, side_bounds=b.side_bounds), names)
 
 
-def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> Ruling:
+def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> ReferenceValue:
     """The second reference's value at a kink of the first; confirmed if the first agrees beside the point."""
     if sides is None:
-        return Ruling(measured, (names[1],))
+        return ReferenceValue(measured, (names[1],))
     for side, own in zip(sides, (measured.left, measured.right), strict=True):
         bounds = measured.bounds if own is None else measured.side_bounds or {}
         for name, y in (measured.gradient if own is None else own).items():
             if np.any(np.abs(y - side[name]) > bounds[name] + _BESIDE * (np.abs(y) + np.abs(side[name]))):
-                message = (
-                    f"references: they contradict each other beside the point about {name}: {side[name]}"
-                    f" and {y}"
-                )
-                return Ruling(Truth("inconclusive", trace=measured.trace, message=message), names)
-    return Ruling(measured, names)
+                words = f"they contradict each other beside the point about {name}: {side[name]} and {y}"
+                return ReferenceValue(Truth.unknown(Doubt.REFERENCES, words, trace=measured.trace), names)
+    return ReferenceValue(measured, names)
 
 
 def _contradiction(a: Truth, b: Truth) -> str | None:
     """Where two truths are farther apart than their bounds allow, in words; else None."""
     pairs: list[tuple[str, Array, Array, Array]] = [
-        (f"output {k}", y, z, p + q)
+        (output_key(k), y, z, p + q)
         for k, (y, z, p, q) in enumerate(zip(a.values, b.values, a.value_bounds, b.value_bounds, strict=True))
     ]
     pairs += [

@@ -9,7 +9,7 @@ from gradfuzz import adapters
 from gradfuzz.adapters.shipped import Adapter
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.dialects.adapter_source import cut
-from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.host import HostEmitter
 from gradfuzz.oracles.emit.script import RESERVED, heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import truth_source
@@ -53,19 +53,17 @@ def gradient():
 """
 
 
-def script(exhibit: Exhibit, adapter: Adapter, way: str, title: str, *, dtypes: bool = False) -> str:
+def script(shown: ReproducerInput, adapter: Adapter, way: str, title: str, *, dtypes: bool = False) -> str:
     """The script; with `dtypes` it also compares dtypes.
 
     Raises `CutError` where an entry point needs the kit, and `KeyError` where it lacks an op.
     """
-    question = exhibit.question
+    question = shown.question
     asked = _Asked()
     _Emitter(question.precision, asked).function(question.program, "f")
     rest = [
         _gradient(question),
-        truth_source(
-            question, exhibit.place, exhibit.expected, exhibit.allowed, exhibit.across, dtypes=dtypes
-        ),
+        truth_source(question, shown.place, shown.expected, shown.allowed, shown.across, dtypes=dtypes),
     ]
     found = cut(
         adapters.path(adapter.script),
@@ -75,7 +73,7 @@ def script(exhibit: Exhibit, adapter: Adapter, way: str, title: str, *, dtypes: 
     )
     parts = [
         heading(question, title, ", ".join((adapter.distribution, *_beside(adapter))), found.imports)
-        + inputs_source(question, exhibit.place),
+        + inputs_source(question, shown.place),
         found.source,
         _TENSORS.format(way=found.way),
         _Emitter(question.precision, found.spelling).function(question.program, "f"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gradfuzz.oracles.base import Question
 from gradfuzz.oracles.dialects.autograd_emit import HELPERS, LACKS, AutogradEmitter
-from gradfuzz.oracles.dialects.limits import Limits, refusal
-from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
+from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.script import heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import as_port, truth_source
 
-LIMITS = Limits("autograd", LACKS, kinks=True)
+LIMITS = DialectLimits("autograd", LACKS, kinks=True)
 
 _SLOPE = '''\
 def slope_along(function, vs):
@@ -19,25 +19,25 @@ def slope_along(function, vs):
 '''
 
 
-def unsupported(exhibit: Exhibit) -> str | None:
+def unsupported(shown: ReproducerInput) -> str | None:
     """Why autograd cannot be asked; None where it can."""
-    return refusal(LIMITS, exhibit)
+    return refusal(LIMITS, shown)
 
 
-def port(exhibit: Exhibit) -> str:
-    question = exhibit.question
+def port(shown: ReproducerInput) -> str:
+    question = shown.question
     function = AutogradEmitter(question.precision).function(question.program, "f")
     imports = "import autograd.numpy as anp\nfrom autograd import grad\nfrom autograd.tracer import getval\n"
     if "log_sum_exp(" not in function:
         imports = imports.replace("from autograd.tracer import getval\n", "")
     parts = [
-        heading(question, exhibit.title("autograd (https://github.com/HIPS/autograd)"), "autograd", imports)
-        + inputs_source(question, exhibit.place),
+        heading(question, shown.title("autograd (https://github.com/HIPS/autograd)"), "autograd", imports)
+        + inputs_source(question, shown.place),
         *(text for name, text in HELPERS.items() if f"{name}(" in function),
         function,
         *([_SLOPE] if question.order > 1 else []),
         _gradient(question),
-        truth_source(question, exhibit.place, exhibit.expected, exhibit.allowed, exhibit.across),
+        truth_source(question, shown.place, shown.expected, shown.allowed, shown.across),
     ]
     return as_port("\n\n".join(parts))
 

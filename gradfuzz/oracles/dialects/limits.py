@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Call, walk
@@ -13,7 +13,7 @@ from gradfuzz.programs.language.typecheck import typecheck
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DialectLimits:
     """The limits of a system. `lacks` has a reason for each op that it lacks or does not differentiate."""
 
     system: str
@@ -29,9 +29,9 @@ class Limits:
     """Whether a script shows the slopes on both sides of a kink."""
 
 
-def refusal(limits: Limits, exhibit: Exhibit) -> str | None:
+def refusal(limits: DialectLimits, shown: ReproducerInput) -> str | None:
     """The first limit that an exhibit exceeds, in words; None where it exceeds none."""
-    question, system = exhibit.question, limits.system
+    question, system = shown.question, limits.system
     missing = missing_op(question.program)
     if missing is not None:
         return missing
@@ -39,7 +39,7 @@ def refusal(limits: Limits, exhibit: Exhibit) -> str | None:
         return f"{system} has no {question.precision}"
     if limits.orders is not None and question.order > limits.orders:
         return f"{system} has no derivatives of order {question.order}"
-    if exhibit.across is not None and not limits.kinks:
+    if shown.across is not None and not limits.kinks:
         return (
             "the point is a kink, where any slope between those on both sides is right; only the Python"
             " scripts measure these"

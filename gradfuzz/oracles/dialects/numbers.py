@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import allowed_errors, compared
 from gradfuzz.programs.language.printer import to_text
 
@@ -29,41 +29,39 @@ def flat(array: Array) -> list[float]:
     return [float(v) for v in np.asarray(array, float).ravel().tolist()]
 
 
-def entries(exhibit: Exhibit, scale: float = 1.0) -> list[Entry]:
+def entries(shown: ReproducerInput, scale: float = 1.0) -> list[Entry]:
     """A row for each array that is compared. Errors are multiplied by `scale`."""
-    errors = allowed_errors(exhibit.question, exhibit.expected, exhibit.allowed)
+    errors = allowed_errors(shown.question, shown.expected, shown.allowed)
     rows: list[Entry] = []
-    for name in compared(exhibit.question):
-        expected = np.asarray(exhibit.expected[name], float)
+    for name in compared(shown.question):
+        expected = np.asarray(shown.expected[name], float)
         most = (
             np.full(expected.shape, errors) if isinstance(errors, float) else np.asarray(errors[name], float)
         )
-        at = str(np.asarray(exhibit.inputs[name]).tolist()) if name in exhibit.inputs else ""
+        at = str(np.asarray(shown.inputs[name]).tolist()) if name in shown.inputs else ""
         rows.append((name, at, flat(expected), [scale * e for e in flat(most)]))
     return rows
 
 
-def unshown(exhibit: Exhibit) -> str | None:
+def unshown(shown: ReproducerInput) -> str | None:
     """Why a table of numbers cannot be written: a non-finite entry, or an empty array."""
-    names = compared(exhibit.question)
-    if any(name not in exhibit.expected for name in names):
+    names = compared(shown.question)
+    if any(name not in shown.expected for name in names):
         return "the truth has no numbers at this point"
-    numbers = [v for _, _, expected, most in entries(exhibit) for v in (*expected, *most)]
-    arrays = [*exhibit.inputs.values(), *(w for w in exhibit.question.weights if w is not None)]
+    numbers = [v for _, _, expected, most in entries(shown) for v in (*expected, *most)]
+    arrays = [*shown.inputs.values(), *(w for w in shown.question.weights if w is not None)]
     numbers += [v for array in arrays for v in flat(array)]
     if not all(math.isfinite(v) for v in numbers):
         return "infinities and NaN are not written as numbers there"
     return "an input has no entries" if any(np.size(array) == 0 for array in arrays) else None
 
 
-def header(exhibit: Exhibit, title: str, told: str, needs: str) -> list[str]:
+def header(shown: ReproducerInput, title: str, told: str, needs: str) -> list[str]:
     """The comment on top: the program, the source of the expected numbers, and how to run the script."""
-    question = exhibit.question
+    question = shown.question
     names = {"arb": "ball arithmetic (python-flint)", "mpmath": "central differences in many digits (mpmath)"}
-    sources = (
-        " and ".join(names.get(name, name) for name in exhibit.references) or "the references of gradfuzz"
-    )
-    bounds = [abs(float(b)) for array in exhibit.bound.values() for b in np.ravel(array) if math.isfinite(b)]
+    sources = " and ".join(names.get(name, name) for name in shown.references) or "the references of gradfuzz"
+    bounds = [abs(float(b)) for array in shown.bound.values() for b in np.ravel(array) if math.isfinite(b)]
     proved = f", with an error of at most {max(bounds):.1g}" if max(bounds, default=0.0) > 0.0 else ""
     sentences = [
         f"Expected is what {sources} computed{proved}. Allowed is the largest error that rounding explains.",

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.dialects.limits import Limits, refusal
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import comment, decimal, entries, flat, header, listed, unshown
 from gradfuzz.oracles.dialects.nx_emit import LACKS, NxEmitter
-from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.graph import GraphWriter, Scope
 from gradfuzz.oracles.emit.statements import Piece, nested_list
 from gradfuzz.programs.evaluation.layout import layout_of
@@ -19,7 +19,7 @@ from gradfuzz.programs.graphs.lower import lower
 from gradfuzz.programs.language.syntax import ArrayConst, Call, walk
 from gradfuzz.programs.language.types import DType, Type
 
-LIMITS = Limits(
+LIMITS = DialectLimits(
     "Nx",
     LACKS,
     precisions=("float64", "float32", "bfloat16", "float16"),
@@ -27,14 +27,14 @@ LIMITS = Limits(
 )
 
 
-def unsupported(exhibit: Exhibit) -> str | None:
+def unsupported(shown: ReproducerInput) -> str | None:
     """Why Nx cannot be asked; None where it can."""
-    for node in walk(exhibit.question.program):
+    for node in walk(shown.question.program):
         if isinstance(node, ArrayConst) and not node.values:
             return "Nx has no arrays without entries"
         if isinstance(node, Call) and any(_is_empty(value) for _, value in node.params):
             return "Nx has no arrays without entries"
-    return refusal(LIMITS, exhibit) or unshown(exhibit)
+    return refusal(LIMITS, shown) or unshown(shown)
 
 
 def _is_empty(pattern: object) -> bool:
@@ -185,8 +185,8 @@ class NxWriter(GraphWriter):
         return [self.strong(scope, a) for a in graph.outputs]
 
 
-def port(exhibit: Exhibit) -> str:
-    question, emitter = exhibit.question, NxEmitter(exhibit.question.precision)
+def port(shown: ReproducerInput) -> str:
+    question, emitter = shown.question, NxEmitter(shown.question.precision)
     told = (
         "Written against the documentation of Nx. Derivatives are asked for by Nx.Defn.grad, which is reverse"
         " mode."
@@ -194,8 +194,8 @@ def port(exhibit: Exhibit) -> str:
         else "Written against the documentation of Nx."
     )
     lines = header(
-        exhibit,
-        exhibit.title("Nx (https://github.com/elixir-nx/nx)", vectorized=True),
+        shown,
+        shown.title("Nx (https://github.com/elixir-nx/nx)", vectorized=True),
         told,
         "Elixir; run it with: elixir FILE",
     )
@@ -203,26 +203,26 @@ def port(exhibit: Exhibit) -> str:
     names = {p.name: emitter.name(p.name) for p in question.program.params}
     module = ["defmodule Program do", "  import Nx.Defn", "", *program.rstrip().splitlines()]
     if question.modes:
-        module += ["", *_objective(exhibit, emitter, names)]
+        module += ["", *_objective(shown, emitter, names)]
     parts = [
         comment(lines, "#"),
         'Mix.install([{:nx, "~> 0.10"}])\n',
         "\n".join([*module, "end"]) + "\n",
-        _inputs(exhibit, emitter, names),
-        _asked(exhibit, emitter, names) + _instance(exhibit),
-        _VERDICT.replace("ROWS", _rows(exhibit)),
+        _inputs(shown, emitter, names),
+        _asked(shown, emitter, names) + _instance(shown),
+        _VERDICT.replace("ROWS", _rows(shown)),
     ]
     return "\n".join(parts)
 
 
-def _inputs(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
+def _inputs(shown: ReproducerInput, emitter: NxEmitter, names: dict[str, str]) -> str:
     """The inputs; for a vectorized question those at all points, with named axes in front."""
-    params = exhibit.question.program.params
-    if not exhibit.together:
+    params = shown.question.program.params
+    if not shown.together:
         return "".join(
-            f"{names[p.name]} = {_tensor(exhibit.inputs[p.name], p.type, emitter)}\n" for p in params
+            f"{names[p.name]} = {_tensor(shown.inputs[p.name], p.type, emitter)}\n" for p in params
         )
-    points = [point.inputs for point in exhibit.question.points]
+    points = [point.inputs for point in shown.question.points]
     layout, lines = layout_of(points), []
     for p in params:
         axes = "".join(f" |> Nx.vectorize(:{axis})" for axis in layout.axes[p.name])
@@ -230,13 +230,13 @@ def _inputs(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
     return "".join(lines)
 
 
-def _instance(exhibit: Exhibit) -> str:
+def _instance(shown: ReproducerInput) -> str:
     """Reads off the result at the one point."""
-    if not exhibit.together:
+    if not shown.together:
         return ""
-    layout = layout_of([point.inputs for point in exhibit.question.points])
+    layout = layout_of([point.inputs for point in shown.question.points])
     place = ", ".join(
-        f"{axis}: {k}" for axis, k in zip(layout.sizes, layout.instance(exhibit.place), strict=True)
+        f"{axis}: {k}" for axis, k in zip(layout.sizes, layout.instance(shown.place), strict=True)
     )
     return f"\n# The instance that is looked at.\nplace = %{{{place}}}\n{_PICKED}"
 
@@ -257,9 +257,9 @@ def _tensor(array: Array, of: Type, emitter: NxEmitter) -> str:
     return f"Nx.tensor({nested_list(texts, np.shape(array))}, type: {emitter.dtype(dtype)})"
 
 
-def _objective(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> list[str]:
+def _objective(shown: ReproducerInput, emitter: NxEmitter, names: dict[str, str]) -> list[str]:
     """The function that is differentiated: the sum of weight * output."""
-    question = exhibit.question
+    question = shown.question
     weights, arguments = question.weights, ", ".join(names.values())
     outputs = [f"y{k}" if w is not None else "_" for k, w in enumerate(weights)]
     terms = [
@@ -275,9 +275,9 @@ def _objective(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> l
     return [*lines, f"    {NxWriter.tuple(outputs)} = f({arguments})", f"    {' + '.join(terms)}", "  end"]
 
 
-def _asked(exhibit: Exhibit, emitter: NxEmitter, names: dict[str, str]) -> str:
+def _asked(shown: ReproducerInput, emitter: NxEmitter, names: dict[str, str]) -> str:
     """`got`: a tuple of the values to compare."""
-    question = exhibit.question
+    question = shown.question
     arguments = ", ".join(names.values())
     if not question.modes:
         single = len(question.program.result.values) == 1
@@ -321,10 +321,10 @@ def _guarded(lines: Sequence[str], call: str) -> str:
     )
 
 
-def _rows(exhibit: Exhibit) -> str:
+def _rows(shown: ReproducerInput) -> str:
     return "\n".join(
         f'  {{"{n}", "{f" at {at}" if at else ""}", {listed(e)}, {listed(a)}}},'
-        for n, at, e, a in entries(exhibit)
+        for n, at, e, a in entries(shown)
     ).rstrip(",")
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.dialects.limits import Limits, refusal
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import comment, decimal, entries, header, unshown
 from gradfuzz.oracles.dialects.swift_emit import HELPERS, LACKS, SwiftEmitter
-from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.programs.language.types import Type
 
-LIMITS = Limits(
+LIMITS = DialectLimits(
     "Swift",
     LACKS,
     orders=1,
@@ -21,15 +21,15 @@ LIMITS = Limits(
 _MOST_INPUTS = 3
 
 
-def unsupported(exhibit: Exhibit) -> str | None:
+def unsupported(shown: ReproducerInput) -> str | None:
     """Why Swift cannot be asked; None where it can."""
-    if exhibit.question.modes and len(exhibit.question.wrt) > _MOST_INPUTS:
+    if shown.question.modes and len(shown.question.wrt) > _MOST_INPUTS:
         return f"gradient(at:of:) of Swift takes at most {_MOST_INPUTS} inputs"
-    return refusal(LIMITS, exhibit) or unshown(exhibit)
+    return refusal(LIMITS, shown) or unshown(shown)
 
 
-def port(exhibit: Exhibit) -> str:
-    question = exhibit.question
+def port(shown: ReproducerInput) -> str:
+    question = shown.question
     program = question.program
     emitter = SwiftEmitter(question.precision, question.weights if question.modes else ())
     names = {p.name: emitter.name(p.name) for p in program.params}
@@ -56,7 +56,7 @@ def port(exhibit: Exhibit) -> str:
         for name, source in HELPERS.items()
         if f"{name}(" in text
     ]
-    values = {p.name: _number(exhibit.inputs[p.name], p.type) for p in program.params}
+    values = {p.name: _number(shown.inputs[p.name], p.type) for p in program.params}
     told = (
         "Written against the documentation of Swift; no compiler has seen it. The derivative is asked for by"
         " reverse mode."
@@ -66,8 +66,8 @@ def port(exhibit: Exhibit) -> str:
     parts = [
         comment(
             header(
-                exhibit,
-                exhibit.title("Swift (https://github.com/swiftlang/swift)"),
+                shown,
+                shown.title("Swift (https://github.com/swiftlang/swift)"),
                 told,
                 "Swift; run it with: swift FILE",
             ),
@@ -76,8 +76,8 @@ def port(exhibit: Exhibit) -> str:
         "import Foundation\nimport _Differentiation\n",
         *helpers,
         text,
-        _asked(exhibit, emitter, names, values),
-        _VERDICT.replace("ROWS", _rows(exhibit)),
+        _asked(shown, emitter, names, values),
+        _VERDICT.replace("ROWS", _rows(shown)),
     ]
     return "\n".join(parts)
 
@@ -87,9 +87,11 @@ def _number(array: Array, of: Type) -> str:
     return decimal(value) if of.is_float else str(value).lower()
 
 
-def _asked(exhibit: Exhibit, emitter: SwiftEmitter, names: dict[str, str], values: dict[str, str]) -> str:
+def _asked(
+    shown: ReproducerInput, emitter: SwiftEmitter, names: dict[str, str], values: dict[str, str]
+) -> str:
     """`got`: the values to compare, one number for each row."""
-    question = exhibit.question
+    question = shown.question
     if not question.modes:
         count = len(question.program.result.values)
         call = f"f({', '.join(values.values())})"
@@ -108,10 +110,10 @@ def _asked(exhibit: Exhibit, emitter: SwiftEmitter, names: dict[str, str], value
     )
 
 
-def _rows(exhibit: Exhibit) -> str:
+def _rows(shown: ReproducerInput) -> str:
     return "\n".join(
         f'  ("{n}", "{f" at {at}" if at else ""}", {decimal(e[0])}, {decimal(a[0])}),'
-        for n, at, e, a in entries(exhibit)
+        for n, at, e, a in entries(shown)
     )
 
 

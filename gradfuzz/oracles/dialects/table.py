@@ -33,7 +33,7 @@ DIALECTS: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exhibit:
+class ReproducerInput:
     """The contents of a script: a question, one of its points, and the truth there.
 
     `expected` and `bound` are the truth and its error. `allowed` is the largest acceptable error of an
@@ -65,9 +65,9 @@ class Exhibit:
 class Dialect(Protocol):
     """A module of the table."""
 
-    def unsupported(self, exhibit: Exhibit) -> str | None: ...
+    def unsupported(self, shown: ReproducerInput) -> str | None: ...
 
-    def port(self, exhibit: Exhibit) -> str: ...
+    def port(self, shown: ReproducerInput) -> str: ...
 
 
 def dialect(name: str) -> Dialect:

@@ -7,26 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradfuzz.oracles.base import Array
-from gradfuzz.oracles.dialects.limits import Limits, refusal
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import comment, entries, flat, header, listed, unshown
-from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.dialects.tfjs_emit import HELPERS, LACKS, TfjsEmitter
 from gradfuzz.oracles.emit.statements import nested_list
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import ArrayConst, Const, walk
 from gradfuzz.programs.language.types import Type
 
-LIMITS = Limits("TensorFlow.js", LACKS, complex="TensorFlow.js has no derivatives of complex numbers")
+LIMITS = DialectLimits("TensorFlow.js", LACKS, complex="TensorFlow.js has no derivatives of complex numbers")
 
 
-def unsupported(exhibit: Exhibit) -> str | None:
+def unsupported(shown: ReproducerInput) -> str | None:
     """Why TensorFlow.js cannot be asked; None where it can."""
-    reason = refusal(LIMITS, exhibit) or unshown(exhibit)
-    if reason is not None or exhibit.question.precision == "float32":
+    reason = refusal(LIMITS, shown) or unshown(shown)
+    if reason is not None or shown.question.precision == "float32":
         return reason
-    question = exhibit.question
+    question = shown.question
     arrays = [
-        *exhibit.inputs.values(),
+        *shown.inputs.values(),
         *(w for w in question.weights if w is not None),
         *question.directions.values(),
     ]
@@ -40,9 +40,9 @@ def unsupported(exhibit: Exhibit) -> str | None:
     return None
 
 
-def port(exhibit: Exhibit) -> str:
+def port(shown: ReproducerInput) -> str:
     """The script. Errors allowed in float64 are scaled to float32 by the ratio of their roundings."""
-    question, emitter = exhibit.question, TfjsEmitter("float32")
+    question, emitter = shown.question, TfjsEmitter("float32")
     program = question.program
     names = {p.name: emitter.name(p.name) for p in program.params}
     text = "\n".join([f"function f({', '.join(names.values())}) {{", *emitter.body(program), "}"]) + "\n"
@@ -55,8 +55,8 @@ def port(exhibit: Exhibit) -> str:
     parts = [
         comment(
             header(
-                exhibit,
-                exhibit.title("TensorFlow.js (https://github.com/tensorflow/tfjs)"),
+                shown,
+                shown.title("TensorFlow.js (https://github.com/tensorflow/tfjs)"),
                 " ".join(told),
                 _NEEDS,
             ),
@@ -65,11 +65,9 @@ def port(exhibit: Exhibit) -> str:
         _REQUIRE,
         *(source for name, source in HELPERS.items() if f"{name}(" in text),
         text,
-        "".join(
-            f"const {names[p.name]} = {_value(exhibit.inputs[p.name], p.type)};\n" for p in program.params
-        ),
-        _asked(exhibit, names),
-        _VERDICT.replace("ROWS", _rows(exhibit)),
+        "".join(f"const {names[p.name]} = {_value(shown.inputs[p.name], p.type)};\n" for p in program.params),
+        _asked(shown, names),
+        _VERDICT.replace("ROWS", _rows(shown)),
     ]
     return "\n".join(parts)
 
@@ -99,9 +97,9 @@ def _value(array: Array, of: Type) -> str:
     return f'tf.tensor({nested_list(texts, np.shape(array))}, {list(np.shape(array))}, "{dtype}")'
 
 
-def _asked(exhibit: Exhibit, names: dict[str, str]) -> str:
+def _asked(shown: ReproducerInput, names: dict[str, str]) -> str:
     """`got`: a list of the values to compare."""
-    question = exhibit.question
+    question = shown.question
     arguments = ", ".join(names.values())
     if not question.modes:
         return _guarded([], f"f({arguments})")
@@ -150,11 +148,11 @@ def _guarded(lines: Sequence[str], call: str) -> str:
     return "\n".join([*lines, "let got;", "try {", f"  got = {call};", *caught]) + "\n"
 
 
-def _rows(exhibit: Exhibit) -> str:
-    scale = FORMATS["float32"].eps / FORMATS[exhibit.question.precision].eps
+def _rows(shown: ReproducerInput) -> str:
+    scale = FORMATS["float32"].eps / FORMATS[shown.question.precision].eps
     return "\n".join(
         f'  ["{n}{f" at {at}" if at else ""}", {listed(e, repr)}, {listed(a, repr)}],'
-        for n, at, e, a in entries(exhibit, scale)
+        for n, at, e, a in entries(shown, scale)
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gradfuzz.oracles.base import Array, Question
+from gradfuzz.oracles.base import Array, Question, by_output
 from gradfuzz.oracles.emit.script import OUTCOME, array_text, kink_source, reference_source
 from gradfuzz.oracles.emit.statements import number_text
 from gradfuzz.programs.language.precision import FORMATS
@@ -53,11 +53,7 @@ def as_port(script: str) -> str:
 
 def compared(question: Question) -> list[str]:
     """The names that are compared: the differentiated inputs, or at order 0 the outputs."""
-    return (
-        list(question.wrt)
-        if question.order
-        else [f"output {k}" for k in range(len(question.program.result.values))]
-    )
+    return list(question.wrt) if question.order else list(by_output(question.program.result.values))
 
 
 def allowed_errors(

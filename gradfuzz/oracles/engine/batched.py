@@ -24,7 +24,7 @@ from gradfuzz.engine.batching.batch import Batching, batch
 from gradfuzz.engine.compiling.compile import compile
 from gradfuzz.engine.modes.prune import prune
 from gradfuzz.errors import GradfuzzError, PrecisionError
-from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Question
+from gradfuzz.oracles.base import Answer, Array, Mode, Oracle, Question, Traits
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.evaluation.layout import Layout, layout_of
@@ -41,8 +41,7 @@ class _Batched(Oracle):
     """
 
     version = __version__
-    stride = 4
-    together = True
+    traits = Traits(batched=True, sampling_stride=4)
 
     def supports(self, question: Question) -> str | None:
         if question.modes and not question.wrt:

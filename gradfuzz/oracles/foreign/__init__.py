@@ -5,7 +5,7 @@ protocol.py     the messages, typed and checked in both directions; `schema.py` 
 tensors.py      arrays in messages
 wire.py         programs in messages: what a body captures and carries is said, no conversion is left to the
                 reader
-process.py      one child process: deadlines, memory, floods, death; `guardian.py` kills what a killed
+process.py      one child process: deadlines, memory, floods, death; `watchdog.py` kills what a killed
                 gradfuzz leaves behind
 worker.py       a conversation with such a process, begun again after a fault
 oracle.py       a way into a target as an oracle

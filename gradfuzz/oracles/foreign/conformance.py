@@ -18,11 +18,11 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, TargetProcessError
 from gradfuzz.oracles.base import Answer, Mode, Oracle
-from gradfuzz.oracles.foreign.allowance import limits
 from gradfuzz.oracles.foreign.comparing import Failed, question, same_bits, same_values, special
 from gradfuzz.oracles.foreign.features import refused_beforehand, several_at_once
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.foreign.protocol import Define, DefineOk, Eval, EvalOk, Tensor
+from gradfuzz.oracles.foreign.resource_limits import limits
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.ops import OPS

@@ -24,7 +24,7 @@ def _asked(oracle: ForeignOracle) -> list[Question]:
 
 def several_at_once(oracles: Sequence[ForeignOracle]) -> str:
     """Many questions in one request get the same answers as one by one."""
-    bulk = [oracle for oracle in oracles if oracle.bulk]
+    bulk = [oracle for oracle in oracles if oracle.traits.supports_many]
     for oracle in bulk:
         asked = [q for q in _asked(oracle) if oracle.supports(q) is None]
         for alone, together in zip(map(oracle.answer, asked), oracle.answer_all(asked), strict=True):

@@ -23,7 +23,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from gradfuzz.errors import InstallError, UsageError
-from gradfuzz.oracles.foreign import care
+from gradfuzz.oracles.foreign import process_registry
 
 _OFFLINE = (
     "NewConnectionError",
@@ -321,7 +321,7 @@ def _run(command: Sequence[str], log: Path, seconds: float | None = None) -> boo
         except OSError as error:
             file.write(f"ERROR: {command[0]} cannot be started: {error.strerror}\n".encode())
             return False
-        care.begun(child.pid)
+        process_registry.begun(child.pid)
         try:
             return child.wait(seconds) == 0
         except BaseException as error:
@@ -331,7 +331,7 @@ def _run(command: Sequence[str], log: Path, seconds: float | None = None) -> boo
                 return False
             raise
         finally:
-            care.ended(child.pid)
+            process_registry.ended(child.pid)
 
 
 def _output(command: Sequence[str], otherwise: str) -> str:

@@ -17,8 +17,8 @@ import numpy as np
 from msgspec import UnsetType
 
 from gradfuzz.errors import ProtocolError, SilentTargetError, TargetProcessError
-from gradfuzz.oracles.base import Answer, Array, Oracle, Question
-from gradfuzz.oracles.foreign.process import Limits
+from gradfuzz.oracles.base import Answer, Array, Oracle, Question, Traits
+from gradfuzz.oracles.foreign.process import ResourceLimits
 from gradfuzz.oracles.foreign.protocol import (
     Emit,
     Eval,
@@ -48,16 +48,20 @@ _HARD = 2
 class ForeignOracle(Oracle):
     """One of the entry points that an adapter lists in its hello."""
 
+    traits = Traits()
+
     def __init__(
         self, name: str, worker: Worker, way: Way, version: str, features: Collection[str] = ()
     ) -> None:
         self.name = name
         self.version = version
-        self.stride = way.stride
-        self.by_shape = way.by_shape
-        self.variant = way.variant
-        self.together = way.together
-        self.bulk = way.bulk and "several" in features
+        self.traits = Traits(
+            batched=way.together,
+            supports_many=way.bulk and "several" in features,
+            recompiles_per_shape=way.by_shape,
+            secondary=way.variant,
+            sampling_stride=way.stride,
+        )
         self.worker = worker
         self.way = way
         self._ops = frozenset(way.ops)
@@ -115,12 +119,12 @@ class ForeignOracle(Oracle):
         try:
             return self._asked(question)
         except TargetProcessError as fault:
-            if len(question.points) == 1 or self.together:
+            if len(question.points) == 1 or self.traits.batched:
                 return [Answer("error", message=in_words(fault))] * len(question.points)
         return self._one_by_one(question)
 
     def answer_all(self, questions: Sequence[Question]) -> list[list[Answer]]:
-        if not self.bulk or not questions:
+        if not self.traits.supports_many or not questions:
             return [self.answer(q) for q in questions]
         asked = [q for q in questions if q.points and self.supports(q) is None]
         given = iter(
@@ -367,12 +371,14 @@ _needs: Recent[Program, _Needs] = Recent(_needed, 256)
 
 
 @functools.cache
-def worker(command: str, limits: Limits | None = None) -> Worker:
+def worker(command: str, limits: ResourceLimits | None = None) -> Worker:
     """The worker of a command: one for all its entry points, for the life of this process."""
     return Worker(command, limits)
 
 
-def named_ways(target: str, command: str, separator: str = "#", limits: Limits | None = None) -> list[Oracle]:
+def named_ways(
+    target: str, command: str, separator: str = "#", limits: ResourceLimits | None = None
+) -> list[Oracle]:
     """The oracles of an adapter: an unnamed single entry point is `target`, others are `target#way`.
 
     Raises `SilentTargetError` where the command cannot be started or sends no hello.

@@ -29,13 +29,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradfuzz.errors import TargetProcessError
-from gradfuzz.oracles.foreign import care
-from gradfuzz.oracles.foreign.patience import Patience
+from gradfuzz.oracles.foreign import process_registry
+from gradfuzz.oracles.foreign.polling import Poller
 from gradfuzz.oracles.foreign.protocol import quoted
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ResourceLimits:
     """The limits of a target. Times in seconds, sizes in bytes."""
 
     start: float = 120.0
@@ -74,7 +74,7 @@ class Process:
     """A running child. `close` ends it; so does the end of this object or of this process."""
 
     def __init__(
-        self, command: Sequence[str], limits: Limits, environment: Mapping[str, str] | None = None
+        self, command: Sequence[str], limits: ResourceLimits, environment: Mapping[str, str] | None = None
     ) -> None:
         self.limits = limits
         try:
@@ -91,7 +91,7 @@ class Process:
                 "start", f"start: {shlex.join(command)} cannot be started: {error}"
             ) from error
         self.pid = self._child.pid
-        care.begun(self.pid)
+        process_registry.begun(self.pid)
         self._end = weakref.finalize(self, _end, self._child, os.getpid())
         pipes = self._child.stdin, self._child.stdout, self._child.stderr
         assert all(pipe is not None for pipe in pipes), "all three are pipes"
@@ -104,7 +104,7 @@ class Process:
         self._poll = select.poll()
         self._poll.register(self._stdout, select.POLLIN)
         self._poll.register(self._stderr, select.POLLIN)
-        self._patience = Patience(self._poll)
+        self._poller = Poller(self._poll)
         self._buffer = bytearray()
         self._errors = bytearray()
         self._looked = time.monotonic()
@@ -189,7 +189,7 @@ class Process:
             now = time.monotonic()
             if now - self._looked >= _SELDOM:
                 self._look()
-            events = self._patience.wait(max(0.0, min(_WATCH, deadline - now)))
+            events = self._poller.wait(max(0.0, min(_WATCH, deadline - now)))
             if not events:
                 self._look()
                 if not self.alive:  # something that it started still holds its pipes
@@ -300,7 +300,7 @@ def _end(child: subprocess.Popen[bytes], owner: int) -> None:
             with contextlib.suppress(OSError):
                 pipe.close()
     child.wait()
-    care.ended(child.pid)
+    process_registry.ended(child.pid)
 
 
 def _kill(group: int) -> None:

@@ -28,7 +28,7 @@ from msgspec import UnsetType
 from gradfuzz.errors import ProtocolError, TargetProcessError, UsageError
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.foreign import protocol
-from gradfuzz.oracles.foreign.process import Limits, Process
+from gradfuzz.oracles.foreign.process import Process, ResourceLimits
 from gradfuzz.oracles.foreign.protocol import (
     Bye,
     ByeOk,
@@ -95,11 +95,11 @@ class Worker:
     """An adapter that is asked questions; safe to use from several threads, one request at a time."""
 
     def __init__(
-        self, command: str, limits: Limits | None = None, environment: Mapping[str, str] | None = None
+        self, command: str, limits: ResourceLimits | None = None, environment: Mapping[str, str] | None = None
     ) -> None:
         """`command` is split like a shell does; `environment` is added to this process's own."""
         self.command = command
-        self.limits = limits or Limits()
+        self.limits = limits or ResourceLimits()
         try:
             self._arguments = shlex.split(command)
         except ValueError as error:

@@ -29,7 +29,7 @@ from jax import lax
 from jax.extend import core
 
 from gradfuzz.errors import EvaluationError, TripLimitError
-from gradfuzz.oracles.base import Answer, Oracle, Question
+from gradfuzz.oracles.base import Answer, Oracle, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.answers import Ask, asking
@@ -164,14 +164,17 @@ class _Recent:
 class Structured(Oracle):
     """One of JAX's loop constructs, with or without jit. `name` and `by` define another derivative."""
 
-    by_shape = True
-    bulk = True
+    traits = Traits()
 
     def __init__(self, style: Style, jit: bool = True, name: str = "", by: Derivative | None = None) -> None:
         self.name = f"jax:{name or style}" if jit else f"jax:{name or style}:nojit"
         self.version = jax.__version__
-        self.stride = _STRIDES.get((style, jit), _COMPILED_STRIDE) * (1 if by is None else 2)
-        self.variant = not jit
+        self.traits = Traits(
+            supports_many=True,
+            recompiles_per_shape=True,
+            secondary=not jit,
+            sampling_stride=_STRIDES.get((style, jit), _COMPILED_STRIDE) * (1 if by is None else 2),
+        )
         self.style = style
         self.jit = jit
         self.by = by

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.oracles.base import Answer, Oracle, Question
+from gradfuzz.oracles.base import Answer, Oracle, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.oracles.jax import answers as jax_answers
 from gradfuzz.oracles.jax.namespace import JaxNamespace
@@ -25,9 +25,7 @@ class Unrolled(Oracle):
 
     name = "jax:unrolled"
     version = jax.__version__
-    by_shape = True
-    variant = True
-    stride = 16
+    traits = Traits(recompiles_per_shape=True, secondary=True, sampling_stride=16)
 
     def supports(self, question: Question) -> str | None:
         if question.modes and not question.wrt:

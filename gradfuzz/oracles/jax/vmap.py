@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from gradfuzz.errors import EvaluationError
-from gradfuzz.oracles.base import Answer, Array, Oracle, Question
+from gradfuzz.oracles.base import Answer, Array, Oracle, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.oracles.engine.summed import of_a_sum
 from gradfuzz.oracles.jax import answers as jax_answers
@@ -46,14 +46,17 @@ class Vmap(Oracle):
     """`kind` says whether the derivative is mapped, or the mapped function differentiated."""
 
     version = jax.__version__
-    by_shape = True
-    bulk = True
-    together = True
+    traits = Traits()
 
     def __init__(self, kind: Kind, *, jit: bool = False) -> None:
         self.name = f"jax:{kind}" if jit or kind == "grad_of_vmap" else f"jax:{kind}:nojit"
-        self.stride = 32 if jit else 4
-        self.variant = self.name.endswith(":nojit")
+        self.traits = Traits(
+            batched=True,
+            supports_many=True,
+            recompiles_per_shape=True,
+            secondary=self.name.endswith(":nojit"),
+            sampling_stride=32 if jit else 4,
+        )
         self.kind = kind
         self.jit = jit
 

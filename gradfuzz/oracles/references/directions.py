@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import DomainError, EvaluationError, TripLimitError
-from gradfuzz.oracles.base import Array, Point, Question, Truth
+from gradfuzz.oracles.base import Array, Doubt, Point, Question, Truth
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 
 
@@ -164,18 +164,16 @@ class Setting:
 
 
 def inconclusive(error: EvaluationError, trace: Sequence[int] = ()) -> Truth:
-    """The truth that cannot be told, and why: the message starts with "kink", "domain", "range", "wide" or
-    "trip limit".
-    """
+    """The truth that cannot be told, and why."""
     tie = isinstance(error, UndecidedError) and error.tie
     if tie:
-        reason = "kink"
+        doubt = Doubt.KINK
     elif isinstance(error, TripLimitError):
-        reason = "trip limit"
+        doubt = Doubt.TRIP_LIMIT
     elif isinstance(error, OutOfRangeError):
-        reason = "range"
+        doubt = Doubt.RANGE
     elif isinstance(error, UnsettledError):
-        reason = "wide"
+        doubt = Doubt.WIDE
     else:
-        reason = "domain"
-    return Truth("inconclusive", kink=tie, trace=tuple(trace), message=f"{reason}: {error}")
+        doubt = Doubt.DOMAIN
+    return Truth.unknown(doubt, str(error), kink=tie, trace=tuple(trace))

@@ -29,7 +29,7 @@ import mpmath
 import numpy as np
 
 from gradfuzz.errors import DomainError, EvaluationError
-from gradfuzz.oracles.base import Array, Point, Question, Reference, Truth
+from gradfuzz.oracles.base import Array, Doubt, Point, Question, Reference, Truth
 from gradfuzz.oracles.references.directions import Line, Setting, UnsettledError, inconclusive, lines
 from gradfuzz.oracles.references.mpmath_linalg import LinalgMpmath, bits_of
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
@@ -293,8 +293,9 @@ class _Stencils:
                 trace=tuple(self.trace),
             )
         jumps = any(e.jumps for e in entries)
-        return Truth(
-            "inconclusive",
+        return Truth.unknown(
+            Doubt.KINK,
+            "the value jumps at this point" if jumps else "decisions or slopes change at this point",
             values=values,
             value_bounds=value_bounds,
             left=None if jumps else self._side([e.left for e in entries]),
@@ -302,11 +303,6 @@ class _Stencils:
             side_bounds=None if jumps else self._side([e.side_bound for e in entries]),
             kink=True,
             trace=tuple(self.trace),
-            message=(
-                "kink: the value jumps at this point"
-                if jumps
-                else "kink: decisions or slopes change at this point"
-            ),
         )
 
     def _levels(self, deeper: int) -> tuple[_Level, _Level]:

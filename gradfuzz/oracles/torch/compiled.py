@@ -18,7 +18,7 @@ from typing import Any, Literal
 import torch
 from torch._dynamo.exc import BackendCompilerFailed, Unsupported
 
-from gradfuzz.oracles.base import Answer, Oracle, Point, Question
+from gradfuzz.oracles.base import Answer, Oracle, Point, Question, Traits
 from gradfuzz.oracles.torch.derivatives import Function, Tensors, by_reverse
 from gradfuzz.oracles.torch.emit import HELPERS, TorchEmitter
 from gradfuzz.oracles.torch.namespace import dtype_of
@@ -41,13 +41,12 @@ class Compiled(TorchOracle):
 
     limits = (NotImplementedError, Unsupported, BackendCompilerFailed)
     """A failed compilation may be due to a missing header or no space, and nothing was differentiated."""
-    by_shape = True
-    variant = True
+    traits = Traits()
 
     def __init__(self, backend: Backend) -> None:
         self.name = f"torch:compile:{backend}"
         self.backend = backend
-        self.stride = _STRIDES[backend]
+        self.traits = Traits(recompiles_per_shape=True, secondary=True, sampling_stride=_STRIDES[backend])
 
     def supports(self, question: Question) -> str | None:
         if "fwd" in question.modes:

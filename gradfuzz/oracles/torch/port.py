@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from gradfuzz.oracles.dialects.limits import Limits, refusal
-from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
+from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.script_verdict import as_port
 from gradfuzz.oracles.torch.script import source
 from gradfuzz.programs.arithmetic.half_numpy import refused_op
 
-LIMITS = Limits("torch", lacks={}, precisions=("float64", "float32", "bfloat16", "float16"), kinks=True)
+LIMITS = DialectLimits(
+    "torch", lacks={}, precisions=("float64", "float32", "bfloat16", "float16"), kinks=True
+)
 
 
-def unsupported(exhibit: Exhibit) -> str | None:
+def unsupported(shown: ReproducerInput) -> str | None:
     """Why torch cannot be asked; None where it can."""
-    return refusal(LIMITS, exhibit) or refused_op(exhibit.question.program, exhibit.question.precision)
+    return refusal(LIMITS, shown) or refused_op(shown.question.program, shown.question.precision)
 
 
-def port(exhibit: Exhibit) -> str:
-    title = exhibit.title("torch")
+def port(shown: ReproducerInput) -> str:
+    title = shown.title("torch")
     return as_port(
         source(
-            exhibit.question,
-            exhibit.place,
+            shown.question,
+            shown.place,
             "torch:eager",
-            exhibit.expected,
-            exhibit.allowed,
-            exhibit.across,
+            shown.expected,
+            shown.allowed,
+            shown.across,
             title,
         )
     )

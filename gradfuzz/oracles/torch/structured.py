@@ -22,7 +22,7 @@ from torch._dynamo import config as dynamo_config
 from torch._dynamo.exc import TorchDynamoException
 from torch.autograd import forward_ad
 
-from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
+from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question, Traits
 from gradfuzz.oracles.torch.derivatives import Function, Tensors, by_autograd, by_reverse
 from gradfuzz.oracles.torch.emit import HELPERS
 from gradfuzz.oracles.torch.loops import IMPORTS, loop_source
@@ -43,7 +43,7 @@ class Structured(TorchOracle):
     refusals = re.compile(TorchOracle.refusals.pattern + "|scan dimension > 0", re.IGNORECASE)
     """The last alternative is scan's message for zero iterations."""
 
-    stride = 32
+    traits = Traits(sampling_stride=32)
     """More than a second for each question: torch compiles the loop anew."""
 
     def __init__(self, style: Style) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from gradfuzz.errors import GradfuzzError
-from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question
+from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question, Traits
 from gradfuzz.oracles.emit.linalg_source import missing_op
 from gradfuzz.oracles.torch.derivatives import (
     Function,
@@ -143,7 +143,7 @@ class Jacobian(TorchOracle):
     """torch.func: jacrev and jacfwd, nested in any order."""
 
     name = "torch:jacobian"
-    stride = 4
+    traits = Traits(sampling_stride=4)
 
     def supports(self, question: Question) -> str | None:
         return question.too_many_slopes or super().supports(question)

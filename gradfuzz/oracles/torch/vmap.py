@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from gradfuzz.oracles.base import Answer, Point, Question
+from gradfuzz.oracles.base import Answer, Point, Question, Traits
 from gradfuzz.oracles.engine.summed import of_a_sum
 from gradfuzz.oracles.torch.derivatives import Function, Tensors, by_autograd, by_func, by_reverse
 from gradfuzz.oracles.torch.namespace import TorchNamespace
@@ -25,8 +25,7 @@ from gradfuzz.programs.evaluation.layout import Layout, layout_of
 class _Batched(TorchOracle):
     """The common part: one call, whose results are split."""
 
-    together = True
-    stride = 4
+    traits = Traits(batched=True, sampling_stride=4)
     refusals = re.compile(
         TorchOracle.refusals.pattern
         + r"|data-dependent control flow|vmap: .*(\.item\(\)|in-?place)|Batching rule not implemented",

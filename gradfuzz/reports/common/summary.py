@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradfuzz.fuzzer.results.events import TargetSummary
+from gradfuzz.oracles.target_name import TargetName
 
 
 def group(summaries: Iterable[TargetSummary]) -> dict[str, list[TargetSummary]]:
     """The summaries by library. A mutant, and the only way of a library, keep their own names."""
     groups: dict[str, list[TargetSummary]] = {}
     for summary in summaries:
-        library = summary.name.partition(":")[0]
-        groups.setdefault(summary.name if library in ("mutant", "cmd") else library, []).append(summary)
+        groups.setdefault(TargetName.of(summary.name).system, []).append(summary)
     return {_name(target, ways): ways for target, ways in groups.items()}
 
 

@@ -1,4 +1,4 @@
-"""The systems that a sweep asked, the ways into each added up."""
+"""The systems that a sweep asked, each with all ways into it taken together."""
 
 from __future__ import annotations
 
@@ -7,33 +7,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.results.events import TargetSummary
-
-_ITSELF = ("cmd", "mutant")
-"""What follows these prefixes is a name, not a way."""
+from gradfuzz.oracles.target_name import TargetName
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One system in one family of programs."""
+    """One system and one family of programs."""
 
     summary: TargetSummary
     """The sums over its ways, under the system's name."""
     ways: int
 
 
-def system(target: str) -> str:
-    """The system of a target: "torch" of "torch:eager", "warp==1.19.0" of "warp==1.19.0:kernel"."""
-    library = target.partition(":")[0]
-    return (
-        target.rpartition("#")[0] or target if library == "cmd" else target if library in _ITSELF else library
-    )
-
-
 def systems(summaries: Iterable[TargetSummary]) -> list[System]:
-    """The summed summaries of each system and family, in the order of first appearance."""
+    """The summaries of each system and family, added up, in the order in which they come first."""
     found: dict[tuple[str, str, str], System] = {}
     for s in summaries:
-        key = system(s.name), s.version, s.family
+        key = TargetName.of(s.name).system, s.version, s.family
         before = found.get(key)
         found[key] = (
             System(replace(s, name=key[0]), 1)
@@ -44,7 +34,7 @@ def systems(summaries: Iterable[TargetSummary]) -> list[System]:
 
 
 def summed(a: TargetSummary, b: TargetSummary) -> TargetSummary:
-    """The sum of both, under the name of the first."""
+    """Both added up, under the name of the first."""
     return replace(
         a,
         checks=a.checks + b.checks,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import Case, Cause, Class, Finding, FindingPoint, Likelihood
+from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Class, Finding, FindingPoint, Likelihood
 from gradfuzz.oracles.base import Array
 from gradfuzz.reports.common.numbers import bound, count, factor, inputs, pair, ratio, where
 
@@ -147,7 +147,7 @@ def _why(cause: Cause) -> str:
 _MOST_OTHERS = 3
 
 
-def check_name(case: Case) -> str:
+def check_name(case: CheckResult) -> str:
     """The name of a check: "value", "vjp", "jvp", "rev, fwd"."""
     modes = case.question.modes
     return {(): "value", ("rev",): "vjp", ("fwd",): "jvp"}.get(modes, ", ".join(modes))

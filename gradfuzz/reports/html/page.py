@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from gradfuzz.fuzzer.results.events import SweepFinished
 from gradfuzz.fuzzer.results.finding import Cluster, Finding, Reason
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.syntax import Call, walk
 from gradfuzz.reports.common import numbers
 from gradfuzz.reports.common.headline import judged
 from gradfuzz.reports.common.standing import Standing, Standings, safe_link
-from gradfuzz.reports.common.systems import System, system, systems
+from gradfuzz.reports.common.systems import System, systems
 from gradfuzz.reports.common.words import MALFORMED
 from gradfuzz.reports.html.article import anchor
 
@@ -34,7 +35,7 @@ def matrix(finished: SweepFinished) -> tuple[tuple[str, ...], tuple[tuple[str, s
     """(families, rows of (system, version and number of ways, a cell per family))."""
     families = tuple(dict.fromkeys(s.family for s in finished.summaries))
     asked = {(s.summary.name, s.summary.version, s.summary.family): s for s in systems(finished.summaries)}
-    found = Counter((system(f.target), f.version, f.family) for f in finished.findings)
+    found = Counter((TargetName.of(f.target).system, f.version, f.family) for f in finished.findings)
     rows = []
     for name, version in dict.fromkeys((name, version) for name, version, _ in asked):
         ways = max(asked[name, version, f].ways for f in families if (name, version, f) in asked)

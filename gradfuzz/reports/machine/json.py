@@ -27,7 +27,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.results.events import SweepFinished, TargetSummary
 from gradfuzz.fuzzer.results.evidence import Adjoints, Curve, Differences, Evidence, Variant
-from gradfuzz.fuzzer.results.finding import Case, Cause, Finding, FindingPoint
+from gradfuzz.fuzzer.results.finding import Cause, CheckResult, Finding, FindingPoint
 from gradfuzz.fuzzer.results.records import to_document
 from gradfuzz.fuzzer.results.report_card import ProbeReport
 from gradfuzz.fuzzer.results.review import BaselineEntry, Review
@@ -55,13 +55,13 @@ def _visible(character: str) -> str:
 
 
 def check_document(
-    program: str, cases: Sequence[tuple[str, Case]], versions: Mapping[str, str]
+    program: str, cases: Sequence[tuple[str, CheckResult]], versions: Mapping[str, str]
 ) -> dict[str, Json]:
     """The answers to one program.
 
     `cases` are pairs (loop form or "", case) in any order; `versions` are those of the oracles.
     """
-    points: dict[Any, list[tuple[str, Case]]] = {}
+    points: dict[Any, list[tuple[str, CheckResult]]] = {}
     for loop, case in cases:
         key = tuple(
             (name, value.dtype.str, value.shape, value.tobytes())
@@ -202,7 +202,7 @@ def _truth(truth: Truth | None, references: Sequence[str]) -> Json:
     }
 
 
-def _checked_point(at: Sequence[tuple[str, Case]], versions: Mapping[str, str]) -> dict[str, Json]:
+def _checked_point(at: Sequence[tuple[str, CheckResult]], versions: Mapping[str, str]) -> dict[str, Json]:
     case = next((case for _, case in at if case.truth is not None and case.truth.status == "ok"), at[0][1])
     return {
         "inputs": _arrays(case.point.inputs),
@@ -211,7 +211,7 @@ def _checked_point(at: Sequence[tuple[str, Case]], versions: Mapping[str, str]) 
     }
 
 
-def _answer(loop: str, case: Case, version: str) -> dict[str, Json]:
+def _answer(loop: str, case: CheckResult, version: str) -> dict[str, Json]:
     truth = case.truth
     reason = case.message or (case.reason.value if case.reason else "") or case.answer.message
     return {

@@ -16,14 +16,15 @@ from rich.rule import Rule
 from rich.text import Text
 
 from gradfuzz.fuzzer.results.events import SweepFinished
-from gradfuzz.fuzzer.results.finding import Case, Class, Cluster, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Cluster, Verdict
 from gradfuzz.fuzzer.results.report_card import Label, ProbeReport, ProbeTable
 from gradfuzz.fuzzer.results.review import Review
-from gradfuzz.oracles.base import Array
+from gradfuzz.oracles.base import Array, output_key
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.reports.common import account, numbers, plain, words
 from gradfuzz.reports.common.pieces import STYLES, UNSIZED, paragraph, program, show
 from gradfuzz.reports.common.standing import Standings
-from gradfuzz.reports.common.systems import system, systems
+from gradfuzz.reports.common.systems import systems
 from gradfuzz.reports.terminal.block import finding
 from gradfuzz.reports.terminal.sheet import Sheet
 
@@ -100,7 +101,8 @@ def _matrix(finished: SweepFinished) -> Sheet:
     )
     for s in finished.summaries if apart else [one.summary for one in systems(finished.summaries)]:
         found = sum(
-            s.name in (f.target, system(f.target)) and (s.version, s.family) == (f.version, f.family)
+            s.name in (f.target, TargetName.of(f.target).system)
+            and (s.version, s.family) == (f.version, f.family)
             for f in finished.findings
         )
         cells: dict[str, str | Text] = {
@@ -140,7 +142,7 @@ def _tested(finished: SweepFinished) -> list[RenderableType]:
 # Check ------------------------------------------------------------------------------------------------------
 
 
-def check(text: str, cases: Sequence[tuple[str, Case]]) -> RenderableType:
+def check(text: str, cases: Sequence[tuple[str, CheckResult]]) -> RenderableType:
     """The answers to one program: per point the truth and a row per oracle, loop form and entry."""
     cases = plain.inert(cases)
     parts: list[RenderableType] = [program(plain.block(text)), Text("")]
@@ -149,14 +151,14 @@ def check(text: str, cases: Sequence[tuple[str, Case]]) -> RenderableType:
     return Group(*parts)
 
 
-def _by_point(cases: Sequence[tuple[str, Case]]) -> list[list[tuple[str, Case]]]:
-    points: dict[str, list[tuple[str, Case]]] = {}
+def _by_point(cases: Sequence[tuple[str, CheckResult]]) -> list[list[tuple[str, CheckResult]]]:
+    points: dict[str, list[tuple[str, CheckResult]]] = {}
     for loop, case in cases:
         points.setdefault(numbers.inputs(case.point.inputs), []).append((loop, case))
     return list(points.values())
 
 
-def _checked_point(at: Sequence[tuple[str, Case]]) -> list[RenderableType]:
+def _checked_point(at: Sequence[tuple[str, CheckResult]]) -> list[RenderableType]:
     first = next((case for _, case in at if case.truth is not None and case.truth.status == "ok"), at[0][1])
     parts: list[RenderableType] = [Text(f"At {numbers.inputs(first.point.inputs)}", style="bold")]
     if first.truth is not None and first.truth.status == "ok":
@@ -204,7 +206,7 @@ def _say(references: Sequence[str]) -> str:
 _Entry = tuple[str, str, str, str, str]
 
 
-def _entries(case: Case) -> list[_Entry]:
+def _entries(case: CheckResult) -> list[_Entry]:
     """(input, expected, bound, got, ratio), a row per entry of the gradient, or of the judged outputs."""
     truth, answer = case.truth, case.answer
     if truth is None or truth.status != "ok":
@@ -214,7 +216,7 @@ def _entries(case: Case) -> list[_Entry]:
     if case.question.order == 0 or case.kind is Class.WRONG_PRIMAL:
         for k, (expected, bound) in enumerate(zip(truth.values, truth.value_bounds, strict=True)):
             rows += _array_entries(
-                f"output {k}", expected, bound, answer.values[k] if k < len(answer.values) else None, agree
+                output_key(k), expected, bound, answer.values[k] if k < len(answer.values) else None, agree
             )
     else:
         for name, expected in truth.gradient.items():

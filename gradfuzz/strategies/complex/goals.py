@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gradfuzz.programs import Call, For, walk
 from gradfuzz.strategies.complex.program import OPS
-from gradfuzz.strategies.loop.case import Case
+from gradfuzz.strategies.loop.case import GeneratedCase
 
 _EXACT = 1e-12
 _NEAR = 1e-1
@@ -22,7 +22,7 @@ _NEAR = 1e-1
 class _View:
     """A case. Its first complex parameter is a stack of matrices where an op of linear algebra takes it."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: GeneratedCase) -> None:
         self.case = case
         self.nodes = list(walk(case.program))
         self.ops = frozenset(n.op for n in self.nodes if isinstance(n, Call))
@@ -115,7 +115,7 @@ COMPLEX_GOALS: dict[str, Callable[[_View], bool]] = {
 """The goals by name."""
 
 
-def complex_triggers(case: Case) -> frozenset[str]:
+def complex_triggers(case: GeneratedCase) -> frozenset[str]:
     """The names of the goals that `case` reaches."""
     view = _View(case)
     return frozenset(name for name, test in COMPLEX_GOALS.items() if test(view))

@@ -29,8 +29,8 @@ from gradfuzz.strategies.drawing.validation import check_choices, check_int
 from gradfuzz.strategies.inputs.complex_matrix import ComplexStructure, draw_complex_matrix
 from gradfuzz.strategies.inputs.matrix import draw_matrix
 from gradfuzz.strategies.inputs.point import Inputs
-from gradfuzz.strategies.linalg.program import NORMS, ORDERS, POWERS
-from gradfuzz.strategies.loop.case import MODES, Case, check_asked
+from gradfuzz.strategies.linalg.program import NORM_ORDERS, NORMS, POWERS
+from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
 
 _SHAPES: Table[Shape] = Table(
     (50, ()), (20, (2,)), (10, (3,)), (8, (2, 2)), (6, (1,)), (4, (2, 1, 3)), (2, (0,))
@@ -110,7 +110,7 @@ def _filled(text: str, dice: Dice, shape: Shape) -> str:
     """Fills the blanks of a recipe's text with drawn values."""
     choices: dict[str, Callable[[], str]] = {
         "{norm}": lambda: dice.pick(NORMS),
-        "{order}": lambda: dice.pick(ORDERS[: 3 if 0 in shape else None]),
+        "{order}": lambda: dice.pick(NORM_ORDERS[: 3 if 0 in shape else None]),
         "{n}": lambda: str(dice.pick(POWERS)),
         "{trips}": lambda: str(dice.pick((1, 2, 0, 3))),
         "{d}": lambda: f"array({[_apart(dice, k) for k in range(min(shape[-2:]))]})",
@@ -195,7 +195,7 @@ def complex_cases(
     precisions: tuple[Precision, ...] = ("float64", "float32"),
     max_side: int = 4,
     max_order: int = 2,
-) -> Case:
+) -> GeneratedCase:
     """Cases over `complex_programs`, on matrices with sides up to `max_side`.
 
     `ops`: the ops that the programs are about (None: all). A "float32" program computes with pairs of
@@ -216,4 +216,4 @@ def complex_cases(
     modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
     count = 1 if sum(map(math.prod, program.shapes.values())) > _LARGE or not dice.chance(60) else 3
     points = tuple(complex_point(dice, program, precision) for _ in range(count))
-    return Case(program.program, points, wrt, precision, modes)
+    return GeneratedCase(program.program, points, wrt, precision, modes)

@@ -30,7 +30,7 @@ T = TypeVar("T")
 _SIMPLEST = (ChoiceTemplate("simplest", count=None),)
 _UNBOUNDED = 1000
 """The range of a draw without a bound; the strategies of this package have none."""
-_PATIENCE = 1000
+_MOST_REJECTED = 1000
 """After this many rejected draws in a row the stream ends."""
 
 
@@ -113,7 +113,7 @@ def draw_many(strategy: st.SearchStrategy[T], count: int, seed: int | str) -> li
         raise InvalidArgument(f"count={count!r}: at least 0")
     drawn: list[T] = []
     number = last = 0
-    while len(drawn) < count and number - last < _PATIENCE:
+    while len(drawn) < count and number - last < _MOST_REJECTED:
         provider = SeededProvider(f"{seed}/{number}")
         data = (
             _Stream(random=None, provider=provider)

@@ -15,8 +15,8 @@ JOINS = ("multiply", "add", "subtract", "maximum", "minimum", "divide")
 """Ops that join any two floats."""
 SCALARS = ("sum", "index", "mean", "prod")
 """Ops that make a scalar of an array."""
-ORDERS = ("greater", "less", "greater_equal", "less_equal")
-COMPARISONS = (*ORDERS, "equal", "not_equal")
+INEQUALITIES = ("greater", "less", "greater_equal", "less_equal")
+COMPARISONS = (*INEQUALITIES, "equal", "not_equal")
 LOOP_OPS = (
     *JOINS,
     *(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gradfuzz.programs import Assign, Call, For, Name, walk
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.strategies.linalg.program import OPS, SUM_OF_ALL
-from gradfuzz.strategies.loop.case import Case
+from gradfuzz.strategies.loop.case import GeneratedCase
 
 Matrices = npt.NDArray[np.float64]
 
@@ -27,7 +27,7 @@ _NEAR = 1e-2
 class _View:
     """A case, the list of its matrices, and their singular values."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: GeneratedCase) -> None:
         self.case = case
         self.nodes = list(walk(case.program))
         self.ops = frozenset(n.op for n in self.nodes if isinstance(n, Call))
@@ -236,7 +236,7 @@ MATRIX_GOALS: dict[str, Callable[[_View], bool]] = {
 """The goals by name."""
 
 
-def matrix_triggers(case: Case) -> frozenset[str]:
+def matrix_triggers(case: GeneratedCase) -> frozenset[str]:
     """The names of the goals that `case` reaches."""
     view = _View(case)
     return frozenset(name for name, test in MATRIX_GOALS.items() if test(view))

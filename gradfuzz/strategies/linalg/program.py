@@ -18,10 +18,10 @@ from gradfuzz.strategies.drawing.validation import check_choices, check_int
 from gradfuzz.strategies.inputs.matrix import RECTANGULAR, Structure, draw_matrix
 from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs
 from gradfuzz.strategies.linalg.recipes import RECIPES, WEIGHTS, Recipe
-from gradfuzz.strategies.loop.case import MODES, Case, check_asked
+from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
 
 NORMS = ("'fro'", "'nuc'", "1", "2", "'inf'", "-1", "-2", "'-inf'")
-ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
+NORM_ORDERS = ("2", "1", "3", "'inf'", "'-inf'", "-1")
 POWERS = (2, 3, 1, 0, -1, -2)
 """Values for blanks of recipes: orders of `matrix_norm` and `vector_norm`, exponents of `matrix_power`."""
 _BEFORE = Table((60, "{}"), (14, "{} * 0.5"), (14, "-{}"), (12, "{} * {}"))
@@ -146,7 +146,7 @@ def statements(dice: Dice, recipe: Recipe, shape: Shape) -> str:
     text = recipe.lines
     for name, options in (
         ("{norm}", NORMS),
-        ("{order}", ORDERS[: 3 if 0 in shape else None]),
+        ("{order}", NORM_ORDERS[: 3 if 0 in shape else None]),
         ("{axis}", ("None", "-1", "0")),
     ):
         if name in text:
@@ -221,7 +221,7 @@ def linalg_cases(
     max_order: int = 2,
     empty: bool = True,
     points: int | None = None,
-) -> Case:
+) -> GeneratedCase:
     """Cases over `linalg_programs`, with points of the structure that the program is defined for.
 
     `points`: how many (None: one, sometimes two). Shrinks towards the gradient of `inv` of a 2 x 2 matrix in
@@ -236,7 +236,7 @@ def linalg_cases(
     modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
     count = points or (1 if math.prod(program.arguments["a"][0]) > _LARGE or not dice.chance(40) else 2)
     drawn = tuple(point_of(dice, program, precision) for _ in range(count))
-    return Case(program.program, drawn, wrt, precision, modes)
+    return GeneratedCase(program.program, drawn, wrt, precision, modes)
 
 
 _LARGE = 20

@@ -44,7 +44,7 @@ from gradfuzz.strategies.drawing.algebra import (
     total,
 )
 from gradfuzz.strategies.drawing.dice import Dice, Draw, Table
-from gradfuzz.strategies.drawing.op_set import ORDERS, chosen, offers
+from gradfuzz.strategies.drawing.op_set import INEQUALITIES, chosen, offers
 from gradfuzz.strategies.drawing.validation import check_choices, check_int, check_types
 from gradfuzz.strategies.loop.expression import Scope, comparison, makes_scalar, operand, update
 from gradfuzz.strategies.loop.patterns import REDUCTIONS, Pattern, check_carried
@@ -234,7 +234,7 @@ class Body:
         return (scope.counter is not None and offers(dice, _ON_COUNTER)) or self._can_compare(dice, name)
 
     def _can_compare(self, dice: Dice, name: str) -> bool:
-        return bool(dice.having(ORDERS)) and makes_scalar(dice, self.carries[name])
+        return bool(dice.having(INEQUALITIES)) and makes_scalar(dice, self.carries[name])
 
     def _decision(self, dice: Dice, scope: Scope, name: str) -> Expr:
         """A bool scalar that depends on a value, on the counter, or on both."""
@@ -259,7 +259,7 @@ class Body:
             condition = _on_counter(dice, counter)
         elif leave == "break":
             condition = compare(
-                dice.having(ORDERS)[0], scalar_of(dice, name, self.carries[name]), dice.weighted(_STOPS)
+                dice.having(INEQUALITIES)[0], scalar_of(dice, name, self.carries[name]), dice.weighted(_STOPS)
             )
         else:
             condition = self._on_value(dice, scope, name)

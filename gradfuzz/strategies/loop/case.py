@@ -34,7 +34,7 @@ MODES: Table[Modes] = Table(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class GeneratedCase:
     """A program, points in `precision`, the inputs to differentiate, and the modes, innermost first."""
 
     program: Program
@@ -46,7 +46,7 @@ class Case:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Hypothesis shows a case as the call that makes it, with all digits."""
         points = "".join(inputs_text(point) + ", " for point in self.points)
-        with printer.group(5, "Case(", ")"):
+        with printer.group(14, "GeneratedCase(", ")"):
             printer.text("program=")
             printer.pretty(self.program)
             for text in (
@@ -70,7 +70,7 @@ def cases(
     max_points: int = 4,
     max_order: int = 3,
     extremes: bool = True,
-) -> Case:
+) -> GeneratedCase:
     """Cases over `programs` (None: `loops()`) with `min_points` to `max_points` points each.
 
     The inputs to differentiate are all float inputs, one alone with the others constant, or all but one.
@@ -93,12 +93,12 @@ def cases(
     points = [draw_point(dice, program, precision, extremes=extremes) for _ in range(min_points)]
     while len(points) < max_points and dice.chance(65):
         points.append(draw_point(dice, program, precision, extremes=extremes))
-    return Case(program, tuple(points), wrt, precision, modes)
+    return GeneratedCase(program, tuple(points), wrt, precision, modes)
 
 
 _LOOPS = loops()
 
-st.register_type_strategy(Case, cases())
+st.register_type_strategy(GeneratedCase, cases())
 
 
 def check_asked(precisions: tuple[Precision, ...], max_order: int) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from gradfuzz.strategies.loop.case import Case
+from gradfuzz.strategies.loop.case import GeneratedCase
 from gradfuzz.strategies.loop.goals import GOALS, View
 
 
-def triggers(case: Case) -> frozenset[str]:
+def triggers(case: GeneratedCase) -> frozenset[str]:
     """The names of the goals that `case` reaches."""
     view = View(case)
     return frozenset(goal.name for goal in GOALS if goal.test(view))
 
 
-def coverage_counts(cases: Iterable[Case]) -> dict[str, int]:
+def coverage_counts(cases: Iterable[GeneratedCase]) -> dict[str, int]:
     """How many of `cases` reach each goal, in the order of the table. Goals that no case reaches count 0."""
     counts = Counter(name for case in cases for name in triggers(case))
     return {goal.name: counts[goal.name] for goal in GOALS}

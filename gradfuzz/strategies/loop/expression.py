@@ -20,7 +20,7 @@ from gradfuzz.programs import FLOAT, INT, ArrayConst, Expr, Name, Type, call
 from gradfuzz.programs.language.typecheck import expression_type
 from gradfuzz.strategies.drawing.algebra import at, compare, cut, integer, multiply, number, remainder, total
 from gradfuzz.strategies.drawing.dice import Dice, Draw
-from gradfuzz.strategies.drawing.op_set import ORDERS, chosen, offers
+from gradfuzz.strategies.drawing.op_set import INEQUALITIES, chosen, offers
 from gradfuzz.strategies.drawing.validation import check_int, check_shape, check_types
 from gradfuzz.strategies.loop.patterns import (
     CARRIED,
@@ -178,7 +178,7 @@ def comparison(dice: Dice, scope: Scope, a: Expr, *, exclude: str = "") -> Expr:
     """`a`, a scalar, compared with a constant or a name."""
     names = [n for n in scope.names(()) if n != exclude]
     b = Name(dice.pick(names)) if names and dice.chance(30) else dice.weighted(NUMBERS)
-    return compare(dice.pick(dice.having(ORDERS)), a, b)
+    return compare(dice.pick(dice.having(INEQUALITIES)), a, b)
 
 
 # Terms ------------------------------------------------------------------------------------------------------

@@ -14,15 +14,15 @@ import numpy.typing as npt
 
 from gradfuzz.programs import Break, Call, Const, Continue, Expr, Name, Program, walk
 from gradfuzz.strategies.drawing.dice import TRIPS
-from gradfuzz.strategies.loop.case import MODES, Case, Modes
+from gradfuzz.strategies.loop.case import MODES, GeneratedCase, Modes
 from gradfuzz.strategies.loop.facts import Facts, LoopFacts, names, reads_carry_nonlinearly
 
 
 class View:
     """A case and the facts of its program."""
 
-    def __init__(self, case: Case) -> None:
-        self.case: Case = case
+    def __init__(self, case: GeneratedCase) -> None:
+        self.case: GeneratedCase = case
         self.facts: Facts = _facts(case.program)
         self.loops: list[LoopFacts] = self.facts.loops
         self.floats: tuple[str, ...] = self.facts.floats

@@ -38,7 +38,7 @@ from gradfuzz.strategies.drawing.algebra import (
     where,
 )
 from gradfuzz.strategies.drawing.dice import Table
-from gradfuzz.strategies.drawing.op_set import LOOP_OPS, ORDERS, ops_of, within
+from gradfuzz.strategies.drawing.op_set import INEQUALITIES, LOOP_OPS, ops_of, within
 from gradfuzz.strategies.drawing.validation import check_choices
 
 Build = Callable[..., Expr]
@@ -235,7 +235,7 @@ def terms(ops: frozenset[str] | None, scalar: bool) -> Table[Pattern | None]:
         return every
     kept = within(every, ops)
     reached: frozenset[str] = frozenset().union(*(ops_of(pattern) for _, pattern in kept.rows))
-    more = within(_PLAIN, ops).where(lambda p: not ops_of(p) <= reached | {*ORDERS})
+    more = within(_PLAIN, ops).where(lambda p: not ops_of(p) <= reached | {*INEQUALITIES})
     return Table(*kept.rows, *more.where(lambda p: p is not None and (scalar or p.positive < p.arity)).rows)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradfuzz.programs import ArrayConst, Assign, Call, Const, Expr, For, Name, Type, While, typecheck, walk
 from gradfuzz.programs.language.typecheck import expression_type
-from gradfuzz.strategies.loop.case import Case
+from gradfuzz.strategies.loop.case import GeneratedCase
 from gradfuzz.strategies.loop.facts import names
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS
 
@@ -21,7 +21,7 @@ from gradfuzz.strategies.tensor.recipes import TENSOR_OPS
 class _View:
     """A case, its calls with the types of their arguments, and the numbers of its points."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: GeneratedCase) -> None:
         self.case = case
         self.nodes = list(walk(case.program))
         self.calls = [n for n in self.nodes if isinstance(n, Call)]
@@ -179,7 +179,7 @@ TENSOR_GOALS: dict[str, Callable[[_View], bool]] = {
 """The goals by name: ops, shapes, ways to broadcast, gather and slide, loops, unused values, and ties."""
 
 
-def tensor_triggers(case: Case) -> frozenset[str]:
+def tensor_triggers(case: GeneratedCase) -> frozenset[str]:
     """The names of the goals that `case` reaches."""
     view = _View(case)
     return frozenset(name for name, test in TENSOR_GOALS.items() if test(view))

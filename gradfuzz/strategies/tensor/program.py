@@ -22,7 +22,7 @@ from gradfuzz.strategies.drawing.dice import Dice, Draw, Plain, Table
 from gradfuzz.strategies.drawing.shape import MAX_ENTRIES, Shape, draw_array
 from gradfuzz.strategies.drawing.validation import check_choices
 from gradfuzz.strategies.inputs.point import PRECISIONS, Inputs
-from gradfuzz.strategies.loop.case import MODES, Case, check_asked
+from gradfuzz.strategies.loop.case import MODES, GeneratedCase, check_asked
 from gradfuzz.strategies.tensor.blanks import Argument, Blanks, Operand, fits
 from gradfuzz.strategies.tensor.recipes import TENSOR_OPS, TENSOR_RECIPES, TensorRecipe, Want
 
@@ -313,7 +313,7 @@ def tensor_cases(
     max_order: int = 2,
     empty: bool = True,
     points: int | None = None,
-) -> Case:
+) -> GeneratedCase:
     """Cases over `tensor_programs`, at points with ties, zeros and equal entries among ordinary ones.
 
     `points`: how many (None: one or two). Shrinks towards the gradient of the sum of a 2 x 2 array in the
@@ -328,4 +328,4 @@ def tensor_cases(
     wrt = names if wrt != names and is_constant(program, wrt) else wrt
     modes = dice.weighted(MODES.where(lambda modes: len(modes) <= max_order))
     drawn = [tensor_point(dice, program, precision) for _ in range(points or 1 + dice.chance(50))]
-    return Case(program.program, tuple(drawn), wrt, precision, modes)
+    return GeneratedCase(program.program, tuple(drawn), wrt, precision, modes)

@@ -21,12 +21,12 @@ import numpy as np
 
 from gradfuzz.errors import GradfuzzError, UntraceableError, UsageError
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.fuzzer.verdict.classify import CLEAR
-from gradfuzz.fuzzer.verdict.jury import Jury
-from gradfuzz.oracles.base import Answer, Array, Mode, Point, Question, Truth
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.oracles.base import Answer, Array, Doubt, Mode, Point, Question, Truth
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT
 from gradfuzz.programs.language.precision import is_float
 from gradfuzz.programs.language.syntax import Program
@@ -71,7 +71,7 @@ def combinations(order: int, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
 class Asked:
     """One combination of modes, its verdict and its method."""
 
-    case: Case
+    case: CheckResult
     method: Method
 
 
@@ -90,7 +90,7 @@ class Inquiry:
         self._detached = False
         self._exact = exact or subject
         self._gradient = given.gradient if given is not None else None
-        self._jury = Jury(trip_limit=TRIP_LIMIT)
+        self._evaluator = Evaluator(trip_limit=TRIP_LIMIT)
         outputs = subject.values([i.value for i in subject.inputs])
         if not any(is_float(y.dtype) for y in outputs):
             raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
@@ -131,7 +131,7 @@ class Inquiry:
             raise UntraceableError("the traced program has other outputs")
         points = [self._point(program, factor) for factor in (1.0, *FACTORS)]
         question = weighted_question(program, points, self.subject.precision, ())
-        for case in check_question(question, [FunctionOracle(self._exact)], self._jury).cases:
+        for case in check_question(question, [FunctionOracle(self._exact)], self._evaluator).cases:
             if case.verdict is Verdict.DISAGREE:
                 raise UntraceableError(f"the traced program computes something else: {case.message}")
 
@@ -167,15 +167,15 @@ class Inquiry:
         if self._program is None:
             return self._by_numbers(modes, factor)
         question = self._question(self._program, modes, factor)
-        (case,) = check_question(question, [self.oracle], self._jury).cases
+        (case,) = check_question(question, [self.oracle], self._evaluator).cases
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
             return self._second_opinion(case, modes, factor)
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
             return self._upheld(case, modes)
         return Asked(case, "traced")
 
-    def _second_opinion(self, case: Case, modes: Sequence[Mode], factor: float) -> Asked:
-        """The verdict by the function's own differences, where the program cannot be judged."""
+    def _second_opinion(self, case: CheckResult, modes: Sequence[Mode], factor: float) -> Asked:
+        """What the function's own differences say where the program cannot be judged."""
         asked = self._by_numbers(modes, factor)
         other = asked.case
         # At a kink that smooths itself out, and near the end of the range, a right rule may return another
@@ -187,8 +187,10 @@ class Inquiry:
             return Asked(case, "traced")
         return asked
 
-    def _upheld(self, case: Case, modes: Sequence[Mode]) -> Asked:
-        """The disagreement, unless rounding in the rule or the function's differences contradict it."""
+    def _upheld(self, case: CheckResult, modes: Sequence[Mode]) -> Asked:
+        """A disagreement that is no rounding of the rule's own, and that the function's differences by the
+        worst entry do not contradict.
+        """
         if (
             case.worst is None
             or case.worst[0] not in case.question.wrt
@@ -247,7 +249,7 @@ class Inquiry:
         """The gradient attached to the function; its bound is the effect of rounding its arguments."""
         if question.order != 1:
             return NumericTruth(
-                Truth("inconclusive", message="references: a gradient was given, and no derivative of it"),
+                Truth.unknown(Doubt.REFERENCES, "a gradient was given, and no derivative of it"),
                 "reference",
             )
         stated = replace(self.subject, grad=self._gradient)
@@ -277,7 +279,7 @@ class Inquiry:
         refused = self.oracle.supports(question)
         answer = Answer("unsupported", message=refused) if refused else self.oracle.answer(question)[0]
         if answer.status == "unsupported":
-            case = Case(
+            case = CheckResult(
                 self.oracle.name,
                 question,
                 question.points[0],
@@ -292,8 +294,8 @@ class Inquiry:
         except GradfuzzError:
             raise
         except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
-            message = f"domain: {type(error).__name__}: {first_line(error)}"
-            found = NumericTruth(Truth("inconclusive", message=message), "Richardson")
+            words = f"{type(error).__name__}: {first_line(error)}"
+            found = NumericTruth(Truth.unknown(Doubt.DOMAIN, words), "Richardson")
         case = judged_by_numbers(self.oracle, question, answer, found)
         if case.verdict is Verdict.DISAGREE and self._detached and found.method != "reference":
             message = (

@@ -87,7 +87,7 @@ class Measured:
     @property
     def wrong(self) -> bool:
         """Whether the gradient is wrong, or raised."""
-        return self.verdict in (Verdict.DISAGREE, Verdict.CRASHED)
+        return self.verdict.is_wrong
 
     @property
     def of_a_scalar(self) -> bool:

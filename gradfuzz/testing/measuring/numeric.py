@@ -1,14 +1,14 @@
-"""The truth about a function that cannot be traced: measured on the function itself, in float64 if it can be,
-with a bound that may be wide.
+"""The truth about a function that cannot be traced: measured on the function itself, in float64 where it can
+be, with a bound that may be wide.
 
 Order one, entry by entry: the slope along each coordinate by Richardson's extrapolation (`differences`),
-which also detects kinks. For a function that accepts complex numbers and is analytic, the complex step Im F(x
-+ ih)/h (Squire and Trapp 1998) replaces it, as it has no cancellation. A function counts as analytic if two
-complex steps and the extrapolation agree. Order two is one such slope of the function's own first derivative,
-along the direction; that derivative must first be right at the point and on either side of it. Higher orders
-are not measured.
+which sees kinks as well. Where a function takes complex numbers and is analytic, the complex step Im F(x +
+ih)/h (Squire and Trapp 1998) has no cancellation and replaces it: it counts as analytic where two steps and
+the extrapolation all say the same. Order two is one such slope of the function's own first derivative, along
+the direction; this derivative is first seen to be right at the point and on either side of it. Beyond that
+nothing is said.
 
-The allowed rounding error of an answer is measured, too: by asking again at inputs that differ in their last
+What rounding may do to an answer is measured as well: by asking again at inputs that differ in their last
 bits.
 """
 
@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import Case, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.tolerance.perturbed import unit_roundoff
 from gradfuzz.fuzzer.verdict.judge import judge
-from gradfuzz.oracles.base import Answer, Array, Point, Question, Truth
+from gradfuzz.oracles.base import Answer, Array, Doubt, Point, Question, Truth
 from gradfuzz.programs.language.precision import Precision, is_float
 from gradfuzz.programs.language.syntax import ArrayConst, Const, Expr, Param, Program, Return
 from gradfuzz.programs.language.types import DType, Type
@@ -34,23 +34,25 @@ from gradfuzz.testing.measuring.oracle import FunctionOracle
 from gradfuzz.testing.measuring.subject import Subject
 
 MOST_ENTRIES = 200
-"""Functions with more entries are not measured: each entry takes about a hundred evaluations."""
+"""A function of more differentiated entries is not measured: each takes about a hundred evaluations."""
 
 _LANES = 6
-"""How often an answer is asked again at inputs that differ in their last bits."""
+"""So many times an answer is asked again at inputs that differ in their last bits."""
 
 _TRUSTED = 1e-3
-"""A truth with a bound above this share of the largest entry is not used ..."""
+"""A truth whose bound is wider than this share of the largest entry judges nothing ..."""
 
 _NATURAL = 1e-8
-"""... unless the bound is tiny next to the size of the values over the inputs': the derivative is near 0."""
+"""... unless it is this small beside the size of the values over that of the inputs: then the derivative is
+known to be next to 0.
+"""
 
 _IMAGINARY = (1e-30, 1e-60)
-"""Complex steps in units of the input's size: far below rounding, with products that do not underflow."""
+"""The complex steps, in units of the input's size: far below rounding, and their products still numbers."""
 
 
 def stand_in(subject: Subject, outputs: Sequence[Array]) -> Program:
-    """A stand-in with the inputs and outputs of a function without a program; its results mean nothing."""
+    """A program with the inputs and outputs of a function that has none: what it returns says nothing."""
     params = tuple(Param(f"x{k}", Type(i.kind, i.value.shape)) for k, i in enumerate(subject.inputs))
     return Program("f", params, (Return(tuple(_nothing(np.asarray(y)) for y in outputs)),))
 
@@ -63,7 +65,9 @@ def _nothing(y: Array) -> Expr:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumericTruth:
-    """A truth and its method. `flat`: entries (input, index) that change no value, so 0 is right, too."""
+    """A truth, and how it was found. `flat` are the entries (input, index) whose moves change no value: to be
+    believed where the answer is 0 as well.
+    """
 
     truth: Truth
     method: Method
@@ -71,7 +75,7 @@ class NumericTruth:
 
 
 class _Measured:
-    """The weighted sum of a function's values, at and around a point."""
+    """A function's values at and around a point, as one weighted sum."""
 
     def __init__(self, subject: Subject, question: Question, point: Point) -> None:
         self.subject = subject
@@ -106,7 +110,7 @@ class _Measured:
         return math.fsum(total) if all(map(math.isfinite, total)) else math.nan
 
     def moved(self, k: int, index: tuple[int, ...], t: float) -> float:
-        """The sum with one entry of one input moved by t."""
+        """The sum where one entry of one input is moved by t."""
         inputs = list(self.inputs)
         inputs[k] = np.array(inputs[k], np.float64 if self.precision == "float64" else None)
         inputs[k][index] += t
@@ -116,7 +120,9 @@ class _Measured:
         return slope(lambda t: self.moved(k, index, t), _size(self.inputs[k], index), self.roundoff)
 
     def complex_slope(self, k: int, index: tuple[int, ...]) -> tuple[float, float] | None:
-        """The slope and its bound from two complex steps; None if the function accepts no complex numbers."""
+        """The slope by the complex step and its bound, from two steps; None where the function takes no
+        complex numbers.
+        """
         size = _size(self.inputs[k], index)
         found = []
         for step in (size * h for h in _IMAGINARY):
@@ -134,7 +140,7 @@ class _Measured:
         return found[0], SAFETY * (abs(found[0] - found[1]) + 4.0 * self.roundoff * abs(found[0]))
 
     def scale(self, k: int, index: tuple[int, ...]) -> float:
-        """The expected scale of a slope: the size of the values over that of the entry."""
+        """The slope that would be natural: the size of the values over that of the entry."""
         sizes = [
             float(np.sum(np.abs(w * np.asarray(y, np.float64))))
             for w, y in zip(self.weights, self.values, strict=True)
@@ -144,7 +150,7 @@ class _Measured:
 
 
 def _size(x: Array, index: tuple[int, ...]) -> float:
-    """The scale of an entry: its absolute value, else a share of the array's largest, else 1."""
+    """The scale of an entry: its own size, or a share of the largest of its array, or 1 among zeros."""
     largest = float(np.max(np.abs(x), initial=0.0))
     return max(abs(float(x[index])), largest / 16.0) or 1.0
 
@@ -152,13 +158,15 @@ def _size(x: Array, index: tuple[int, ...]) -> float:
 def slope_by_entry(
     subject: Subject, question: Question, point: Point, position: int, index: tuple[int, ...]
 ) -> Slope | None:
-    """The slope by one entry of the input numbered `position`, or None if it is unknown."""
+    """The slope by one entry of the input numbered `position`; None where it cannot be told."""
     found = _Measured(subject, question, point).slope(position, index)
     return None if found is None or found.flat else found
 
 
 def numeric_truth(subject: Subject, question: Question, point: Point) -> NumericTruth:
-    """The measured derivative that `question` asks for. Raises the exceptions of `subject` at the point."""
+    """The derivative of `subject` that `question` asks for, measured. Raises what the function raises at the
+    point.
+    """
     names = [p.name for p in question.program.params]
     wrt = [names.index(name) for name in question.wrt]
     entries = sum(np.size(point.inputs[name]) for name in question.wrt)
@@ -172,7 +180,7 @@ def numeric_truth(subject: Subject, question: Question, point: Point) -> Numeric
 
 
 def _unknown(why: str) -> NumericTruth:
-    return NumericTruth(Truth("inconclusive", message=f"references: {why}"), "Richardson")
+    return NumericTruth(Truth.unknown(Doubt.REFERENCES, why), "Richardson")
 
 
 def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> NumericTruth:
@@ -198,14 +206,13 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     method: Method = "complex step" if exact else "Richardson"
     by_name = [dict(zip(question.wrt, arrays, strict=True)) for arrays in (value, bound, left, right)]
     if any(np.any(np.isnan(v)) for v in value):
-        message = "kink: the one-sided slopes differ however small the step"
-        kink = Truth(
-            "inconclusive",
+        kink = Truth.unknown(
+            Doubt.KINK,
+            "the slopes to either side stay apart as the step shrinks",
             left=by_name[2],
             right=by_name[3],
             side_bounds=by_name[1],
             kink=True,
-            message=message,
         )
         return NumericTruth(kink, method)
     for v, b, s in zip(value, bound, scales, strict=True):
@@ -218,7 +225,9 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
 def _analytic(
     measured: _Measured, k: int, index: tuple[int, ...], value: float, bound: float
 ) -> tuple[float, float] | None:
-    """The complex step and its bound, difference included, if the extrapolation is good and agrees."""
+    """The complex step and its bound, where the extrapolation knows the slope well and says the same; what it
+    is apart from that is in the bound.
+    """
     if bound > max(_TRUSTED * abs(value), _NATURAL * measured.scale(k, index)):
         return None
     found = measured.complex_slope(k, index)
@@ -282,11 +291,11 @@ def _second(subject: Subject, question: Question, point: Point, wrt: Sequence[in
 
 def judged_by_numbers(
     oracle: FunctionOracle, question: Question, answer: Answer, found: NumericTruth
-) -> Case:
-    """The verdict on an answer at the question's only point, by a measured or given truth.
+) -> CheckResult:
+    """The verdict on an answer at the question's only point, by a truth that was measured or given.
 
-    The program's value is known only from the function. The answer's own value, with its noise, takes its
-    place.
+    The program's value is not known otherwise than from the function: the answer's own, and its noise, stand
+    for it.
     """
     truth = replace(
         found.truth,
@@ -313,7 +322,7 @@ def _zeros(values: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def own_noise(oracle: FunctionOracle, question: Question, answer: Answer) -> dict[str, Array]:
-    """How far answers at inputs that differ in their last bits are from the answer at the point."""
+    """How far the answers at inputs that differ in their last bits stray from the one at the point."""
     (point,) = question.points
     rng = np.random.default_rng(0)
     noise = {name: np.zeros(np.shape(g)) for name, g in answer.gradient.items()}
@@ -337,7 +346,9 @@ def own_noise(oracle: FunctionOracle, question: Question, answer: Answer) -> dic
 
 
 def _widened(noise: dict[str, Array], truth: Truth) -> dict[str, Array]:
-    """The noise, at least as wide as the truth's bound, which is narrow here."""
+    """The noise, at least as wide as the truth's bound, which is narrow enough to judge by or there would be
+    no truth.
+    """
     bounds = {name: truth.bounds.get(name, np.zeros(found.shape)) for name, found in noise.items()}
     return {
         name: np.maximum(found, bounds[name] / SAFETY) if bounds[name].shape == found.shape else found

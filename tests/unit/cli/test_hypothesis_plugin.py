@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import Program
-from gradfuzz.strategies import Case, cases, climb, draw_many, programs
+from gradfuzz.strategies import GeneratedCase, cases, climb, draw_many, programs
 
 ROOT = Path(__file__).parents[3]
 
@@ -171,9 +171,9 @@ def test_what_somebody_makes_of_a_profile_stays(installed: Path) -> None:
 
 def test_types_in_this_process() -> None:
     assert repr(st.from_type(Program)) == "programs()"
-    assert repr(st.from_type(Case)) == "cases()"
+    assert repr(st.from_type(GeneratedCase)) == "cases()"
     assert draw_many(st.from_type(Program), 5, 1) == draw_many(programs(), 5, 1)
-    assert [c.program for c in draw_many(st.from_type(Case), 5, 1)] == [
+    assert [c.program for c in draw_many(st.from_type(GeneratedCase), 5, 1)] == [
         c.program for c in draw_many(cases(), 5, 1)
     ]
 

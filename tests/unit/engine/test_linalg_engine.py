@@ -13,7 +13,7 @@ from gradfuzz.engine.rules.linalg import JVP, VJP, VJP_SEVERAL
 from gradfuzz.engine.rules.value import apply
 from gradfuzz.fuzzer.questions.weighted import weighted_question
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Mode, Point
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse, to_text
@@ -141,12 +141,12 @@ def test_the_references_agree(case: Case, number: int, order: int, seed: int) ->
     inputs = [draw(kind, batch, rng) for kind in kinds]
     program = program_of(op, params, [x.shape for x in inputs])
     precision: Precision = "float32" if number % 2 else "float64"
-    jury, oracle = Jury(), EngineOracle()
+    evaluator, oracle = Evaluator(), EngineOracle()
     point = Point({name: np.asarray(x, precision) for name, x in zip("abc", inputs, strict=False)})
     modes: tuple[Mode, ...]
     for modes in itertools.product(("rev", "fwd"), repeat=order):
         question = weighted_question(program, [point], precision, modes)
-        (found,) = jury.cases("engine", question, oracle.answer(question))
+        (found,) = evaluator.cases("engine", question, oracle.answer(question))
         if found.reason not in (Reason.NOISE, Reason.PRIMAL):
             assert found.verdict is Verdict.AGREE, (modes, found.message, to_text(program), inputs)
 

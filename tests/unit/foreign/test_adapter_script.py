@@ -16,10 +16,10 @@ import pytest
 from gradfuzz.adapters import path
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.fuzzer.questions.weighted import plain_question
-from gradfuzz.oracles.base import Point, Question
+from gradfuzz.oracles.base import Point, Question, by_output
 from gradfuzz.oracles.dialects import adapter_script
 from gradfuzz.oracles.dialects.adapter_source import CutError, cut
-from gradfuzz.oracles.dialects.table import Exhibit
+from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.script import heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import truth_source
 from gradfuzz.oracles.engine.oracle import EngineOracle
@@ -32,9 +32,9 @@ SCRIPTS = path("kit.py").parent
 
 def written(question: Question, *, dtypes: bool = False) -> str:
     (truth,) = references()["mpmath"].truth(question)
-    expected = truth.gradient if question.modes else {f"output {k}": v for k, v in enumerate(truth.values)}
+    expected = truth.gradient if question.modes else by_output(truth.values)
     allowed = {name: 1e-4 * (1.0 + np.abs(g)) for name, g in expected.items()}
-    shown = Exhibit(question, 0, expected, expected, allowed)
+    shown = ReproducerInput(question, 0, expected, expected, allowed)
     return adapter_script.script(shown, ADAPTERS["autograd"], "eager", "Wrong in autograd.", dtypes=dtypes)
 
 
@@ -157,7 +157,10 @@ def test_drawn_programs_are_written(seed: int) -> None:
             zeros = {name: np.zeros_like(g) for name, g in answer.gradient.items()}
             try:
                 text = adapter_script.script(
-                    Exhibit(question, 0, answer.gradient, zeros), ADAPTERS["autograd"], "eager", "Wrong."
+                    ReproducerInput(question, 0, answer.gradient, zeros),
+                    ADAPTERS["autograd"],
+                    "eager",
+                    "Wrong.",
                 )
             except CutError as error:
                 assert "there is no op" in str(error)  # noqa: PT017

@@ -67,7 +67,7 @@ def test_the_ways_of_a_command_have_names_of_their_own(tmp_path: Path) -> None:
     )
     name = f"cmd:{sys.executable} {script}"
     ways = resolve(name)
-    assert [(w.name, w.stride, w.together) for w in ways] == [
+    assert [(w.name, w.traits.sampling_stride, w.traits.batched) for w in ways] == [
         (f"{name}#fast", 1, False),
         (f"{name}#slow", 8, True),
     ]

@@ -14,8 +14,8 @@ from gradfuzz.cli import FINDINGS, USAGE, main
 from gradfuzz.cli.limits import _OPTIONS
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.sweep.run import SweepConfig, rerun_command
-from gradfuzz.oracles.foreign.allowance import VARIABLES, flags, limits
-from gradfuzz.oracles.foreign.process import Limits
+from gradfuzz.oracles.foreign.process import ResourceLimits
+from gradfuzz.oracles.foreign.resource_limits import VARIABLES, flags, limits
 from gradfuzz.oracles.registry import resolve
 
 ADAPTERS = Path(__file__).parents[3] / "gradfuzz" / "adapters"
@@ -46,21 +46,23 @@ def run(*arguments: str) -> Result:
 
 def test_nothing_said_changes_nothing() -> None:
     assert limits() is None
-    assert limits(Limits(request=300.0)) == Limits(request=300.0)
+    assert limits(ResourceLimits(request=300.0)) == ResourceLimits(request=300.0)
     assert flags() == []
 
 
 def test_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADFUZZ_TARGET_MEMORY", "1.5")
     monkeypatch.setenv("GRADFUZZ_TARGET_RESTARTS", "0")
-    found = limits(Limits(request=300.0))
-    assert found == Limits(
+    found = limits(ResourceLimits(request=300.0))
+    assert found == ResourceLimits(
         request=300.0, memory=3 << 29, renewed=9 << 26, restarts=0
     )  # three eighths of the memory
     monkeypatch.setenv("GRADFUZZ_TARGET_MEMORY", "64")
     monkeypatch.setenv("GRADFUZZ_TARGET_SECONDS", "0.5")
     monkeypatch.setenv("GRADFUZZ_TARGET_START", "7")
-    assert limits(Limits(request=300.0)) == Limits(start=7.0, request=0.5, memory=64 << 30, restarts=0)
+    assert limits(ResourceLimits(request=300.0)) == ResourceLimits(
+        start=7.0, request=0.5, memory=64 << 30, restarts=0
+    )
     assert flags() == [
         "--target-memory",
         "64",

@@ -14,7 +14,7 @@ import pytest
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Mode, Point
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import Program, parse
@@ -68,13 +68,13 @@ def test_the_engine_is_right(case: Mapping[str, Any], precision: Precision) -> N
     """In both precisions, at the recorded float32 inputs."""
     program = program_of(case)
     point = Point({"a": np.array(case["input"], precision).reshape(case["in_shape"])})
-    jury, oracle = Jury(), EngineOracle()
+    evaluator, oracle = Evaluator(), EngineOracle()
     asked: tuple[tuple[Mode, ...], ...] = (
         (("rev",), ("fwd",)) if precision == "float32" else (("rev",), ("rev", "fwd"))
     )
     for modes in asked:
         question = plain_question(program, [point], precision, None, modes)
-        (found,) = jury.cases("engine", question, oracle.answer(question))
+        (found,) = evaluator.cases("engine", question, oracle.answer(question))
         if found.reason in UNSEEN and (precision == "float32" or len(modes) > 1):
             continue
         assert found.verdict is Verdict.AGREE, (modes, found.message)

@@ -27,13 +27,13 @@ from packaging.version import Version
 from gradfuzz.adapters.shipped import ADAPTERS, Adapter
 from gradfuzz.cli import CLEAN, FINDINGS, INCOMPLETE, USAGE, main
 from gradfuzz.errors import InstallError, MissingExtraError, UnknownTargetError, UsageError
-from gradfuzz.fuzzer.findings.signature import installation, library, signature
+from gradfuzz.fuzzer.findings.signature import signature
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.records import from_document, load, to_document
 from gradfuzz.fuzzer.sweep.bisecting import Bisection, Said, bisect
-from gradfuzz.fuzzer.sweep.docket import Docket
 from gradfuzz.fuzzer.sweep.replaying import Status, replay
+from gradfuzz.fuzzer.sweep.shrink_queues import ShrinkQueues
 from gradfuzz.oracles import registry
 from gradfuzz.oracles.base import Point
 from gradfuzz.oracles.foreign import installers, launcher, managed
@@ -148,19 +148,14 @@ def test_one_release_or_several() -> None:
 
 
 def test_whose_bug_it_is_does_not_depend_on_the_release() -> None:
-    assert library("jax==0.9.0:scan:nojit") == library("jax:scan") == "jax"
-    assert library("mutant:nx-1747") == "mutant:nx-1747"
-    assert library("cmd:x==1 --y") == "cmd:x==1 --y"
-    assert installation("jax==0.9.0:scan") == "jax==0.9.0"
-    assert installation("jax:scan") == "jax"
     one, other = (signature(dataclasses.replace(MUTANT, target=f"toygrad=={v}:dual")) for v in ("1.0", "1.3"))
     assert one == other == signature(dataclasses.replace(MUTANT, target="toygrad:dual"))
 
 
 def test_releases_are_shrunk_in_queues_of_their_own() -> None:
-    docket = Docket()
-    assert docket.queue("toygrad==1.0:dual") == ("toygrad==1.0", False)
-    assert docket.queue("toygrad==1.3:dual") == ("toygrad==1.3", False)
+    shrink_queues = ShrinkQueues()
+    assert shrink_queues.queue("toygrad==1.0:dual") == ("toygrad==1.0", False)
+    assert shrink_queues.queue("toygrad==1.3:dual") == ("toygrad==1.3", False)
 
 
 # Environments -----------------------------------------------------------------------------------------------

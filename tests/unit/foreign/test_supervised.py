@@ -11,7 +11,7 @@ from gradfuzz.errors import TargetProcessError
 from gradfuzz.fuzzer.questions.weighted import questions
 from gradfuzz.oracles.base import Answer, Oracle, Question
 from gradfuzz.oracles.foreign.oracle import ForeignOracle
-from gradfuzz.oracles.foreign.process import Limits
+from gradfuzz.oracles.foreign.process import ResourceLimits
 from gradfuzz.oracles.foreign.worker import Worker
 from gradfuzz.oracles.registry import IN_PROCESS, resolve
 from gradfuzz.strategies import FAMILIES, draw_many
@@ -47,7 +47,7 @@ def written(answers: list[Answer]) -> list[object]:
 def test_who_can_answer_is_known_beforehand(library: str, family: str, seed: int) -> None:
     about = asked(family, 3, seed)
     for here, there in both(library):
-        for name in ("name", "version", "stride", "by_shape", "variant", "together", "bulk"):
+        for name in ("name", "version", "traits"):
             assert getattr(there, name) == getattr(here, name), name
         assert [there.supports(q) for q in about] == [here.supports(q) for q in about]
 
@@ -93,7 +93,7 @@ def test_a_process_that_has_grown_is_replaced(seed: int) -> None:
     pytest.importorskip("torch")
     (way,) = [way for way in resolve("torch", supervised=True) if way.name == "torch:eager"]
     assert isinstance(way, ForeignOracle)
-    small = Worker(way.worker.command, Limits(renewed=1 << 20))
+    small = Worker(way.worker.command, ResourceLimits(renewed=1 << 20))
     eager = ForeignOracle("torch:eager", small, small.hello.ways[0], way.version, small.hello.features)
     try:
         (question, *_) = [q for q in asked("loops", 5, seed) if eager.supports(q) is None]

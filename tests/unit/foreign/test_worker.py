@@ -13,13 +13,13 @@ import pytest
 from gradfuzz.errors import TargetProcessError, UnknownTargetError, UsageError
 from gradfuzz.oracles.base import Answer, Point, Question
 from gradfuzz.oracles.foreign.oracle import ForeignOracle, named_ways
-from gradfuzz.oracles.foreign.process import Limits
+from gradfuzz.oracles.foreign.process import ResourceLimits
 from gradfuzz.oracles.foreign.worker import Defined, Worker
 from gradfuzz.programs import parse
 
 KIT = Path(__file__).parents[3] / "gradfuzz" / "adapters"
 PROGRAM = parse("def f(x):\n    return x * x\n")
-LIMITS = Limits(start=60.0, request=20.0, line=1 << 20)
+LIMITS = ResourceLimits(start=60.0, request=20.0, line=1 << 20)
 
 HEAD = f"""
 import json, os, signal, sys, time
@@ -44,7 +44,7 @@ def adapter(tmp_path: Path):
     """Makes a worker of an adapter whose code follows HEAD, and ends it."""
     workers = []
 
-    def make(code: str, limits: Limits = LIMITS) -> Worker:
+    def make(code: str, limits: ResourceLimits = LIMITS) -> Worker:
         script = tmp_path / f"adapter{len(workers)}.py"
         script.write_text(HEAD + code, encoding="utf-8")
         workers.append(Worker(shlex.join([sys.executable, str(script)]), limits))
@@ -141,13 +141,13 @@ def test_a_fault_is_told_as_what_it_was(adapter, code: str, kind: str, words: st
 
 def test_a_hang_ends_at_its_deadline(adapter) -> None:
     worker = adapter(
-        "serve(lambda r: r['do'] == 'eval' and time.sleep(100))", Limits(start=60.0, request=0.3)
+        "serve(lambda r: r['do'] == 'eval' and time.sleep(100))", ResourceLimits(start=60.0, request=0.3)
     )
     (answer,) = asked(worker)
     assert answer.message == "timed out: no answer within 0.3 seconds"
     worker = adapter(
         "serve(lambda r: r['do'] == 'eval' and (say('{', ''), time.sleep(100)))",
-        Limits(start=60.0, request=0.3),
+        ResourceLimits(start=60.0, request=0.3),
     )
     assert asked(worker)[0].message.startswith("half a line: '{', and no end of it")
 
@@ -158,7 +158,7 @@ def test_who_writes_without_end_is_late_all_the_same(adapter, fd: int, words: st
         f"def write(r):\n    while r['do'] == 'eval':\n        os.write({fd}, b'x' * 100)\n       "
         " time.sleep(0.001)\nserve(write)"
     )
-    worker = adapter(code, Limits(start=60.0, request=0.5))
+    worker = adapter(code, ResourceLimits(start=60.0, request=0.5))
     (answer,) = asked(worker)
     assert answer.message.startswith(words), answer.message
 
@@ -210,7 +210,8 @@ def test_after_two_faults_in_a_row_the_others_are_not_asked(adapter) -> None:
 
 def test_a_budget_of_starts(adapter) -> None:
     worker = adapter(
-        "serve(lambda r: r['do'] == 'eval' and os._exit(1))", Limits(start=60.0, request=20.0, restarts=2)
+        "serve(lambda r: r['do'] == 'eval' and os._exit(1))",
+        ResourceLimits(start=60.0, request=20.0, restarts=2),
     )
     messages = [asked(worker)[0].message for _ in range(4)]
     assert [m.partition(":")[0] for m in messages] == ["exited", "exited", "exited", "gone"]
@@ -250,7 +251,7 @@ def test_a_hello_that_is_none(adapter, code: str, words: str) -> None:
 
 def test_a_long_line_each_way_does_not_block(adapter) -> None:
     """Both pipes are full at once: the adapter echoes while it reads."""
-    worker = adapter("serve()", Limits(start=60.0, request=60.0))
+    worker = adapter("serve()", ResourceLimits(start=60.0, request=60.0))
     numbers = tuple(float(k) + 0.125 for k in range(20_000))
     assert good(asked(worker, *numbers), *numbers)
 

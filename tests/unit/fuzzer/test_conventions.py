@@ -14,7 +14,7 @@ import pytest
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
 from gradfuzz.fuzzer.verdict.conventions import CONVENTIONS, RAISES, Convention, Example
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.ties import ties
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
@@ -29,8 +29,8 @@ NAMES = [f"{row.name}-{k}" for row, k in EXAMPLES]
 
 
 @pytest.fixture(scope="module")
-def jury() -> Jury:
-    return Jury()
+def evaluator() -> Evaluator:
+    return Evaluator()
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,12 @@ def same(answer: Answer, expected: Any) -> bool:
 
 @pytest.mark.parametrize(("name", "row", "k", "modes"), list(asking()))
 def test_what_the_ledger_says_is_answered(
-    name: str, row: Convention, k: int, modes: tuple[Mode, ...], jury: Jury, oracles: dict[str, Oracle]
+    name: str,
+    row: Convention,
+    k: int,
+    modes: tuple[Mode, ...],
+    evaluator: Evaluator,
+    oracles: dict[str, Oracle],
 ) -> None:
     """And it is never a finding; where the judge cannot agree, it names the row."""
     example, oracle = row.examples[k], oracles[name]
@@ -75,7 +80,7 @@ def test_what_the_ledger_says_is_answered(
         example.forward.get(name, example.answers[name]) if modes == ("fwd",) else example.answers[name]
     )
     assert same(answer, expected), answer
-    (case,) = jury.cases(oracle.name, question, [answer])
+    (case,) = evaluator.cases(oracle.name, question, [answer])
     assert case.verdict in (Verdict.CONVENTION, Verdict.INCONCLUSIVE, Verdict.AGREE), case.message
     if case.verdict is not Verdict.AGREE:
         assert row.name in case.conventions, case.conventions
@@ -83,10 +88,10 @@ def test_what_the_ledger_says_is_answered(
 
 
 @pytest.mark.parametrize(("row", "k"), EXAMPLES, ids=NAMES)
-def test_its_slopes_are_those_on_both_sides(row: Convention, k: int, jury: Jury) -> None:
+def test_its_slopes_are_those_on_both_sides(row: Convention, k: int, evaluator: Evaluator) -> None:
     example = row.examples[k]
-    (ruling,) = jury.rulings(asked(example, ("rev",)), confirm=True)
-    truth = ruling.truth
+    (reference_value,) = evaluator.reference_values(asked(example, ("rev",)), confirm=True)
+    truth = reference_value.truth
     if example.slopes is None:
         assert truth.status != "ok"
         assert truth.left is None

@@ -14,11 +14,11 @@ from gradfuzz.fuzzer.findings.clusters import clusters
 from gradfuzz.fuzzer.findings.diagnose import Witness, diagnose
 from gradfuzz.fuzzer.findings.prove import prove
 from gradfuzz.fuzzer.findings.survey import asked
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.finding import Cause, Class, Finding, FindingPoint, Likelihood, Verdict
-from gradfuzz.fuzzer.sweep.batch import Order, run
-from gradfuzz.fuzzer.sweep.ledger import rank
-from gradfuzz.fuzzer.verdict.shared import jury, oracle
+from gradfuzz.fuzzer.sweep.batch import WorkItem, run
+from gradfuzz.fuzzer.sweep.totals import rank
+from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Mode, Oracle
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.text.loop_body import loop_program
@@ -34,8 +34,8 @@ def witness(
     program: Program, x: float, target: Oracle, *, modes: tuple[Mode, ...] = ("rev",), drawn: bool = False
 ) -> Witness:
     one = np.ones(())
-    specimen = Specimen(program, {"x": np.asarray(x)}, "float64", ("x",), modes, (one,), {"x": one})
-    return Witness(specimen, asked(specimen, target, jury()), drawn)
+    candidate = Candidate(program, {"x": np.asarray(x)}, "float64", ("x",), modes, (one,), {"x": one})
+    return Witness(candidate, asked(candidate, target, evaluator()), drawn)
 
 
 def told(
@@ -47,7 +47,7 @@ def told(
 ) -> Any:
     asked_of = oracle(target)
     witnesses = [witness(program, x, asked_of) for x in points]
-    return diagnose([*witnesses, witness(drawn, 1.25, asked_of, drawn=True)], asked_of, jury())
+    return diagnose([*witnesses, witness(drawn, 1.25, asked_of, drawn=True)], asked_of, evaluator())
 
 
 def test_a_planted_bug_is_named_by_its_answers() -> None:
@@ -66,7 +66,7 @@ def test_right_numbers_in_another_dtype_have_no_cause() -> None:
     target = oracle("engine")
     wrong = witness(POWER, 0.5, target)
     case = dataclasses.replace(wrong.case, verdict=Verdict.DISAGREE, kind=Class.WRONG_DTYPE)
-    assert diagnose([dataclasses.replace(wrong, case=case)], target, jury()) is None
+    assert diagnose([dataclasses.replace(wrong, case=case)], target, evaluator()) is None
 
 
 def test_too_little_is_never_certain() -> None:
@@ -81,7 +81,7 @@ def test_a_mutant_that_is_wrong_where_the_target_is_right_is_only_possible() -> 
     target = oracle("mutant:stale-primal")
     wrong = [witness(POWER, x, target) for x in (0.5, 2.0, -0.5)]
     right = witness(POWER, 1.7, oracle("engine"))
-    cause = diagnose([*wrong, right], target, jury())
+    cause = diagnose([*wrong, right], target, evaluator())
     assert cause is None or cause.likelihood is Likelihood.POSSIBLE
 
 
@@ -97,7 +97,7 @@ def test_a_mutant_that_is_wrong_where_the_target_is_right_is_only_possible() -> 
 )
 def test_a_finding_names_the_bug_that_was_planted(alias: str, family: str) -> None:
     for number in range(10):
-        batch = run(Order(number, number * 16, 16, family, 3, (f"mutant:{alias}",), orders=(1,)))
+        batch = run(WorkItem(number, number * 16, 16, family, 3, (f"mutant:{alias}",), orders=(1,)))
         proofs = [proof for raw in batch.raws[:1] if (proof := prove(raw)).finding is not None]
         if proofs:
             break

@@ -18,17 +18,17 @@ from gradfuzz.fuzzer.findings.bodies import bodies
 from gradfuzz.fuzzer.findings.curve import curve, values
 from gradfuzz.fuzzer.findings.gather import gather
 from gradfuzz.fuzzer.findings.prove import Proof, prove
-from gradfuzz.fuzzer.findings.showcase import finding_point
+from gradfuzz.fuzzer.findings.representative import finding_point
 from gradfuzz.fuzzer.findings.signature import precedence, skeleton
 from gradfuzz.fuzzer.findings.step_sizes import differences
 from gradfuzz.fuzzer.findings.survey import asked, survey
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.results.evidence import Adjoints, Aspect, Curve, Differences, Evidence, Variant
-from gradfuzz.fuzzer.results.finding import Case, Class, Finding, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Finding, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.results.report_card import Label
-from gradfuzz.fuzzer.sweep.docket import Docket
-from gradfuzz.fuzzer.verdict.shared import jury, oracle
+from gradfuzz.fuzzer.sweep.shrink_queues import ShrinkQueues
+from gradfuzz.fuzzer.verdict.shared import evaluator, oracle
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs.language.precision import Precision
@@ -44,39 +44,39 @@ NX = "mutant:nx-1747"
 U = 2.0**-53
 
 
-def specimen(
+def candidate(
     program: Program, *, modes: tuple[Mode, ...] = ("rev",), precision: Precision = "float64", **inputs: Any
-) -> Specimen:
+) -> Candidate:
     arrays = {name: np.asarray(value, precision) for name, value in inputs.items()}
     ones = {name: np.ones(a.shape) for name, a in arrays.items()}
-    return Specimen(program, arrays, precision, tuple(arrays), modes, (np.ones(()),), ones)
+    return Candidate(program, arrays, precision, tuple(arrays), modes, (np.ones(()),), ones)
 
 
-def gathered(of: Specimen, target: Oracle, ways: Sequence[Oracle] = ()) -> tuple[Case, Evidence]:
-    case = asked(of, target, jury(), confirm=True)
-    found = survey(of, case, target, ways, jury())
-    return case, gather(of, case, found, finding_point(case).entry, target, jury())
+def gathered(of: Candidate, target: Oracle, ways: Sequence[Oracle] = ()) -> tuple[CheckResult, Evidence]:
+    case = asked(of, target, evaluator(), confirm=True)
+    found = survey(of, case, target, ways, evaluator())
+    return case, gather(of, case, found, finding_point(case).entry, target, evaluator())
 
 
-def evidence(of: Specimen, target: str) -> Evidence:
+def evidence(of: Candidate, target: str) -> Evidence:
     return gathered(of, oracle(target))[1]
 
 
-def bodies_of(of: Specimen, target: str, aspect: Aspect) -> dict[str, Variant]:
+def bodies_of(of: Candidate, target: str, aspect: Aspect) -> dict[str, Variant]:
     return named(bodies(of, oracle(target)), aspect)
 
 
-def adjoints_of(of: Specimen, target: str) -> Adjoints | None:
-    return adjoints(of, oracle(target), jury())
+def adjoints_of(of: Candidate, target: str) -> Adjoints | None:
+    return adjoints(of, oracle(target), evaluator())
 
 
-def differences_of(of: Specimen, target: str) -> Differences | None:
-    case = asked(of, oracle(target), jury(), confirm=True)
+def differences_of(of: Candidate, target: str) -> Differences | None:
+    case = asked(of, oracle(target), evaluator(), confirm=True)
     return differences(of, case, ("x", ()))
 
 
-def curve_of(of: Specimen, target: Oracle) -> Curve:
-    found = curve(of, (of.wrt[0], ()), target, jury())
+def curve_of(of: Candidate, target: Oracle) -> Curve:
+    found = curve(of, (of.wrt[0], ()), target, evaluator())
     assert found is not None
     return found
 
@@ -108,7 +108,7 @@ class Engine(Oracle):
 
 def test_the_curve_of_the_seed_report() -> None:
     n = 3
-    found = curve_of(specimen(loop_program("acc*x", trips=n), x=0.5), oracle(NX))
+    found = curve_of(candidate(loop_program("acc*x", trips=n), x=0.5), oracle(NX))
     assert (found.varied, found.entry) == (("x", ()), ("x", ()))
     assert [s.x for s in found.samples] == sorted(s.x for s in found.samples)
     for s in found.samples:
@@ -137,15 +137,15 @@ def test_where_a_wrong_region_ends_is_no_coincidence() -> None:
         wrong = {"x": answer.gradient["x"] + (inputs["x"] > 1.0)}
         return dataclasses.replace(answer, gradient=wrong)
 
-    found = curve_of(specimen(parse("def f(x):\n    return sin(x)\n"), x=2.0), Engine(beyond_one))
+    found = curve_of(candidate(parse("def f(x):\n    return sin(x)\n"), x=2.0), Engine(beyond_one))
     assert {s.label for s in found.samples if s.x <= 1.0} == {Label.AGREES}
     assert {s.label for s in found.samples if s.x > 1.0} == {Label.DIFFERS}
 
 
 def test_a_derivative_of_zero_tests_nothing() -> None:
-    found = curve_of(specimen(parse("def f(x):\n    return x * 0.0 + 1.0\n"), x=2.0), oracle("engine"))
+    found = curve_of(candidate(parse("def f(x):\n    return x * 0.0 + 1.0\n"), x=2.0), oracle("engine"))
     assert {s.label for s in found.samples} == {Label.VACUOUS}
-    found = curve_of(specimen(parse("def f(x):\n    return x * x\n"), x=2.0), oracle("engine"))
+    found = curve_of(candidate(parse("def f(x):\n    return x * x\n"), x=2.0), oracle("engine"))
     assert {s.label for s in found.samples} == {Label.AGREES}  # at 0 it is zero, and next to it not
 
 
@@ -156,7 +156,7 @@ def test_what_cannot_be_judged_or_never_ends_is_inconclusive_and_not_asked() -> 
         at.append(float(inputs["x"]))
         return answer
 
-    of = specimen(
+    of = candidate(
         parse("def f(x):\n    acc = log(x)\n    while acc < 3.0:\n        acc = acc + x\n    return acc\n"),
         x=0.5,
     )
@@ -172,7 +172,7 @@ def test_an_exception_of_the_target_is_a_crash() -> None:
     def negative(inputs: Any, answer: Answer) -> Answer:
         return Answer("error", message="ValueError: negative") if inputs["x"] < 0 else answer
 
-    found = curve_of(specimen(parse("def f(x):\n    return x * x\n"), x=-0.5), Engine(negative))
+    found = curve_of(candidate(parse("def f(x):\n    return x * x\n"), x=-0.5), Engine(negative))
     assert {s.label for s in found.samples if s.x < 0} == {Label.CRASHED}
     assert all(s.expected == 2 * s.x and math.isnan(s.got) for s in found.samples if s.x < 0)
 
@@ -192,7 +192,7 @@ def test_the_table_of_bodies_of_the_seed_report() -> None:
         "acc / x": (-48.0, -84.0, Label.DIFFERS),
         "acc + acc*x": (6.75, 8.3125, Label.DIFFERS),
     }
-    found = bodies_of(specimen(loop_program("acc*x", trips=3), x=0.5), NX, Aspect.BODY)
+    found = bodies_of(candidate(loop_program("acc*x", trips=3), x=0.5), NX, Aspect.BODY)
     assert {name.partition(" at ")[2] for name in found} == {"x = 0.5, 3 trips"}
     for body, (expected, got, label) in table.items():
         row = found[f"{body} at x = 0.5, 3 trips"]
@@ -202,7 +202,7 @@ def test_the_table_of_bodies_of_the_seed_report() -> None:
 
 
 def test_the_row_of_the_seed_report_that_has_two_trips() -> None:
-    found = bodies_of(specimen(loop_program("acc*x", trips=2), x=0.5), NX, Aspect.BODY)
+    found = bodies_of(candidate(loop_program("acc*x", trips=2), x=0.5), NX, Aspect.BODY)
     row = found["sin(acc * x) at x = 0.5, 2 trips"]
     assert (row.expected, row.got) == pytest.approx((0.8920, 1.0819), abs=5e-5)
 
@@ -213,7 +213,7 @@ def test_sign_flips(form: Any, n: int) -> None:
     """A sum of even powers is positive, times the slope -1 of -x negative; the true slopes are n (x-2)^(n-1)
     and -n (-x)^(n-1).
     """
-    found = bodies_of(specimen(loop_program("acc*x", trips=n, loop=form), x=0.25), NX, Aspect.SIGN)
+    found = bodies_of(candidate(loop_program("acc*x", trips=n, loop=form), x=0.25), NX, Aspect.SIGN)
     for x in (0.5, 1.5):
         row = found[f"acc * (x-2) at x = {x:g}, {n} trips"]
         told = n * (x - 2) ** (n - 1), math.fsum((x - 2) ** (2 * k) for k in range(n))
@@ -228,7 +228,7 @@ def test_sign_flips(form: Any, n: int) -> None:
 
 
 def test_bodies_are_asked_as_the_finding_was() -> None:
-    of = specimen(loop_program("acc*x", trips=3), precision="float32", modes=("rev", "rev"), x=0.5)
+    of = candidate(loop_program("acc*x", trips=3), precision="float32", modes=("rev", "rev"), x=0.5)
     row = bodies_of(of, NX, Aspect.BODY)["acc * x at x = 0.5, 3 trips"]
     assert (row.expected, row.got) == pytest.approx(
         (3.0, 1.5), rel=1e-6
@@ -236,7 +236,7 @@ def test_bodies_are_asked_as_the_finding_was() -> None:
 
 
 def test_modes_dtypes_loop_forms_and_orders_of_the_seed_report() -> None:
-    found = evidence(specimen(loop_program("acc*x", trips=3), x=0.5), NX).variants
+    found = evidence(candidate(loop_program("acc*x", trips=3), x=0.5), NX).variants
     modes, dtypes = named(found, Aspect.MODE), named(found, Aspect.DTYPE)
     assert {name: v.label for name, v in modes.items()} == {"vjp": Label.DIFFERS, "jvp": Label.AGREES}
     assert (modes["jvp"].expected, modes["jvp"].got, modes["jvp"].ratio) == (0.75, 0.75, 1.0)
@@ -256,7 +256,7 @@ def test_modes_dtypes_loop_forms_and_orders_of_the_seed_report() -> None:
 
 
 def test_the_ways_into_a_library() -> None:
-    case, found = gathered(specimen(loop_program("acc*x", trips=3), x=0.5), oracle(NX), [oracle("engine")])
+    case, found = gathered(candidate(loop_program("acc*x", trips=3), x=0.5), oracle(NX), [oracle("engine")])
     assert case.verdict is Verdict.DISAGREE
     ways = named(found.variants, Aspect.WAY)
     assert {name: (v.got, v.label) for name, v in ways.items()} == {
@@ -272,7 +272,7 @@ def test_a_batch_of_points() -> None:
     one = np.ones(())
     at = {"x": np.asarray(0.5), "y": np.asarray(0.25)}
     other = {"x": np.asarray(2.0), "y": np.asarray(0.25)}
-    of = Specimen(
+    of = Candidate(
         parse("def f(x, y):\n    return x * y\n"),
         at,
         "float64",
@@ -304,7 +304,7 @@ def test_a_batch_of_points() -> None:
 
 def test_a_batch_of_matrices() -> None:
     """R of a 1 x 1 matrix is the modulus of its entry: of every instance the slope is its sign."""
-    of = specimen(parse('def f(x: "float[2, 1, 1]"):\n    return qr(x)[1]\n'), x=[[[0.5]], [[-2.0]]])
+    of = candidate(parse('def f(x: "float[2, 1, 1]"):\n    return qr(x)[1]\n'), x=[[[0.5]], [[-2.0]]])
     of = dataclasses.replace(of, weights=(np.ones((2, 1, 1)),))
     rows = named(evidence(of, "mutant:qr-batch").variants, Aspect.BATCH)
     assert list(rows) == ["no batch axis", "batch of 1", "batch of 2", "batch of 3"]
@@ -322,7 +322,7 @@ def test_a_batch_of_matrices() -> None:
 
 def test_the_v_curve() -> None:
     """Of exp at 1: h^2 e / 6 on the right, about u e / h on the left, so the best h is near u^(1/3)."""
-    found = differences_of(specimen(parse("def f(x):\n    return exp(x)\n"), x=1.0), "engine")
+    found = differences_of(candidate(parse("def f(x):\n    return exp(x)\n"), x=1.0), "engine")
     assert found is not None
     assert found.expected == pytest.approx(math.e, rel=2 * U)
     assert found.target_error <= 4 * U * math.e
@@ -336,7 +336,7 @@ def test_the_v_curve() -> None:
 
 
 def test_the_target_is_far_from_what_differences_say() -> None:
-    found = differences_of(specimen(loop_program("acc*x", trips=3), x=0.5), NX)
+    found = differences_of(candidate(loop_program("acc*x", trips=3), x=0.5), NX)
     assert found is not None
     assert found.target_error == 1.3125 - 0.75
     assert min(step.error for step in found.steps) < 1e-9
@@ -348,7 +348,7 @@ def test_differences_of_higher_order_are_those_of_the_derivative_below(modes: tu
     d^(k-1).
     """
     of = dataclasses.replace(
-        specimen(parse("def f(x):\n    return sin(2.0 * x)\n"), modes=modes, x=0.3),
+        candidate(parse("def f(x):\n    return sin(2.0 * x)\n"), modes=modes, x=0.3),
         directions={"x": np.asarray(0.5)},
     )
     found = differences_of(of, "engine")
@@ -363,7 +363,7 @@ def test_differences_of_higher_order_are_those_of_the_derivative_below(modes: tu
 
 def test_differences_know_the_constants_of_the_precision() -> None:
     """0.1 as float32 is another number: its distance from 0.1, 1.5e-9, would hide the bottom of the curve."""
-    of = specimen(
+    of = candidate(
         parse("def f(x):\n    return sum(array([0.1, 0.2]) * x) + 0.1 * x\n"), precision="float32", x=0.5
     )
     found = differences_of(of, "engine")
@@ -379,7 +379,7 @@ def test_differences_know_the_constants_of_the_precision() -> None:
 def test_the_adjoint_of_each_trip(form: Any) -> None:
     """Trip k of acc * x has the adjoint x^(n-k) before it; swept from the first trip on, it is x^(k+1)."""
     n, x = 5, 0.75
-    of = specimen(loop_program("acc*x", trips=n, loop=form), x=x)
+    of = candidate(loop_program("acc*x", trips=n, loop=form), x=x)
     found = adjoints_of(of, NX)
     assert found is not None
     assert found.carry == "acc"
@@ -391,7 +391,7 @@ def test_the_adjoint_of_each_trip(form: Any) -> None:
 
 
 def test_the_adjoint_of_a_loop_that_stops_by_value() -> None:
-    of = specimen(
+    of = candidate(
         parse("def f(x):\n    acc = x\n    while acc < 20.0:\n        acc = acc * 3.0\n    return acc * x\n"),
         x=1.0,
     )
@@ -401,7 +401,7 @@ def test_the_adjoint_of_a_loop_that_stops_by_value() -> None:
 
 
 def test_the_adjoint_of_an_array_is_summed() -> None:
-    of = specimen(
+    of = candidate(
         parse(
             'def f(x: "float[2]"):\n    acc = x\n    for i in range(3):\n        acc = acc * x\n    return'
             " sum(acc)\n"
@@ -427,7 +427,7 @@ def test_the_adjoint_of_an_array_is_summed() -> None:
     ],
 )
 def test_without_one_short_loop_with_a_float_carry_there_are_no_adjoints(program: str) -> None:
-    assert adjoints_of(specimen(parse(program), x=1.0), "engine") is None
+    assert adjoints_of(candidate(parse(program), x=1.0), "engine") is None
 
 
 # What cannot be asked, and what must not be swallowed -------------------------------------------------------
@@ -439,7 +439,7 @@ class _NoIndexing(Engine):
 
 
 def test_a_target_that_cannot_be_asked_trip_by_trip() -> None:
-    _, found = gathered(specimen(loop_program("acc*x", trips=3), x=0.5), _NoIndexing())
+    _, found = gathered(candidate(loop_program("acc*x", trips=3), x=0.5), _NoIndexing())
     assert found.adjoints is None
     assert found.curve is not None
 
@@ -448,7 +448,7 @@ def test_a_target_that_raises_leaves_rows_that_crashed() -> None:
     def always(_inputs: Any, _answer: Answer) -> Answer:
         return Answer("error", message="RuntimeError: no")
 
-    case, found = gathered(specimen(loop_program("acc*x", trips=3), x=0.5), Engine(always))
+    case, found = gathered(candidate(loop_program("acc*x", trips=3), x=0.5), Engine(always))
     assert case.kind is Class.ERROR
     assert found.curve is not None
     assert {s.label for s in found.curve.samples} == {Label.CRASHED}
@@ -461,18 +461,18 @@ def test_a_mistake_of_our_own_is_not_swallowed() -> None:
     def broken(_inputs: Any, _answer: Answer) -> Answer:
         raise TypeError("a mistake")
 
-    of = specimen(parse("def f(x):\n    return x * x\n"), x=0.5)
-    case = asked(of, oracle("engine"), jury(), confirm=True)
-    found = survey(of, case, oracle("engine"), [], jury())
+    of = candidate(parse("def f(x):\n    return x * x\n"), x=0.5)
+    case = asked(of, oracle("engine"), evaluator(), confirm=True)
+    found = survey(of, case, oracle("engine"), [], evaluator())
     with pytest.raises(TypeError, match="a mistake"):
-        gather(of, case, found, ("x", ()), Engine(broken), jury())
+        gather(of, case, found, ("x", ()), Engine(broken), evaluator())
 
 
 def test_a_wrong_value_is_shown_as_a_value() -> None:
     def doubled(_inputs: Any, answer: Answer) -> Answer:
         return dataclasses.replace(answer, values=tuple(2 * y for y in answer.values))
 
-    case, found = gathered(specimen(loop_program("acc*x", trips=2), x=0.5), Engine(doubled))
+    case, found = gathered(candidate(loop_program("acc*x", trips=2), x=0.5), Engine(doubled))
     assert case.kind is Class.WRONG_PRIMAL
     assert found.curve is not None
     assert (found.curve.varied, found.curve.entry) == (("x", ()), ("output 0", ()))
@@ -489,8 +489,8 @@ def test_a_wrong_value_is_shown_as_a_value() -> None:
 
 
 def met(modes: tuple[Mode, ...] = ("rev",), index: int = 3) -> Raw:
-    of = specimen(loop_program("acc*x", trips=3), modes=modes, x=0.5)
-    return Raw(asked(of, oracle(NX), jury()), "loops", index)
+    of = candidate(loop_program("acc*x", trips=3), modes=modes, x=0.5)
+    return Raw(asked(of, oracle(NX), evaluator()), "loops", index)
 
 
 def test_evidence_is_gathered_for_what_will_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -507,18 +507,18 @@ def test_evidence_is_gathered_for_what_will_be_shown(monkeypatch: pytest.MonkeyP
     assert earlier.evidence is not None
 
 
-def test_a_docket_knows_what_leads() -> None:
-    docket = Docket()
+def test_the_queues_know_what_leads() -> None:
+    shrink_queues = ShrinkQueues()
     raw = met()
-    docket.add(raw)
-    ((queue, _),) = docket.ready()
-    assert docket.known(queue) == {}
+    shrink_queues.add(raw)
+    ((queue, _),) = shrink_queues.ready()
+    assert shrink_queues.known(queue) == {}
     some: Finding = dataclasses.replace(finding(0), program=raw.case.question.program)
-    docket.settled(raw, Proof(some))
-    assert docket.known(queue) == {skeleton(some.program): precedence(some, 3)}
-    docket.settled(dataclasses.replace(raw, index=1), Proof(some))
-    docket.settled(dataclasses.replace(raw, index=2), Proof(some))
-    assert docket.known(queue) == {skeleton(some.program): precedence(some, 1)}
+    shrink_queues.settled(raw, Proof(some))
+    assert shrink_queues.known(queue) == {skeleton(some.program): precedence(some, 3)}
+    shrink_queues.settled(dataclasses.replace(raw, index=1), Proof(some))
+    shrink_queues.settled(dataclasses.replace(raw, index=2), Proof(some))
+    assert shrink_queues.known(queue) == {skeleton(some.program): precedence(some, 1)}
 
 
 def test_the_json_document_has_it() -> None:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import check_name, judge
-from gradfuzz.fuzzer.verdict.jury import Jury
-from gradfuzz.oracles.base import Answer, Point, Question, Truth
+from gradfuzz.oracles.base import Answer, Doubt, Point, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
 
@@ -69,7 +69,7 @@ def answer(value: float = 0.25, slope: Any = 1.0, dtype: str = "float64") -> Ans
 
 def verdict(
     given: Answer, true: Truth | None = None, granted: Tolerance | None = None, asked: Question | None = None
-) -> Case:
+) -> CheckResult:
     return judge("target", asked or question(), 0, given, true or truth(), granted or tolerance())
 
 
@@ -144,17 +144,21 @@ def test_a_wide_bound_is_no_truth() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "reason"),
+    ("doubt", "words", "reason"),
     [
-        ("domain: log of -1", Reason.DOMAIN),
-        ("range: 1e400 is beyond float64", Reason.RANGE),
-        ("trip limit: a loop is still running", Reason.TRIP_LIMIT),
-        ("references: they contradict each other", Reason.REFERENCES),
+        (Doubt.DOMAIN, "log of -1", Reason.DOMAIN),
+        (Doubt.RANGE, "1e400 is beyond float64", Reason.RANGE),
+        (Doubt.TRIP_LIMIT, "a loop is still running", Reason.TRIP_LIMIT),
+        (Doubt.REFERENCES, "they contradict each other", Reason.REFERENCES),
+        (Doubt.WIDE, "nothing agrees", Reason.REFERENCES),
     ],
 )
-def test_without_truth(message: str, reason: Reason) -> None:
-    case = verdict(answer(slope=99.0), Truth("inconclusive", message=message))
+def test_without_truth(doubt: Doubt, words: str, reason: Reason) -> None:
+    truth = Truth.unknown(doubt, words)
+    case = verdict(answer(slope=99.0), truth)
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, reason)
+    assert case.message == f"{doubt.value}: {words}"
+    assert truth.words == words
 
 
 @pytest.mark.parametrize("reason", [Reason.PRIMAL, Reason.RANGE, Reason.NOISE])
@@ -170,9 +174,7 @@ def test_unsupported_and_crashed() -> None:
 
 
 def test_a_crash_where_nothing_is_defined_is_nobodys_fault() -> None:
-    case = verdict(
-        Answer("error", message="ValueError: no"), Truth("inconclusive", message="domain: log of -1")
-    )
+    case = verdict(Answer("error", message="ValueError: no"), Truth.unknown(Doubt.DOMAIN, "log of -1"))
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.DOMAIN)
 
 
@@ -219,7 +221,7 @@ def test_nan_is_wrong_unless_rounding_may_be_larger_than_the_derivative() -> Non
 
 
 class TestKinks:
-    def at(self, program: Any, slope: float, true: Truth, **more: Any) -> Case:
+    def at(self, program: Any, slope: float, true: Truth, **more: Any) -> CheckResult:
         return verdict(answer(value=0.0, slope=slope), true, asked=question(program, 0.0, **more))
 
     @pytest.mark.parametrize("slope", [0.0, 0.5, 1.0])
@@ -300,7 +302,7 @@ def test_singular_values_that_the_precision_cannot_tell_apart_are_no_question_ab
     rank_one = np.outer([1.0, 0.5, -0.75], [0.25, -1.0, 0.5])
     near = (rank_one + np.diag([3e-8, 2e-8, 5e-8])).astype(np.float32)
     question = weighted_question(program, [Point({"a": near})], "float32", ("fwd", "fwd"))
-    (case,) = Jury().cases("engine", question, EngineOracle().answer(question))
+    (case,) = Evaluator().cases("engine", question, EngineOracle().answer(question))
     assert np.isnan(case.answer.gradient["a"]).any()
     assert case.verdict is Verdict.INCONCLUSIVE
     assert case.reason is Reason.PRIMAL

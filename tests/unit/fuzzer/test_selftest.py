@@ -29,7 +29,7 @@ from gradfuzz.fuzzer.results.score import (
     SelftestProgress,
 )
 from gradfuzz.fuzzer.sweep import selftest as module
-from gradfuzz.fuzzer.sweep.batch import Order, drawn
+from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn
 from gradfuzz.fuzzer.sweep.kills import ORDERS, Ordeal, kills
 from gradfuzz.fuzzer.sweep.selftest import SelftestConfig, selftest
 from gradfuzz.oracles.base import Point, Question
@@ -86,7 +86,7 @@ def test_who_is_asked(name: str, text: str, mode: Any, asked: bool) -> None:
 @pytest.mark.parametrize("family", ["loops", "linalg", "tensor", "complex"])
 def test_who_is_not_asked_says_what_the_engine_says(family: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    (draw,) = drawn(Order(1, 4, 1, family, seed, ()))
+    (draw,) = drawn(WorkItem(1, 4, 1, family, seed, ()))
     asked = questions(draw, 4, seed, orders=(1, 2))
     chosen = asked[int(rng.integers(len(asked)))]
     applied = applied_rules(chosen)
@@ -104,20 +104,20 @@ def test_who_is_not_asked_says_what_the_engine_says(family: str, seed: int) -> N
 # What kills them --------------------------------------------------------------------------------------------
 
 
-def order(family: str = "loops", *, number: int = 0, first: int = 0, count: int = 4) -> Order:
-    return Order(number, first, count, family, 0, (), orders=ORDERS)
+def item(family: str = "loops", *, number: int = 0, first: int = 0, count: int = 4) -> WorkItem:
+    return WorkItem(number, first, count, family, 0, (), orders=ORDERS)
 
 
 def test_a_batch_kills_what_is_wrong_and_spares_what_is_not_there() -> None:
-    found = kills(Ordeal(order(), ("nx-1747", "vjp.multiply.0.sign", "vjp.expm.0.sign", "cholesky-batch")))
+    found = kills(Ordeal(item(), ("nx-1747", "vjp.multiply.0.sign", "vjp.expm.0.sign", "cholesky-batch")))
     assert set(found.killed) == {"nx-1747", "vjp.multiply.0.sign"}
     assert all(1 <= n <= 4 for n in found.killed.values())
     assert found.records["vjp.expm.0.sign"].asked == found.records["cholesky-batch"].asked == 0
 
 
 def test_mutants_of_batching_are_asked_in_the_family_that_is_about_it() -> None:
-    assert kills(Ordeal(order(), ("foreign-axis",))).records["foreign-axis"].asked == 0
-    assert kills(Ordeal(order("vectorize", count=2), ("foreign-axis",))).records["foreign-axis"].asked > 0
+    assert kills(Ordeal(item(), ("foreign-axis",))).records["foreign-axis"].asked == 0
+    assert kills(Ordeal(item("vectorize", count=2), ("foreign-axis",))).records["foreign-axis"].asked > 0
 
 
 def test_what_is_right_is_never_killed() -> None:
@@ -126,7 +126,7 @@ def test_what_is_right_is_never_killed() -> None:
     """
     row = named("vjp.multiply.0.conjugated")
     assert row is not None
-    asked = [q for k, d in enumerate(drawn(order())) for q in questions(d, k, 0, orders=(1,))]
+    asked = [q for k, d in enumerate(drawn(item())) for q in questions(d, k, 0, orders=(1,))]
     for q in asked:
         for ours, theirs in zip(row.oracle().answer(q), EngineOracle().answer(q), strict=True):
             assert all(
@@ -140,7 +140,7 @@ def test_programs_are_counted_in_the_family_where_they_are_fewest(monkeypatch: p
         SelftestConfig(mutants=("vjp.multiply.0.sign", "nx-1747"), seeds=(0, 1), max_examples=16, jobs=1)
     )
     by_family = [
-        kills(Ordeal(order(family), ("vjp.multiply.0.sign",))).killed for family in ("loops", "complex")
+        kills(Ordeal(item(family), ("vjp.multiply.0.sign",))).killed for family in ("loops", "complex")
     ]
     product, loop = score.mutants
     assert product.programs[0] == min(found["vjp.multiply.0.sign"] for found in by_family)

@@ -11,7 +11,7 @@ import pytest
 
 from gradfuzz.errors import GradfuzzError
 from gradfuzz.fuzzer.findings.signature import skeleton
-from gradfuzz.fuzzer.questions.candidate import Specimen
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.shrinking.reductions import REDUCTIONS, canonical_names
 from gradfuzz.fuzzer.shrinking.shrink import Interest, cost, operations, shrink
 from gradfuzz.fuzzer.shrinking.variations import variations
@@ -40,12 +40,12 @@ def g(a, v: "float[3]", n: "int"):
 Predicate = Callable[[Program], bool]
 
 
-def specimen(text: str, **inputs: object) -> Specimen:
+def candidate(text: str, **inputs: object) -> Candidate:
     program = parse(text)
     arrays = {name: np.asarray(value) for name, value in inputs.items()}
     floats = tuple(p.name for p in program.params if p.type.is_float)
     weights = tuple(np.asarray(-1.5 + k) for k in range(len(program.result.values)))
-    return Specimen(
+    return Candidate(
         program,
         arrays,
         "float64",
@@ -56,11 +56,11 @@ def specimen(text: str, **inputs: object) -> Specimen:
     )
 
 
-def long() -> Specimen:
-    return specimen(LONG, a=0.731, v=[1.1, 2.2, 3.3], n=5)
+def long() -> Candidate:
+    return candidate(LONG, a=0.731, v=[1.1, 2.2, 3.3], n=5)
 
 
-def runs(s: Specimen) -> bool:
+def runs(s: Candidate) -> bool:
     inputs = {
         name: v if v.shape else v[()] if v.dtype.kind == "f" else v.item() for name, v in s.inputs.items()
     }
@@ -71,8 +71,8 @@ def runs(s: Specimen) -> bool:
     return True
 
 
-def interesting(predicate: Predicate) -> Callable[[Sequence[Specimen]], list[bool]]:
-    return lambda specimens: [runs(s) and predicate(s.program) for s in specimens]
+def interesting(predicate: Predicate) -> Callable[[Sequence[Candidate]], list[bool]]:
+    return lambda candidates: [runs(s) and predicate(s.program) for s in candidates]
 
 
 def has(*kinds: type, ops: Sequence[str] = ()) -> Predicate:
@@ -100,7 +100,7 @@ def has(*kinds: type, ops: Sequence[str] = ()) -> Predicate:
 def test_what_is_left_is_minimal(predicate: Predicate, operations_left: int) -> None:
     shrunk = shrink(long(), interesting(predicate), budget=2000)
     assert shrunk.complete
-    program = shrunk.specimen.program
+    program = shrunk.candidate.program
     assert predicate(program)
     assert sum(isinstance(n, (For, While, Repeat)) for n in walk(program)) == 1
     assert operations(program) <= operations_left
@@ -111,16 +111,16 @@ def test_what_is_left_is_minimal(predicate: Predicate, operations_left: int) -> 
 def test_nothing_depends_on_the_batch() -> None:
     predicate = interesting(has(For, ops=["multiply", "add"]))
     one, many = shrink(long(), predicate, budget=4000), shrink(long(), predicate, budget=4000, batch=8)
-    assert one.specimen.key == many.specimen.key
-    assert to_text(one.specimen.program) == to_text(many.specimen.program)
+    assert one.candidate.key == many.candidate.key
+    assert to_text(one.candidate.program) == to_text(many.candidate.program)
 
 
 def test_every_accepted_step_is_smaller() -> None:
     accepted = [long()]
 
-    def note(specimens: Sequence[Specimen]) -> list[bool]:
-        verdicts = interesting(has(ops=["multiply"]))(specimens)
-        accepted.extend(s for s, holds in zip(specimens, verdicts, strict=True) if holds)
+    def note(candidates: Sequence[Candidate]) -> list[bool]:
+        verdicts = interesting(has(ops=["multiply"]))(candidates)
+        accepted.extend(s for s, holds in zip(candidates, verdicts, strict=True) if holds)
         return verdicts
 
     shrink(long(), note, budget=2000)
@@ -135,16 +135,16 @@ def test_the_budget_holds() -> None:
 
 
 def test_nothing_smaller_means_unchanged() -> None:
-    start = specimen(
+    start = candidate(
         "def f(x):\n    acc = 1.0\n    for i in range(2):\n        acc = acc * x\n    return acc\n", x=0.5
     )
     text = to_text(start.program)
     shrunk = shrink(start, interesting(lambda program: to_text(program) == text))
-    assert to_text(shrunk.specimen.program) == text
+    assert to_text(shrunk.candidate.program) == text
 
 
 def test_a_repeat_loop_stays_where_it_is_needed() -> None:
-    start = specimen(
+    start = candidate(
         """
 def f(x):
     acc = x
@@ -159,13 +159,13 @@ def f(x):
 """,
         x=0.9,
     )
-    kept = shrink(start, interesting(has(Repeat, ops=["multiply"])), budget=2000).specimen.program
+    kept = shrink(start, interesting(has(Repeat, ops=["multiply"])), budget=2000).candidate.program
     assert [type(n) for n in walk(kept) if isinstance(n, (For, While, Repeat))] == [Repeat]
     assert operations(kept) <= 2
 
 
 def test_shapes_shrink() -> None:
-    start = specimen(
+    start = candidate(
         """
 def f(v: "float[4]", m: "float[4, 4]"):
     acc = v
@@ -176,9 +176,9 @@ def f(v: "float[4]", m: "float[4, 4]"):
         v=np.arange(4.0),
         m=np.arange(16.0).reshape(4, 4),
     )
-    scalar = shrink(start, interesting(has(For, ops=["multiply"])), budget=2000).specimen
+    scalar = shrink(start, interesting(has(For, ops=["multiply"])), budget=2000).candidate
     assert all(not p.type.shape for p in scalar.program.params)
-    matrix = shrink(start, interesting(has(For, ops=["matmul"])), budget=2000).specimen
+    matrix = shrink(start, interesting(has(For, ops=["matmul"])), budget=2000).candidate
     sizes = {n for p in matrix.program.params for n in p.type.shape}
     assert sizes == {1}
     for p in matrix.program.params:
@@ -188,7 +188,7 @@ def f(v: "float[4]", m: "float[4, 4]"):
 def test_what_goes_with_a_program_fits_it() -> None:
     for reduction in REDUCTIONS:
         for draft in reduction(long()):
-            if isinstance(draft, Specimen):
+            if isinstance(draft, Candidate):
                 assert set(draft.inputs) >= {p.name for p in draft.program.params}
                 assert len(draft.weights) == len(draft.program.result.values)
                 assert set(draft.directions) == set(draft.wrt)
@@ -226,19 +226,19 @@ def test_matrix_programs_lose_their_batch_axes_and_shrink_to_the_smallest_matric
     inputs = {p.name: rng.normal(size=p.type.shape) for p in program.params}  # type: ignore[arg-type]
     wanted = {n.op for n in walk(program) if isinstance(n, Call) and n.op in ("qr", "lstsq", "cholesky")}
     outputs = tuple(np.ones(()) for _ in program.result.values)
-    first = Specimen(program, inputs, "float64", tuple(inputs), ("rev",), outputs, {})
+    first = Candidate(program, inputs, "float64", tuple(inputs), ("rev",), outputs, {})
 
-    def holds(candidates: Sequence[Specimen]) -> list[bool]:
+    def holds(candidates: Sequence[Candidate]) -> list[bool]:
         return [wanted <= {n.op for n in walk(c.program) if isinstance(n, Call)} for c in candidates]
 
-    last = shrink(first, holds, budget=400).specimen
+    last = shrink(first, holds, budget=400).candidate
     assert {p.type.shape for p in last.program.params} == {(1, 1)}, to_text(last.program)
 
 
 def test_a_smaller_matrix_is_the_leading_block() -> None:
     program = parse('def f(a: "float[3, 3]"):\n return cholesky(a)')
     matrix = np.array([[4.0, 1.0, 0.5], [1.0, 5.0, 2.0], [0.5, 2.0, 6.0]])
-    first = Specimen(program, {"a": matrix}, "float64", ("a",), ("rev",), (np.ones((3, 3)),), {})
+    first = Candidate(program, {"a": matrix}, "float64", ("a",), ("rev",), (np.ones((3, 3)),), {})
     smaller = parse('def f(a: "float[2, 2]"):\n return cholesky(a)')
     assert first.fitted(smaller, typecheck(smaller)).inputs["a"].tolist() == [[4.0, 1.0], [1.0, 5.0]]
 
@@ -264,7 +264,7 @@ def shrunk(text: str, op: str, shapes: dict[str, tuple[int, ...]]) -> Program:
     }
     floats = tuple(p.name for p in program.params if p.type.is_float)
     weights = tuple(np.ones(t.sizes) for t in typecheck(program).outputs)
-    first = Specimen(
+    first = Candidate(
         program,
         arrays,
         "float64",
@@ -274,14 +274,14 @@ def shrunk(text: str, op: str, shapes: dict[str, tuple[int, ...]]) -> Program:
         {name: np.ones(shapes[name]) for name in floats},
     )
 
-    def interesting(candidates: Sequence[Specimen]) -> list[bool]:
+    def interesting(candidates: Sequence[Candidate]) -> list[bool]:
         return [
             any(isinstance(n, Call) and n.op == op and isinstance(n.args[0], Name) for n in walk(c.program))
             and runs(c)
             for c in candidates
         ]
 
-    return shrink(first, interesting).specimen.program
+    return shrink(first, interesting).candidate.program
 
 
 @pytest.mark.parametrize(
@@ -338,11 +338,11 @@ def test_smaller_matrices_are_tried_at_ordinary_ones() -> None:
     """What is left of the first matrices has equal entries; the batch is as long as they are."""
     program = parse('def f(x: "float[2, 2, 2]"):\n    return inv(x)\n')
     x = np.array([[[1.0, 2.0], [3.0, 4.0]], [[1.0, 5.0], [6.0, 7.0]]])
-    first = Specimen(
+    first = Candidate(
         program, {"x": x}, "float64", ("x",), ("rev",), (np.ones((2, 2, 2)),), {"x": np.ones((2, 2, 2))}
     )
 
-    def differ(candidates: Sequence[Specimen]) -> list[bool]:
+    def differ(candidates: Sequence[Candidate]) -> list[bool]:
         """Two instances whose first entries differ, or the whole first matrices."""
         arrays = [c.inputs["x"] for c in candidates]
         return [
@@ -350,17 +350,17 @@ def test_smaller_matrices_are_tried_at_ordinary_ones() -> None:
             for a in arrays
         ]
 
-    smallest = shrink(first, differ).specimen
+    smallest = shrink(first, differ).candidate
     assert smallest.inputs["x"].shape == (2, 1, 1)
 
 
 def test_arrays_without_entries_get_smaller_too() -> None:
     program = parse('def f(x: "float[0, 3, 3]"):\n    return inv(x)\n')
     x, w = np.zeros((0, 3, 3)), np.ones((0, 3, 3))
-    first = Specimen(program, {"x": x}, "float64", ("x",), ("rev",), (w,), {"x": w})
+    first = Candidate(program, {"x": x}, "float64", ("x",), ("rev",), (w,), {"x": w})
     smallest = shrink(
         first, lambda candidates: [c.inputs["x"].shape[:1] == (0,) for c in candidates]
-    ).specimen
+    ).candidate
     assert smallest.inputs["x"].size == 0
     assert sum(smallest.inputs["x"].shape) <= 2
 
@@ -368,15 +368,15 @@ def test_arrays_without_entries_get_smaller_too() -> None:
 # Other numbers ----------------------------------------------------------------------------------------------
 
 
-def stack() -> Specimen:
+def stack() -> Candidate:
     """Three matrices, and a weight for each."""
     program = parse('def f(x: "float[3, 2, 2]"):\n    return trace(inv(x)) * 2.0\n')
     x = np.eye(2) * np.array([2.0, 3.0, 4.0])[:, np.newaxis, np.newaxis]
     w = np.array([-1.0, 0.5, 0.75])
-    return Specimen(program, {"x": x}, "float64", ("x",), ("rev",), (w,), {"x": np.ones((3, 2, 2))})
+    return Candidate(program, {"x": x}, "float64", ("x",), ("rev",), (w,), {"x": np.ones((3, 2, 2))})
 
 
-def signs_differ(candidates: Sequence[Specimen]) -> list[Interest]:
+def signs_differ(candidates: Sequence[Candidate]) -> list[Interest]:
     """Interesting are instances that weigh against each other, nearly those of which there are two at all."""
 
     def interest(weights: np.ndarray) -> Interest:
@@ -390,7 +390,7 @@ def signs_differ(candidates: Sequence[Specimen]) -> list[Interest]:
 def test_a_candidate_that_is_nearly_interesting_is_tried_with_other_weights() -> None:
     """The first two weights, and all weights 1, have one sign."""
     first = replace(stack(), weights=(np.array([1.0, 0.5, -0.75]),))
-    shrunk = shrink(first, signs_differ).specimen
+    shrunk = shrink(first, signs_differ).candidate
     assert shrunk.inputs["x"].size == 2
     assert signs_differ([shrunk]) == [Interest.YES]
 
@@ -398,14 +398,14 @@ def test_a_candidate_that_is_nearly_interesting_is_tried_with_other_weights() ->
 def test_what_is_nearly_interesting_is_never_taken() -> None:
     first = replace(stack(), weights=(np.ones(3),))
 
-    def only_the_first(candidates: Sequence[Specimen]) -> list[Interest]:
+    def only_the_first(candidates: Sequence[Candidate]) -> list[Interest]:
         return [Interest.YES if c.key == first.key else Interest.NEARLY for c in candidates]
 
-    assert shrink(first, only_the_first, budget=200).specimen.key == first.key
+    assert shrink(first, only_the_first, budget=200).candidate.key == first.key
 
 
 @pytest.mark.parametrize("start", [long(), stack()], ids=["scalars", "matrices"])
-def test_variations_differ_in_numbers_only(start: Specimen) -> None:
+def test_variations_differ_in_numbers_only(start: Candidate) -> None:
     found = list(variations(start))
     assert len({v.key for v in found}) > 8
     for v in found:
@@ -429,12 +429,12 @@ def test_directions_vary_where_they_count() -> None:
 
 
 def test_nothing_complex_is_a_candidate() -> None:
-    start = specimen(
+    start = candidate(
         "def f(x, y):\n    z = complex(x, y) * complex(y, x)\n    return real(z), imag(z * z)\n", x=0.7, y=1.3
     )
     seen: list[Program] = []
 
-    def note(candidates: Sequence[Specimen]) -> list[bool]:
+    def note(candidates: Sequence[Candidate]) -> list[bool]:
         seen.extend(c.program for c in candidates)
         return [any(isinstance(n, Call) and n.op == "complex" for n in walk(c.program)) for c in candidates]
 

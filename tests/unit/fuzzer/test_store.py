@@ -5,17 +5,21 @@ why.
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import textwrap
+import zlib
 from pathlib import Path
 
 import pytest
 
 from gradfuzz.errors import RecordError, StoreError, UsageError
+from gradfuzz.fuzzer.findings.prove import Proof
+from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted
 from gradfuzz.fuzzer.results.finding import Finding
 from gradfuzz.fuzzer.results.records import from_document, load
@@ -23,8 +27,11 @@ from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.store import database
 from gradfuzz.fuzzer.store.database import Database
 from gradfuzz.fuzzer.store.runs import Store
+from gradfuzz.fuzzer.sweep.batch import WorkItem
+from gradfuzz.fuzzer.sweep.memo import key, pack
 from gradfuzz.fuzzer.sweep.recorder import Recorder
 from gradfuzz.fuzzer.sweep.run import SweepConfig
+from gradfuzz.oracles.base import Doubt, Truth
 
 ROOT = Path(__file__).parents[3]
 ONE = from_document(load(ROOT / "tests" / "data" / "finding_schema_1.json"), Finding, "one")
@@ -149,6 +156,21 @@ def test_work_is_kept_until_the_run_is_complete(path: Path) -> None:
         assert store.work(run, "batch:1") == b"one", "nobody has been told yet"
         store.review(run, Review(), complete=True)
         assert store.work(run, "batch:1") is None
+
+
+def test_work_has_the_names_in_the_store_that_it_had_in_gradfuzz_0_1() -> None:
+    assert key(WorkItem(0, 0, 4, "loops", 0, ("engine",))).startswith("order:")
+    document = json.loads(zlib.decompress(pack(Proof(None))))
+    assert list(document) == ["finding", "reason", "message", "kinds", "wrong_ways", "specimen"]
+    assert decode(Proof, document).candidate is None
+
+
+def test_the_doubt_of_a_truth_may_be_missing_in_the_store() -> None:
+    plain, doubtful = Truth("ok"), Truth.unknown(Doubt.KINK, "here", kink=True)
+    assert "doubt" not in encode(Truth, plain)
+    assert decode(Truth, encode(Truth, plain)).doubt is None
+    assert decode(Truth, encode(Truth, doubtful)).doubt is Doubt.KINK
+    assert encode(Truth, doubtful)["message"] == "kink: here"
 
 
 def test_work_of_runs_that_nobody_resumed_is_forgotten(path: Path) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 from gradfuzz.fuzzer.questions.tested import added, counted, ordered
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.environment import environment
-from gradfuzz.fuzzer.sweep.batch import Order, drawn, run
-from gradfuzz.fuzzer.sweep.ledger import Ledger
+from gradfuzz.fuzzer.sweep.batch import WorkItem, drawn, run
+from gradfuzz.fuzzer.sweep.totals import Totals
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import Trips, interpret
@@ -109,21 +109,21 @@ def test_counts_add_up_and_are_told_in_order() -> None:
 
 
 def test_a_sweep_counts_what_it_drew() -> None:
-    order = Order(0, 0, 6, "tensor", 0, ("engine",), orders=(1,), checks=("vjp",))
-    batch = run(order)
-    cases = drawn(order)
+    item = WorkItem(0, 0, 6, "tensor", 0, ("engine",), orders=(1,), checks=("vjp",))
+    batch = run(item)
+    cases = drawn(item)
     ops = Counter(op for case in cases for op in {n.op for n in walk(case.program) if isinstance(n, Call)})
     assert batch.tested["op"] == ops
     assert batch.tested["dtype"] == Counter(case.precision for case in cases)
     assert batch.tested["order"] == {"1": 6}
     assert sum(batch.tested["loop form"].values()) >= 6
-    assert run(order).tested == batch.tested
+    assert run(item).tested == batch.tested
     met = dataclasses.replace(batch, conventions={"sort-tie": 1, "abs-at-0": 3, "clip-at-its-edge": 3})
-    ledger = Ledger([("engine", "1")], ["tensor"])
-    ledger.add(met, "tensor")
-    ledger.add(met, "tensor")
-    assert ledger.tested["op"] == {op: 2 * n for op, n in sorted(ops.items())}
-    assert list(ledger.conventions.items()) == [("abs-at-0", 6), ("clip-at-its-edge", 6), ("sort-tie", 2)]
+    totals = Totals([("engine", "1")], ["tensor"])
+    totals.add(met, "tensor")
+    totals.add(met, "tensor")
+    assert totals.tested["op"] == {op: 2 * n for op, n in sorted(ops.items())}
+    assert list(totals.conventions.items()) == [("abs-at-0", 6), ("clip-at-its-edge", 6), ("sort-tie", 2)]
 
 
 def test_the_environment() -> None:

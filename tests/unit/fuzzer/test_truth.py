@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.results.finding import Reason, Verdict
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.truth import Truths
-from gradfuzz.oracles.base import Answer, Point, Question, Truth
+from gradfuzz.oracles.base import Answer, Doubt, Point, Question, Truth
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
 from gradfuzz.programs.text.parse import parse
@@ -47,9 +47,9 @@ def test_slopes_at_a_kink_are_confirmed_beside_it(
     for side, slopes in zip(sides, (left, right), strict=True):
         for name, slope in slopes.items():
             np.testing.assert_allclose(side[name], slope, rtol=0, atol=1e-80)
-    (ruling,) = Truths().confirmed(asked)
-    assert ruling.references == ("arb", "mpmath")
-    assert ruling.truth.kink
+    (reference_value,) = Truths().confirmed(asked)
+    assert reference_value.references == ("arb", "mpmath")
+    assert reference_value.truth.kink
 
 
 def test_beside_a_smooth_point_both_sides_are_the_derivative() -> None:
@@ -62,9 +62,9 @@ def test_a_slope_without_bound_has_no_side() -> None:
     """sqrt(|x|) rises without bound at 0: beside it its slope is a number, but none that a difference would
     see.
     """
-    (ruling,) = Truths().confirmed(question("sqrt(abs(x))", x=0.0))
-    assert ruling.truth.status == "inconclusive"
-    assert ruling.truth.left is None
+    (reference_value,) = Truths().confirmed(question("sqrt(abs(x))", x=0.0))
+    assert reference_value.truth.status == "inconclusive"
+    assert reference_value.truth.left is None
 
 
 class _Liar(MpmathReference):
@@ -78,28 +78,28 @@ class _Liar(MpmathReference):
 
 
 def test_references_that_contradict_each_other_beside_a_kink_judge_nobody() -> None:
-    (ruling,) = Truths(second=_Liar()).confirmed(question("abs(x)", x=0.0))
-    assert ruling.truth.message.startswith("references: they contradict each other beside the point")
+    (reference_value,) = Truths(second=_Liar()).confirmed(question("abs(x)", x=0.0))
+    assert reference_value.truth.message.startswith("references: they contradict each other beside the point")
 
 
 class _Silent(MpmathReference):
     """Never knows."""
 
     def truth(self, question: Question) -> list[Truth]:
-        return [Truth("inconclusive", message="wide: nothing agrees")] * len(question.points)
+        return [Truth.unknown(Doubt.WIDE, "nothing agrees")] * len(question.points)
 
 
 def test_a_wrong_number_needs_both_references() -> None:
     asked = question("x * x", x=3.0)
     wrong = [Answer("ok", (np.asarray(9.0),), {"x": np.asarray(5.0)})]
-    (both,) = Jury().cases("t", asked, wrong, confirm=True)
+    (both,) = Evaluator().cases("t", asked, wrong, confirm=True)
     assert (both.verdict, both.references) == (Verdict.DISAGREE, ("arb", "mpmath"))
-    (one,) = Jury(Truths(second=_Silent())).cases("t", asked, wrong, confirm=True)
+    (one,) = Evaluator(Truths(second=_Silent())).cases("t", asked, wrong, confirm=True)
     assert (one.verdict, one.reason, one.kind) == (Verdict.INCONCLUSIVE, Reason.REFERENCES, None)
     assert "only arb can tell" in one.message
 
 
 def test_a_wrong_shape_needs_no_number() -> None:
     wrong = [Answer("ok", (np.asarray(9.0),), {"x": np.zeros(2)})]
-    (case,) = Jury(Truths(second=_Silent())).cases("t", question("x * x", x=3.0), wrong, confirm=True)
+    (case,) = Evaluator(Truths(second=_Silent())).cases("t", question("x * x", x=3.0), wrong, confirm=True)
     assert case.verdict is Verdict.DISAGREE

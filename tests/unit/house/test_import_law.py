@@ -23,7 +23,7 @@ LAW: dict[str, tuple[str, ...]] = {
     "adapters": (),
     "oracles": ("errors", "version", "programs", "engine", "adapters"),
     "fuzzer": ("errors", "version", "programs", "engine", "strategies", "oracles", "adapters"),
-    "reports": ("errors", "version", "programs", "oracles.base", "fuzzer.results"),
+    "reports": ("errors", "version", "programs", "oracles.base", "oracles.target_name", "fuzzer.results"),
     "testing": ("errors", "programs", "engine", "strategies", "oracles", "fuzzer", "reports.common"),
     "cli": (
         "errors",

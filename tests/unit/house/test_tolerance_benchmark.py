@@ -12,18 +12,18 @@ import pytest
 from benchmarks.tolerance import Tally, asked, known, measure
 from benchmarks.tolerance_report import text
 from gradfuzz.fuzzer.questions.weighted import weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Class, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.oracles.base import Answer, Point
 from gradfuzz.programs import parse
-from gradfuzz.strategies import Case as Drawn
+from gradfuzz.strategies import GeneratedCase
 
 PROGRAM = parse("def f(x):\n    return sin(x)\n")
 
 
 @pytest.fixture
-def case() -> Case:
+def case() -> CheckResult:
     question = weighted_question(PROGRAM, [Point({"x": np.array(0.5)})], "float64", ("rev",))
-    return Case(
+    return CheckResult(
         "torch:eager",
         question,
         question.points[0],
@@ -34,7 +34,7 @@ def case() -> Case:
     )
 
 
-def test_a_near_miss_is_a_measurement_like_any_other(case: Case) -> None:
+def test_a_near_miss_is_a_measurement_like_any_other(case: CheckResult) -> None:
     t = Tally()
     t.add(case)
     t.add(replace(case, verdict=Verdict.INCONCLUSIVE, reason=Reason.NOISE, error_over_allowed=3.0))
@@ -42,7 +42,7 @@ def test_a_near_miss_is_a_measurement_like_any_other(case: Case) -> None:
     assert not t.reasons
 
 
-def test_what_cannot_be_judged_is_counted_by_its_reason(case: Case) -> None:
+def test_what_cannot_be_judged_is_counted_by_its_reason(case: CheckResult) -> None:
     t = Tally()
     t.add(replace(case, verdict=Verdict.INCONCLUSIVE, reason=Reason.KINK, error_over_allowed=None))
     t.add(replace(case, verdict=Verdict.INCONCLUSIVE, reason=Reason.NOISE, error_over_allowed=None))
@@ -55,7 +55,9 @@ def test_what_cannot_be_judged_is_counted_by_its_reason(case: Case) -> None:
     assert (t.values, t.kinks, t.unsupported, t.raised) == (1, 1, 1, 1)
 
 
-def test_a_disagreement_is_no_measurement_and_is_put_down_to_a_bug_only_by_op_and_mode(case: Case) -> None:
+def test_a_disagreement_is_no_measurement_and_is_put_down_to_a_bug_only_by_op_and_mode(
+    case: CheckResult,
+) -> None:
     t = Tally()
     program = parse('def f(a: "float[2, 2]"):\n    return det(a)\n')
     question = weighted_question(program, [Point({"a": np.eye(2)})], "float64", ("fwd", "rev"))
@@ -81,7 +83,7 @@ def test_a_disagreement_is_no_measurement_and_is_put_down_to_a_bug_only_by_op_an
 
 
 def test_every_answer_of_the_engine_is_measured_in_two_orders(seed: int) -> None:
-    drawn = Drawn(
+    drawn = GeneratedCase(
         PROGRAM, ({"x": np.array(0.5)}, {"x": np.array(0.25)}, {"x": np.array(2.0)}), ("x",), "float64"
     )
     assert [q.modes for q in asked(drawn, 0, seed, "float64")] == [("rev", "rev"), ("fwd",), ("rev",)]

@@ -51,7 +51,7 @@ def question(
 
 def gradients(way: str, q: Question) -> list[dict[str, np.ndarray]]:
     (oracle,) = resolve(way)
-    assert oracle.together
+    assert oracle.traits.batched
     assert oracle.supports(q) is None
     answers = oracle.answer(q)
     assert [a.status for a in answers] == ["ok"] * len(q.points), answers[0].message

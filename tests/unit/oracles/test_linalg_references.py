@@ -234,17 +234,17 @@ SMOOTH = {
 def test_both_references_agree_on_derivatives(name: str, order: int, seed: int) -> None:
     shape, body = SMOOTH[name]
     x = np.random.default_rng([seed, 7, *shape]).normal(size=shape)
-    (ruling,) = Truths().confirmed(question(body, x, order, seed))
-    assert ruling.truth.status == "ok", ruling.truth.message
-    assert ruling.references == ("arb", "mpmath")
-    gradient, bound = ruling.truth.gradient["x"], ruling.truth.bounds["x"]
+    (reference_value,) = Truths().confirmed(question(body, x, order, seed))
+    assert reference_value.truth.status == "ok", reference_value.truth.message
+    assert reference_value.references == ("arb", "mpmath")
+    gradient, bound = reference_value.truth.gradient["x"], reference_value.truth.bounds["x"]
     assert np.any(gradient != 0.0)
     assert np.all(bound <= 2 * np.spacing(np.abs(gradient)) + 1e-60)
 
 
 def quick(body: str, x: Any, order: int = 1) -> Truth:
-    (ruling,) = Truths().quick(question(body, x, order))
-    return ruling.truth
+    (reference_value,) = Truths().quick(question(body, x, order))
+    return reference_value.truth
 
 
 def test_smooth_functions_of_repeated_eigenvalues() -> None:
@@ -297,10 +297,10 @@ def _cofactors(x: Any) -> list[list[int]]:
     "x", [np.arange(9.0).reshape(3, 3), np.diag([2.0, 3.0, 0.0, 5.0]), np.ones((3, 3)), np.zeros((3, 3))]
 )
 def test_the_slope_of_a_determinant_at_singular_matrices(x: Any) -> None:
-    (ruling,) = Truths().confirmed(question("return det(x)", x))
-    assert (ruling.truth.status, ruling.references) == ("ok", ("arb", "mpmath"))
-    assert ruling.truth.values[0] == 0.0
-    np.testing.assert_array_equal(ruling.truth.gradient["x"], np.array(_cofactors(x), float))
+    (reference_value,) = Truths().confirmed(question("return det(x)", x))
+    assert (reference_value.truth.status, reference_value.references) == ("ok", ("arb", "mpmath"))
+    assert reference_value.truth.values[0] == 0.0
+    np.testing.assert_array_equal(reference_value.truth.gradient["x"], np.array(_cofactors(x), float))
 
 
 def test_a_determinant_of_more_than_six_rows() -> None:
@@ -343,11 +343,11 @@ def test_where_a_norm_chooses_is_a_kink(name: str) -> None:
 def test_what_is_not_chosen_makes_no_kink() -> None:
     """Zeros beside the greatest row, and rows that are equal but smaller."""
     x = [[4.0, 3.0, 2.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]]
-    (ruling,) = Truths().confirmed(
+    (reference_value,) = Truths().confirmed(
         question("return matrix_norm(x, ord='inf') + vector_norm(x, ord='inf')", x)
     )
-    assert (ruling.truth.status, ruling.references) == ("ok", ("arb", "mpmath"))
-    np.testing.assert_array_equal(ruling.truth.gradient["x"], [[2, 1, 1], [0, 0, 0], [0, 0, 0]])
+    assert (reference_value.truth.status, reference_value.references) == ("ok", ("arb", "mpmath"))
+    np.testing.assert_array_equal(reference_value.truth.gradient["x"], [[2, 1, 1], [0, 0, 0], [0, 0, 0]])
 
 
 @pytest.mark.parametrize(
@@ -376,8 +376,8 @@ def test_a_basis_that_the_matrix_does_not_determine_has_no_derivative(seed: int)
         "q, r = qr(x, mode='complete')\n return sum((q[:, 2:] @ permute_dims(q[:, 2:], axes=(1, 0)) @ w)"
         " ** 2)"
     )
-    (ruling,) = Truths().confirmed(question(fixed, x))
-    assert (ruling.truth.status, ruling.references) == ("ok", ("arb", "mpmath"))
+    (reference_value,) = Truths().confirmed(question(fixed, x))
+    assert (reference_value.truth.status, reference_value.references) == ("ok", ("arb", "mpmath"))
 
 
 def test_a_pseudo_inverse_of_constant_rank(seed: int) -> None:

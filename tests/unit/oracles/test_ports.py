@@ -23,8 +23,8 @@ import pytest
 from gradfuzz.fuzzer.findings.own_script import own_script
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.oracles.base import Mode, Point
-from gradfuzz.oracles.dialects.limits import Limits
-from gradfuzz.oracles.dialects.table import DIALECTS, Exhibit, dialect
+from gradfuzz.oracles.dialects.limits import DialectLimits
+from gradfuzz.oracles.dialects.table import DIALECTS, ReproducerInput, dialect
 from gradfuzz.oracles.emit.script_verdict import _PORT_ENDING, ENDING, as_pytest
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.programs import FLOAT, loop_program, parse
@@ -44,8 +44,8 @@ def shown(
     modes: tuple[Mode, ...] = ("rev",),
     precision: Precision = "float64",
     **changes: Any,
-) -> Exhibit:
-    """The exhibit of a program at a point; what is expected comes from ball arithmetic."""
+) -> ReproducerInput:
+    """What is shown of a program at a point; what is expected comes from ball arithmetic."""
     program = parse(text)
     dtypes = {
         p.name: precision if p.type.is_float else {"int": "int64", "bool": "bool"}[p.type.dtype]
@@ -54,15 +54,15 @@ def shown(
     point = Point({name: np.asarray(value, dtypes[name]) for name, value in inputs.items()})
     question = plain_question(program, [point], precision, None, modes)
     (truth,) = ArbReference().truth(question)
-    exhibit = Exhibit(question, 0, truth.gradient, truth.bounds, references=("arb",))
+    given = ReproducerInput(question, 0, truth.gradient, truth.bounds, references=("arb",))
     if not modes:
         names = [f"output {k}" for k in range(len(truth.values))]
-        exhibit = replace(
-            exhibit,
+        given = replace(
+            given,
             expected=dict(zip(names, truth.values, strict=True)),
             bound=dict(zip(names, truth.value_bounds, strict=True)),
         )
-    return replace(exhibit, **changes)
+    return replace(given, **changes)
 
 
 POWER = "def f(x):\n    acc = 1.0\n    for i in range(3):\n        acc = acc * x\n    return acc\n"
@@ -138,9 +138,9 @@ def run(text: str, path: Path) -> tuple[Any, str]:
 @pytest.mark.filterwarnings("ignore:Output seems independent of input")
 def test_a_right_library_is_right(name: str, system: str, precision: Precision, tmp_path: Path) -> None:
     pytest.importorskip(system)
-    module, exhibit = dialect(system), shown(*QUESTIONS[name], precision)
-    assert module.unsupported(exhibit) is None
-    code, printed = run(module.port(exhibit), tmp_path / "port.py")
+    module, given = dialect(system), shown(*QUESTIONS[name], precision)
+    assert module.unsupported(given) is None
+    code, printed = run(module.port(given), tmp_path / "port.py")
     assert code == 0, printed
     assert printed.endswith("right\n")
 
@@ -175,14 +175,16 @@ def test_a_library_that_raises_is_not_wrong(
 TIE = "def f(x, y):\n    return minimum(x, y)\n"
 
 
-def at_a_tie() -> Exhibit:
+def at_a_tie() -> ReproducerInput:
     """Along x alone the slopes are 0 and 1, and so along y; along both together the slope is 1."""
     question = plain_question(
         parse(TIE), [Point({"x": np.array(0.5), "y": np.array(0.5)})], "float64", None, ("rev",)
     )
     halves = {"x": np.array(0.5), "y": np.array(0.5)}
     allowed = {"x": np.array(1e-12), "y": np.array(1e-12)}
-    return Exhibit(question, 0, halves, halves, allowed, across=({"x": np.array(1.0), "y": np.array(1.0)},))
+    return ReproducerInput(
+        question, 0, halves, halves, allowed, across=({"x": np.array(1.0), "y": np.array(1.0)},)
+    )
 
 
 @pytest.mark.parametrize("system", PYTHON)
@@ -231,10 +233,10 @@ def test_a_script_as_a_test(tmp_path: Path) -> None:
     there.
     """
     pytest.importorskip("autograd")
-    exhibit = shown(*QUESTIONS["power"])
-    right = dialect("autograd").port(exhibit).replace(_PORT_ENDING, ENDING)
+    given = shown(*QUESTIONS["power"])
+    right = dialect("autograd").port(given).replace(_PORT_ENDING, ENDING)
     texts = {
-        "wrong": as_pytest(own_script(exhibit.question, "mutant:nx-1747"), "test_gf_1"),
+        "wrong": as_pytest(own_script(given.question, "mutant:nx-1747"), "test_gf_1"),
         "right": as_pytest(right, "test_gf_2"),
         "missing": as_pytest(
             right.replace("from autograd import", "from no_such_autograd import"), "test_gf_3"
@@ -288,7 +290,7 @@ def expressions() -> Mapping[str, Any]:
 @pytest.mark.parametrize("system", DIALECTS)
 def test_every_op_can_be_said_or_has_a_reason(system: str) -> None:
     module = dialect(system)
-    limits: Limits = module.LIMITS  # type: ignore[attr-defined]
+    limits: DialectLimits = module.LIMITS  # type: ignore[attr-defined]
     assert set(limits.lacks) <= set(OPS)
     values = {
         "x": 0.75,
@@ -302,11 +304,11 @@ def test_every_op_can_be_said_or_has_a_reason(system: str) -> None:
     said = 0
     for expression, program in expressions().items():
         question = plain_question(program, [point], "float64", None, ())
-        exhibit = Exhibit(question, 0, {"output 0": np.array(1.0)}, {"output 0": np.array(0.0)})
-        reason = module.unsupported(exhibit)
+        given = ReproducerInput(question, 0, {"output 0": np.array(1.0)}, {"output 0": np.array(0.0)})
+        reason = module.unsupported(given)
         if reason is None:
             said += 1
-            assert module.port(exhibit), expression
+            assert module.port(given), expression
         else:
             assert len(reason.split()) > 3, reason
     assert said > (200 if system != "swift" else -1)
@@ -314,10 +316,10 @@ def test_every_op_can_be_said_or_has_a_reason(system: str) -> None:
 
 @pytest.mark.parametrize("system", FOREIGN)
 def test_numbers_that_are_none_are_refused(system: str) -> None:
-    exhibit = shown(*QUESTIONS["power"])
-    assert dialect(system).unsupported(exhibit) is None
-    assert dialect(system).unsupported(replace(exhibit, expected={"x": np.array(np.nan)})) is not None
-    assert dialect(system).unsupported(replace(exhibit, expected={})) is not None
+    given = shown(*QUESTIONS["power"])
+    assert dialect(system).unsupported(given) is None
+    assert dialect(system).unsupported(replace(given, expected={"x": np.array(np.nan)})) is not None
+    assert dialect(system).unsupported(replace(given, expected={})) is not None
 
 
 def test_tensorflow_js_gets_no_number_that_float32_does_not_have() -> None:
@@ -373,10 +375,10 @@ def test_recorded_loops_can_be_said_in_nx_swift_and_tensorflow_js() -> None:
         question = plain_question(
             program, [Point({"x": np.array(0.5, "float32")})], "float32", None, ("rev",)
         )
-        exhibit = Exhibit(question, 0, {"x": np.array(1.0)}, {"x": np.array(0.0)})
+        given = ReproducerInput(question, 0, {"x": np.array(1.0)}, {"x": np.array(0.0)})
         for system in FOREIGN:
-            assert dialect(system).unsupported(exhibit) is None
-            assert "acc" in dialect(system).port(exhibit)
+            assert dialect(system).unsupported(given) is None
+            assert "acc" in dialect(system).port(given)
 
 
 def test_recorded_linear_algebra_can_be_said_in_nx() -> None:
@@ -385,9 +387,9 @@ def test_recorded_linear_algebra_can_be_said_in_nx() -> None:
         point = Point({"a": np.array(case["input"], "float32").reshape(case["in_shape"])})
         question = plain_question(recorded.program_of(case), [point], "float32", None, ("rev",))
         zeros = {"a": np.zeros(case["in_shape"])}
-        exhibit = Exhibit(question, 0, zeros, zeros)
-        assert dialect("nx").unsupported(exhibit) is None, case["case"]
-        assert "Nx." in dialect("nx").port(exhibit)
+        given = ReproducerInput(question, 0, zeros, zeros)
+        assert dialect("nx").unsupported(given) is None, case["case"]
+        assert "Nx." in dialect("nx").port(given)
 
 
 @pytest.mark.skipif(shutil.which("elixir") is None, reason="elixir is not installed")

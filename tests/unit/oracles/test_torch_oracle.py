@@ -23,7 +23,7 @@ from gradfuzz.programs.text.parse import parse
 
 torch = pytest.importorskip("torch", reason="the torch extra is not installed")
 
-WAYS = {oracle.name: oracle for oracle in ways() if not oracle.together}
+WAYS = {oracle.name: oracle for oracle in ways() if not oracle.traits.batched}
 UNROLLED = ("torch:eager", "torch:func", "torch:jacobian")
 STRUCTURED = tuple(name for name in WAYS if name not in UNROLLED and "compile" not in name)
 

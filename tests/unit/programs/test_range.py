@@ -16,7 +16,7 @@ import pytest
 
 from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Class, Reason, Verdict
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.oracles.base import Mode, Oracle, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
@@ -93,8 +93,8 @@ IDS = [f"{name}-{precision}" for name, _, precision, _ in CASES]
 
 
 @pytest.fixture(scope="module")
-def jury() -> Jury:
-    return Jury()
+def evaluator() -> Evaluator:
+    return Evaluator()
 
 
 @pytest.fixture(scope="module")
@@ -114,17 +114,19 @@ def finite(arrays: Any) -> bool:
 
 @pytest.mark.parametrize(("name", "text", "precision", "x"), CASES, ids=IDS)
 def test_what_the_format_cannot_hold_is_not_judged(
-    name: str, text: str, precision: Precision, x: Any, jury: Jury, oracles: list[Oracle]
+    name: str, text: str, precision: Precision, x: Any, evaluator: Evaluator, oracles: list[Oracle]
 ) -> None:
     """Agreement, or inconclusive; for the range wherever a system returns infinities or NaN."""
-    assert any(jury.tolerances(asked(text, precision, x, modes))[0].reason is Reason.RANGE for modes in MODES)
+    assert any(
+        evaluator.tolerances(asked(text, precision, x, modes))[0].reason is Reason.RANGE for modes in MODES
+    )
     for modes in MODES:
         question = asked(text, precision, x, modes)
         for oracle in oracles:
             if oracle.supports(question) is not None:
                 continue
             (answer,) = oracle.answer(question)
-            (case,) = jury.cases(oracle.name, question, [answer])
+            (case,) = evaluator.cases(oracle.name, question, [answer])
             told = f"{oracle.name} {modes}: {case.verdict} {case.message}, {answer.values} {answer.gradient}"
             assert case.verdict in (Verdict.AGREE, Verdict.INCONCLUSIVE), told
             if not finite([*answer.values, *answer.gradient.values()]):
@@ -134,16 +136,16 @@ def test_what_the_format_cannot_hold_is_not_judged(
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("text", [*SCALARS.values(), *UNDER.values()])
 def test_at_ordinary_points_they_are_judged(
-    text: str, precision: Precision, jury: Jury, oracles: list[Oracle]
+    text: str, precision: Precision, evaluator: Evaluator, oracles: list[Oracle]
 ) -> None:
     question = asked(f"def f(x):\n    return {text}\n", precision, 0.75, ("rev",))
     for oracle in oracles:
         (answer,) = oracle.answer(question)
-        (case,) = jury.cases(oracle.name, question, [answer])
+        (case,) = evaluator.cases(oracle.name, question, [answer])
         if "x ** 2 / x ** 2" not in text:  # its derivative is rounding
             assert case.verdict is Verdict.AGREE, f"{oracle.name}: {case.message}"
             wrong = replace(answer, gradient={"x": np.full_like(answer.gradient["x"], np.nan)})
-            (case,) = jury.cases(oracle.name, question, [wrong])
+            (case,) = evaluator.cases(oracle.name, question, [wrong])
             assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.NON_FINITE)
 
 
@@ -155,9 +157,9 @@ def test_pivots_of_a_determinant_are_multiplied_too(oracles: list[Oracle]) -> No
         " [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))\n"
     )
     question = asked(text, "float32", (b, b, 1 / b), ())
-    assert Jury().tolerances(question)[0].reason is Reason.RANGE
+    assert Evaluator().tolerances(question)[0].reason is Reason.RANGE
     for oracle in oracles:
-        (case,) = Jury().cases(oracle.name, question, oracle.answer(question))
+        (case,) = Evaluator().cases(oracle.name, question, oracle.answer(question))
         assert case.verdict in (Verdict.AGREE, Verdict.INCONCLUSIVE), f"{oracle.name}: {case.message}"
 
 
@@ -166,7 +168,7 @@ def test_what_is_not_used_has_no_range() -> None:
     not a finding.
     """
     question = asked("def f(x):\n    return where(x < 1000.0, x, exp(x * x))\n", "float32", 20.0, ("rev",))
-    (case,) = Jury().cases("engine", question, resolve("engine")[0].answer(question))
+    (case,) = Evaluator().cases("engine", question, resolve("engine")[0].answer(question))
     assert np.isnan(case.answer.gradient["x"])
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.RANGE)
     assert case.conventions == ("dead-branch",)

@@ -19,7 +19,7 @@ from gradfuzz.engine.rules.vjp import VJP
 from gradfuzz.errors import DomainError, ProgramTypeError
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.tolerance.perturbed import PerturbedNamespace
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.ties import ties
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
@@ -331,11 +331,11 @@ def test_values_of_exponentials_by_mpmath(scale: float, seed: int) -> None:
 @pytest.mark.parametrize("case", ALL)
 def test_the_engine_against_the_references(case: str, seed: int) -> None:
     """Values and derivatives of first and second order, in every mix of modes."""
-    rng, program, jury = np.random.default_rng(seed), program_of(case), Jury()
+    rng, program, evaluator = np.random.default_rng(seed), program_of(case), Evaluator()
     inputs = draw(program, rng)
     for modes in MODES:
         asked = question(program, modes, rng, inputs)
-        (judged,) = jury.cases("engine", asked, EngineOracle().answer(asked), thorough=True)
+        (judged,) = evaluator.cases("engine", asked, EngineOracle().answer(asked), thorough=True)
         assert judged.verdict is Verdict.AGREE, (
             modes,
             judged.verdict,
@@ -362,13 +362,13 @@ def test_the_references_agree(case: str, seed: int) -> None:
 
 @pytest.mark.parametrize("case", FIRST)
 def test_the_engine_in_float32(case: str, seed: int) -> None:
-    rng, program, jury = np.random.default_rng(seed), program_of(case), Jury()
+    rng, program, evaluator = np.random.default_rng(seed), program_of(case), Evaluator()
     inputs = {n: v.astype(np.float32) if v.dtype == float else v for n, v in draw(program, rng).items()}
     for modes in (MODES[0], MODES[3]):
         asked = replace(question(program, modes, rng, inputs), precision="float32")
         asked = replace(asked, weights=tuple(w if w is None else np.round(w * 8) / 8 for w in asked.weights))
         asked = replace(asked, directions={n: np.round(v * 8) / 8 for n, v in asked.directions.items()})
-        (judged,) = jury.cases("engine", asked, EngineOracle().answer(asked), thorough=True)
+        (judged,) = evaluator.cases("engine", asked, EngineOracle().answer(asked), thorough=True)
         assert judged.verdict is Verdict.AGREE, (
             modes,
             judged.verdict,
@@ -399,7 +399,7 @@ def disagreements(
     names: Sequence[str], cases: Sequence[str], mode_lists: Sequence[tuple[Mode, ...]], seed: int
 ) -> list[Any]:
     """What the ways into a library say that is not simply right."""
-    rng, jury = np.random.default_rng(seed), Jury()
+    rng, evaluator = np.random.default_rng(seed), Evaluator()
     ways = [oracle for name in names for oracle in resolve(name)]
     wrong = []
     for case in cases:
@@ -407,7 +407,7 @@ def disagreements(
         inputs = draw(program, rng)
         for oracle, modes in itertools.product(ways, mode_lists):
             asked = question(program, modes, rng, inputs)
-            (judged,) = jury.cases(oracle.name, asked, oracle.answer(asked))
+            (judged,) = evaluator.cases(oracle.name, asked, oracle.answer(asked))
             if judged.verdict is not Verdict.AGREE:
                 wrong.append(
                     (
@@ -461,15 +461,15 @@ TIES = (
 def test_a_tie_is_a_kink_and_any_slope_between_is_a_convention(
     case: str, modes: tuple[Mode, ...], seed: int
 ) -> None:
-    program, jury = program_of(case), Jury()
+    program, evaluator = program_of(case), Evaluator()
     inputs = {"x": np.array([0.5, 1.0, 2.0 if "clip" in case else 1.0])}
     asked = question(program, modes, np.random.default_rng(seed), inputs)
     assert ties(program, asked.points[0], "float64").count == 1
     (answer,) = EngineOracle().answer(asked)
-    (judged,) = jury.cases("engine", asked, [answer])
+    (judged,) = evaluator.cases("engine", asked, [answer])
     assert judged.verdict is Verdict.CONVENTION, judged.message
     outside = replace(answer, gradient={"x": answer.gradient["x"] + 10.0})
-    (judged,) = jury.cases("engine", asked, [outside])
+    (judged,) = evaluator.cases("engine", asked, [outside])
     assert judged.verdict is Verdict.DISAGREE
 
 
@@ -477,7 +477,7 @@ def test_no_kink_where_entries_tie_below_the_greatest(seed: int) -> None:
     program = program_of('x: "float[3]" -> amax(x) * x[0]')
     asked = question(program, ("rev",), np.random.default_rng(seed), {"x": np.array([0.5, 0.5, 2.0])})
     assert ties(program, asked.points[0], "float64").count == 0
-    (judged,) = Jury().cases("engine", asked, EngineOracle().answer(asked))
+    (judged,) = Evaluator().cases("engine", asked, EngineOracle().answer(asked))
     assert judged.verdict is Verdict.AGREE
 
 

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
 from gradfuzz.fuzzer.results.finding import (
-    Case,
     Cause,
+    CheckResult,
     Class,
     Cluster,
     Finding,
@@ -373,13 +373,13 @@ def test_what_people_see_at_the_end_of_a_sweep(width: int) -> None:
 # Check ------------------------------------------------------------------------------------------------------
 
 
-def make_case(oracle: str, got: float, verdict: Verdict, kind: Class | None = None) -> Case:
+def make_case(oracle: str, got: float, verdict: Verdict, kind: Class | None = None) -> CheckResult:
     point = Point({"x": scalar(0.5)})
     question = Question(PROGRAM, (point,), "float64", ("x",), ("rev",), (scalar(1.0),), {})
     truth = Truth("ok", (scalar(0.125),), (scalar(0.0),), {"x": scalar(0.75)}, {"x": scalar(1e-40)})
     answer = Answer("ok", (scalar(0.125),), {"x": scalar(got)})
     allowed = {"x": scalar(2e-16)}
-    return Case(
+    return CheckResult(
         oracle, question, point, truth, answer, verdict, kind, allowed=allowed, references=("arb", "mpmath")
     )
 

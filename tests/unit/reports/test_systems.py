@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.finding import Reason
-from gradfuzz.reports.common.systems import system, systems
-
-
-@pytest.mark.parametrize(
-    ("target", "name"),
-    [
-        ("torch:eager", "torch"),
-        ("jax:scan:nojit", "jax"),
-        ("warp==1.19.0:kernel", "warp==1.19.0"),
-        ("engine", "engine"),
-        ("mutant:nx-1747", "mutant:nx-1747"),
-        ("cmd:python a:b.py", "cmd:python a:b.py"),
-        ("cmd:python a.py#fast", "cmd:python a.py"),
-    ],
-)
-def test_the_system_of_a_target(target: str, name: str) -> None:
-    assert system(target) == name
+from gradfuzz.reports.common.summary import group
+from gradfuzz.reports.common.systems import systems
 
 
 def test_counts_add_up() -> None:
@@ -43,3 +26,10 @@ def test_counts_add_up() -> None:
         ("a", "2", "loops", 1),
     ]
     assert found[0].summary == TargetSummary("a", "1", "loops", 9, 7, 1, 1, {kink: 3, range_: 1}, 8, 2, 0.5)
+
+
+def test_the_ways_into_a_command_are_one_system_everywhere() -> None:
+    names = ["cmd:python a.py#fast", "cmd:python a.py#slow", "cmd:python b.py#fast"]
+    summaries = [TargetSummary(name, "1", "loops", 1) for name in names]
+    assert [s.summary.name for s in systems(summaries)] == ["cmd:python a.py", "cmd:python b.py"]
+    assert list(group(summaries)) == ["cmd:python a.py", "cmd:python b.py#fast"], "a single way stays itself"

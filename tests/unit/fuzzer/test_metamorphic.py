@@ -1,5 +1,5 @@
-"""Twins: their answers follow from the first one by the references too, and what contradicts them is found
-without asking about the rest.
+"""Metamorphic variants: their answers follow from the first one by the references too, and what contradicts
+them is found without asking about the rest.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.questions.weighted import by_references, mode_lists, weighted_question
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.sweep import batch
-from gradfuzz.fuzzer.sweep.batch import Order, run
-from gradfuzz.fuzzer.verdict.jury import Jury
+from gradfuzz.fuzzer.sweep.batch import WorkItem, run
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.metamorphic import MetamorphicVariant, relations
+from gradfuzz.fuzzer.verdict.metamorphic_checks import variant_cases
 from gradfuzz.fuzzer.verdict.truth import Truths
-from gradfuzz.fuzzer.verdict.twin_checks import twin_cases
-from gradfuzz.fuzzer.verdict.twins import Twin, relations
 from gradfuzz.oracles.base import Answer, Mode, Point, Question, Truth
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.programs import parse
@@ -69,7 +69,7 @@ def question_about(name: str, modes: Sequence[Mode] = ("rev",), points: int = 2)
     return weighted_question(program, drawn, "float64", tuple(modes))
 
 
-def twins_of(question: Question, *, together: bool = False) -> dict[str, list[Twin]]:
+def variants_of(question: Question, *, together: bool = False) -> dict[str, list[MetamorphicVariant]]:
     return {
         name: found
         for name, relation in relations(together=together).items()
@@ -84,29 +84,29 @@ def as_answer(truth: Truth) -> Answer:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("modes", [("rev",), ("fwd", "rev")])
-def test_the_answer_follows_from_the_twins(name: str, modes: tuple[Mode, ...]) -> None:
-    """What the references say of the twins, put together, is what they say of the first question."""
+def test_the_answer_follows_from_the_variants(name: str, modes: tuple[Mode, ...]) -> None:
+    """What the references say of the variants, put together, is what they say of the first question."""
     truths, question = Truths(), question_about(name, modes)
-    found = twins_of(question, together=True)
+    found = variants_of(question, together=True)
     assert found.keys() == THERE_ARE[name] | {"other modes", "scaled", "reordered"}
-    for twin in (t for ts in found.values() for t in ts):
-        assert all(typecheck(q.program) for q in twin.questions)
-        others = [truths.quick(q) for q in twin.questions]
-        for k, ruling in enumerate(truths.quick(question)):
-            place = k if twin.order is None else twin.order[k]
-            mapped = twin.back([as_answer(rulings[place].truth) for rulings in others])
-            for got, y in zip(mapped.values, ruling.truth.values, strict=True):
-                assert np.allclose(got, y, rtol=1e-13, atol=0), twin.relation
-            for x, g in ruling.truth.gradient.items():
-                assert np.allclose(mapped.gradient[x], g, rtol=1e-12, atol=1e-14), twin.relation
+    for variant in (t for ts in found.values() for t in ts):
+        assert all(typecheck(q.program) for q in variant.questions)
+        others = [truths.quick(q) for q in variant.questions]
+        for k, reference_value in enumerate(truths.quick(question)):
+            place = k if variant.order is None else variant.order[k]
+            mapped = variant.back([as_answer(reference_values[place].truth) for reference_values in others])
+            for got, y in zip(mapped.values, reference_value.truth.values, strict=True):
+                assert np.allclose(got, y, rtol=1e-13, atol=0), variant.relation
+            for x, g in reference_value.truth.gradient.items():
+                assert np.allclose(mapped.gradient[x], g, rtol=1e-12, atol=1e-14), variant.relation
 
 
-def test_twins_differ_from_what_they_are_twins_of() -> None:
+def test_variants_differ_from_what_they_are_variants_of() -> None:
     """Other points, other weights or other modes: nothing is asked twice."""
     for name in PROGRAMS:
         question = question_about(name)
-        for twin in (t for ts in twins_of(question).values() for t in ts):
-            for q in twin.questions:
+        for variant in (t for ts in variants_of(question).values() for t in ts):
+            for q in variant.questions:
                 points = [
                     (a.inputs[x], b.inputs[x])
                     for a, b in zip(q.points, question.points, strict=True)
@@ -116,7 +116,7 @@ def test_twins_differ_from_what_they_are_twins_of() -> None:
                 same = all(np.array_equal(x, y) for x, y in points) and all(
                     np.array_equal(v, w) for v, w in weights
                 )  # type: ignore[arg-type]
-                assert not same or q.modes != question.modes, twin.relation
+                assert not same or q.modes != question.modes, variant.relation
 
 
 class Bent(EngineOracle):
@@ -155,27 +155,29 @@ BENT = {
 
 
 @pytest.mark.parametrize("relation", BENT)
-def test_what_contradicts_its_twin_is_judged(relation: str) -> None:
+def test_what_contradicts_its_variant_is_judged(relation: str) -> None:
     name, bent = BENT[relation]
-    oracle, jury = Bent(bent), Jury()
-    found: list[Case] = []
+    oracle, evaluator = Bent(bent), Evaluator()
+    found: list[CheckResult] = []
     for seed_points in range(2, 6):
         question = question_about(name, points=seed_points)
         answers = oracle.answer(question)
         cases = [
-            Case("engine", question, p, None, a, Verdict.AGREE)
+            CheckResult("engine", question, p, None, a, Verdict.AGREE)
             for p, a in zip(question.points, answers, strict=True)
         ]
         skipped = frozenset(relations()) - {relation}
-        found += twin_cases(jury, oracle, question, answers, cases, 0, skipped)
+        found += variant_cases(evaluator, oracle, question, answers, cases, 0, skipped)
     assert Verdict.DISAGREE in {case.verdict for case in found}
     right = EngineOracle()
     answers = right.answer(question)
     cases = [
-        Case("engine", question, p, None, a, Verdict.AGREE)
+        CheckResult("engine", question, p, None, a, Verdict.AGREE)
         for p, a in zip(question.points, answers, strict=True)
     ]
-    verdicts = {case.verdict for case in twin_cases(jury, right, question, answers, cases, 0, skipped)}
+    verdicts = {
+        case.verdict for case in variant_cases(evaluator, right, question, answers, cases, 0, skipped)
+    }
     assert verdicts == {Verdict.AGREE}
 
 
@@ -184,19 +186,19 @@ def test_no_reference_is_asked_while_all_agree(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError(f"a reference was asked about {question.program}")
 
     monkeypatch.setattr(Truths, "quick", refuse)
-    batch.jury.cache_clear()
+    batch.evaluator.cache_clear()
     for family in ("linalg", "loops"):
-        done = run(Order(3, 0, 6, family, 5, ("engine",), orders=(1, 2), checks=("twins",)))
+        done = run(WorkItem(3, 0, 6, family, 5, ("engine",), orders=(1, 2), checks=("twins",)))
         counts = done.counts["engine"]
         assert counts.verdicts[Verdict.AGREE] > 0.8 * counts.checks > 0
         assert not done.raws
-    batch.jury.cache_clear()
+    batch.evaluator.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["qr-batch", "inv-batch", "solve-batch"])
-def test_a_planted_bug_is_met_by_twins_alone(name: str) -> None:
+def test_a_planted_bug_is_met_by_variants_alone(name: str) -> None:
     for number in range(1, 8):
-        done = run(Order(number, 0, 40, "linalg", 1, (f"mutant:{name}",), orders=(1,), checks=("twins",)))
+        done = run(WorkItem(number, 0, 40, "linalg", 1, (f"mutant:{name}",), orders=(1,), checks=("twins",)))
         if any(raw.case.verdict is Verdict.DISAGREE for raw in done.raws):
             return
     pytest.fail("280 programs do not show it")

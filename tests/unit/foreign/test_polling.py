@@ -9,16 +9,16 @@ import time
 
 import pytest
 
-from gradfuzz.oracles.foreign import patience
-from gradfuzz.oracles.foreign.patience import Patience
+from gradfuzz.oracles.foreign import polling
+from gradfuzz.oracles.foreign.polling import Poller
 from gradfuzz.oracles.server import _lines
 
 
-def pipe() -> tuple[int, int, Patience]:
+def pipe() -> tuple[int, int, Poller]:
     reader, writer = os.pipe()
     poll = select.poll()
     poll.register(reader, select.POLLIN)
-    return reader, writer, Patience(poll)
+    return reader, writer, Poller(poll)
 
 
 def later(seconds: float, writer: int) -> threading.Thread:
@@ -36,7 +36,7 @@ def test_what_is_there_is_seen_at_once_and_what_never_comes_is_not_waited_for() 
 
 
 def test_whoever_was_not_prompt_is_slept_for_until_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "_ALONE", False)
+    monkeypatch.setattr(polling, "_ALONE", False)
     reader, writer, waiting = pipe()
     waiting._prompt = True
     thread = later(0.05, writer)
@@ -46,7 +46,7 @@ def test_whoever_was_not_prompt_is_slept_for_until_it_is(monkeypatch: pytest.Mon
     thread.join()
     assert used < 0.04, "it slept while nothing came"
     assert not waiting._prompt
-    monkeypatch.setattr(patience, "_MOMENT", 1.0)
+    monkeypatch.setattr(polling, "_MOMENT", 1.0)
     os.read(reader, 1)
     thread = later(0.05, writer)
     assert waiting.wait(5.0)
@@ -55,8 +55,8 @@ def test_whoever_was_not_prompt_is_slept_for_until_it_is(monkeypatch: pytest.Mon
 
 
 def test_the_only_core_is_left_to_the_other_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "_ALONE", True)
-    monkeypatch.setattr(patience, "_MOMENT", 1.0)
+    monkeypatch.setattr(polling, "_ALONE", True)
+    monkeypatch.setattr(polling, "_MOMENT", 1.0)
     _, writer, waiting = pipe()
     thread = later(0.01, writer)
     assert waiting.wait(5.0)

@@ -12,11 +12,11 @@ from itertools import islice
 
 import numpy as np
 
-from gradfuzz.fuzzer.results.finding import Case, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import Tolerance
 from gradfuzz.fuzzer.verdict.classify import CLEAR
-from gradfuzz.fuzzer.verdict.jury import Jury
-from gradfuzz.fuzzer.verdict.twins import Twin, relations
+from gradfuzz.fuzzer.verdict.evaluator import Evaluator
+from gradfuzz.fuzzer.verdict.metamorphic import MetamorphicVariant, relations
 from gradfuzz.oracles.base import Answer, Array, Oracle, Question
 
 
@@ -50,106 +50,118 @@ def like_engine(answer: Answer, tolerance: Tolerance) -> bool:
     return alike(answer, tolerance.values, tolerance.gradient, tolerance)
 
 
-def peer_cases(jury: Jury, oracle: str, question: Question, answers: Sequence[Answer]) -> list[Case]:
+def peer_cases(
+    evaluator: Evaluator, oracle: str, question: Question, answers: Sequence[Answer]
+) -> list[CheckResult]:
     """The verdicts at all points: agreement where the engine says the same, else by the references."""
     result = []
-    for k, (answer, tolerance) in enumerate(zip(answers, jury.tolerances(question), strict=True)):
-        case = Case(oracle, question, question.points[k], None, answer, Verdict.AGREE)
+    for k, (answer, tolerance) in enumerate(zip(answers, evaluator.tolerances(question), strict=True)):
+        case = CheckResult(oracle, question, question.points[k], None, answer, Verdict.AGREE)
         if tolerance.reason is not None:
             case = _undecided(case, tolerance)
         elif not like_engine(answer, tolerance):
-            (case,) = jury.cases(oracle, question, [answer], at=[k])
+            (case,) = evaluator.cases(oracle, question, [answer], at=[k])
         result.append(case)
     return result
 
 
-def twin_cases(
-    jury: Jury,
+def variant_cases(
+    evaluator: Evaluator,
     target: Oracle,
     question: Question,
     answers: Sequence[Answer],
-    cases: Sequence[Case],
+    cases: Sequence[CheckResult],
     turn: int,
     skipped: frozenset[str] = frozenset(),
     eager: Oracle | None = None,
-) -> list[Case]:
+) -> list[CheckResult]:
     """A metamorphic variant of a question, by the relation whose turn it is: one verdict per point.
 
     `answers` and `cases` are the target's answers and verdicts. Points where one is wrong already, or
     missing, have no variant. `eager` is the entry point without jit for a target with one: the same question
     asked there is the variant.
     """
-    fair = [k for k, case in enumerate(cases) if case.answer.status == "ok" and case.verdict not in _SETTLED]
+    fair = [k for k, case in enumerate(cases) if case.answer.status == "ok" and not _settled(case.verdict)]
     if not fair:
         return []
     if eager is not None:
-        twin: Twin | None = Twin("without jit", (question,), lambda given: given[0])
+        variant: MetamorphicVariant | None = MetamorphicVariant(
+            "without jit", (question,), lambda given: given[0]
+        )
         asked = eager
     else:
-        twin, asked = _whose_turn(question, turn, skipped, target), target
-    if twin is None or any(asked.supports(q) is not None for q in twin.questions):
+        variant, asked = _whose_turn(question, turn, skipped, target), target
+    if variant is None or any(asked.supports(q) is not None for q in variant.questions):
         return []
-    given = asked.answer_all(twin.questions)
+    given = asked.answer_all(variant.questions)
     return [
         case
         for k in fair
-        for case in _compared(jury, target.name, asked.name, question, k, answers[k], twin, given)
+        for case in _compared(evaluator, target.name, asked.name, question, k, answers[k], variant, given)
     ]
 
 
-_SETTLED = frozenset({Verdict.DISAGREE, Verdict.CRASHED, Verdict.UNSUPPORTED})
+def _settled(verdict: Verdict) -> bool:
+    """Whether a variant has nothing to add."""
+    return verdict.is_wrong or verdict is Verdict.UNSUPPORTED
 
 
-def _whose_turn(question: Question, turn: int, skipped: frozenset[str], target: Oracle) -> Twin | None:
+def _whose_turn(
+    question: Question, turn: int, skipped: frozenset[str], target: Oracle
+) -> MetamorphicVariant | None:
     found = [
-        relation for name, relation in relations(together=target.together).items() if name not in skipped
+        relation
+        for name, relation in relations(together=target.traits.batched).items()
+        if name not in skipped
     ]
     for k in range(len(found)):
-        for twin in islice(found[(turn + k) % len(found)](question), 1):
-            return twin
+        for variant in islice(found[(turn + k) % len(found)](question), 1):
+            return variant
     return None
 
 
 def _compared(
-    jury: Jury,
+    evaluator: Evaluator,
     target: str,
     oracle: str,
     question: Question,
     k: int,
     answer: Answer,
-    twin: Twin,
+    variant: MetamorphicVariant,
     given: Sequence[Sequence[Answer]],
-) -> list[Case]:
+) -> list[CheckResult]:
     """The variant's verdict at point `k`: agreement, or on a contradiction the references' verdict.
 
     The first answer's verdict counts if it is wrong.
     """
-    place = k if twin.order is None else twin.order[k]
+    place = k if variant.order is None else variant.order[k]
     own = [answers[place] for answers in given]
     if any(other.status == "unsupported" for other in own):
         return []
-    mapped = twin.back(own)
-    first = twin.questions[0]
-    case = Case(oracle, first, first.points[place], None, own[0], Verdict.AGREE)
+    mapped = variant.back(own)
+    first = variant.questions[0]
+    case = CheckResult(oracle, first, first.points[place], None, own[0], Verdict.AGREE)
     if mapped.status == "ok":
         if alike(answer, mapped.values, mapped.gradient, _strict(question, mapped)):
             return [case]
-        tolerance = jury.tolerances(question)[k]
+        tolerance = evaluator.tolerances(question)[k]
         if tolerance.reason is not None:
             return [_undecided(case, tolerance)]
         if alike(answer, mapped.values, mapped.gradient, tolerance):
             return [case]
     judged = [
         case
-        for q, other in zip(twin.questions, own, strict=True)
-        for case in jury.cases(oracle, q, [other], at=[place])
+        for q, other in zip(variant.questions, own, strict=True)
+        for case in evaluator.cases(oracle, q, [other], at=[place])
     ]
     return judged + [
-        case for case in jury.cases(target, question, [answer], at=[k]) if case.verdict is Verdict.DISAGREE
+        case
+        for case in evaluator.cases(target, question, [answer], at=[k])
+        if case.verdict is Verdict.DISAGREE
     ]
 
 
-def _undecided(case: Case, tolerance: Tolerance) -> Case:
+def _undecided(case: CheckResult, tolerance: Tolerance) -> CheckResult:
     """The case, undecided because rounding cannot be measured."""
     return replace(case, verdict=Verdict.INCONCLUSIVE, reason=tolerance.reason, message=tolerance.message)
 

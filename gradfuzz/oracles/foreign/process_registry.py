@@ -9,10 +9,10 @@ import subprocess
 import sys
 import threading
 
-from gradfuzz.oracles.foreign import guardian as script
+from gradfuzz.oracles.foreign import watchdog as script
 
 _lock = threading.Lock()
-_guardians: dict[int, subprocess.Popen[bytes]] = {}
+_watchdogs: dict[int, subprocess.Popen[bytes]] = {}
 """By the process that started it: a process forked from gradfuzz needs its own."""
 
 
@@ -25,15 +25,15 @@ def begun(group: int) -> None:
 def ended(group: int) -> None:
     """Unregisters an ended group, whose number the system may reuse."""
     with _lock:
-        guardian = _guardians.get(os.getpid())
-        if guardian is not None and guardian.poll() is None:
+        watchdog = _watchdogs.get(os.getpid())
+        if watchdog is not None and watchdog.poll() is None:
             _tell(f"-{group}\n")
 
 
 def _tell(line: str) -> None:
-    guardian = _guardians.get(os.getpid())
-    if guardian is None or guardian.poll() is not None:
-        guardian = _guardians[os.getpid()] = subprocess.Popen(  # noqa: S603 - our own script
+    watchdog = _watchdogs.get(os.getpid())
+    if watchdog is None or watchdog.poll() is not None:
+        watchdog = _watchdogs[os.getpid()] = subprocess.Popen(  # noqa: S603 - our own script
             [sys.executable, "-I", "-S", script.__file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -41,16 +41,16 @@ def _tell(line: str) -> None:
             start_new_session=True,
         )
         atexit.register(_dismissed, os.getpid())
-    assert guardian.stdin is not None, "it is a pipe"
+    assert watchdog.stdin is not None, "it is a pipe"
     with contextlib.suppress(OSError):  # it was killed just now; the next line starts another one
-        guardian.stdin.write(line.encode())
-        guardian.stdin.flush()
+        watchdog.stdin.write(line.encode())
+        watchdog.stdin.flush()
 
 
 def _dismissed(owner: int) -> None:
     """At the end of the process: the guardian kills the groups that are left, and ends."""
     with _lock:
-        guardian = _guardians.pop(owner, None) if os.getpid() == owner else None
-        if guardian is not None and guardian.stdin is not None:
-            guardian.stdin.close()
-            guardian.wait()
+        watchdog = _watchdogs.pop(owner, None) if os.getpid() == owner else None
+        if watchdog is not None and watchdog.stdin is not None:
+            watchdog.stdin.close()
+            watchdog.wait()

@@ -17,7 +17,7 @@ _ALONE = len(os.sched_getaffinity(0)) < 2 if hasattr(os, "sched_getaffinity") el
 """On a single core the other side cannot work while this side polls."""
 
 
-class Patience:
+class Poller:
     """Waits with a `poll` object, one wait after the other."""
 
     def __init__(self, poll: select.poll) -> None:

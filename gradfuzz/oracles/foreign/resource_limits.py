@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gradfuzz.errors import UsageError
-from gradfuzz.oracles.foreign.process import Limits
+from gradfuzz.oracles.foreign.process import ResourceLimits
 
 VARIABLES: dict[str, tuple[str, int]] = {
     "GRADFUZZ_TARGET_MEMORY": ("memory", 1 << 30),
@@ -22,7 +22,7 @@ _RENEWED = 3, 8
 """A process is replaced between two questions at this share of its memory limit, or earlier."""
 
 
-def limits(otherwise: Limits | None = None) -> Limits | None:
+def limits(otherwise: ResourceLimits | None = None) -> ResourceLimits | None:
     """`otherwise` with the variables' limits; None without any. `UsageError` for an invalid limit."""
     said: dict[str, Any] = {
         field: _limit(variable, field, unit)
@@ -31,7 +31,7 @@ def limits(otherwise: Limits | None = None) -> Limits | None:
     }
     if not said:
         return otherwise
-    changed = replace(otherwise or Limits(), **said)
+    changed = replace(otherwise or ResourceLimits(), **said)
     few, parts = _RENEWED
     return replace(changed, renewed=min(changed.renewed, changed.memory * few // parts))
 

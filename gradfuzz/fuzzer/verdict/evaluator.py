@@ -6,14 +6,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gradfuzz.fuzzer.results.finding import Case, Reason, Verdict
+from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
 from gradfuzz.fuzzer.verdict.judge import judge, plainly_right
-from gradfuzz.fuzzer.verdict.truth import Ruling, Truths, question_key
+from gradfuzz.fuzzer.verdict.truth import ReferenceValue, Truths, question_key
 from gradfuzz.oracles.base import Answer, Question
 
 
-class Jury:
+class Evaluator:
     """The references and their latest values. Loops beyond `trip_limit` iterations are not judged."""
 
     def __init__(self, truths: Truths | None = None, *, trip_limit: int = TRIPS, size: int = 512) -> None:
@@ -39,7 +39,7 @@ class Jury:
                 self._tolerances.popitem(last=False)
         return self._tolerances[key]
 
-    def rulings(self, question: Question, *, confirm: bool = False) -> list[Ruling]:
+    def reference_values(self, question: Question, *, confirm: bool = False) -> list[ReferenceValue]:
         """One reference value per point; with `confirm` by both references."""
         return self.truths.confirmed(question) if confirm else self.truths.quick(question)
 
@@ -47,8 +47,8 @@ class Jury:
         """The points at which answers can be judged: with a truth, or a kink with slopes on both sides."""
         return [
             k
-            for k, ruling in enumerate(self.rulings(question))
-            if ruling.truth.status == "ok" or (ruling.truth.kink and question.order == 1)
+            for k, reference_value in enumerate(self.reference_values(question))
+            if reference_value.truth.status == "ok" or (reference_value.truth.kink and question.order == 1)
         ]
 
     def cases(
@@ -60,32 +60,32 @@ class Jury:
         at: Sequence[int] | None = None,
         confirm: bool = False,
         thorough: bool = False,
-    ) -> list[Case]:
+    ) -> list[CheckResult]:
         """The verdicts on one oracle's answers to `question`, one per point, or only for points `at`.
 
         `confirm` asks both references, which must agree about what is called wrong. An answer that is right
         to the last bits is not measured further unless `thorough`; one that seems wrong is measured again
         with the widest tolerance.
         """
-        rulings = self.rulings(question, confirm=confirm)
+        reference_values = self.reference_values(question, confirm=confirm)
         found = []
         for k, answer in zip(range(len(question.points)) if at is None else at, answers, strict=True):
-            ruling = rulings[k]
-            case = None if thorough else plainly_right(oracle, question, k, answer, ruling.truth)
+            reference_value = reference_values[k]
+            case = None if thorough else plainly_right(oracle, question, k, answer, reference_value.truth)
             if case is None:
-                case = judge(oracle, question, k, answer, ruling.truth, self.tolerances(question)[k])
+                case = judge(oracle, question, k, answer, reference_value.truth, self.tolerances(question)[k])
                 if case.verdict is Verdict.DISAGREE or (
                     case.reason is Reason.NOISE and (case.error_over_allowed or 0.0) > 1.0
                 ):
                     case = judge(
-                        oracle, question, k, answer, ruling.truth, self._wide_tolerances(question)[k]
+                        oracle, question, k, answer, reference_value.truth, self._wide_tolerances(question)[k]
                     )
-            case = replace(case, references=ruling.references)
+            case = replace(case, references=reference_value.references)
             found.append(_supported(case) if confirm else case)
         return found
 
 
-def _supported(case: Case) -> Case:
+def _supported(case: CheckResult) -> CheckResult:
     """The case; inconclusive where only one reference supports a wrong number."""
     if (
         case.verdict is not Verdict.DISAGREE

@@ -46,7 +46,7 @@ _TRIPS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Twin:
+class MetamorphicVariant:
     """Questions with as many points as the first. `back` maps one answer to each, at the same point, to an
     answer to the first question.
 
@@ -62,18 +62,18 @@ class Twin:
 # The same points --------------------------------------------------------------------------------------------
 
 
-def _other_modes(question: Question) -> Iterator[Twin]:
+def _other_modes(question: Question) -> Iterator[MetamorphicVariant]:
     other: dict[Mode, Mode] = {"rev": "fwd", "fwd": "rev"}
     for k in range(question.order):
         modes = tuple(other[m] if j >= k else m for j, m in enumerate(question.modes))
-        yield Twin("other modes", (replace(question, modes=modes),), _first)
+        yield MetamorphicVariant("other modes", (replace(question, modes=modes),), _first)
 
 
 def _first(answers: Sequence[Answer]) -> Answer:
     return answers[0]
 
 
-def _scaled(question: Question) -> Iterator[Twin]:
+def _scaled(question: Question) -> Iterator[MetamorphicVariant]:
     weights = tuple(None if w is None else w * _SCALE for w in question.weights)
 
     def back(answers: Sequence[Answer]) -> Answer:
@@ -81,7 +81,7 @@ def _scaled(question: Question) -> Iterator[Twin]:
         with np.errstate(all="ignore"):
             return replace(answer, gradient={name: _divided(g) for name, g in answer.gradient.items()})
 
-    yield Twin("scaled", (replace(question, weights=weights),), back)
+    yield MetamorphicVariant("scaled", (replace(question, weights=weights),), back)
 
 
 def _divided(gradient: Array) -> Array:
@@ -89,13 +89,13 @@ def _divided(gradient: Array) -> Array:
     return result
 
 
-def _reordered(question: Question) -> Iterator[Twin]:
+def _reordered(question: Question) -> Iterator[MetamorphicVariant]:
     count = len(question.points)
     if count < 2:
         return
     order = (*range(1, count), 0)
     places = tuple((k - 1) % count for k in range(count))
-    yield Twin(
+    yield MetamorphicVariant(
         "reordered", (replace(question, points=tuple(question.points[k] for k in order)),), _first, places
     )
 
@@ -103,16 +103,16 @@ def _reordered(question: Question) -> Iterator[Twin]:
 # Other points -----------------------------------------------------------------------------------------------
 
 
-def _permuted(question: Question) -> Iterator[Twin]:
+def _permuted(question: Question) -> Iterator[MetamorphicVariant]:
     sizes = {name: v.shape[0] for name, v in question.points[0].inputs.items() if v.ndim}
     for n in sorted({n for n in sizes.values() if n > 1}):
         names = [name for name, m in sizes.items() if m == n]
         for chosen in dict.fromkeys([tuple(names), *((name,) for name in names)]):
-            twin = _moved(
+            variant = _moved(
                 question, "permuted", dict.fromkeys(chosen, _rolled), dict.fromkeys(chosen, _unrolled), _rolls
             )
-            if twin is not None:
-                yield twin
+            if variant is not None:
+                yield variant
                 break
 
 
@@ -129,12 +129,12 @@ _rolls = ((_rolled, _unrolled), _SAME)
 _transposes = (_SAME, (lambda x: np.swapaxes(x, -1, -2),) * 2)
 
 
-def _transposed(question: Question) -> Iterator[Twin]:
+def _transposed(question: Question) -> Iterator[MetamorphicVariant]:
     for name in _square(question):
         flip = {name: lambda x: np.swapaxes(x, -1, -2)}
-        twin = _moved(question, "transposed", flip, flip, _transposes)
-        if twin is not None:
-            yield twin
+        variant = _moved(question, "transposed", flip, flip, _transposes)
+        if variant is not None:
+            yield variant
 
 
 def _square(question: Question) -> list[str]:
@@ -143,7 +143,7 @@ def _square(question: Question) -> list[str]:
     return [name for name, s in shapes.items() if len(s) > 1 and s[-1] == s[-2] > 1 and 0 not in s]
 
 
-def _unread(question: Question) -> Iterator[Twin]:
+def _unread(question: Question) -> Iterator[MetamorphicVariant]:
     for name in _square(question):
         for kept in (np.tril, np.triu):
 
@@ -152,9 +152,9 @@ def _unread(question: Question) -> Iterator[Twin]:
                 mirrored: Array = np.where(kept(np.ones(x.shape, bool)), x, -np.swapaxes(x, -1, -2))
                 return mirrored
 
-            twin = _moved(question, "unread", {name: other}, {name: kept}, (_SAME,))
-            if twin is not None:
-                yield twin
+            variant = _moved(question, "unread", {name: other}, {name: kept}, (_SAME,))
+            if variant is not None:
+                yield variant
                 break
 
 
@@ -164,7 +164,7 @@ def _moved(
     there: Mapping[str, Change],
     back: Mapping[str, Change],
     results: Sequence[tuple[Change, Change]],
-) -> Twin | None:
+) -> MetamorphicVariant | None:
     """The variant at inputs changed by `there`, with gradients changed by `back`; None if outputs differ.
 
     `results` are the possible changes of an output, each with its inverse. Directions change as the inputs
@@ -186,7 +186,7 @@ def _moved(
         values = tuple(inverse(np.asarray(y)) for y, (_, inverse) in zip(answer.values, chosen, strict=False))
         return replace(answer, values=values, gradient=_changed(answer.gradient, back))
 
-    return Twin(
+    return MetamorphicVariant(
         relation, (replace(question, points=points, weights=weights, directions=directions),), answered
     )
 
@@ -257,7 +257,7 @@ def _alike(x: Array | None, y: Array) -> bool:
 # Each instance alone ----------------------------------------------------------------------------------------
 
 
-def _stacked(question: Question) -> Iterator[Twin]:
+def _stacked(question: Question) -> Iterator[MetamorphicVariant]:
     """The program without the leading axis of its arrays of highest rank, for each instance alone."""
     program, inputs = question.program, question.points[0].inputs
     rank = max((p.type.rank for p in program.params), default=0)
@@ -296,7 +296,7 @@ def _stacked(question: Question) -> Iterator[Twin]:
         weights = tuple(None if w is None else w[k] for w in question.weights)
         directions = _instance(question.directions, batched, k)
         parts.append(replace(question, program=single, points=points, weights=weights, directions=directions))
-    yield Twin("stacked", tuple(parts), back)
+    yield MetamorphicVariant("stacked", tuple(parts), back)
 
 
 def _instance(arrays: Inputs, batched: Sequence[str], k: int) -> dict[str, Array]:
@@ -314,7 +314,7 @@ def _stacks(program: Program, single: Program, inputs: Inputs, batched: Sequence
     )
 
 
-Relation = Callable[[Question], Iterator[Twin]]
+Relation = Callable[[Question], Iterator[MetamorphicVariant]]
 """The metamorphic variants of a question about a derivative at one or more points."""
 
 _RELATIONS: Mapping[str, Relation] = {

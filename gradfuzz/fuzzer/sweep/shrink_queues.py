@@ -15,9 +15,10 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterator
 
 from gradfuzz.fuzzer.findings.prove import Proof
-from gradfuzz.fuzzer.findings.signature import Precedence, installation, precedence, skeleton
+from gradfuzz.fuzzer.findings.signature import Precedence, precedence, skeleton
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.fuzzer.results.raw import Raw
+from gradfuzz.oracles.target_name import TargetName
 
 _REPEATS, _SLOW_REPEATS = 2, 1
 """A bucket closes after this many in a row that bring nothing new."""
@@ -38,7 +39,7 @@ Bucket = tuple[str, str, Class]
 """Entry point, kind of check, class."""
 
 
-class Docket:
+class ShrinkQueues:
     """The queues of one sweep. `slow` names the oracles that answer slowly."""
 
     def __init__(self, slow: Collection[str] = ()) -> None:
@@ -54,7 +55,8 @@ class Docket:
 
     def queue(self, oracle_name: str) -> Queue:
         """The queue of an oracle's disagreements."""
-        return installation(oracle_name), oracle_name in self._slow
+        name = TargetName.of(oracle_name)
+        return name.base if name.specifier else name.owner, oracle_name in self._slow
 
     def known(self, queue: Queue) -> dict[str, Precedence]:
         """The queue's results: the skeletons of its findings' programs with the first one's precedence."""
@@ -76,7 +78,7 @@ class Docket:
     def _next(self, queue: Queue) -> Raw | None:
         waiting = self._queues[queue]
         base, slow = queue
-        most = _OF_MUTANTS if base.startswith("mutant:") else _SLOW_AT_MOST if slow else _AT_MOST
+        most = _OF_MUTANTS if TargetName.of(base).library == "mutant" else _SLOW_AT_MOST if slow else _AT_MOST
         repeats = _SLOW_REPEATS if slow else _REPEATS
         while waiting and self._taken[queue] < most:
             raw = waiting.popleft()

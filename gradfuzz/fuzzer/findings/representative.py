@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gradfuzz.fuzzer.questions.candidate import Specimen
-from gradfuzz.fuzzer.results.finding import Case, FindingPoint
-from gradfuzz.oracles.base import Array
+from gradfuzz.fuzzer.questions.candidate import Candidate
+from gradfuzz.fuzzer.results.finding import CheckResult, FindingPoint
+from gradfuzz.oracles.base import Array, by_output, output_index
 
 _ROUND = (0.5, 2.0, 1.7, 1.5, 3.0, 0.25, 0.75, -0.5, -2.0)
 """Round numbers: what a person would try."""
@@ -21,26 +21,26 @@ _PLAIN_RATIO = 0.25
 """An answer is plainly wrong where it is off by this share."""
 
 
-def grid(specimen: Specimen) -> list[Mapping[str, Array]]:
+def grid(candidate: Candidate) -> list[Mapping[str, Array]]:
     """The candidate's own inputs, then each float input in turn at every ordinary value."""
-    return [specimen.inputs, *_varied(specimen)]
+    return [candidate.inputs, *_varied(candidate)]
 
 
-def _varied(specimen: Specimen) -> Iterator[Mapping[str, Array]]:
-    floats = [p.name for p in specimen.program.params if p.type.is_float]
+def _varied(candidate: Candidate) -> Iterator[Mapping[str, Array]]:
+    floats = [p.name for p in candidate.program.params if p.type.is_float]
     for value in _ORDINARY:
-        for name in sorted(floats, key=lambda n: n not in specimen.wrt):
-            old = specimen.inputs[name]
+        for name in sorted(floats, key=lambda n: n not in candidate.wrt):
+            old = candidate.inputs[name]
             pattern = [value * (1 + k / 4) for k in range(max(1, old.size))]
-            yield {**specimen.inputs, name: np.resize(np.array(pattern), old.shape).astype(old.dtype)}
+            yield {**candidate.inputs, name: np.resize(np.array(pattern), old.shape).astype(old.dtype)}
 
 
-def clearest(cases: Sequence[Case]) -> Case:
+def clearest(cases: Sequence[CheckResult]) -> CheckResult:
     """The first case at round numbers where the answer is plainly wrong; without one, the first case."""
     return next((case for case in cases if _plain(case)), cases[0])
 
 
-def _plain(case: Case) -> bool:
+def _plain(case: CheckResult) -> bool:
     expected, got = case.expected, case.got
     if (
         expected is None
@@ -60,12 +60,12 @@ def _is_round(value: float) -> bool:
     ) or value in (0.0, 1.0, -1.0)
 
 
-def worst(cases: Sequence[Case]) -> Case:
+def worst(cases: Sequence[CheckResult]) -> CheckResult:
     """The case with the largest relative error, which is infinite where the true derivative is zero."""
     return max(cases, key=relative_error)
 
 
-def relative_error(case: Case) -> float:
+def relative_error(case: CheckResult) -> float:
     """The relative error of the worst entry; infinite where there is none."""
     expected, got = case.expected, case.got
     if expected is None or got is None or not math.isfinite(got) or expected == 0.0:
@@ -73,16 +73,16 @@ def relative_error(case: Case) -> float:
     return abs(got - expected) / abs(expected)
 
 
-def finding_point(case: Case) -> FindingPoint:
+def finding_point(case: CheckResult) -> FindingPoint:
     """A case as a finding's row. For a wrong value "gradient" holds the outputs as "output 0", ..."""
     truth, answer = case.truth, case.answer
     expected: dict[str, Array] = {}
     bound: dict[str, Array] = {}
     got: dict[str, Array] = {name: np.asarray(g) for name, g in answer.gradient.items()}
-    if truth is not None and case.worst is not None and case.worst[0].startswith("output "):
-        expected = {f"output {k}": y for k, y in enumerate(truth.values)}
-        bound = {f"output {k}": b for k, b in enumerate(truth.value_bounds)}
-        got = {f"output {k}": np.asarray(y) for k, y in enumerate(answer.values)}
+    if truth is not None and case.worst is not None and output_index(case.worst[0]) is not None:
+        expected = by_output(truth.values)
+        bound = by_output(truth.value_bounds)
+        got = by_output(map(np.asarray, answer.values))
     elif truth is not None and truth.status == "ok":
         expected, bound = dict(truth.gradient), dict(truth.bounds)
     elif truth is not None and truth.left is not None and truth.right is not None:

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gradfuzz.fuzzer.findings.prove import Proof
-from gradfuzz.fuzzer.findings.signature import Precedence, library, precedence
+from gradfuzz.fuzzer.findings.signature import Precedence, precedence
 from gradfuzz.fuzzer.questions.tested import added, ordered
 from gradfuzz.fuzzer.results.counts import Counts
 from gradfuzz.fuzzer.results.events import TargetSummary
 from gradfuzz.fuzzer.results.finding import Class, Finding, Reason, Verdict
 from gradfuzz.fuzzer.results.raw import Raw
 from gradfuzz.fuzzer.sweep.batch import Batch
+from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.syntax import Const, walk
 from gradfuzz.strategies import FAMILIES
 
@@ -45,7 +46,7 @@ def summarized(name: str, version: str, family: str, counts: Counts) -> TargetSu
     )
 
 
-class Ledger:
+class Totals:
     """Adds up batches and proofs in the order in which they are given."""
 
     def __init__(self, oracles: Sequence[tuple[str, str]], families: Sequence[str]) -> None:
@@ -94,12 +95,12 @@ class Ledger:
         for name, counts in batch.counts.items():
             self._counts[name, family].add(counts)
         for (name, kind), n in batch.explained.items():
-            self._counted[library(name), kind] += n
+            self._counted[TargetName.of(name).owner, kind] += n
 
     def count(self, raws: Sequence[Raw]) -> None:
         """Counts disagreements that are not shrunk."""
         self._counted.update(
-            (library(raw.case.oracle), raw.case.kind) for raw in raws if raw.case.kind is not None
+            (TargetName.of(raw.case.oracle).owner, raw.case.kind) for raw in raws if raw.case.kind is not None
         )
 
     # Findings
@@ -143,7 +144,7 @@ class Ledger:
         """
         more: Counter[int] = Counter()
         for (base, kind), n in self._counted.items():
-            own = [k for k, e in enumerate(self._entries) if library(e.finding.target) == base]
+            own = [k for k, e in enumerate(self._entries) if TargetName.of(e.finding.target).owner == base]
             alike = [k for k in own if self._entries[k].finding.kind is kind]
             for k in (alike or own)[:1]:
                 more[k] += n
