@@ -32,7 +32,7 @@ def test_the_table_of_trophies_counts_the_entries() -> None:
     counted = []
     for heading, section in sections.items():
         raising = [
-            bool(re.search(r"^- (?:.*\s)?Raises\b", entry, re.MULTILINE))
+            bool(re.search(r"^- (?:.*\s)?Raises\b", re.sub(r"\n +", " ", entry), re.MULTILINE))
             for entry in re.split(r"^\*\*\d+\. ", section, flags=re.MULTILINE)[1:]
         ]
         anchor = re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
