@@ -12,11 +12,12 @@ help:
 	@echo 'make sweep     ask the engine, JAX and Torch about generated loop programs (about two minutes)'
 	@echo 'make test      ruff, mypy and the tests, without the slow ones'
 	@echo 'make test-all  ruff, mypy and all tests'
-	@echo 'make docs      build/site: the documentation as a site that loads nothing from elsewhere; begin with index.html'
-	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, in loops and linear algebra, its memory in long loops, programs drawn and checked per second, and what a process of its own costs a target'
-	@echo 'make comparators  docs/comparators.md: what gradfuzz and other checks of gradients miss and accuse wrongly (a few minutes)'
-	@echo 'make tolerance    docs/tolerance.md: how far right answers stay within what is allowed (a few minutes)'
-	@echo 'make pictures     docs/pictures: what the reports of real sweeps look like (a few minutes; needs Chromium)'
+	@echo 'make docs      build/site: the documents as a site that loads nothing from elsewhere'
+	@echo 'make bench     the speed of the engine next to Torch, autograd and JAX, its memory in long loops,'
+	@echo '               programs drawn and checked per second, what a process of its own costs a target'
+	@echo 'make comparators  docs/comparators.md: what gradfuzz and other checks miss and accuse wrongly'
+	@echo 'make tolerance    docs/tolerance.md: how far right answers stay within what is allowed'
+	@echo 'make pictures     docs/pictures: what the reports of real sweeps look like (needs Chromium)'
 	@echo 'make clean     remove the virtual environment, build outputs and caches'
 
 # Exit code 1 says that there are findings, which is what a sweep is for.

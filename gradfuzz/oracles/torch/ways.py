@@ -1,13 +1,15 @@
 """Torch, by every way into its derivatives that the installed version has.
 
     torch:eager        the program's loops run in Python; torch.autograd.grad and torch.autograd.forward_ad
-    torch:func         the same; torch.func: vjp, grad, jvp torch:jacobian     the same; torch.func: whole
-    Jacobians by jacrev and jacfwd torch:vmap         the derivative of one instance by torch.func under
-    torch.func.vmap: all points of a question in one call torch:grad_of_vmap the other way round:
-    torch.autograd of the function under torch.func.vmap torch:while_loop   loops by torch's while_loop,
-    branches by cond; torch.autograd.grad torch:scan         loops by torch's scan, branches by cond;
-    torch.autograd.grad torch:compile:...  the program's loops run in Python, traced by torch.compile; the
-    backends eager, aot_eager and inductor
+    torch:func         the same; torch.func: vjp, grad, jvp
+    torch:jacobian     the same; torch.func: whole Jacobians by jacrev and jacfwd
+    torch:vmap         the derivative of one instance by torch.func under torch.func.vmap: all points of a
+                       question in one call
+    torch:grad_of_vmap the other way round: torch.autograd of the function under torch.func.vmap
+    torch:while_loop   loops by torch's while_loop, branches by cond; torch.autograd.grad
+    torch:scan         loops by torch's scan, branches by cond; torch.autograd.grad
+    torch:compile:...  the program's loops run in Python, traced by torch.compile; the backends eager,
+                       aot_eager and inductor
 
 Torch itself is imported when the ways are asked for.
 """
