@@ -206,4 +206,4 @@ VJP: dict[str, tuple[VJPRule, ...] | VJPRule] = {
 }
 
 VJP_SEVERAL = linalg_rules.VJP_SEVERAL
-"""Rules of ops with several results; see `engine.linalg_rules`."""
+"""Rules of ops with several results; see `engine.rules.linalg`."""

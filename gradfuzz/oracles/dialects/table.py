@@ -13,22 +13,19 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Protocol, cast
 
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.emit.script_verdict import Across
 
-DIALECTS: Mapping[str, str] = MappingProxyType(
-    {
-        "jax": "gradfuzz.oracles.jax.port",
-        "torch": "gradfuzz.oracles.torch.port",
-        "autograd": "gradfuzz.oracles.dialects.autograd_script",
-        "nx": "gradfuzz.oracles.dialects.nx_script",
-        "swift": "gradfuzz.oracles.dialects.swift_script",
-        "tfjs": "gradfuzz.oracles.dialects.tfjs_script",
-    }
-)
+DIALECTS: dict[str, str] = {
+    "jax": "gradfuzz.oracles.jax.port",
+    "torch": "gradfuzz.oracles.torch.port",
+    "autograd": "gradfuzz.oracles.dialects.autograd_script",
+    "nx": "gradfuzz.oracles.dialects.nx_script",
+    "swift": "gradfuzz.oracles.dialects.swift_script",
+    "tfjs": "gradfuzz.oracles.dialects.tfjs_script",
+}
 """Dialect -> its module. The module is imported where a script is written; it imports no library of
 a target.
 """
