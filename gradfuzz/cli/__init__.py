@@ -1,4 +1,4 @@
-"""The commands. They translate between the shell and the rooms, and do nothing else.
+"""The commands. They translate between the shell and the packages, and do nothing else.
 
 Every flag is also a key of `[tool.gradfuzz]` in the pyproject.toml of the current directory (for all
 commands, or in `[tool.gradfuzz.sweep]` for one), and a variable GRADFUZZ_FLAG or GRADFUZZ_COMMAND_FLAG. The

@@ -16,8 +16,15 @@ and stands on a function, a class or a module; the nearest one counts. A gradien
 test. What the target cannot be asked is skipped, and so is what nobody can judge: a test that passes has
 answers that agree, or that are legal where there is no derivative.
 
+    cells       which tests a mark stands for, and the questions of each
+    check       one test: asks, has the answers judged, and ends as pytest's tests end
+    findings    what is wrong, as findings: as it was met, or shrunk in the profile nightly
+    gathered    the summary at the end of the session, and the reports
+    options     what the command line says
+
 pytest loads this module in every session, so it imports nothing. The rest is loaded by the first test that
-has the mark.
+has the mark. A test's findings are one JSON text in its report, which pytest-xdist carries to the process
+that gathers them.
 """
 
 from __future__ import annotations

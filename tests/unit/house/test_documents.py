@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from collections.abc import Iterator
@@ -138,3 +139,22 @@ def test_the_paths_of_a_page_exist(page: Path) -> None:
         for path in named
         if any((folder / path).exists() for folder in (ROOT, ROOT / "gradfuzz", page.parent))
     }
+
+
+PARTS = sorted(path.parent for path in (ROOT / "gradfuzz").glob("*/*/**/__init__.py"))
+
+
+@pytest.mark.parametrize("package", PARTS, ids=lambda package: str(package.relative_to(ROOT / "gradfuzz")))
+def test_the_docstring_of_a_package_lists_its_modules(package: Path) -> None:
+    """At most 35 lines: what it is for, a line for each module or a few, what a maintainer must know."""
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")), clean=False)
+    assert text
+    assert len(text.splitlines()) <= 35
+    listed = [
+        name
+        for names in re.findall(r"^    (\w+(?:, \w+)*)(?:    .*)?$", text, re.MULTILINE)
+        for name in names.split(", ")
+    ]
+    there = {path.stem for path in package.iterdir() if path.suffix == ".py"} - {"__init__"}
+    there |= {path.parent.name for path in package.glob("*/__init__.py")}
+    assert sorted(listed) == sorted(there)
