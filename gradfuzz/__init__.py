@@ -4,8 +4,8 @@
     >>> program = gradfuzz.loop_program("acc*x", trips=3)
     >>> print(program)
 
-Importing it costs nothing: each name, and each room (`gradfuzz.programs`, `gradfuzz.engine`,
-`gradfuzz.strategies`, `gradfuzz.oracles`, `gradfuzz.fuzzer`, `gradfuzz.reports`, `gradfuzz.testing`), is
+Importing it costs nothing. Each name and each package (`gradfuzz.programs`, `gradfuzz.engine`,
+`gradfuzz.strategies`, `gradfuzz.oracles`, `gradfuzz.fuzzer`, `gradfuzz.reports`, `gradfuzz.testing`) is
 loaded when it is first used.
 """
 
@@ -55,7 +55,7 @@ _HOMES = {
     "reference": "gradfuzz.testing",
     "to_text": "gradfuzz.programs",
 }
-"""Where the names that are not rooms live."""
+"""Where the names that are not packages live."""
 
 
 def __getattr__(name: str) -> Any:

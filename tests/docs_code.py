@@ -3,12 +3,12 @@
 A page is run in a folder of its own, its blocks in their order:
 
     python                     runs, all blocks of the page in one namespace
-    pycon                      the same with >>> prompts; what they print and raise is compared python
-                               title="FILE"        is written into FILE; so is every other language. It has to
-                               be used by a command of the page python title="gradfuzz/.." shows lines of a
-                               file of the repository in some folder, as they are there
-    console                    lines with $ are commands; what is below one is what it writes to stdout. `echo
-                               $?` shows its exit code
+    pycon                      the same with >>> prompts; what they print and raise is compared
+    python title="FILE"        is written into FILE; so is every other language. A command of the page has to
+                               use it
+    python title="gradfuzz/.." shows lines of a file of the repository in some folder, as they are there
+    console                    lines with $ are commands; what is below one is what it writes to stdout.
+                               `echo $?` shows its exit code
     toml, yaml, json, jsonl    are read
     ANY title="not run: WHY"   is not run, and the page says why
 

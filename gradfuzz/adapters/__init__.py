@@ -2,12 +2,18 @@
 
     kit.py          the protocol and the walk through programs, for Python 3.8 or newer, without a dependency
     *_adapter.py    a library through the kit; `toy_adapter.py` is the one to begin with
-    kernels.py      programs as source, for libraries that compile kernels; `fields.py` is shared by Taichi
-                    and Quadrants elixir/ js/ cpp/ swift/    the same for other languages, a folder each
+    kernels.py      programs as source, for libraries that compile kernels
+    fields.py       what Taichi and Quadrants share
+    cpp/ elixir/ js/ swift/
+                    the same for other languages, a folder each
     shipped.py      the table of the adapters that gradfuzz ships
+    own.py          the former name of `python -m gradfuzz.oracles.server`, which still works
 
-The scripts run where the library is installed and import nothing of gradfuzz. `path` says where each of them
-lies.
+- The scripts run where the library is installed and import nothing of gradfuzz. `path` says where each of
+  them lies.
+- The kit runs loops and branches in Python, or hands them to a library that has its own (`structured`). For a
+  library that wants source, a program is written as a kernel.
+- `docs/targets.md` says which of the other languages' kits were run.
 """
 
 from __future__ import annotations

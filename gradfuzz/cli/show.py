@@ -11,10 +11,36 @@ from gradfuzz.cli.storage import STORE
 from gradfuzz.errors import UsageError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from gradfuzz.fuzzer.results.finding import Finding
 
 
-DIALECTS = ("python", "native", "pytest", "issue", "json", "jax", "torch", "autograd", "nx", "swift", "tfjs")
+OWN = ("python", "native", "pytest", "issue", "json")
+"""What a finding can be shown as, besides the dialects."""
+
+
+class Form(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
+    """One of OWN, or a dialect. The table of dialects is read when somebody asks, as it loads NumPy."""
+
+    name = "form"
+
+    @property
+    def _choice(self) -> click.Choice[str]:
+        from gradfuzz.oracles.dialects.table import DIALECTS
+
+        return click.Choice((*OWN, *DIALECTS))
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return self._choice.get_metavar(param, ctx)
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return self._choice.convert(value, param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return self._choice.shell_complete(ctx, param, incomplete)
 
 
 @click.command(short_help="Show a recorded finding, or a script of it.")
@@ -22,7 +48,7 @@ DIALECTS = ("python", "native", "pytest", "issue", "json", "jax", "torch", "auto
 @click.option(
     "--as",
     "dialect",
-    type=click.Choice(DIALECTS),
+    type=Form(),
     help=(
         "Print this and nothing else: the target's own script (native, or python where it is one), the same"
         " question to another system, a test for pytest, the text of an issue, or the record for `gradfuzz"

@@ -10,6 +10,13 @@
 
 `derivative` makes the graph of a program's derivative, `compile` a Python function of a graph, `to_source` a
 text to read.
+
+    rules        the ops as functions, and the tables of derivative rules
+    modes        reverse and forward mode on graphs
+    compiling    graphs as Python source
+    batching     graphs of one instance as graphs of a batch
+    linalg       linear algebra as functions, named as in NumPy: `engine.linalg.solve(a, b)`
+    api          what people call
 """
 
 from gradfuzz.engine import linalg

@@ -4,6 +4,16 @@
     sweep.sweep      draws programs, asks, judges, shrinks; yields events
     CheckResult      the verdict on one answer; Finding: disagreements of one kind, shrunk
 
+    results      what comes of a sweep, as data
+    questions    what is asked
+    tolerance    how large an error is allowed
+    verdict      truth and answer compared
+    shrinking    smaller programs with the same disagreement
+    findings     from a disagreement to a finding
+    probe        report cards
+    store        what is kept on disk
+    sweep        the run, the self-test, replay and bisection
+
 The data is here at once; what needs the references and the strategies is loaded when it is first used.
 """
 

@@ -5,7 +5,22 @@ bugs.
     references()     the sources of truth
     available()      what there is, installed or not
 
-A library is imported when one of its oracles is made, not before.
+    base          the contract: a question in, an answer or a truth for each point out
+    registry      which oracles there are, by name; `target_name` takes names apart
+    libraries     the table of the libraries with oracles of gradfuzz's own
+    plugins       oracles of other distributions, found by their entry points
+    device        where JAX and Torch compute, and what a product may lose there
+    server        serves the oracles of this installation by the protocol
+    references, engine, mutants, jax, torch
+                  the oracles, a package each
+    foreign       targets in processes of their own
+    emit          what all standalone scripts share
+    dialects      scripts for other languages and libraries
+
+- A library is imported when one of its oracles is made, not before.
+- A plug-in is imported when its target is named, and then in a process of its own. What is wrong with it is a
+  `PluginError`. It cannot take a name of gradfuzz's own.
+- A library that answers wrong, raises or crashes has answered: an oracle repairs nothing.
 """
 
 from gradfuzz.oracles.base import Answer, Mode, Oracle, Point, Question, Reference, Traits, Truth

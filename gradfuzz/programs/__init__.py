@@ -1,4 +1,11 @@
-"""The program language: what strategies draw, oracles run, the engine differentiates and reports show."""
+"""The program language: what strategies draw, oracles run, the engine differentiates and reports show.
+
+language      types, syntax, the op table, the type checker, the printed form
+text          programs from text and from JSON
+arithmetic    what an op computes: machine floats, or any scalar objects
+graphs        the functional form
+evaluation    programs and graphs run in an arithmetic
+"""
 
 import importlib as _importlib
 import sys as _sys

@@ -17,7 +17,7 @@
 
 Options are given by keyword. One that makes no sense is an `InvalidArgument` of Hypothesis, in the test that
 draws, with the value and what is allowed. What a strategy shows is the call that makes it again, with the
-names that this module exports; what Hypothesis shows of a draw can be pasted into `@example`, with these
+names that this package exports; what Hypothesis shows of a draw can be pasted into `@example`, with these
 names, those of `gradfuzz.programs` and NumPy's `array` and `zeros`. `climb` leads Hypothesis to the worst
 draws.
 

@@ -6,6 +6,13 @@
     check_program(program, t)    the same for a program and a target
     reference(truth)             says what a function computes exactly, where nothing can work it out
 
+    check         what people call; `attached` has exact references, `mismatch` the error and what it says
+    frameworks    whose function it is, and how its derivatives are asked for
+    tracing       the function as a program
+    measuring     the function asked and judged
+    leading       leads a test of Hypothesis's to the worst error
+    starter       the test that `gradfuzz write` begins with
+
 Everything is loaded when it is first used; JAX and Torch only where a function is one of theirs.
 """
 

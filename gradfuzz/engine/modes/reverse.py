@@ -136,7 +136,7 @@ class ReverseMode:
         rule = VJP_SEVERAL.get(node.op)
         if rule is None:
             raise NotDifferentiableError(
-                f"no reverse rule for {node.op}; give it a line in engine/linalg_rules"
+                f"no reverse rule for {node.op}; give it a line in engine/rules/linalg"
             )
         args = [self.value(tape.read(a)) for a in node.inputs]
         params = {name: value for name, value in node.params if name != "part"}

@@ -203,4 +203,4 @@ def _add(row: Function) -> None:
 
 
 VJP_SEVERAL = linalg_rules.VJP_SEVERAL
-"""Rules of ops with several results; see `engine.linalg_rules`."""
+"""Rules of ops with several results; see `engine.rules.linalg`."""

@@ -1,3 +1,25 @@
-"""From a disagreement to a finding: proved, shrunk, diagnosed, with evidence and a script."""
+"""From a disagreement to a finding: proved, shrunk, diagnosed, with evidence and a script.
+
+    prove                      asked again alone, confirmed by both references, shrunk, shown at three points
+    showcase, signature        the three points; when two findings are the same
+    survey                     where it shows: other ways, modes, precisions and loop forms
+    diagnose, applied_rules    which planted bug it behaves like; which mutants a question concerns
+    gather                     measures what is shown beside a finding
+    curve, variants, bodies, batches, step_sizes, adjoints
+                               its parts
+    reproducer, own_script     the scripts: to its own library, to others, as a test; to gradfuzz itself
+    clusters                   findings that seem to have one root cause
+
+- A disagreement becomes a finding only if it is asked again alone, both references confirm the truth, and it
+  survives shrinking with a clear margin and in its class.
+- A diagnosis is by likeness. Every mutant that can be wrong about the shrunk program is asked what the target
+  was asked: at the finding's points and around them, in the other modes and loop forms, and about the program
+  as it was drawn. One that says the same everywhere is the probable cause. Several such mutants are told
+  apart by standard programs on which they differ. The cause is certain if no other mutant says the same and
+  there are errors enough to tell.
+- Evidence decides nothing. Where several proofs have one signature, only one that leads so far gathers it.
+- The adjoints of a loop are asked by the program itself: an input at zeros is added to the carry in each
+  iteration, and the gradient by that input is the answer.
+"""
 
 from __future__ import annotations

@@ -1,5 +1,17 @@
-"""What comes of a sweep, as data: cases, findings, events, evidence, records with a schema. Reports read this
-package alone.
+"""What comes of a sweep, as data. Reports import this package and nothing else of the fuzzer.
+
+    finding                       verdicts, cases, findings, causes
+    evidence                      what is shown beside a finding: curves, tables of variants, step sizes,
+                                  adjoints
+    events                        what a sweep says while it runs
+    raw, counts                   a disagreement as a batch met it; how often an oracle got which verdict
+    report_card, score, review    the ends of a probe and of a self-test; what became of earlier findings
+    environment                   where and when a sweep ran
+    codec                         any of these as JSON and back, led by type hints
+    records                       documents with a schema and a version, and their migrations
+
+- Nothing is pickled. What is read is checked against the type hints of the dataclass that it becomes.
+- Findings are the same where their signatures are. An id is short for a signature.
 """
 
 from __future__ import annotations

@@ -1,15 +1,23 @@
-"""A sweep: draws programs, asks, judges, shrinks, and yields events. It prints nothing.
+"""A sweep: draws programs, asks, judges, shrinks, and yields events. It prints nothing and stores nothing.
 
-run             `sweep(config)`: the run as a stream of events
-batch           a unit of work: draw programs, ask every oracle, judge
-workers         the processes that take batches and proofs
-shrink_queues   which disagreements are shrunk, and in which order
-totals          which disagreements are one finding, and how findings are ranked
-recorder        writes every event into the store before a report hears it; memo: finished work, for
-                `--resume`
-replaying       asks a finding again; bisecting does so by one release after the other, reviewing for earlier
-                findings
-selftest        sweeps of planted bugs; kills is a batch of it
+    run                     `sweep(config)`: the run as a stream of events
+    batch                   a unit of work: draw programs, ask every oracle, judge
+    workers                 the processes that take batches and proofs, or this process
+    shrink_queues           which disagreements are shrunk, and in which order
+    totals                  counts by oracle; which disagreements are one finding, and how findings are ranked
+    recorder, memo          write a sweep into the store; finished work, for `--resume`
+    replaying, bisecting    ask a finding again; the same by one release after the other
+    reviewing               asks the findings of earlier runs and of the baseline again
+    selftest, kills         sweeps of planted bugs; a batch of one
+
+- The recorder gets every event before any report, so whatever is printed is already on disk.
+- The recorder is the memo, too: it keeps every batch and proof under a hash of what was asked until the run
+  is complete. A resumed sweep runs from its beginning and takes from the memo what is there. So it ends as
+  one that nobody stopped.
+- At the end of a sweep the findings of earlier runs and of the baseline that did not come up, of the same
+  targets, are asked again: a bounded number.
+- The shrink queue hands on which proofs lead, so that the result does not depend on which worker is faster. Workers
+  end with the process that they work for.
 """
 
 from __future__ import annotations

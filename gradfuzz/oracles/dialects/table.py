@@ -1,5 +1,4 @@
-"""The languages and libraries in which a finding's question becomes a standalone script. To add one, add a
-row to `DIALECTS` and its name to the choices of `gradfuzz show`.
+"""Languages and libraries in which a finding's question becomes a standalone script: a row of `DIALECTS` each.
 
 The module of a row has two functions of an `Exhibit`:
 
@@ -13,23 +12,22 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Protocol, cast
 
 from gradfuzz.oracles.base import Array, Question
 from gradfuzz.oracles.emit.script_verdict import Across
 
-DIALECTS: Mapping[str, str] = MappingProxyType(
-    {
-        "jax": "gradfuzz.oracles.jax.port",
-        "torch": "gradfuzz.oracles.torch.port",
-        "autograd": "gradfuzz.oracles.dialects.autograd_script",
-        "nx": "gradfuzz.oracles.dialects.nx_script",
-        "swift": "gradfuzz.oracles.dialects.swift_script",
-        "tfjs": "gradfuzz.oracles.dialects.tfjs_script",
-    }
-)
-"""Dialect -> its module, imported where a script is written. It imports no library of a target."""
+DIALECTS: dict[str, str] = {
+    "jax": "gradfuzz.oracles.jax.port",
+    "torch": "gradfuzz.oracles.torch.port",
+    "autograd": "gradfuzz.oracles.dialects.autograd_script",
+    "nx": "gradfuzz.oracles.dialects.nx_script",
+    "swift": "gradfuzz.oracles.dialects.swift_script",
+    "tfjs": "gradfuzz.oracles.dialects.tfjs_script",
+}
+"""Dialect -> its module. The module is imported where a script is written; it imports no library of
+a target.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

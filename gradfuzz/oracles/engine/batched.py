@@ -2,8 +2,9 @@
 the mutants of batching.
 
     engine:vectorize   named axes: the derivative of a function of vectorized values, by `engine.vjp`, `jvp`,
-    `grad` and `jacobian` engine:vmap        batching: the derivative of one instance, as a graph, made the
-    graph of a batch; once per axis
+                       `grad` and `jacobian`
+    engine:vmap        batching: the derivative of one instance, as a graph, made the graph of a batch; once
+                       per axis
 
 So the two meet batching and differentiation in either order.
 """

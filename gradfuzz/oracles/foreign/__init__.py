@@ -1,15 +1,26 @@
-"""Targets in processes of their own, in any language: a protocol of JSON lines, supervised workers, the
-oracle made of both.
+"""Targets in processes of their own, in any language: a protocol of JSON lines, and workers that are watched.
 
-protocol.py     the messages, typed and checked in both directions; `schema.py` writes them as a JSON Schema
-tensors.py      arrays in messages
-wire.py         programs in messages: what a body captures and carries is said, no conversion is left to the
-                reader
-process.py      one child process: deadlines, memory, floods, death; `watchdog.py` kills what a killed
-                gradfuzz leaves behind
-worker.py       a conversation with such a process, begun again after a fault
-oracle.py       a way into a target as an oracle
-conformance.py  what tells a broken adapter from a wrong target
+    protocol, schema                    the messages, typed and checked in both directions; the same as a JSON
+                                        Schema
+    tensors, wire                       arrays and programs in messages; no conversion is left to the reader
+    process                             one child process: deadlines, memory, floods, death
+    worker                              a conversation with such a process, begun again after a fault
+    oracle                              a way into a target as an oracle
+    resource_limits, polling            what the flags allow a process; waiting without sleeping where it is
+                                        prompt
+    process_registry, watchdog          end what a killed gradfuzz leaves behind
+    conformance, comparing, features    tell a broken adapter from a wrong target
+    managed, installers                 environments for releases (`warp==1.19.0`): made once, found again; a
+                                        row for each language
+    releases                            which releases there are, and which of them a name means
+    launcher                            runs a module of gradfuzz in an environment where gradfuzz is not
+                                        installed
+
+- The commands ask JAX and Torch in this way, too (`registry.resolve(..., supervised=True)`). An oracle that
+  is made in Python is in its own process.
+- An environment is whole when its marker is there, which is written last. A lock keeps two processes from
+  making the same one. Only commands make environments; a sweep and its workers find them.
+- A finding's signature does not depend on the release. What is asked does.
 """
 
 from __future__ import annotations

@@ -1,5 +1,19 @@
-"""JAX as a target: its ways, derivatives and scripts. `ways` and what it needs import JAX; emitters
-do not.
+"""JAX as a target: its ways, its derivatives, its scripts.
+
+    ways                        `ways()`, and `script()` for the reproducer of a finding
+    structured, loops           programs with JAX's own loops, from the functional form
+    unrolled, namespace         programs whose loops Python runs
+    vmap                        all points of a question in one call
+    derivatives, answers        the ways into JAX's derivatives; questions as arrays, and what comes back
+    compile, evaluate, exact    compiling what runs once; running a traced function step by step
+    trips                       trip counts that are known before a program runs
+    linalg, linalg_source       linear algebra, by the text that a script shows
+    tensors, tensors_source     tensor ops, in the same way
+    emit, script, port          expressions as source; the reproducer; the same question as a dialect
+
+- JAX is imported when the ways are asked for. From then on the process has 64-bit floats and ints. `emit`,
+  `script`, `port` and the modules of source do not import it.
+- The source of `derivatives` is what reproducers show.
 """
 
 from __future__ import annotations

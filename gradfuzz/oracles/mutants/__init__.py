@@ -1,5 +1,16 @@
-"""Planted bugs: the engine with one rule overridden. `registry` lists those with names, `systematic` makes
-one for each rule.
+"""Planted bugs: the engine with one rule overridden.
+
+    mutant, registry           what a planted bug is; the list of those with names
+    loops, flow, carries       in loops; in nesting, exits, branches and conditions; in what loops keep and
+                               hand on
+    rules                      in what the rules of all ops of a kind share
+    linalg, tensor, complex    in the rules of these ops
+    vectorize                  in batching: every instance alone is right
+    systematic, mutations      one for each rule, operand and kind of mistake, by name (`vjp.multiply.0.sign`)
+    equivalent                 systematic ones that no program can tell from the engine, each with its proof
+
+- A row names the report that the bug is after.
+- `registry` lists the bugs with names. The systematic ones are made when they are asked for.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ the derivative along one line, has it by polarisation. With the symmetric multil
 is a polynomial in s, and k g_i is its coefficient of s. Its odd part is known at s = 1, ..., m, m =
 ceil(k/2), and Lagrange interpolation in s^2, read at 0, gives the coefficient:
 
-    g_i = 1/(2k) sum over s of w_s (p(v + s e_i) - p(v - s e_i)),    w_s = 1/s prod over r != s of r^2 / (r^2
-    - s^2).
+    g_i = 1/(2k) sum over s of w_s (p(v + s e_i) - p(v - s e_i)),
+    w_s = 1/s prod over r != s of r^2 / (r^2 - s^2).
 
 For k = 2 this is (p(v + e_i) - p(v - e_i)) / 4. For k = 1 it is p(e_i), and for a single scalar input v^{k-1}
 p(1). (Griewank, Utke, Walther, "Evaluating higher derivative tensors by forward propagation of univariate

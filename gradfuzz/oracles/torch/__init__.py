@@ -1,5 +1,18 @@
-"""Torch as a target: its ways, derivatives and scripts. `ways` and what it needs import Torch; emitters do
-not.
+"""Torch as a target: its ways, its derivatives, its scripts.
+
+    ways                       `ways()`, and `script()` for the reproducer of a finding
+    unrolled, namespace        programs whose loops Python runs
+    structured, loops          programs with Torch's `while_loop`, `scan` and `cond`, from the functional form
+    compiled                   torch.compile, by three backends
+    vmap                       all points of a question in one call
+    derivatives                the ways into Torch's derivatives
+    linalg, linalg_source      linear algebra, by the text that a script shows
+    tensors, tensors_source    tensor ops, in the same way
+    emit, script, port         programs as source; the reproducer; the same question as a dialect
+
+- Torch is imported when the ways are asked for. A construct that the installed version lacks is left out.
+  `emit`, `script`, `port` and the modules of source do not import it.
+- Ops are out of place, so that torch.autograd and torch.func both see them.
 """
 
 from __future__ import annotations

@@ -71,19 +71,19 @@ class Loop:
     `body` takes (constants, carries, one entry of each stack read[, counter]) and returns (carries, one entry
     of each stack written). The loop's outputs are the final carries and the stacks written.
 
-    form "while"   `condition` takes (constants, carries): tested before each trip. form "repeat"  the same,
-    tested after each trip on the new carries. form "for"     `count` trips (an int scalar); where stacks are
-    read, their common length instead (`count` is None
-                   then). The body gets the trip's index 0, 1, ... as its last input.
+    form "while"   `condition` takes (constants, carries): tested before each trip.
+    form "repeat"  the same, tested after each trip on the new carries.
+    form "for"     `count` trips (an int scalar); where stacks are read, their common length instead (`count`
+                   is None then). The body gets the trip's index 0, 1, ... as its last input.
+
     An array may stand where a stack is read: its rows are the entries. A loop whose trips are known may write
     arrays, too; the type of the output says which it is.
 
     reverse        (for only) the trips run from the last index to the first; stacks written keep the order of
-                   the
-                   indices, so entry k always belongs to index k.
+                   the indices, so entry k always belongs to index k.
     checkpoint     how the stacks written are kept, never what is in them: "none" every entry; "sqrt" or an
-                   int k only some of the
-                   carries, from which the entries are computed again where they are read (see `replay`).
+                   int k only some of the carries, from which the entries are computed again where they are
+                   read (see `rematerialize`).
     """
 
     form: LoopForm

@@ -1,7 +1,8 @@
 """Programs, floats and arrays as JSON data, bit for bit.
 
-    program    {"gradfuzz": 1, "name": "f", "params": [["x", "float"], ["v", "float[3]"]], "body": [statement,
-               ...]} statement  {"assign": NAME, "value": expr}
+    program    {"gradfuzz": 1, "name": "f", "params": [["x", "float"], ["v", "float[3]"]],
+                "body": [statement, ...]}
+    statement  {"assign": NAME, "value": expr}
                {"while": expr, "body": [...]}            {"repeat": [...], "while": expr}
                {"for": NAME, "count": expr, "body": [...]}
                {"if": expr, "then": [...], "else": [...]}

@@ -1,3 +1,16 @@
-"""What every report says the same way: words, numbers, headlines, tables, inert text."""
+"""What every report says the same way.
+
+    words, numbers       verdicts in words; numbers as people read them
+    headline, account    the sweep in one sentence; what was asked, met and remembered
+    standing             what is known of a finding: new, known, fixed
+    summary, systems     counts for each target; the ways into a system added up
+    tables               a finding's tables, as text
+    plain                text of others made inert
+    pieces               what terminal pages are made of
+    scripts              the scripts of findings as files
+
+- Names, messages and scripts may hold anything. A report passes what it is given through `plain.inert` once,
+  and then escapes only what is special in its own format.
+"""
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
 """The HTML report: one file that needs nothing else, opens from disk, and is complete without JavaScript.
 
-Everything that is shown is made by view modules (`page`, `article`, `tables`, `figures`) and laid out by the
-templates. A content-security policy allows the file's own style and script, by their hashes, and nothing
-besides.
+    page, article       what is shown: around the articles, and of one finding
+    figures, entries    plots of a finding; where in its arrays it is wrong
+    svg, scales         plots as SVG text; from values to pixels
+    budget              how much of each finding fits
+    templates/          how it is laid out, with style and script
+
+- Everything that is shown is made by `page`, `article` and `figures` and laid out by the templates.
+- A content-security policy allows the file's own style and script, by their hashes, and nothing else.
 """
 
 from __future__ import annotations

@@ -1,3 +1,9 @@
-"""Reports for machines: JSON, JUnit, SARIF, and events as JSON lines."""
+"""Reports for machines.
+
+json      documents that are stable contracts: fields may be added and are never renamed
+junit     for continuous integration: a suite for each way and family
+sarif     SARIF 2.1.0, for code scanning
+ndjson    the events of a sweep, one JSON document a line, as they come
+"""
 
 from __future__ import annotations

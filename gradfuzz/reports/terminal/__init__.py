@@ -1,3 +1,10 @@
-"""Reports for a terminal, while a sweep runs and at its end."""
+"""Reports for a terminal, while a sweep runs and at its end.
+
+report          findings, the summary of a sweep, answers to one program, report cards, targets
+block, sheet    one finding; tables that stay readable when they do not fit
+live            what is said while a sweep runs
+concise         one line for each finding
+selftest        the score of a self-test
+"""
 
 from __future__ import annotations

@@ -1,3 +1,19 @@
-"""Functions asked and judged: by the program that was traced, or by their own differences."""
+"""Functions asked and judged: by the program that was traced, or by their own differences.
+
+    measure, measured       how a derivative is measured; what came of it, as data
+    subject                 a function of nested arguments as one of real arrays
+    oracle                  the function answers questions about its program
+    units                   cotangents and directions that divide out
+    numeric, differences    the truth of a function that cannot be traced, measured on the function itself
+    lines                   a function of many entries, asked along a few random directions
+
+- A function's derivative is judged as a target's is (`fuzzer.verdict.checking`), on the traced program. The
+  program is believed where it computes what the function computes, at the arguments and around them.
+- Before an answer is called wrong there are two more questions. Does the answer stray as far when the last
+  bits of its inputs change? Do the function's own differences contradict the program? Where they do, only
+  they count.
+- Differences also speak where the program is undefined and the function is not, as on the unused side of a
+  `where`. Their bound is measured. What is hidden from differentiation on purpose is never called wrong.
+"""
 
 from __future__ import annotations

@@ -2,13 +2,69 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from gradfuzz.adapters.shipped import ADAPTERS
+from gradfuzz.cli import main
 from gradfuzz.fuzzer.results.finding import Class
 
-JUDGING = Path(__file__).parents[3] / "docs" / "judging.md"
+ROOT = Path(__file__).parents[3]
+JUDGING = ROOT / "docs" / "judging.md"
 TROPHIES = JUDGING.with_name("trophies.md")
+WIDTH = 110
+TEXTS = ("*.md", "*.py", "*.toml", "*.yml", "Makefile")
+AS_WRITTEN = ("docs/findings/", "tests/data/", "tests/snapshots/")
+"""Folders of texts that are kept as something else wrote them."""
+FILLED = ("benchmarks/comparators_report.py", "benchmarks/tolerance_report.py")
+"""Texts of pages, which are filled before they are written; pyproject.toml has the same exception."""
+PRAGMA = re.compile(r" +# (?:noqa|type: ignore)\b.*")
+"""Does not count for the width of a line of Python; it does not for ruff."""
+
+
+@pytest.mark.parametrize(("name", "most"), [("ARCHITECTURE.md", 100), ("README.md", 130)])
+def test_the_first_pages_are_short(name: str, most: int) -> None:
+    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= most
+
+
+def tracked() -> list[str]:
+    """The texts of the repository."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no clone: nothing says which files are the repository's")
+    told = subprocess.run(
+        ["git", "ls-files", "--", *TEXTS], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    return [name for name in told.splitlines() if not name.startswith(AS_WRITTEN) and (ROOT / name).is_file()]
+
+
+def prose(name: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text that can be wrapped, with their numbers."""
+    fence = ""
+    for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1):
+        if name.endswith(".py"):
+            yield number, PRAGMA.sub("", line)
+        elif not name.endswith(".md"):
+            yield number, line
+        elif line.startswith("```"):
+            fence = "" if fence else line
+        elif not fence.startswith("```jsonl") and (fence or not (line.startswith("|") or "](" in line)):
+            yield number, line
+
+
+def test_no_line_is_wide() -> None:
+    wide = [
+        f"{name}:{number} has {len(line)} columns"
+        for name in tracked()
+        if name not in FILLED
+        for number, line in prose(name)
+        if len(line) > WIDTH
+    ]
+    assert wide == []
 
 
 def test_every_class_of_numbers_is_explained() -> None:
@@ -32,7 +88,7 @@ def test_the_table_of_trophies_counts_the_entries() -> None:
     counted = []
     for heading, section in sections.items():
         raising = [
-            bool(re.search(r"^- (?:.*\s)?Raises\b", entry, re.MULTILINE))
+            bool(re.search(r"^- (?:.*\s)?Raises\b", re.sub(r"\n +", " ", entry), re.MULTILINE))
             for entry in re.split(r"^\*\*\d+\. ", section, flags=re.MULTILINE)[1:]
         ]
         anchor = re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
@@ -44,3 +100,61 @@ def test_the_table_of_trophies_counts_the_entries() -> None:
     assert total == [
         tuple(str(sum(numbers)) for numbers in zip(*((b, s, r) for _, b, s, r in counted), strict=True))
     ]
+
+
+def test_the_readme_counts_the_bugs_and_the_systems() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    total = re.search(
+        r"^\| together \| \| (\d+) \| (\d+) \|", TROPHIES.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert total
+    assert f"[{total[1]} bugs](docs/trophies.md)" in readme
+    assert f"{total[2]} of them silent" in readme
+    assert f"{len(ADAPTERS)} more systems" in readme
+
+
+def test_every_command_is_on_the_page_of_commands() -> None:
+    page = JUDGING.with_name("commands.md").read_text(encoding="utf-8")
+    assert {name for name in main.commands if f"| `gradfuzz {name}" not in page} == set()
+
+
+PATHS = re.compile(r"(?<![\w./])[a-z_]+/[\w./-]+\.[a-z]+(?![\w/])")
+PAGES = sorted(
+    path
+    for folder, pattern in ((ROOT, "*.md"), (ROOT / "docs", "**/*.md"), (ROOT / "examples", "**/*.md"))
+    for path in folder.glob(pattern)
+    if path.name != "CHANGELOG.md"  # it names what there was
+)
+TOP = ("benchmarks/", "docs/", "examples/", "gradfuzz/", "tests/")
+PACKAGES = tuple(f"{path.name}/" for path in (ROOT / "gradfuzz").iterdir() if path.is_dir())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_paths_of_a_page_exist(page: Path) -> None:
+    """Paths in code are those of the repository, of the package, or seen from the page."""
+    codes = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", page.read_text(encoding="utf-8"))
+    named = {path for code in codes for path in PATHS.findall(code) if path.startswith((*TOP, *PACKAGES))}
+    assert named == {
+        path
+        for path in named
+        if any((folder / path).exists() for folder in (ROOT, ROOT / "gradfuzz", page.parent))
+    }
+
+
+PARTS = sorted(path.parent for path in (ROOT / "gradfuzz").glob("*/*/**/__init__.py"))
+
+
+@pytest.mark.parametrize("package", PARTS, ids=lambda package: str(package.relative_to(ROOT / "gradfuzz")))
+def test_the_docstring_of_a_package_lists_its_modules(package: Path) -> None:
+    """At most 35 lines: what it is for, a line for each module or a few, what a maintainer must know."""
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))
+    assert text
+    assert len(text.splitlines()) <= 35
+    listed = [
+        name
+        for names in re.findall(r"^(?:    )?(\w+(?:, \w+)*)(?: {4,}\S.*)?$", text, re.MULTILINE)
+        for name in names.split(", ")
+    ]
+    there = {path.stem for path in package.iterdir() if path.suffix == ".py"} - {"__init__"}
+    there |= {path.parent.name for path in package.glob("*/__init__.py")}
+    assert sorted(listed) == sorted(there)

@@ -1,13 +1,19 @@
-"""Derivative rules of the linear-algebra ops: one module per decomposition, each with its rules for both
-modes.
+"""Derivative rules of linear algebra: one module for each decomposition, with its rules for both modes.
 
-The rules of `vjp_rules` and `jvp_rules` in form: `VJP[op]` has one rule per argument, (g, ans, *args,
-**params) -> cotangent; `JVP[op]` one per argument, (t, ans, *args, **params) -> tangent. `VJP_SEVERAL[op]`
-serves an op with several results: (gs, ans, *args, **params) -> one cotangent per argument, where `gs` has a
-cotangent or None and `ans` a value for each result. `FORTH[op]` is how the value of an op is computed when
-its derivative is wanted, too: (*args, **params) -> value by a decomposition that the rules need anyway, or
-None for the op itself. All are made of ops of the table, so they differentiate again; all take any leading
-batch axes.
+    cholesky, qr, lu, svd, eigh, eig    decompositions
+    solving, det, pinv, norms, powers, products
+                                        systems, determinants, pseudo-inverses, norms, powers, products
+    gaps                                division by gaps between eigenvalues or singular values
+    matrices, table                     what the rules are written with; the form of the tables
+
+The rules have the form of those in `rules.vjp` and `rules.jvp`. `VJP[op]` has a rule for each argument,
+(g, ans, *args, **params) -> cotangent; `JVP[op]` one for each argument, (t, ans, *args, **params) -> tangent.
+`VJP_SEVERAL[op]` serves an op with several results: (gs, ans, *args, **params) -> one cotangent for each
+argument, where `gs` has a cotangent or None and `ans` a value for each result. `FORTH[op]` is how the value
+of an op is computed when its derivative is wanted, too: (*args, **params) -> value by a decomposition that
+the rules need anyway, or None for the op itself.
+
+All rules are made of ops of the table, so they differentiate again. All take any leading batch axes.
 """
 
 from __future__ import annotations

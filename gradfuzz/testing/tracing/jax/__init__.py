@@ -1,3 +1,11 @@
-"""Programs from jaxprs."""
+"""Programs from jaxprs.
+
+trace                            `trace(f, ...)`: the walk through a jaxpr
+cell                             what a variable of a jaxpr is meanwhile: a recording value or a constant
+ops, arrays, indexing, linalg    JAX's primitives as ops
+flow                             loops, branches, and linear solves by functions
+source, symmetry                 which function a piece comes from; whether a matrix is symmetric by the
+                                 way it is made
+"""
 
 from __future__ import annotations
