@@ -19,6 +19,9 @@ text to read.
     api          what people call
 """
 
+import functools as _functools
+import typing as _typing
+
 from gradfuzz.engine import linalg
 from gradfuzz.engine.api.check import check_vectorized
 from gradfuzz.engine.api.derivative import Rules, derivative
@@ -82,6 +85,8 @@ from gradfuzz.engine.rules.tensor_functions import (
     window_sum,
 )
 from gradfuzz.engine.rules.value import Value
+from gradfuzz.engine.rules.value import apply as _apply
+from gradfuzz.programs.language.functions import FUNCTIONS as _FUNCTIONS
 
 __all__ = [
     "Compiled",
@@ -160,3 +165,10 @@ __all__ = [
     "while_loop",
     "window_sum",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    """Every elementwise function by its name (see `programs.language.functions`): `engine.erf(x)`."""
+    if name not in _FUNCTIONS:
+        raise AttributeError(f"module 'gradfuzz.engine' has no attribute {name!r}")
+    return _functools.partial(_apply, name)

@@ -1,4 +1,4 @@
-"""Languages and libraries in which a finding's question becomes a standalone script: a row of `DIALECTS` each.
+"""Languages and libraries in which a finding's question becomes a script: a row of `DIALECTS` each.
 
 The module of a row has two functions of an `Exhibit`:
 
