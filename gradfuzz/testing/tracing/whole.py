@@ -15,31 +15,29 @@ from gradfuzz.testing.tracing.compositions import inside
 
 
 def truncated(x: Operand, bits: int) -> Any:
-    """`x` rounded towards 0, as an int; less than 2^bits. It has no derivative.
+    """`x` rounded towards 0, as an int, for x of less than 2^bits. It has no derivative.
 
-    A float that was an int is that int. One that an op has rounded is moved off the step: no comparison could
-    tell it from one that is just less.
+    A float that was an int is that int. What an op has rounded is moved off its step: no comparison could
+    tell it from what is just less.
     """
     builder, level, made = _maker(x)
     if made is not None and made.op == "astype" and made.inputs[0].type.dtype == "int":
         return Value(builder, made.inputs[0], level)
-    size = engine.abs(x)
     if made is not None and made.op in FUNCTIONS and FUNCTIONS[made.op].step:
-        size = size + 0.5
-    whole = _whole(size, bits)
-    return engine.where(apply("less", x, 0.0), -whole, whole)
+        return _whole(x + 0.5, bits)
+    return engine.where(apply("less", x, 0.0), -_whole(-x, bits), _whole(x, bits))
 
 
 def _whole(x: Operand, bits: int) -> Any:
-    """The greatest int that is no greater than x >= 0, found bit by bit."""
-    x = inside(apply("less", x, math.ldexp(1.0, bits)), x)
-    steps = np.array([1 << k for k in range(bits - 1, -1, -1)])
+    """The greatest int that is no greater than x, found bit by bit."""
+    x = inside(apply("less", engine.abs(x), math.ldexp(1.0, bits)), x)
+    steps = np.array([1 << k for k in range(bits, -1, -1)])
 
     def step(i: Operand, found: Operand) -> Any:
         more = found + apply("index", steps, i, pattern=("at",))
         return engine.where(apply("less_equal", more, x), more, found)
 
-    return engine.fori_loop(0, bits, step, np.zeros(np.shape(x), np.int64))
+    return engine.fori_loop(0, bits + 1, step, np.full(np.shape(x), -(1 << bits)))
 
 
 def _maker(x: Operand) -> tuple[Any, int, Equation | None]:

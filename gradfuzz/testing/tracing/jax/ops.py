@@ -95,7 +95,7 @@ def _rounded(equation: Any, x: Operand) -> Any:
 def _polygamma(equation: Any, n: Operand, x: Operand) -> Any:
     """A derivative of `digamma`; how often it is taken is a constant."""
     order = _constant(n)
-    if order is None or not order.is_integer():
+    if order is None or not order.is_integer() or order < 0:
         raise UntraceableError("JAX's polygamma of an order that is not one constant")
     return apply("polygamma", x, n=int(order))
 

@@ -63,7 +63,9 @@ def _clip(trace: Trace, a: Any, a_min: Any = None, a_max: Any = None, out: Any =
 
 def _round(trace: Trace, a: Any, decimals: int = 0, out: Any = None) -> Any:
     no_options(trace, {"out": out})
-    if decimals == 0 or kind_of(trace.raw(a)) != "float":
+    if kind_of(trace.raw(a)) != "float":
+        raise trace.refuse("numpy.round of ints; gradfuzz has that of floats")
+    if decimals == 0:
         return np.rint(a)
     scale = 10.0 ** abs(decimals)
     return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
