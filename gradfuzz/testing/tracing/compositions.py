@@ -128,14 +128,16 @@ def elementwise(row: Function, *operands: Operand) -> Any:
     return _OF_COMPLEX[row.name](*operands)
 
 
-_OF_COMPLEX: dict[str, Callable[[Operand], Any]] = {
+_OF_COMPLEX: dict[str, Callable[..., Any]] = {
     "cosh": lambda x: (engine.exp(x) + engine.exp(-x)) / 2.0,
     "exp2": lambda x: engine.exp(x * engine.log(recorded(2.0))),
     "log10": lambda x: engine.log(x) / engine.log(recorded(10.0)),
     "log2": lambda x: engine.log(x) / engine.log(recorded(2.0)),
+    "positive": lambda x: x,
     "reciprocal": lambda x: 1.0 / x,
     "rsqrt": lambda x: 1.0 / engine.sqrt(x),
     "square": lambda x: x * x,
+    "xlogy": lambda x, y: x * engine.log(y),
 }
 
 

@@ -14,6 +14,7 @@ import pytest
 import scipy.special
 import torch
 
+from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.arithmetic.elementwise import computed, expression
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import interpret
@@ -103,6 +104,18 @@ UFUNCS = [
 def test_numpy(row: Function, name: str) -> None:
     f, args = getattr(np, name, None) or getattr(scipy.special, name), point(row)
     agrees(row, traced_numpy(f, args), args, f(*args))
+
+
+def test_complex_operands_are_composed() -> None:
+    def f(x: Any) -> Any:
+        z = x + 0.5j * x
+        return (np.cosh(z) * np.exp2(+z) + np.log2(z) / np.log10(z) + np.square(z) * np.reciprocal(z)).imag
+
+    x = np.array([0.5, 2.0])
+    (value,) = interpret(traced_numpy(f, [x]), {"x": x}, NUMPY)
+    np.testing.assert_allclose(value, f(x), rtol=1e-13)
+    with pytest.raises(UntraceableError, match="asin of complex numbers"):
+        traced_numpy(lambda x: np.arcsin(x * 1j).imag, [x])
 
 
 ADDED = """
