@@ -1,8 +1,9 @@
-"""Functions that the op table does not have, composed of those that it has.
+"""Elementwise functions by the names that libraries have for them, and functions that the op table does not
+have, composed of those that it has.
 
 They take recording values, numbers and arrays, and keep their digits where the function does: a composition
-that lost some would widen what is allowed to the function that is traced. Inverse trigonometric functions are
-arguments of complex numbers. `UntraceableError` where nothing fits.
+that lost some would widen what is allowed to the function that is traced. `UntraceableError` where nothing
+fits.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.api.tracing import active_builder, type_of
 from gradfuzz.engine.rules.value import ACTIVE, Operand, Value, apply, as_atom
 from gradfuzz.errors import UntraceableError
+from gradfuzz.programs.language.functions import Function, for_each
 from gradfuzz.programs.language.types import DType
 
 MOST_EQUATIONS = 20_000
@@ -102,110 +104,57 @@ def flat(x: Operand) -> Any:
 
 # Elementwise ------------------------------------------------------------------------------------------------
 
-
-def _angle(re: Operand, im: Operand) -> Any:
-    """The angle of re + i im, from -pi to pi: atan2(im, re)."""
-    return engine.imag(engine.log(engine.complex(re, im)))
+_ROWS: dict[tuple[str, str], Function] = {}
 
 
-def _one_less_square(x: Operand) -> Any:
-    return engine.sqrt((1.0 - x) * (1.0 + x))
+@for_each
+def _known(row: Function) -> None:
+    for where in ("jax primitive", "aten", "ufunc"):
+        for name in row.spelled(where):
+            _ROWS.setdefault((where, name), row)
 
 
-def _asin(x: Operand) -> Any:
-    return _angle(_one_less_square(x), x)
+def row_of(where: str, name: str) -> Function | None:
+    """The elementwise function that a library calls `name`; `where` is "jax primitive", "aten" or "ufunc"."""
+    return _ROWS.get((where, name))
 
 
-def _acos(x: Operand) -> Any:
-    return _angle(x, _one_less_square(x))
+def elementwise(row: Function, *operands: Operand) -> Any:
+    """A function of floats; of complex numbers where it takes them, or is composed of functions that do."""
+    if row.complex or all(kind_of(o) != "complex" for o in operands):
+        return apply(row.name, *operands)
+    if row.name not in _OF_COMPLEX:
+        raise UntraceableError(f"{row.name} of complex numbers; gradfuzz has that of real ones")
+    return _OF_COMPLEX[row.name](*operands)
 
 
-def _atan(x: Operand) -> Any:
-    return _angle(1.0, x)
-
-
-def _sinh(x: Operand) -> Any:
-    return (engine.expm1(x) - engine.expm1(-x)) / 2.0
-
-
-def _cosh(x: Operand) -> Any:
-    return (engine.exp(x) + engine.exp(-x)) / 2.0
-
-
-def _asinh(x: Operand) -> Any:
-    """log(x + sqrt(x^2 + 1)), written so that it keeps its digits where x is small."""
-    square = x * x
-    return engine.log1p(x + square / (1.0 + engine.sqrt(1.0 + square)))
-
-
-def _acosh(x: Operand) -> Any:
-    return engine.log1p((x - 1.0) + engine.sqrt((x - 1.0) * (x + 1.0)))
-
-
-def _atanh(x: Operand) -> Any:
-    return (engine.log1p(x) - engine.log1p(-x)) / 2.0
-
-
-def _pair(x: Operand, y: Operand) -> Any:
-    shape = np.broadcast_shapes(np.shape(x), np.shape(y))
-    return engine.stack(
-        [
-            engine.broadcast_to(as_kind(o, "float"), shape) if np.shape(o) != shape else as_kind(o, "float")
-            for o in (x, y)
-        ],
-        axis=-1,
-    )
-
-
-def _logaddexp(x: Operand, y: Operand) -> Any:
-    return engine.logsumexp(_pair(x, y), axis=-1)
-
-
-def _sigmoid(x: Operand) -> Any:
-    """1 / (1 + exp(-x)), which overflows nowhere as a softmax of x and 0."""
-    return (
-        engine.softmax(_pair(x, 0.0), axis=-1)[(*[slice(None)] * np.ndim(x), 0)]
-        if np.ndim(x)
-        else engine.softmax(_pair(x, 0.0), axis=-1)[0]
-    )
-
-
-def _log_sigmoid(x: Operand) -> Any:
-    return -_logaddexp(-x, 0.0)
-
-
-def _cbrt(x: Operand) -> Any:
-    return engine.sign(x) * engine.exp(engine.log(engine.abs(x)) / 3.0)
-
-
-def _log_to(base: float) -> Callable[[Operand], Any]:
-    return lambda x: engine.log(x) / engine.log(recorded(base))
-
-
-elementwise: dict[str, Callable[..., Any]] = {
-    "acos": _acos,
-    "acosh": _acosh,
-    "asin": _asin,
-    "asinh": _asinh,
-    "atan": _atan,
-    "atan2": lambda y, x: _angle(x, y),
-    "atanh": _atanh,
-    "cbrt": _cbrt,
-    "cosh": _cosh,
+_OF_COMPLEX: dict[str, Callable[..., Any]] = {
+    "cosh": lambda x: (engine.exp(x) + engine.exp(-x)) / 2.0,
     "exp2": lambda x: engine.exp(x * engine.log(recorded(2.0))),
-    "hypot": lambda x, y: engine.sqrt(x * x + y * y),
-    "log10": _log_to(10.0),
-    "log2": _log_to(2.0),
-    "log_sigmoid": _log_sigmoid,
-    "logaddexp": _logaddexp,
-    "logit": lambda x: engine.log(x) - engine.log1p(-x),
+    "log10": lambda x: engine.log(x) / engine.log(recorded(10.0)),
+    "log2": lambda x: engine.log(x) / engine.log(recorded(2.0)),
+    "positive": lambda x: x,
     "reciprocal": lambda x: 1.0 / x,
     "rsqrt": lambda x: 1.0 / engine.sqrt(x),
-    "sigmoid": _sigmoid,
-    "sinh": _sinh,
     "square": lambda x: x * x,
+    "xlogy": lambda x, y: x * engine.log(y),
 }
-"""Functions of floats by the names that the array API standard, Torch and NumPy have for them."""
+
+
+def log_sigmoid(x: Operand) -> Any:
+    """The logarithm of 1 / (1 + exp(-x))."""
+    return -apply("logaddexp", -x, 0.0)
+
+
+def logit(x: Operand) -> Any:
+    """The inverse of 1 / (1 + exp(-x))."""
+    return engine.log(x) - engine.log1p(-x)
+
+
+def inside(holds: Operand, x: Operand) -> Any:
+    """`x`, and outside of every domain where one of the bools `holds` is false."""
+    met = engine.all(holds) if np.shape(holds) else holds
+    return x + engine.cond(met, lambda: recorded(0.0), lambda: engine.log(recorded(-1.0)))
 
 
 def power(x: Operand, y: Operand) -> Any:

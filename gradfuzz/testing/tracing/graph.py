@@ -5,7 +5,6 @@ that is made of a trace.
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -98,13 +97,6 @@ def finished(
         return to_program(prune(trace_function(told, types, names).graph))
     except (ProgramError, UsageError) as error:
         raise UntraceableError(f"the trace is no program: {error}") from error
-
-
-def significand_bits() -> int:
-    """The bits of a number of the precision in which the function is being traced."""
-    traced = _TRACED.get()
-    assert traced is not None, "a function is being traced"
-    return round(-math.log2(FORMATS[precision_of(float_dtype(traced[1]))].roundoff))
 
 
 def bounded(x: Operand) -> Operand:

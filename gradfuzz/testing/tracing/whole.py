@@ -1,18 +1,49 @@
-"""Rounding to whole numbers in the precision that is being traced."""
+"""Floats made ints, which no op does."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from gradfuzz.engine.rules.value import Operand
-from gradfuzz.testing.tracing.compositions import as_kind
-from gradfuzz.testing.tracing.graph import significand_bits
-from gradfuzz.testing.tracing.special import floor, truncated
+import numpy as np
+
+import gradfuzz.engine as engine
+from gradfuzz.engine.rules.value import ACTIVE, Operand, Value, apply
+from gradfuzz.programs.graphs.graph import Equation
+from gradfuzz.programs.language.functions import FUNCTIONS
+from gradfuzz.testing.tracing.compositions import inside
 
 
-def whole(x: Operand, way: str) -> Any:
-    """`x` rounded down ("floor"), up ("ceil") or towards 0 ("trunc"), as a float; the derivative is 0."""
-    bits = significand_bits()
-    if way == "trunc":
-        return as_kind(truncated(x, bits), "float")
-    return floor(x, bits) if way == "floor" else -floor(-x, bits)
+def truncated(x: Operand, bits: int) -> Any:
+    """`x` rounded towards 0, as an int, for x of less than 2^bits. It has no derivative.
+
+    A float that was an int is that int. What an op has rounded is moved off its step: no comparison could
+    tell it from what is just less.
+    """
+    builder, level, made = _maker(x)
+    if made is not None and made.op == "astype" and made.inputs[0].type.dtype == "int":
+        return Value(builder, made.inputs[0], level)
+    if made is not None and made.op in FUNCTIONS and FUNCTIONS[made.op].step:
+        return _whole(x + 0.5, bits)
+    return engine.where(apply("less", x, 0.0), -_whole(-x, bits), _whole(x, bits))
+
+
+def _whole(x: Operand, bits: int) -> Any:
+    """The greatest int that is no greater than x, found bit by bit."""
+    x = inside(apply("less", engine.abs(x), math.ldexp(1.0, bits)), x)
+    steps = np.array([1 << k for k in range(bits, -1, -1)])
+
+    def step(i: Operand, found: Operand) -> Any:
+        more = found + apply("index", steps, i, pattern=("at",))
+        return engine.where(apply("less_equal", more, x), more, found)
+
+    return engine.fori_loop(0, bits + 1, step, np.full(np.shape(x), -(1 << bits)))
+
+
+def _maker(x: Operand) -> tuple[Any, int, Equation | None]:
+    """The equation of an op that made a value, and the graph and the level that it is in."""
+    for level, builder in enumerate(ACTIVE.get(), 1):
+        for node in builder.nodes:
+            if isinstance(node, Equation) and isinstance(x, Value) and node.output is x.atom:
+                return builder, level, node
+    return None, 0, None

@@ -225,6 +225,14 @@ ROWS: list[Row] = [
         lambda x: x * jnp.floor(3 * x) + jnp.round(5 * x) * x + jnp.ceil(x) * x + jnp.fmod(7 * x, 0.9),
         (signed(4),),
     ),
+    (
+        "halves away from 0",
+        lambda x: (
+            lax.fori_loop(0, 4, lambda i, c: c + x * lax.round(0.5 * i), x) * lax.round(jnp.float64(-2.5))
+        ),
+        (at(),),
+    ),
+    ("bits of signs", lambda x: jnp.copysign(x, x[::-1]) * x, (signed(4),)),
     ("folded", lambda x: (x % 0.4) * (x - jnp.floor(x)) + (x // 0.3) * x, (signed(4),)),
     (
         "a table of whole parts",

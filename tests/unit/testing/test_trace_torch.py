@@ -340,6 +340,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "clamp": (lambda x: x.clamp(0.4, 0.7) + torch.clamp(x, min=0.5) * x.clamp_max(0.6), [V]),
     "maximum": (lambda x, y: torch.maximum(x, y) + torch.minimum(x, y) ** 2 + torch.max(x, y), [V, V]),
     "where": (lambda x, y: torch.where((x > y) & (x < 2.0), x * y, x - y).sum() * (x > 0.5), [V, V]),
+    "rounding": (lambda x: torch.round(x * 5) * x + torch.round(x * 3, decimals=1) - torch.fix(x * 7), [V]),
     "sign": (lambda x: torch.sign(x - 0.5) * x + torch.abs(x - 0.5), [V]),
     "counts": (
         lambda x: x / (x > 0.4).sum() + torch.eye(4, dtype=x.dtype) @ x + torch.ones_like(x).cumsum(0),
@@ -501,7 +502,6 @@ UNTRACEABLE: dict[str, tuple[Callable[..., Any], str, bool]] = {
     ),
     "random numbers": (random, "draws random numbers", False),
     "dropout": (lambda x: F.dropout(x, 0.5), "draws random numbers", False),
-    "rounding": (lambda x: torch.round(x) * x, "round has no counterpart", False),
     "an op that nobody has": (torch.special.ndtri, "ndtri has no counterpart", False),
     "one triangle": (
         lambda x: torch.linalg.cholesky(torch.diag(x + 1.0) + 0.1 * torch.outer(x, x**2)),

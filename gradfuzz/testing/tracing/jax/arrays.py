@@ -21,7 +21,6 @@ from gradfuzz.testing.tracing.compositions import (
     recorded,
 )
 from gradfuzz.testing.tracing.jax.indexing import padded, taken
-from gradfuzz.testing.tracing.special import pi
 
 Rule = Callable[..., Any]
 
@@ -303,7 +302,7 @@ def _transformed(x: Operand, n: int, kind: int) -> Any:
     half = n // 2 + 1
     rows, columns = (half, n) if kind == 3 else (n, half) if kind == 2 else (n, n)
     turns = np.outer(np.arange(rows), np.arange(columns)) % n
-    angles = 2.0 * pi() * recorded(turns.astype(float)) / float(n)
+    angles = 8.0 * apply("atan", recorded(1.0)) * recorded(turns.astype(float)) / float(n)
     roots = engine.complex(engine.cos(angles), engine.sin(angles) if kind in (1, 3) else -engine.sin(angles))
     if kind == 3:
         weights = np.array([1.0 if k == 0 or 2 * k == n else 2.0 for k in range(half)])

@@ -18,8 +18,7 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import at_positions, flat, kind_of, recorded, replaced_at
-from gradfuzz.testing.tracing.special import inside
+from gradfuzz.testing.tracing.compositions import at_positions, flat, inside, kind_of, recorded, replaced_at
 
 Rule = Callable[..., Any]
 Shape = tuple[int, ...]

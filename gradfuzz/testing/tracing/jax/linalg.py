@@ -10,7 +10,7 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing.compositions import as_kind, elementwise, kind_of, recorded
+from gradfuzz.testing.tracing.compositions import as_kind, kind_of, recorded
 
 Rule = Callable[..., Any]
 
@@ -147,15 +147,24 @@ def _solve(equation: Any, a: Operand, b: Operand) -> Any:
     return engine.linalg.solve(a, b)
 
 
+def _function(name: str) -> Rule:
+    """An elementwise function that JAX has written in steps, some of which have kinks or read bits."""
+    return lambda equation, *operands: (
+        apply(name, *operands) if all(kind_of(o) == "float" for o in operands) else None
+    )
+
+
 LIBRARY: dict[tuple[str, str], Rule] = {
     ("_det", "/numpy/linalg.py"): lambda equation, x: engine.linalg.det(x),
     ("_slogdet_lu", "/numpy/linalg.py"): lambda equation, x: engine.linalg.slogdet(x),
     ("_slogdet_qr", "/numpy/linalg.py"): lambda equation, x: engine.linalg.slogdet(x),
+    ("copysign", "/numpy/ufuncs.py"): _function("copysign"),
     ("expm", "/scipy/linalg.py"): lambda equation, x: engine.linalg.expm(x),
+    ("hypot", "/numpy/ufuncs.py"): _function("hypot"),
     ("inv", "/numpy/linalg.py"): lambda equation, x: engine.linalg.inv(x),
-    ("logaddexp", "/lax/other.py"): lambda equation, x, y: (
-        None if kind_of(x) == "complex" else elementwise["logaddexp"](x, y)
-    ),
+    ("logaddexp", "/lax/other.py"): _function("logaddexp"),
     ("solve", "/numpy/linalg.py"): _solve,
+    ("xlog1py", "/scipy/special.py"): _function("xlog1py"),
+    ("xlogy", "/scipy/special.py"): _function("xlogy"),
 }
 """Functions of JAX by name and file. None: it is written out after all."""

@@ -16,8 +16,16 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import Operand, Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.types import DType
-from gradfuzz.testing.tracing.compositions import as_kind, elementwise, engine_compare, kind_of, power
-from gradfuzz.testing.tracing.special import ceil, digamma, erf, erfc, floor, inside, lgamma, truncated
+from gradfuzz.testing.tracing.compositions import (
+    as_kind,
+    elementwise,
+    engine_compare,
+    inside,
+    kind_of,
+    power,
+    row_of,
+)
+from gradfuzz.testing.tracing.whole import truncated
 
 Rule = Callable[..., Any]
 
@@ -27,8 +35,10 @@ def _op(name: str) -> Rule:
     return lambda equation, *operands: apply(name, *operands)
 
 
-def _composed(name: str) -> Rule:
-    return lambda equation, *operands: elementwise[name](*operands)
+def function_of(name: str) -> Rule | None:
+    """An elementwise function of floats or complex numbers."""
+    row = row_of("jax primitive", name)
+    return None if row is None else lambda equation, *operands: elementwise(row, *operands)
 
 
 # Elementwise ------------------------------------------------------------------------------------------------
@@ -73,20 +83,21 @@ def _divide(equation: Any, x: Operand, y: Operand) -> Any:
 
 
 def _remainder(equation: Any, x: Operand, y: Operand) -> Any:
-    """The remainder has the sign of x, as in C."""
-    if kind_of(x) != "int":
-        return x - y * as_kind(truncated(x / y, _bits(equation)), "float")
+    """Of ints; the remainder has the sign of x, as in C."""
     return engine.sign(x) * apply("remainder", engine.abs(x), engine.abs(y))
 
 
-def _bits(equation: Any) -> int:
-    """How many bits the significand of the first operand has."""
-    return int(jax.numpy.finfo(equation.invars[0].aval.dtype).nmant) + 1
-
-
 def _rounded(equation: Any, x: Operand) -> Any:
-    """The nearest whole number; between two there is a jump, and which of them it is makes no difference."""
-    return floor(x + 0.5, _bits(equation))
+    """The nearest whole number; of two the one that is further from 0."""
+    return apply("trunc", x + engine.where(apply("less", x, 0.0), -0.5, 0.5))
+
+
+def _polygamma(equation: Any, n: Operand, x: Operand) -> Any:
+    """A derivative of `digamma`; how often it is taken is a constant."""
+    order = _constant(n)
+    if order is None or not order.is_integer() or order < 0:
+        raise UntraceableError("JAX's polygamma of an order that is not one constant")
+    return apply("polygamma", x, n=int(order))
 
 
 def _extreme(op: str, logic: str, neutral: float) -> Rule:
@@ -201,7 +212,7 @@ def _convert(equation: Any, x: Operand) -> Any:
             f"the function rounds {equation.invars[0].aval.dtype} to {dtype}: a program has one precision"
         )
     if kind_of(x) == "float" and wanted == "int":
-        return truncated(x, _bits(equation))
+        return truncated(x, int(jax.numpy.finfo(equation.invars[0].aval.dtype).nmant) + 1)
     if kind_of(x) == "complex" and wanted == "float":
         return engine.real(x)
     return as_kind(x, wanted)
@@ -215,59 +226,18 @@ def _precision(equation: Any, x: Operand) -> Any:
 
 
 OPS: dict[str, Rule] = {
-    **{
-        name: _op(name)
-        for name in (
-            "sin",
-            "cos",
-            "tan",
-            "tanh",
-            "exp",
-            "log",
-            "sqrt",
-            "log1p",
-            "expm1",
-            "abs",
-            "sign",
-            "real",
-            "imag",
-            "complex",
-            "conj",
-        )
-    },
-    **{
-        name: _composed(name)
-        for name in (
-            "acos",
-            "acosh",
-            "asin",
-            "asinh",
-            "atan",
-            "atan2",
-            "atanh",
-            "cbrt",
-            "cosh",
-            "exp2",
-            "rsqrt",
-            "sinh",
-        )
-    },
+    **{name: _op(name) for name in ("abs", "sign", "real", "imag", "complex", "conj")},
     "add": _op("add"),
     "add_any": _op("add"),
     "and": _logic("logical_and"),
-    "ceil": lambda equation, x: ceil(x, _bits(equation)),
     "clamp": _clamp,
     "convert_element_type": _convert,
     "copy": _same,
     "copy_p": _same,
     "device_put": lambda equation, *operands: list(operands),
-    "digamma": lambda equation, x: digamma(x),
     "div": _divide,
     "eq": _compare("equal"),
     "eq_to": _compare("equal"),
-    "erf": lambda equation, x: erf(x),
-    "erfc": lambda equation, x: erfc(x),
-    "floor": lambda equation, x: floor(x, _bits(equation)),
     "ge": _compare("greater_equal"),
     "gt": _compare("greater"),
     "integer_pow": _integer_pow,
@@ -275,8 +245,6 @@ OPS: dict[str, Rule] = {
     "is_finite": _finite,
     "le": _compare("less_equal"),
     "le_to": _compare("less_equal"),
-    "lgamma": lambda equation, x: lgamma(x),
-    "logistic": _composed("sigmoid"),
     "lt": _compare("less"),
     "lt_to": _compare("less"),
     "max": _extreme("maximum", "logical_or", -math.inf),
@@ -288,16 +256,15 @@ OPS: dict[str, Rule] = {
     "not": _logic("logical_not"),
     "optimization_barrier": lambda equation, *operands: list(operands),
     "or": _logic("logical_or"),
+    "polygamma": _polygamma,
     "pow": _power,
     "reduce_precision": _precision,
     "rem": _remainder,
     "round": _rounded,
     "select_n": _select,
     "sharding_constraint": _same,
-    "square": lambda equation, x: (
-        apply("multiply", x, x) if kind_of(x) == "int" else apply("integer_pow", x, n=2)
-    ),
+    "square": lambda equation, x: apply("multiply", x, x),
     "sub": _op("subtract"),
     "xor": _xor,
 }
-"""Primitives by name."""
+"""Primitives by name; of those that are elementwise functions, what they are of ints."""

@@ -29,13 +29,13 @@ from gradfuzz.programs.graphs.raising import to_program
 from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.syntax import Program
 from gradfuzz.programs.language.types import DType, Type
-from gradfuzz.testing.tracing.compositions import check_room
+from gradfuzz.testing.tracing.compositions import check_room, kind_of, row_of
 from gradfuzz.testing.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.testing.tracing.jax.cell import NOTHING, Cell, cell_of, constants_of, is_key
 from gradfuzz.testing.tracing.jax.flow import FLOW
 from gradfuzz.testing.tracing.jax.indexing import INDEXING
 from gradfuzz.testing.tracing.jax.linalg import LIBRARY, LINALG
-from gradfuzz.testing.tracing.jax.ops import OPS
+from gradfuzz.testing.tracing.jax.ops import OPS, function_of
 from gradfuzz.testing.tracing.jax.source import caller_of, source_of
 from gradfuzz.testing.tracing.jax.symmetry import is_symmetric
 
@@ -147,10 +147,12 @@ class Walker:
         """The results of an equation that is an op, or several."""
         name = equation.primitive.name
         wanted = [self.type(v.aval, name) for v in equation.outvars]
-        if name not in _RULES:
+        operands = [c.operand for c in inputs]
+        rule = _RULES.get(name) if _is_own(equation, operands) else function_of(name) or _RULES.get(name)
+        if rule is None:
             raise UntraceableError(f"gradfuzz has no op for JAX's {name}")
         try:
-            result = _RULES[name](equation, *(c.operand for c in inputs))
+            result = rule(equation, *operands)
         except UntraceableError:
             raise
         except GradfuzzError as error:
@@ -167,7 +169,8 @@ class Walker:
         """
         made = constants_of(equation, inputs)
         ins, outs = ([v.aval for v in variables] for variables in (equation.invars, equation.outvars))
-        if equation.primitive.name in FLOW or any(map(is_key, (*ins, *outs))):
+        row = row_of("jax primitive", equation.primitive.name)
+        if equation.primitive.name in FLOW or any(map(is_key, (*ins, *outs))) or (row and row.step):
             return [Cell(None, m) for m in made]
         kinds = [{_kind(a.dtype) for a in avals} for avals in (ins, outs)]
         floats = [a for a in (*ins, *outs) if _kind(a.dtype) == "float"]
@@ -272,6 +275,14 @@ class Walker:
                 f"JAX's {name} gives {dtype}, which wraps around; the ints of a program do not"
             )
         return Type(kind, tuple(aval.shape))
+
+
+def _is_own(equation: Any, operands: Sequence[Operand]) -> bool:
+    """Whether a primitive, if it has the name of an elementwise function, is something else: of ints and
+    bools, and where halves are rounded away from 0.
+    """
+    away = equation.params.get("rounding_method") is jax.lax.RoundingMethod.AWAY_FROM_ZERO
+    return away or any(kind_of(o) in ("int", "bool") for o in operands)
 
 
 class _Scope:

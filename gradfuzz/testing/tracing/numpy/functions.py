@@ -26,7 +26,7 @@ from gradfuzz.testing.tracing.compositions import (
 from gradfuzz.testing.tracing.numpy.array import Recorder, Trace
 from gradfuzz.testing.tracing.numpy.linalg import LINALG
 from gradfuzz.testing.tracing.numpy.reductions import HANDLERS, no_options
-from gradfuzz.testing.tracing.numpy.ufuncs import UFUNCS
+from gradfuzz.testing.tracing.numpy.ufuncs import handler_of
 
 Handler = Callable[..., Any]
 """(trace, *arguments as the caller gave them) -> the result: recorders, or values of the engine, which are
@@ -59,6 +59,16 @@ def _clip(trace: Trace, a: Any, a_min: Any = None, a_max: Any = None, out: Any =
         return engine.clip(trace.raw(a), trace.raw(low), trace.raw(high))
     result = a if low is None else np.maximum(a, low)
     return result if high is None else np.minimum(result, high)
+
+
+def _round(trace: Trace, a: Any, decimals: int = 0, out: Any = None) -> Any:
+    no_options(trace, {"out": out})
+    if kind_of(trace.raw(a)) != "float":
+        raise trace.refuse("numpy.round of ints; gradfuzz has that of floats")
+    if decimals == 0:
+        return np.rint(a)
+    scale = 10.0 ** abs(decimals)
+    return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
 
 
 def _same_kind(trace: Trace, arrays: Sequence[Any]) -> list[Any]:
@@ -281,6 +291,9 @@ _BY_NAME: dict[str, Handler] = {
     "where": _where,
     "select": _select,
     "clip": _clip,
+    "round": _round,
+    "around": _round,
+    "fix": lambda trace, x, out=None: np.trunc(x),
     "concatenate": _concatenate,
     "stack": _stack,
     "vstack": _joined(np.atleast_2d, lambda rank: 0),
@@ -376,6 +389,7 @@ _METHODS = {
         "mean",
         "min",
         "prod",
+        "round",
     ),
     *("ravel", "repeat", "reshape", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var"),
 }
@@ -406,7 +420,7 @@ def method(x: Recorder, name: str) -> Any:
     }
     if name in special:
         return special[name]
-    if name in UFUNCS and isinstance(getattr(np, name, None), np.ufunc):
+    if handler_of(name) is not None and isinstance(getattr(np, name, None), np.ufunc):
         return lambda *args: getattr(np, name)(x, *args)
     raise AttributeError(
         f"{x!r} has no attribute {name!r}; it has the methods of numpy.ndarray that a program can say"

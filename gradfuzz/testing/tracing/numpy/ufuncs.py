@@ -12,10 +12,17 @@ import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import apply
 from gradfuzz.programs.language.precision import format_of
 from gradfuzz.programs.language.types import DType
-from gradfuzz.testing.tracing import special
-from gradfuzz.testing.tracing.compositions import as_kind, elementwise, engine_compare, power, recorded
+from gradfuzz.testing.tracing.compositions import (
+    as_kind,
+    elementwise,
+    engine_compare,
+    log_sigmoid,
+    logit,
+    power,
+    recorded,
+    row_of,
+)
 from gradfuzz.testing.tracing.numpy.array import Recorder, Trace
-from gradfuzz.testing.tracing.whole import whole
 
 Ufunc = Callable[..., Any]
 """(trace, kind of the result, *operands) -> the result."""
@@ -70,17 +77,13 @@ def _power(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
 
 def _remainder(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
     x, y = as_kind(x, kind), as_kind(y, kind)
-    return apply("remainder", x, y) if kind == "int" else x - whole(x / y, "floor") * y
+    return apply("remainder", x, y) if kind == "int" else x - apply("floor", x / y) * y
 
 
 def _floor_divide(trace: Trace, kind: DType, x: Any, y: Any) -> Any:
     if kind == "int":
         raise trace.refuse("a division of ints that is rounded; gradfuzz has none")
-    return whole(as_kind(x, kind) / as_kind(y, kind), "floor")
-
-
-def _whole(way: str) -> Ufunc:
-    return lambda trace, kind, x: x if kind == "int" else whole(x, way)
+    return apply("floor", as_kind(x, kind) / as_kind(y, kind))
 
 
 def _abs(trace: Trace, kind: DType, x: Any) -> Any:
@@ -94,50 +97,11 @@ def _beyond(op: str) -> Ufunc:
     )
 
 
-_COMPOSED = {
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "cbrt": "cbrt",
-    "cosh": "cosh",
-    "exp2": "exp2",
-    "expit": "sigmoid",
-    "hypot": "hypot",
-    "log10": "log10",
-    "log2": "log2",
-    "log_expit": "log_sigmoid",
-    "logaddexp": "logaddexp",
-    "logit": "logit",
-    "reciprocal": "reciprocal",
-    "sinh": "sinh",
-    "square": "square",
-}
-_OPS = (
-    "cos",
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "maximum",
-    "minimum",
-    "negative",
-    "sin",
-    "sqrt",
-    "subtract",
-    "tan",
-    "tanh",
-    "divide",
-    "sign",
-)
+_OPS = ("maximum", "minimum", "negative", "subtract", "divide", "sign")
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 UFUNCS: dict[str, Ufunc] = {
     **{name: _op(name) for name in _OPS},
-    **{name: _function(elementwise[f]) for name, f in _COMPOSED.items()},
     **{name: _comparison(name) for name in _COMPARISONS},
     **{name: _logic(name) for name in ("logical_and", "logical_or", "logical_not")},
     "logical_xor": lambda trace, kind, x, y: engine_compare(
@@ -154,15 +118,13 @@ UFUNCS: dict[str, Ufunc] = {
     "pow": _power,
     "remainder": _remainder,
     "floor_divide": _floor_divide,
-    **{name: _whole(name) for name in ("floor", "ceil", "trunc")},
-    **{
-        name: _function(getattr(special, f))
-        for name, f in (("erf", "erf"), ("erfc", "erfc"), ("gammaln", "lgamma"), ("psi", "digamma"))
-    },
+    **{name: lambda trace, kind, x: x for name in ("floor", "ceil", "trunc", "positive")},
+    "square": lambda trace, kind, x: apply("multiply", x, x),
+    "log_expit": _function(log_sigmoid),
+    "logit": _function(logit),
     "absolute": _abs,
     "fabs": _abs,
     "conjugate": lambda trace, kind, x: engine.conj(x) if kind == "complex" else x,
-    "positive": lambda trace, kind, x: x,
     "fmax": _op("maximum"),
     "fmin": _op("minimum"),
     "deg2rad": _function(lambda x: x * (math.pi / 180.0)),
@@ -175,10 +137,17 @@ UFUNCS: dict[str, Ufunc] = {
     "matmul": _function(engine.matmul),
     "vecdot": lambda trace, kind, x, y: engine.sum(engine.conj(as_kind(x, kind)) * as_kind(y, kind), axis=-1),
     "matvec": lambda trace, kind, x, y: _column(engine.matmul, as_kind(x, kind), as_kind(y, kind)),
-    "xlogy": _function(lambda x, y: x * engine.log(y)),
-    "xlog1py": _function(lambda x, y: x * engine.log1p(y)),
 }
-"""By name; those of scipy.special are ufuncs, too."""
+"""By name; those of scipy.special are ufuncs, too. Of elementwise functions, what they are of ints."""
+
+
+def handler_of(name: str, kind: DType = "float") -> Ufunc | None:
+    """What a ufunc is, if its result is of this kind; None where gradfuzz has nothing for it."""
+    row = row_of("ufunc", name)
+    if row is None or kind not in ("float", "complex"):
+        return UFUNCS.get(name)
+    return lambda trace, kind, *operands: elementwise(row, *(as_kind(o, kind) for o in operands))
+
 
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.sum,
@@ -213,7 +182,7 @@ def call(trace: Trace, ufunc: Any, method: str, inputs: Sequence[Any], options: 
     if method == "outer":
         first, second = (o if isinstance(o, Recorder) else np.asarray(o) for o in inputs)
         return ufunc(np.reshape(first, (*first.shape, *[1] * second.ndim)), second)
-    if method != "__call__" or name not in UFUNCS:
+    if method != "__call__" or handler_of(name) is None:
         raise trace.refuse(
             f"the NumPy function {name}{'' if method == '__call__' else f'.{method}'} has no counterpart"
             " among the ops of gradfuzz"
@@ -221,7 +190,11 @@ def call(trace: Trace, ufunc: Any, method: str, inputs: Sequence[Any], options: 
     outs = options.pop("out", (None,))
     if options.pop("dtype", trace.dtype) != trace.dtype or options:
         raise trace.refuse(f"numpy.{name} with {', '.join(options) or 'another dtype'}")
-    result = trace.wrapped(UFUNCS[name](trace, _kind(trace, ufunc, inputs), *map(trace.raw, inputs)))
+    kind = _kind(trace, ufunc, inputs)
+    handler = handler_of(name, kind)
+    if handler is None:
+        raise trace.refuse(f"numpy.{name} of {kind} numbers; gradfuzz has that of floats")
+    result = trace.wrapped(handler(trace, kind, *map(trace.raw, inputs)))
     return result if outs[0] is None else _written(trace, outs[0], result)
 
 

@@ -7,8 +7,7 @@ recording values, or Torch's tensors where they are constant.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,16 @@ import torch
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.value import apply
 from gradfuzz.errors import UntraceableError
-from gradfuzz.testing.tracing import special
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.testing.tracing.compositions import (
     as_kind,
     elementwise,
     engine_compare,
+    inside,
+    log_sigmoid,
     power,
     recorded,
+    row_of,
 )
 from gradfuzz.testing.tracing.torch import indexing as trace_torch_indexing
 from gradfuzz.testing.tracing.torch import linalg as trace_torch_linalg
@@ -32,7 +34,6 @@ from gradfuzz.testing.tracing.torch import moves as trace_torch_moves
 from gradfuzz.testing.tracing.torch import reductions as trace_torch_reductions
 from gradfuzz.testing.tracing.torch.reductions import times
 from gradfuzz.testing.tracing.torch.values import UNSAID, Handler, Out, operand
-from gradfuzz.testing.tracing.whole import whole
 
 Axes = Sequence[int] | int | None
 
@@ -54,9 +55,13 @@ def _arithmetic(op: str) -> Handler:
     return handler
 
 
-def _function(f: Callable[..., Any]) -> Handler:
+def _function(row: Function, of_ints: Handler | None) -> Handler:
+    """An elementwise function of floats or complex numbers; `of_ints` is what the op is otherwise."""
+
     def handler(out: Out, *operands: Any, **options: Any) -> Any:
-        return f(*(as_kind(operand(o), out.kind) for o in operands))
+        if of_ints is not None and (out.kind not in ("float", "complex") or options):
+            return of_ints(out, *operands, **options)
+        return elementwise(row, *(as_kind(operand(o), out.kind) for o in operands), **options)
 
     return handler
 
@@ -97,29 +102,21 @@ def _div(out: Out, x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
     if out.kind == "int":
         raise UntraceableError("a division of ints that is rounded; gradfuzz has none")
     quotient = apply("divide", as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
-    return quotient if rounding_mode is None else whole(quotient, rounding_mode)
+    return quotient if rounding_mode is None else apply(rounding_mode, quotient)
 
 
 def _remainder(out: Out, x: Any, y: Any) -> Any:
     x, y = as_kind(operand(x), out.kind), as_kind(operand(y), out.kind)
-    return apply("remainder", x, y) if out.kind == "int" else x - whole(x / y, "floor") * y
+    return apply("remainder", x, y) if out.kind == "int" else x - apply("floor", x / y) * y
 
 
-def _fmod(out: Out, x: Any, y: Any) -> Any:
-    """What is left has the sign of x."""
+def _round(out: Out, x: Any, *, decimals: int = 0) -> Any:
     if out.kind == "int":
-        raise UntraceableError("fmod of ints; gradfuzz has remainder")
-    x, y = as_kind(operand(x), out.kind), as_kind(operand(y), out.kind)
-    return x - whole(x / y, "trunc") * y
-
-
-def _whole(way: str) -> Handler:
-    return lambda out, x: operand(x) if out.kind == "int" else whole(operand(x), way)
-
-
-def _special(f: Callable[..., Any]) -> Handler:
-    """A function of arrays that loops; the loop takes arrays and scalars."""
-    return lambda out, x: f(as_kind(operand(x), "float"))
+        return operand(x)
+    scale = 10.0 ** abs(decimals)
+    if decimals < 0:
+        return apply("round", operand(x) / scale) * scale
+    return apply("round", operand(x) * scale) / scale
 
 
 def _pow(out: Out, x: Any, y: Any) -> Any:
@@ -144,9 +141,7 @@ def _where(out: Out, condition: Any, x: Any, y: Any) -> Any:
     chosen = as_kind(operand(condition), "bool")
     for side, other, wanted in ((x, y, engine_compare("equal", chosen, False)), (y, x, chosen)):
         if _is_undefined(side):
-            return special.inside(
-                wanted, engine.broadcast_to(recorded(as_kind(operand(other), out.kind)), out.shape)
-            )
+            return inside(wanted, engine.broadcast_to(recorded(as_kind(operand(other), out.kind)), out.shape))
     return engine.where(chosen, as_kind(operand(x), out.kind), as_kind(operand(y), out.kind))
 
 
@@ -176,19 +171,20 @@ def _elu(out: Out, x: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: 
 def _softplus(out: Out, x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """Beyond the threshold Torch takes the argument itself."""
     x = operand(x)
-    return engine.where(x * beta > threshold, x, elementwise["logaddexp"](x * beta, 0.0) / beta)
+    return engine.where(x * beta > threshold, x, apply("logaddexp", x * beta, 0.0) / beta)
 
 
 def _gelu(out: Out, x: Any, *, approximate: str = "none") -> Any:
-    x = operand(x)
-    if approximate != "tanh":
-        return x * 0.5 * (1.0 + special.erf(x / engine.sqrt(recorded(2.0))))
-    inner = (x + (x * x * x) * 0.044715) * math.sqrt(2.0 / math.pi)
-    return (1.0 + engine.tanh(inner)) * (x * 0.5)
+    return apply("gelu_tanh" if approximate == "tanh" else "gelu", operand(x))
 
 
 def _to_copy(out: Out, x: Any, **options: Any) -> Any:
     return as_kind(operand(x), out.kind)
+
+
+def _whole(out: Out, x: Any) -> Any:
+    """A rounding of ints."""
+    return operand(x)
 
 
 def _view_as_complex(out: Out, x: Any) -> Any:
@@ -216,34 +212,10 @@ _COMPARISONS = {
 _LOGIC = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_not": "logical_not"}
 _BITS = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_not": "logical_not"}
 _SAME = {"neg": "negative", "maximum": "maximum", "minimum": "minimum", "mul": "multiply"}
-_FUNCTIONS = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1")
-_COMPOSED = (
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cosh",
-    "exp2",
-    "hypot",
-    "log10",
-    "log2",
-    "logaddexp",
-    "reciprocal",
-    "rsqrt",
-    "sigmoid",
-    "sinh",
-    "square",
-)
-
 HANDLERS: dict[str, Handler] = {
     **{name: _comparison(op) for name, op in _COMPARISONS.items()},
     **{name: _logic(op) for name, op in {**_LOGIC, **_BITS}.items()},
     **{name: _arithmetic(op) for name, op in _SAME.items()},
-    **{name: _arithmetic(name) for name in _FUNCTIONS},
-    **{name: _function(elementwise[name]) for name in _COMPOSED},
     "logical_xor": lambda out, x, y: engine_compare(
         "not_equal", as_kind(operand(x), "bool"), as_kind(operand(y), "bool")
     ),
@@ -257,11 +229,11 @@ HANDLERS: dict[str, Handler] = {
     "sign": _sign,
     "where": _where,
     "clamp": _clamp,
-    "fmod": _fmod,
-    **{name: _whole(name) for name in ("floor", "ceil", "trunc")},
+    **dict.fromkeys(("floor", "ceil", "trunc"), _whole),
+    "round": _round,
     "floor_divide": lambda out, x, y: _div(out, x, y, rounding_mode="floor"),
-    "frac": lambda out, x: operand(x) - whole(operand(x), "trunc"),
-    **{name: _special(getattr(special, name)) for name in ("erf", "erfc", "lgamma", "digamma")},
+    "frac": lambda out, x: operand(x) - apply("trunc", operand(x)),
+    "polygamma": lambda out, n, x: apply("polygamma", as_kind(operand(x), "float"), n=n),
     "clamp_min": lambda out, x, low: _clamp(out, x, low),
     "clamp_max": lambda out, x, high: _clamp(out, x, None, high),
     "fmax": _arithmetic("maximum"),
@@ -270,8 +242,7 @@ HANDLERS: dict[str, Handler] = {
     "leaky_relu": _leaky_relu,
     "elu": _elu,
     "softplus": _softplus,
-    "silu": lambda out, x: operand(x) * elementwise["sigmoid"](operand(x)),
-    "log_sigmoid_forward": lambda out, x: (elementwise["log_sigmoid"](operand(x)), UNSAID),
+    "log_sigmoid_forward": lambda out, x: (log_sigmoid(operand(x)), UNSAID),
     "gelu": _gelu,
     "_to_copy": _to_copy,
     "convert_element_type": _to_copy,
@@ -282,11 +253,17 @@ HANDLERS: dict[str, Handler] = {
     "complex": lambda out, x, y: engine.complex(operand(x), operand(y)),
     "conj_physical": lambda out, x: engine.conj(operand(x)),
     "_conj": lambda out, x: engine.conj(operand(x)),
-    "angle": lambda out, x: elementwise["atan2"](engine.imag(operand(x)), engine.real(operand(x))),
+    "angle": lambda out, x: apply("atan2", engine.imag(operand(x)), engine.real(operand(x))),
     "view_as_real": lambda out, x: engine.stack([engine.real(operand(x)), engine.imag(operand(x))], axis=-1),
     **trace_torch_reductions.HANDLERS,
     **trace_torch_moves.HANDLERS,
     **trace_torch_indexing.HANDLERS,
     **trace_torch_linalg.HANDLERS,
 }
-"""By the name of an op without its overload."""
+"""By the name of an op without its overload; of elementwise functions, what they are of ints."""
+
+
+def handler_of(name: str) -> Handler | None:
+    """What an op is; None where gradfuzz has nothing for it."""
+    row, handler = row_of("aten", name), HANDLERS.get(name)
+    return handler if row is None else _function(row, handler)

@@ -34,7 +34,7 @@ from gradfuzz.testing.tracing import compositions
 from gradfuzz.testing.tracing.compositions import check_room, kind_of, too_long
 from gradfuzz.testing.tracing.graph import confirm, finished, float_dtype, inputs_of
 from gradfuzz.testing.tracing.torch.moves import SHAPE_ONLY
-from gradfuzz.testing.tracing.torch.ops import HANDLERS
+from gradfuzz.testing.tracing.torch.ops import handler_of
 from gradfuzz.testing.tracing.torch.values import UNSAID, Masked, Out, array_of, operand
 
 _CONVERSIONS = frozenset(
@@ -248,7 +248,7 @@ def _functional(module: GraphModule, tensors: Sequence[torch.Tensor]) -> GraphMo
             raise UntraceableError(
                 f"the Torch op {_name(op)} draws random numbers; pass them to the function as an argument"
             )
-    table = {op: rule for op, rule in decomposition_table.items() if _name(op) not in HANDLERS}
+    table = {op: rule for op, rule in decomposition_table.items() if handler_of(_name(op)) is None}
     plain = [t.detach() for t in tensors]
     for _ in range(_MOST_PASSES):
         try:
@@ -349,7 +349,7 @@ class _Walk:
         ):
             with torch.no_grad():
                 return node.target(*args, **kwargs)
-        handler = HANDLERS.get(_name(node.target))
+        handler = handler_of(_name(node.target))
         if handler is None:
             raise UntraceableError(
                 f"the Torch op {_name(node.target)} has no counterpart among the ops of gradfuzz"
