@@ -11,8 +11,8 @@
     rows, labels                canonical cases asked of one oracle, with a label for each
 
 - A metamorphic variant is a batch permuted, an instance alone, a matrix transposed. Whether the relation
-  holds of a program is seen from its values. So a contradiction proves nothing yet: the questions that contradict each other
-  become an ordinary case, which the references judge.
+  holds of a program is seen from its values. So a contradiction proves nothing yet: the questions that
+  contradict each other become an ordinary case, which the references judge.
 - Every question of a sweep is asked with one variant. With `--checks twins` an answer that is the engine's
   and its variant's stands without a truth.
 - Near a kink `arb` is asked beside it, on either side, and must see the slopes that `mpmath` measured.
