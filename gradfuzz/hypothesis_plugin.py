@@ -3,11 +3,11 @@
 Hypothesis runs `register` when it is imported, by an entry point, so this module imports next to nothing: the
 types are registered when both Hypothesis and `gradfuzz.programs` are there, whichever comes first.
 
-    pytest --hypothesis-profile=gradfuzz-quick       25 examples for a test, while one works; what failed
-    before comes first
-                                gradfuzz-ci         200, the same in every run, so that a change fails by what
-                                it changes gradfuzz-nightly  2,000, others every night; what failed before
-                                comes first
+    pytest --hypothesis-profile=PROFILE
+
+    gradfuzz-quick      25 examples for a test, while one works; what failed before comes first
+    gradfuzz-ci         200, the same in every run, so that a change fails by what it changes
+    gradfuzz-nightly    2,000, others every night; what failed before comes first
 
 In a test or a conftest.py: `hypothesis.settings.load_profile("gradfuzz-quick")`. What failed is kept in
 Hypothesis's example database, in .hypothesis/examples unless it is told otherwise; "gradfuzz-ci" has none, as

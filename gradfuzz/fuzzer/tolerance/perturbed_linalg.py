@@ -6,8 +6,9 @@ nearby (Higham, "Accuracy and stability of numerical algorithms", 2002), so what
 moving the matrix that far before the call:
 
     by column, |dA_ij| <= eps |a_j|             qr (theorem 19.4), lu and all that is solved by it (theorem
-    9.4, with |L| <= 1) by diagonal, |dA_ij| <= eps sqrt(a_ii a_jj) cholesky (theorem 10.3) by norm, |dA_ij|
-    <= eps |A|_F               the rest: eigh, svd and what is made of it, expm
+                                                9.4, with |L| <= 1)
+    by diagonal, |dA_ij| <= eps sqrt(a_ii a_jj) cholesky (theorem 10.3)
+    by norm, |dA_ij| <= eps |A|_F               the rest: eigh, svd and what is made of it, expm
 
 Theory has a factor that grows with n; a sum of n^2 draws of size eps is a perturbation of about n eps, which
 is what is seen in practice. The result is then perturbed like any other: entry by entry, and columns of

@@ -1,7 +1,8 @@
 """Version 1 of the protocol: newline-delimited JSON, one request, one reply, in order.
 
-    gradfuzz -> adapter   {"id": 3, "do": "hello" | "define" | "supports" | "eval" | "several" | "emit" |
-    "bye", ...} adapter -> gradfuzz   {"id": 3, "ok": {...}}
+    gradfuzz -> adapter   {"id": 3, "do": "hello" | "define" | "supports" | "eval" | "several" | "emit"
+                                          | "bye", ...}
+    adapter -> gradfuzz   {"id": 3, "ok": {...}}
                           {"id": 3, "unsupported": "why"}
                           {"id": 3, "error": {"kind": "exception", "message": "ValueError: ..."}}
 

@@ -1,14 +1,14 @@
 """JAX, by every way into its derivatives.
 
     jax:scan            loops as lax.scan; a loop whose length is known only at run time runs to a bound, each
-    trip under lax.cond.
-                        All modes.
+                        trip under lax.cond. All modes.
     jax:fori_loop       counted loops as lax.fori_loop, others as lax.while_loop. Reverse mode where every
-    trip count is static. jax:while_loop      loops as lax.while_loop. Forward mode only: JAX has no other.
+                        trip count is static.
+    jax:while_loop      loops as lax.while_loop. Forward mode only: JAX has no other.
     jax:jacobian        the loops of jax:scan; whole Jacobians by jax.jacrev and jax.jacfwd. All modes.
     jax:vmap            the derivative of one instance under jax.vmap: all points of a question in one call.
-    Loops as in jax:scan, or in forward
-                        mode as lax.while_loop where trip counts are known only at run time.
+                        Loops as in jax:scan, or in forward mode as lax.while_loop where trip counts are
+                        known only at run time.
     jax:grad_of_vmap    the other way round: the derivative of the function under jax.vmap. Without jit only.
     ...:nojit           the same without jit: traced, then run step by step; a tenth to a quarter of the time.
     jax:unrolled        Python runs the loops, JAX the operations, one by one and without jit. All modes.
