@@ -11,6 +11,7 @@ import textwrap
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.results.review import Review
 from gradfuzz.fuzzer.sweep.run import SweepConfig, sweep
 from gradfuzz.oracles import Answer, Mode, Oracle, Point, Question
-from gradfuzz.oracles.dialects.table import DIALECTS, Exhibit
+from gradfuzz.oracles.dialects.table import DIALECTS
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.libraries import LIBRARIES
 from gradfuzz.oracles.mutants import registry as mutants
@@ -171,12 +172,12 @@ def test_a_planted_bug(monkeypatch: pytest.MonkeyPatch) -> None:
 # A dialect
 
 
-def port(exhibit: Exhibit) -> str:
-    return f"ask r about {exhibit.question.program.name} at {sorted(exhibit.inputs)}\n"
+def port(shown: Any) -> str:
+    return f"ask r about {shown.question.program.name} at {sorted(shown.inputs)}\n"
 
 
 def test_a_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = module(monkeypatch, "r_script", unsupported=lambda exhibit: None, port=port)
+    name = module(monkeypatch, "r_script", unsupported=lambda shown: None, port=port)
     monkeypatch.setitem(DIALECTS, "r", name)
     run("sweep", "mutant:nx-1747", "--max-examples", "4", "--report", "html=r.html", exit_code=FINDINGS)
     (finding, *_) = re.findall(r"GF-[0-9a-f]+", run("report", "1"))
