@@ -2,6 +2,7 @@
 other.
 
     value                          values that record what is done to them
+    elementwise                    the rules of elementwise functions, from the slopes that their rows give
     functions, tensor_functions    the ops as functions of such values
     vjp, jvp                       the tables for reverse and for forward mode, a line for each op
     tensor_vjp, tensor_jvp         the rules of tensor ops that need more than a line

@@ -1,14 +1,15 @@
 """From a disagreement to a finding: proved, shrunk, diagnosed, with evidence and a script.
 
-    prove                      asked again alone, confirmed by both references, shrunk, shown at three points
-    showcase, signature        the three points; when two findings are the same
-    survey                     where it shows: other ways, modes, precisions and loop forms
-    diagnose, applied_rules    which planted bug it behaves like; which mutants a question concerns
-    gather                     measures what is shown beside a finding
+    prove                        asked again alone, confirmed by both references, shrunk, shown at three
+                                 points
+    representative, signature    the three points; when two findings are the same
+    survey                       where it shows: other ways, modes, precisions and loop forms
+    diagnose, applied_rules      which planted bug it behaves like; which mutants a question concerns
+    gather                       measures what is shown beside a finding
     curve, variants, bodies, batches, step_sizes, adjoints
-                               its parts
-    reproducer, own_script     the scripts: to its own library, to others, as a test; to gradfuzz itself
-    clusters                   findings that seem to have one root cause
+                                 its parts
+    reproducer, own_script       the scripts: to its own library, to others, as a test; to gradfuzz itself
+    clusters                     findings that seem to have one root cause
 
 - A disagreement becomes a finding only if it is asked again alone, both references confirm the truth, and it
   survives shrinking with a clear margin and in its class.

@@ -16,7 +16,7 @@
   one that nobody stopped.
 - At the end of a sweep the findings of earlier runs and of the baseline that did not come up, of the same
   targets, are asked again: a bounded number.
-- The shrink queue hands on which proofs lead, so that the result does not depend on which worker is faster.
+- The shrink queues hand on which proofs lead, so that the result does not depend on which worker is faster.
   Workers end with the process that they work for.
 """
 

@@ -1,18 +1,20 @@
 """Truth and answer compared: agree, disagree, convention, inconclusive, unsupported or crashed.
 
-    truth                       asked of the references, never of a target
-    judge, classify             the verdict of a check; what kind of wrong it is
-    kinks, ties, ties_linalg    kinks seen along more directions; which choices of a program are exact ties
-    conventions                 what systems answer where there is no derivative, and why
-    evaluator                   truth and tolerance together, remembered for a question
-    shared                      what a process makes once: its oracles, and the evaluator
-    metamorphic(_checks)        questions whose answers follow from another answer, and checks by them alone
-    checking, answering         what `gradfuzz check` asks and prints
-    rows, labels                canonical cases asked of one oracle, with a label for each
+    truth                              asked of the references, never of a target
+    judge, classify                    the verdict of a check; what kind of wrong it is
+    kinks, ties, ties_linalg           kinks seen along more directions; which choices of a program are exact
+                                       ties
+    conventions                        what systems answer where there is no derivative, and why
+    evaluator                          judges by truth and tolerance, and remembers both for a question
+    shared                             what a process makes once: its oracles, and the evaluator
+    metamorphic, metamorphic_checks    questions whose answers follow from another answer, and checks by them
+                                       alone
+    checking, answering                what `gradfuzz check` asks and prints
+    rows, labels                       canonical cases asked of one oracle, with a label for each
 
-- A metamorphic variant is a batch permuted, an instance alone, a matrix transposed. Whether the relation
-  holds of a program is seen from its values. So a contradiction proves nothing yet: the questions that
-  contradict each other become an ordinary case, which the references judge.
+- A metamorphic variant of a question is a batch permuted, an instance alone, a matrix transposed. Whether the
+  relation holds of a program is seen from its values. So a contradiction proves nothing yet: the questions
+  that contradict each other become an ordinary case, which the references judge.
 - Every question of a sweep is asked with one variant. With `--checks twins` an answer that is the engine's
   and its variant's stands without a truth.
 - Near a kink `arb` is asked beside it, on either side, and must see the slopes that `mpmath` measured.

@@ -1,9 +1,9 @@
-"""Languages and libraries in which a finding's question becomes a script: a row of `DIALECTS` each.
+"""The languages and libraries that a finding's question is written in as a standalone script, a row each.
 
-The module of a row has two functions of an `Exhibit`:
+The module of a row has two functions of a `ReproducerInput`:
 
-    unsupported(exhibit)   why the system cannot be asked this, in words; None where it can
-    port(exhibit)          the script: prints expected and got, exits with 1 while they differ and with 0
+    unsupported(shown)     why the system cannot be asked this, in words; None where it can
+    port(shown)            the script: prints expected and got, exits with 1 while they differ and with 0
                            where they do not
 """
 

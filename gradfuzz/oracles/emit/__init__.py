@@ -3,7 +3,8 @@
     statements, graph, host          programs and graphs as source of another library; dialects with
                                      functional loops, and with Python's own scalars
     several                          ops with several results: computed once, where the first is wanted
-    linalg_source, tensor_source     how an op is written in a library: the namespace runs the text that a
+    linalg_source, tensor_source, elementwise_source
+                                     how an op is written in a library: the namespace runs the text that a
                                      script shows
     plain_source, vmap_source        functions of ours as text; the parts of a script about many instances
     script, script_verdict           the parts of a script; its end, which compares and exits

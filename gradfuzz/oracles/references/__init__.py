@@ -1,11 +1,12 @@
 """The two sources of truth: ball arithmetic (`arb`) and finite differences in mpmath.
 
-    arb                        enclosures of values and derivatives by truncated Taylor series of balls
-    arb_numbers, arb_linalg    their numbers, real and complex; linear algebra by the textbook
-    finite_differences         the reference `mpmath`: central differences in hundreds of bits, with a
-                               measured bound
-    mpmath_linalg              linear algebra by mpmath's own decompositions
-    directions                 derivatives of any order from derivatives along straight lines
+    arb                           enclosures of values and derivatives by truncated Taylor series of balls
+    arb_numbers, arb_functions    their numbers, real and complex; the functions that rows name
+    arb_linalg                    linear algebra by the textbook
+    finite_differences            the reference `mpmath`: central differences in hundreds of bits, with a
+                                  measured bound
+    mpmath_linalg                 linear algebra by mpmath's own decompositions
+    directions                    derivatives of any order from derivatives along straight lines
 
 - They share the program and `directions`, and nothing else. A wrong number needs both.
 - Neither decides anything on a branch cut.

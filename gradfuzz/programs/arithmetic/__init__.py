@@ -2,6 +2,7 @@
 
     namespace                          what an arithmetic is: a method for each op
     numpy_namespace                    machine floats with IEEE semantics, scalars and arrays
+    elementwise                        elementwise functions: the expressions of a row, or NumPy's own
     half_numpy                         bfloat16 and float16 where NumPy has no kernel for them
     object_namespace                   the base of the references' arithmetics
     linalg_numpy, tensor_numpy         linear algebra by NumPy and SciPy; tensor ops

@@ -3,6 +3,7 @@
     types                         a dtype and a shape
     syntax                        the grammar and its nodes
     ops                           the op table, a row for each op: arity, parameters, type rule, domain, kink
+    functions                     elementwise functions: a row says all that is known of one
     linalg_rules, tensor_rules    the type rules of linear algebra and of tensor ops
     axes, windows                 axes as parameters name them; windows that slide over axes
     typecheck                     the types of variables and outputs, definite assignment, errors with line
