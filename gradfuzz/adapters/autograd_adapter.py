@@ -144,10 +144,17 @@ SAME += " argmax argmin matmul outer tril triu"
 
 OPS = {
     **{op: getattr(anp, op) for op in SAME.split()},
+    "acos": anp.arccos,  # NumPy 2 has the names of the standard, too, of which autograd has no derivative
+    "acosh": anp.arccosh,
     "amax": anp.max,
     "amin": anp.min,
     "argsort": lambda x, axis: anp.argsort(x, axis, kind="stable"),
+    "asin": anp.arcsin,
+    "asinh": anp.arcsinh,
     "astype": lambda x, dtype: x.astype(dtype),
+    "atan": anp.arctan,
+    "atan2": anp.arctan2,
+    "atanh": anp.arctanh,
     "broadcast_to": broadcast_to,
     "cholesky": cholesky,
     "clip": clip,
@@ -169,6 +176,7 @@ OPS = {
     "matrix_norm": matrix_norm,
     "permute_dims": anp.transpose,
     "pinv": linalg.pinv,
+    "polygamma": lambda x, n: autograd.scipy.special.polygamma(n, x),
     "pow": anp.power,
     "reshape": lambda x, shape: anp.reshape(x, shape),
     "slogdet": lambda x, part: linalg.slogdet(x)[part],
@@ -200,6 +208,7 @@ class Eager(kit.Way):
 
     name = "eager"
     ops = OPS
+    functions = (anp, autograd.scipy.special)
     modes = ("rev", "fwd")
     orders = (0, 1, 2, 3)
 

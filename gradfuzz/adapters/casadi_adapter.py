@@ -235,7 +235,8 @@ def flip(x, axis):
     return Tensor(x.matrix[::-1, :], x.shape, x.dtype)
 
 
-SAME = "sin cos tan tanh exp log sqrt log1p expm1"
+SAME = "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log sqrt log1p expm1 erf"
+SAME += " floor ceil"
 ENTRIES = {"add": ca.plus, "subtract": ca.minus, "multiply": ca.times, "maximum": ca.fmax, "minimum": ca.fmin}
 ENTRIES.update({"negative": lambda a: -a, "abs": ca.fabs, "sign": ca.sign, "remainder": remainder})
 FLOATS = {"divide": ca.rdivide, "pow": ca.power, "clip": lambda x, a, b: ca.fmin(ca.fmax(x, a), b)}

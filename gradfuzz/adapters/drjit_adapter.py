@@ -198,6 +198,7 @@ class Eager(kit.Way):
 
     name = "eager"
     ops = OPS
+    functions = (dr,)
     modes = ("rev", "fwd")
     orders = (0, 1)
 
@@ -259,6 +260,7 @@ class Evaluated(kit.Way):
 
     name = "evaluated"
     ops = SCALAR_OPS
+    functions = (dr,)
     modes = ("rev", "fwd")
     orders = (0, 1)
     structured = True

@@ -19,6 +19,7 @@ import equinox as eqx
 import equinox.internal as eqxi
 import jax
 import jax.numpy as jnp
+import jax.scipy.special
 import kit
 import numpy as np
 from jax import lax
@@ -79,6 +80,8 @@ OPS = {
     "eigvalsh": jnp.linalg.eigvalsh,
     "einsum": lambda *arrays, subscripts: jnp.einsum(subscripts, *arrays),
     "expm": jax.scipy.linalg.expm,
+    "gelu": lambda x: jax.nn.gelu(x, approximate=False),
+    "gelu_tanh": jax.nn.gelu,
     "index": lambda x, *indices, pattern: x[index_key(pattern, indices)],
     "index_update": lambda x, value, *indices, pattern: x.at[index_key(pattern, indices)].set(value),
     "integer_pow": lambda x, n: x**n,
@@ -88,6 +91,7 @@ OPS = {
     "matrix_norm": lambda x, ord, keepdims: jnp.linalg.matrix_norm(x, ord=order_of(ord), keepdims=keepdims),
     "matrix_power": jnp.linalg.matrix_power,
     "permute_dims": jnp.transpose,
+    "polygamma": lambda x, n: jax.scipy.special.polygamma(n, x),
     "pow": jnp.power,
     "qr": lambda x, mode, part: jnp.linalg.qr(x, mode=mode)[part],
     "scatter_add": lambda x, indices, updates, axis: x.at[along(axis, x.ndim, indices)].add(updates),
@@ -115,6 +119,7 @@ class Looping(kit.Way):
 
     name = "lax"
     ops = OPS
+    functions = (jnp, jax.nn, jax.scipy.special)
     modes = ("fwd",)
     orders = (0, 1, 2)
     hints = {"stride": 8, "by_shape": True}

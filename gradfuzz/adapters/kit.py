@@ -7,6 +7,7 @@ An adapter describes each way into its library by a class, and serves them:
     class Eager(kit.Way):
         name = "eager"
         ops = {"add": mylib.add, ...}                       # op of a program -> function(*operands, **params)
+        functions = (mylib, mylib.special)                  # where elementwise functions are looked up
 
         def array(self, dtype, shape, entries): ...         # row-major numbers -> a tensor of the library
         def entries(self, value): ...                       # a tensor -> (dtype, shape, row-major numbers)
@@ -85,6 +86,11 @@ class Way:
 
     name = ""
     ops = {}
+    functions = ()
+    """Namespaces of the library. An op that `ops` lacks is the function of its name there, if it is
+    elementwise and has no parameters: its name in the array API standard, or one of `SPELLED`. Where a name
+    means something else in the library, leave the namespace out, or write the op into `ops`.
+    """
     dtypes = ("float64", "float32")
     modes = ("rev",)
     orders = (0, 1)
@@ -156,10 +162,50 @@ class Way:
     def describe(self):
         """The way as in the message hello."""
         lists = ("dtypes", "modes", "orders", "loops", "features")
-        described = {"name": self.name, "ops": sorted(self.ops)}
+        found = [op for op in _ELEMENTWISE.split() if _looked_up(self, op) is not None]
+        described = {"name": self.name, "ops": sorted({*self.ops, *found})}
         described.update({name: list(getattr(self, name)) for name in lists})
+        if self.functions:
+            described["functions"] = True
         described.update(self.hints)
         return described
+
+
+# Elementwise functions --------------------------------------------------------------------------------------
+
+_ELEMENTWISE = (
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p"
+    " logaddexp sqrt cbrt rsqrt square reciprocal hypot erf erfc erfinv lgamma digamma expit"
+    " xlogy xlog1py sinc relu silu softplus gelu ndtr positive copysign floor ceil trunc round floor_divide"
+    " fmod"
+)
+"""The functions that hello lists where a library has them; others may be asked by name."""
+
+SPELLED = {
+    "acos": ("arccos",),
+    "acosh": ("arccosh",),
+    "asin": ("arcsin",),
+    "asinh": ("arcsinh",),
+    "atan": ("arctan",),
+    "atan2": ("arctan2",),
+    "atanh": ("arctanh",),
+    "digamma": ("psi",),
+    "erfinv": ("erf_inv",),
+    "expit": ("sigmoid", "logistic"),
+    "lgamma": ("gammaln",),
+    "silu": ("swish",),
+}
+"""What libraries call a function that have another name for it. The order of the arguments is the same."""
+
+
+def _looked_up(way, op):
+    """The elementwise function of a name in the namespaces of a way; None where they have none."""
+    for name in (op, *SPELLED.get(op, ())):
+        for namespace in way.functions:
+            function = getattr(namespace, name, None)
+            if callable(function):
+                return function
+    return None
 
 
 # Tensors ----------------------------------------------------------------------------------------------------
@@ -313,7 +359,10 @@ class Program:
             if op == "astype":
                 params["dtype"] = {"int": "int64", "float": self.dtype}.get(params["dtype"], params["dtype"])
         else:
-            raise Unsupported(f"there is no op {op} here")
+            elementwise = not params and all(dtype == "float" for dtype, _ in [_type(e["type"]), *types])
+            function = _looked_up(self._way, op) if elementwise else None
+            if function is None:
+                raise Unsupported(f"there is no op {op} here")
         return lambda env: function(*[read(env) for read in reads], **params)
 
     def _cast(self, own, wanted, read):

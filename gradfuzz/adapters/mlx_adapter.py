@@ -203,6 +203,7 @@ class Eager(kit.Way):
 
     name = "eager"
     ops = OPS
+    functions = (mx, nn)
     dtypes = ("float32",)
     modes = ("rev", "fwd")
     orders = (0, 1, 2, 3)

@@ -74,11 +74,8 @@ def vector_norm(x, ord, axis, keepdims):
     return mg.linalg.norm(x, ord, axis=axis, keepdims=keepdims)
 
 
-SAME = (
-    "add subtract multiply divide negative sin cos tan tanh exp log sqrt log1p expm1 abs maximum minimum"
-    " where sum mean prod matmul"
-)
-"""Ops whose namesakes in mygrad take the same parameters."""
+SAME = "add subtract multiply divide negative abs maximum minimum where sum mean prod matmul"
+"""Ops that are functions of mygrad by the same name, with the same parameters."""
 
 COMPARISONS = (
     "less less_equal greater greater_equal equal not_equal logical_and logical_or logical_not remainder all"
@@ -122,6 +119,7 @@ class Eager(kit.Way):
 
     name = "eager"
     ops = OPS
+    functions = (mg,)
 
     def array(self, dtype, shape, entries):
         array = np.array(entries, dtype).reshape(shape)

@@ -194,7 +194,10 @@ OPS = {
     "eigvalsh": lambda x: paddle.linalg.eigvalsh(symmetric(x)),
     "einsum": lambda *arrays, subscripts: paddle.einsum(subscripts, *arrays),
     "expm": paddle.linalg.matrix_exp,
+    "expit": functional.sigmoid,
     "flip": paddle.flip,
+    "gelu": functional.gelu,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate=True),
     "greater": of_tensors(paddle.greater_than),
     "index": index,
     "index_update": index_update,
@@ -213,8 +216,10 @@ OPS = {
     "pinv": pinv,
     "prod": reducing(paddle.prod),
     "qr": lambda x, mode, part: paddle.linalg.qr(x, mode)[part],
+    "relu": functional.relu,
     "reshape": lambda x, shape: paddle.reshape(x, list(shape)),
     "scatter_add": scatter_add,
+    "silu": functional.silu,
     "slogdet": lambda x, part: paddle.linalg.slogdet(x)[part],
     "softmax": functional.softmax,
     "solve": solve,
@@ -232,6 +237,7 @@ OPS = {
     "vector_norm": vector_norm,
     "window_sum": window_sum,
 }
+"""No softplus: Paddle's is x itself from 20 on, as its manual says."""
 
 
 GRAPH_OPS = (
@@ -247,6 +253,7 @@ class Dygraph(kit.Way):
 
     name = "dygraph"
     ops = OPS
+    functions = (paddle,)
     modes = ("rev",)
     orders = (0, 1, 2, 3)
 

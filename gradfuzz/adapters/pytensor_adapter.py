@@ -173,6 +173,7 @@ OPS = {
     "outer": pt.outer,
     "permute_dims": pt.transpose,
     "pinv": linalg.pinv,
+    "polygamma": lambda x, n: pt.polygamma(n, x),
     "pow": pt.pow,
     "prod": pt.prod,
     "qr": lambda x, mode, part: linalg.qr(x, mode)[part],
@@ -218,6 +219,7 @@ class Compiled(kit.Way):
     """A graph for each question, compiled once. `direct`: forward mode by the ops' own rules."""
 
     ops = OPS
+    functions = (pt,)
     modes = ("rev", "fwd")
     orders = (0, 1, 2, 3)
 
@@ -427,6 +429,7 @@ class Unrolled(Compiled):
     """Loops are Python's: a graph without loops, rewritten as a whole. No branch may read floats."""
 
     ops = {op: lifted(f) for op, f in OPS.items()}
+    functions = ()
 
     def decide(self, value):
         raise kit.Unsupported(NO_TRUTH)

@@ -184,10 +184,7 @@ def vector_norm(x, ord, axis, keepdims):
     return tf.norm(x, np.inf if ord == "inf" else ord, axis=axis, keepdims=keepdims)
 
 
-SAME = (
-    "add subtract multiply divide negative pow sin cos tan tanh exp sqrt abs sign maximum minimum where less"
-    " less_equal greater"
-)
+SAME = "add subtract multiply divide negative pow abs sign maximum minimum where less less_equal greater"
 SAME += " greater_equal equal not_equal logical_and logical_or logical_not reshape broadcast_to concat stack"
 """Ops whose namesakes in tf take the same parameters."""
 
@@ -213,15 +210,14 @@ OPS = {
     "eigvalsh": lambda x: tf.linalg.eigvalsh(symmetric(x)),
     "einsum": lambda *arrays, subscripts: tf.einsum(subscripts, *arrays),
     "expm": tf.linalg.expm,
-    "expm1": tf.math.expm1,
     "flip": lambda x, axis: tf.reverse(x, [axis]),
+    "gelu": tf.nn.gelu,
+    "gelu_tanh": lambda x: tf.nn.gelu(x, approximate=True),
     "index": index,
     "index_update": index_update,
     "integer_pow": integer_pow,
     "inv": tf.linalg.inv,
     "kron": kron,
-    "log": tf.math.log,
-    "log1p": tf.math.log1p,
     "log_softmax": tf.nn.log_softmax,
     "logsumexp": tf.reduce_logsumexp,
     "lstsq": with_columns(tf.linalg.lstsq),
@@ -234,7 +230,9 @@ OPS = {
     "prod": tf.reduce_prod,
     "qr": lambda x, mode, part: tf.linalg.qr(x, full_matrices=mode == "complete")[part],
     "remainder": tf.math.floormod,
+    "relu": tf.nn.relu,
     "scatter_add": scatter_add,
+    "silu": tf.nn.silu,
     "slogdet": lambda x, part: tf.linalg.slogdet(x)[part],
     "softmax": tf.nn.softmax,
     "solve": with_columns(tf.linalg.solve),
@@ -347,6 +345,7 @@ class Eager(kit.Way):
 
     name = "eager"
     ops = OPS
+    functions = (tf.math,)
     modes = ("rev", "fwd")
     orders = (0, 1, 2, 3)
 

@@ -80,8 +80,9 @@ def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:
 
 def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
     """The adapter's own script; else its source's calls; else the library's dialect; else gradfuzz asks."""
-    name = TargetName.of(target.name)
+    name, program = TargetName.of(target.name), shown.question.program
     if isinstance(target, ForeignOracle):
+        program = target.sent(program)
         text = target.script(shown.question)
         if text:
             return text
@@ -93,6 +94,7 @@ def _foreign(shown: ReproducerInput, target: Oracle, dtypes: bool) -> str:
             name.way,
             f"Wrong in {name.library}{version}, way {name.way or 'default'}.",
             dtypes=dtypes,
+            program=program,
         )
     if name.library in DIALECTS and dialect(name.library).unsupported(shown) is None:
         return dialect(name.library).port(shown)

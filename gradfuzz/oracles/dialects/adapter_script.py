@@ -17,7 +17,7 @@ from gradfuzz.oracles.emit.statements import Piece, number_text
 from gradfuzz.oracles.foreign.wire import operand_dtypes
 from gradfuzz.programs.language.ops import OPS, result_type
 from gradfuzz.programs.language.precision import Precision
-from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
+from gradfuzz.programs.language.syntax import ArrayConst, ParamValue, Program
 from gradfuzz.programs.language.types import DType, Type
 
 _TENSORS = '''\
@@ -53,14 +53,23 @@ def gradient():
 """
 
 
-def script(shown: ReproducerInput, adapter: Adapter, way: str, title: str, *, dtypes: bool = False) -> str:
-    """The script; with `dtypes` it also compares dtypes.
+def script(
+    shown: ReproducerInput,
+    adapter: Adapter,
+    way: str,
+    title: str,
+    *,
+    dtypes: bool = False,
+    program: Program | None = None,
+) -> str:
+    """The script; with `dtypes` it also compares dtypes. `program` is the question's, as it was sent.
 
-    Raises `CutError` where an entry point needs the kit, and `KeyError` where it lacks an op.
+    Raises `CutError` where a way needs the kit, and `KeyError` where it has no such op.
     """
     question = shown.question
+    program = program or question.program
     asked = _Asked()
-    _Emitter(question.precision, asked).function(question.program, "f")
+    _Emitter(question.precision, asked).function(program, "f")
     rest = [
         _gradient(question),
         truth_source(question, shown.place, shown.expected, shown.allowed, shown.across, dtypes=dtypes),
@@ -76,7 +85,7 @@ def script(shown: ReproducerInput, adapter: Adapter, way: str, title: str, *, dt
         + inputs_source(question, shown.place),
         found.source,
         _TENSORS.format(way=found.way),
-        _Emitter(question.precision, found.spelling).function(question.program, "f"),
+        _Emitter(question.precision, found.spelling).function(program, "f"),
         *rest,
     ]
     return "\n\n".join(parts)

@@ -1,8 +1,8 @@
 """The parts of an adapter's source that a script needs to ask the library exactly as the adapter does.
 
-Kept are the functions of the ops that the program uses, the entry point's methods that make, read and
-differentiate tensors, and everything these refer to. What needs the kit is left out, so an entry point whose
-loops the kit makes, or that answers by itself, cannot be cut out.
+Kept are the functions of the ops that the program uses, also those that the kit looks up in the library, the
+entry point's methods that make, read and differentiate tensors, and everything these refer to. What needs the
+kit is left out, so an entry point whose
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradfuzz.adapters.kit import SPELLED
+from gradfuzz.programs.language.functions import FUNCTIONS
+
 _METHODS = ("array", "entries", "decide", "differentiate")
 _OWN = ("structured", "answer")
 """Members of an entry point that only the kit can serve."""
 
-_ABOUT = ("name", "ops", "dtypes", "modes", "orders", "loops", "features", "hints")
+_ABOUT = ("name", "ops", "functions", "dtypes", "modes", "orders", "loops", "features", "hints")
 """Members that describe an entry point in its hello."""
 
 
@@ -78,7 +81,7 @@ class _Adapter:
         made: list[ast.stmt] = []
         called: list[ast.stmt] = []
         for op in ops:
-            value = self._entry(table, op)
+            value = self._entry(table, op) or self._looked_up(chain, op)
             if value is None:
                 raise CutError(f"there is no op {op}")
             if isinstance(value, (ast.Name, ast.Attribute)):
@@ -173,6 +176,24 @@ class _Adapter:
         return trimmed
 
     # The table
+
+    def _looked_up(self, chain: list[ast.ClassDef], op: str) -> ast.expr | None:
+        """An elementwise function in the namespaces of a way: its path, or where there are several places the
+        first that the library has.
+        """
+        namespaces = self._attribute(chain, "functions")
+        if op not in FUNCTIONS or not isinstance(namespaces, ast.Tuple) or not namespaces.elts:
+            return None
+        places = [(n, name) for name in (op, *SPELLED.get(op, ())) for n in namespaces.elts]
+        (*others, (namespace, name)) = places
+        path = ast.Attribute(namespace, name, ast.Load())
+        if not others:
+            return path
+        tried = [
+            ast.Call(ast.Name("getattr", ast.Load()), [n, ast.Constant(other), ast.Constant(None)], [])
+            for n, other in others
+        ]
+        return ast.BoolOp(ast.Or(), [*tried, path])
 
     def _entry(self, table: ast.expr, op: str) -> ast.expr | None:
         """The function of an op, as the table has it."""

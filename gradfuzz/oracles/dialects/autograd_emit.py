@@ -15,6 +15,7 @@ from gradfuzz.oracles.emit.host import HostEmitter
 from gradfuzz.oracles.emit.linalg_source import Params, Shape, is_linalg
 from gradfuzz.oracles.emit.script import RESERVED
 from gradfuzz.oracles.emit.statements import ATOM, POWER, SUM, UNARY, Piece, number_text
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.language.types import Type
 
@@ -70,6 +71,21 @@ _OTHER_NAME = {
     "permute_dims": "transpose",
     "pow": "power",
 }
+FUNCTIONS: Mapping[str, str] = {
+    **{f"a{name}": f"anp.arc{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tan2", "tanh")},
+    **{
+        name: f"anp.{name}"
+        for name in (
+            *("ceil", "cos", "cosh", "exp", "exp2", "expm1", "floor", "floor_divide", "hypot", "log"),
+            *("log10", "log1p", "log2", "logaddexp", "reciprocal", "round", "sin", "sinc", "sinh", "sqrt"),
+            *("square", "tan", "tanh", "trunc"),
+        )
+    },
+    **{name: f"special.{name}" for name in ("digamma", "erf", "erfc", "erfinv", "expit", "polygamma")},
+    "lgamma": "special.gammaln",
+}
+"""The elementwise functions that autograd has a derivative of; `special` is `autograd.scipy.special`."""
+
 _IDENTITY_ON_SCALARS = frozenset(
     {"amax", "amin", "broadcast_to", "index", "mean", "permute_dims", "prod", "reshape", "sum"}
 )
@@ -79,7 +95,7 @@ _COMPLEX = {"float64": "complex128", "float32": "complex64"}
 class AutogradEmitter(HostEmitter):
     """Floats and arrays are what `autograd.numpy` takes."""
 
-    reserved = RESERVED | {"anp", "getval", "grad", *HELPERS}
+    reserved = RESERVED | {"anp", "getval", "grad", "special", *HELPERS}
 
     def constant(self, value: float | complex) -> str:
         return f"np.{self.dtype('complex' if isinstance(value, complex) else 'float')}({number_text(value)})"
@@ -107,6 +123,14 @@ class AutogradEmitter(HostEmitter):
 
     def to_complex(self, piece: Piece) -> str:
         return f"({piece.at(SUM)} + 0j)"
+
+    def elementwise(
+        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece | None:
+        if row.name not in FUNCTIONS:
+            return None
+        operands = [*map(str, params.values()), *(a.text for a in args)]
+        return Piece(f"{FUNCTIONS[row.name]}({', '.join(operands)})", result)
 
     def on_arrays(
         self, op: str, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gradfuzz.oracles.base import Question
-from gradfuzz.oracles.dialects.autograd_emit import HELPERS, LACKS, AutogradEmitter
+from gradfuzz.oracles.dialects.autograd_emit import FUNCTIONS, HELPERS, LACKS, AutogradEmitter
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.script import heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import as_port, truth_source
 
-LIMITS = DialectLimits("autograd", LACKS, kinks=True)
+LIMITS = DialectLimits("autograd", LACKS, kinks=True, functions=FUNCTIONS)
 
 _SLOPE = '''\
 def slope_along(function, vs):
@@ -30,8 +30,12 @@ def port(shown: ReproducerInput) -> str:
     imports = "import autograd.numpy as anp\nfrom autograd import grad\nfrom autograd.tracer import getval\n"
     if "log_sum_exp(" not in function:
         imports = imports.replace("from autograd.tracer import getval\n", "")
+    needed = "autograd"
+    if "special." in function:
+        imports = imports.replace("import grad\n", "import grad\nfrom autograd.scipy import special\n")
+        needed = "autograd, scipy"
     parts = [
-        heading(question, shown.title("autograd (https://github.com/HIPS/autograd)"), "autograd", imports)
+        heading(question, shown.title("autograd (https://github.com/HIPS/autograd)"), needed, imports)
         + inputs_source(question, shown.place),
         *(text for name, text in HELPERS.items() if f"{name}(" in function),
         function,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.linalg_source import missing_op
+from gradfuzz.programs.arithmetic.elementwise import expression
+from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.precision import Precision
 from gradfuzz.programs.language.syntax import Call, walk
 from gradfuzz.programs.language.typecheck import typecheck
@@ -26,7 +28,11 @@ class DialectLimits:
     arrays: str | None = None
     """Why it is not asked about arrays; None where it is."""
     kinks: bool = False
-    """Whether a script shows the slopes on both sides of a kink."""
+    """Whether a script shows slopes on both sides of a kink."""
+    functions: Collection[str] | None = None
+    """The elementwise functions that it has; another one is asked as its composition. None where any may be
+    asked.
+    """
 
 
 def refusal(limits: DialectLimits, shown: ReproducerInput) -> str | None:
@@ -50,7 +56,18 @@ def refusal(limits: DialectLimits, shown: ReproducerInput) -> str | None:
         return limits.complex
     if limits.arrays and any(t.shape for t in types):
         return limits.arrays
-    return next((f"{op}: {limits.lacks[op]}" for op in sorted(ops) if op in limits.lacks), None)
+    return next((reason for op in sorted(ops) if (reason := _lacked(limits, op)) is not None), None)
+
+
+def _lacked(limits: DialectLimits, op: str) -> str | None:
+    """Why it has no form of an op; None where it has one, or one of all ops that the op is composed of."""
+    row = FUNCTIONS.get(op)
+    if row is None or limits.functions is None or op in limits.functions:
+        return f"{op}: {limits.lacks[op]}" if op in limits.lacks else None
+    if not row.composition:
+        return f"{op}: {limits.system} has no such function with a derivative"
+    inner = {node.op for node in walk(expression(row.composition)) if isinstance(node, Call)}
+    return next((reason for i in sorted(inner) if (reason := _lacked(limits, i)) is not None), None)
 
 
 _COMPLEX = {"complex", "conj", "eig", "eigvals", "imag", "real"}

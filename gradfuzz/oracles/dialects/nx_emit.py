@@ -16,6 +16,7 @@ from gradfuzz.oracles.dialects.nx_linalg_source import write
 from gradfuzz.oracles.emit.linalg_source import is_linalg
 from gradfuzz.oracles.emit.statements import ATOM, UNARY, Emitter, Piece, nested_list
 from gradfuzz.programs.language.axes import normalize_axes
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.syntax import ArrayConst, Const, ParamValue
 from gradfuzz.programs.language.types import DType, Type, inexact
 from gradfuzz.programs.language.windows import padding_of, strides_of
@@ -54,15 +55,25 @@ _RESERVED = frozenset(
 )
 _TYPES = {"float64": ":f64", "float32": ":f32", "bfloat16": ":bf16", "float16": ":f16"}
 _FUNCTIONS = {
-    **{
-        op: op
-        for op in ("abs", "cos", "exp", "expm1", "log", "log1p", "pow", "sign", "sin", "sqrt", "tan", "tanh")
-    },
+    **{op: op for op in ("abs", "pow", "sign")},
     **{op: op for op in ("logical_and", "logical_or", "logical_not")},
     "maximum": "max",
     "minimum": "min",
     "where": "select",
 }
+FUNCTIONS: Mapping[str, str] = {
+    **{
+        name: name
+        for name in (
+            *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "cos", "cosh"),
+            *("erf", "erfc", "exp", "expm1", "floor", "log", "log1p", "rsqrt", "sin", "sinh", "sqrt"),
+            *("tan", "tanh"),
+        )
+    },
+    "erfinv": "erf_inv",
+    "expit": "sigmoid",
+}
+"""The elementwise functions of Nx. Its `round` rounds halves away from zero."""
 _REDUCTIONS = {
     **{op: op for op in ("all", "any", "logsumexp", "mean", "sum")},
     "amax": "reduce_max",
@@ -186,6 +197,13 @@ class NxEmitter(Emitter):
     def _remainder(a: Piece, b: Piece) -> str:
         """With the divisor's sign, as in Python."""
         return f"Nx.remainder(Nx.add(Nx.remainder({a.text}, {b.text}), {b.text}), {b.text})"
+
+    def elementwise(
+        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece | None:
+        if row.name not in FUNCTIONS:
+            return None
+        return Piece(f"Nx.{FUNCTIONS[row.name]}({', '.join(a.text for a in args)})", result)
 
     def _matmul(self, a: Piece, b: Piece) -> str:
         x, y, p, q = a.text, b.text, a.type.sizes, b.type.sizes

@@ -9,7 +9,7 @@ import numpy as np
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import comment, decimal, entries, flat, header, listed, unshown
-from gradfuzz.oracles.dialects.nx_emit import LACKS, NxEmitter
+from gradfuzz.oracles.dialects.nx_emit import FUNCTIONS, LACKS, NxEmitter
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.graph import GraphWriter, Scope
 from gradfuzz.oracles.emit.statements import Piece, nested_list
@@ -24,6 +24,7 @@ LIMITS = DialectLimits(
     LACKS,
     precisions=("float64", "float32", "bfloat16", "float16"),
     complex="complex numbers are not asked about in Nx: its convention for their gradients is another one",
+    functions=FUNCTIONS,
 )
 
 

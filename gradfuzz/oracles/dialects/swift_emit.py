@@ -9,12 +9,14 @@ from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.braces import BraceEmitter
 from gradfuzz.oracles.dialects.numbers import decimal
 from gradfuzz.oracles.emit.statements import ATOM, PRODUCT, SUM, Piece
+from gradfuzz.programs.language.functions import FUNCTIONS as ELEMENTWISE
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.ops import OPS
 from gradfuzz.programs.language.syntax import ArrayConst, Assign, ParamValue, Program, walk
 from gradfuzz.programs.language.types import Type
 
-_FUNCTIONS = ("cos", "exp", "expm1", "log", "log1p", "pow", "sin", "sqrt", "tan", "tanh")
-"""Functions of Foundation with a derivative in _Differentiation."""
+FUNCTIONS = ("cos", "exp", "expm1", "log", "log1p", "sin", "sqrt", "tan", "tanh")
+"""Elementwise functions of Foundation with a derivative in _Differentiation."""
 _OWN = {"abs": "absolute", "maximum": "larger", "minimum": "smaller", "sign": "signOf"}
 _IDENTITY = frozenset(
     {"amax", "amin", "broadcast_to", "index", "logsumexp", "mean", "permute_dims", "prod", "reshape", "sum"}
@@ -34,6 +36,7 @@ _HANDLED = frozenset(
             "where",
             "astype",
             "index_update",
+            "pow",
         ),
         *(
             "less",
@@ -46,11 +49,13 @@ _HANDLED = frozenset(
             "logical_or",
             "logical_not",
         ),
-        *(*_FUNCTIONS, *_OWN, *_IDENTITY),
+        *(*_OWN, *_IDENTITY),
     }
 )
 LACKS: Mapping[str, str] = {
-    op: f"Swift has no differentiable function for {op}" for op in OPS if op not in _HANDLED
+    op: f"Swift has no differentiable function for {op}"
+    for op in OPS
+    if op not in _HANDLED and op not in ELEMENTWISE
 }
 
 HELPERS = {
@@ -73,7 +78,7 @@ _WORDS = (
 class SwiftEmitter(BraceEmitter):
     """Floats have the type `real`. With `weights` the function returns the sum of weight * output."""
 
-    reserved = frozenset({*_WORDS.split(), *_FUNCTIONS, *HELPERS})
+    reserved = frozenset({*_WORDS.split(), *FUNCTIONS, "pow", *HELPERS})
     repeat = "repeat"
 
     def __init__(self, precision: str, weights: Sequence[Array | None] = ()) -> None:
@@ -129,6 +134,13 @@ class SwiftEmitter(BraceEmitter):
         if a.type.is_float or b.type.is_float:
             a, b = [p if p.type.is_float or p.literal is not None else self.floating(p) for p in args]
         return super().operands(op, [a, b], result)
+
+    def elementwise(
+        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece | None:
+        if row.name not in FUNCTIONS:
+            return None
+        return Piece(f"{row.name}({', '.join(a.text for a in args)})", result)
 
     def to_float(self, piece: Piece) -> str:
         return f"{self.real}({piece.text})" if piece.type.dtype == "int" else f"({piece.text} ? 1.0 : 0.0)"

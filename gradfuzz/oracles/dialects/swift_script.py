@@ -7,7 +7,7 @@ import numpy as np
 from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import comment, decimal, entries, header, unshown
-from gradfuzz.oracles.dialects.swift_emit import HELPERS, LACKS, SwiftEmitter
+from gradfuzz.oracles.dialects.swift_emit import FUNCTIONS, HELPERS, LACKS, SwiftEmitter
 from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.programs.language.types import Type
 
@@ -17,6 +17,7 @@ LIMITS = DialectLimits(
     orders=1,
     complex="Swift has no differentiable complex numbers",
     arrays="Swift's arrays have no differentiable arithmetic and no differentiable assignment of an entry",
+    functions=FUNCTIONS,
 )
 _MOST_INPUTS = 3
 

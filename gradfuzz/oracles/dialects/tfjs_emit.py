@@ -10,6 +10,7 @@ import numpy as np
 from gradfuzz.oracles.dialects.braces import BraceEmitter
 from gradfuzz.oracles.emit.statements import INFIX, PRODUCT, SUM, Piece, nested_list
 from gradfuzz.programs.language.axes import normalize_axes
+from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.ops import result_type
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 from gradfuzz.programs.language.types import Type, inexact
@@ -109,11 +110,20 @@ _NAMES = {
     "logical_not": "logicalNot",
     "remainder": "mod",
     "outer": "outerProduct",
-    **{
-        op: op
-        for op in ("abs", "cos", "exp", "expm1", "log", "log1p", "pow", "sign", "sin", "sqrt", "tan", "tanh")
-    },
+    **{op: op for op in ("abs", "pow", "sign")},
 }
+FUNCTIONS: Mapping[str, str] = {
+    **{
+        name: name
+        for name in (
+            *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "erf"),
+            *("exp", "expm1", "floor", "log", "log1p", "reciprocal", "relu", "round", "rsqrt", "sin", "sinh"),
+            *("softplus", "sqrt", "square", "tan", "tanh"),
+        )
+    },
+    "expit": "sigmoid",
+}
+"""The elementwise functions of TensorFlow.js."""
 _REDUCTIONS = {
     **{op: op for op in ("all", "any", "mean", "prod", "sum")},
     "amax": "max",
@@ -200,6 +210,13 @@ class TfjsEmitter(BraceEmitter):
                 host=True,
             )
         return super().apply(op, args, params, together)
+
+    def elementwise(
+        self, row: Function, args: Sequence[Piece], params: Mapping[str, ParamValue], result: Type
+    ) -> Piece | None:
+        if row.name not in FUNCTIONS:
+            return None
+        return Piece(f"tf.{FUNCTIONS[row.name]}({', '.join(self.tensor(a).text for a in args)})", result)
 
     def _read(self, piece: Piece) -> Piece:
         """Int and bool scalars leave the tensors."""

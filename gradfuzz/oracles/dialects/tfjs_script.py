@@ -10,13 +10,18 @@ from gradfuzz.oracles.base import Array
 from gradfuzz.oracles.dialects.limits import DialectLimits, refusal
 from gradfuzz.oracles.dialects.numbers import comment, entries, flat, header, listed, unshown
 from gradfuzz.oracles.dialects.table import ReproducerInput
-from gradfuzz.oracles.dialects.tfjs_emit import HELPERS, LACKS, TfjsEmitter
+from gradfuzz.oracles.dialects.tfjs_emit import FUNCTIONS, HELPERS, LACKS, TfjsEmitter
 from gradfuzz.oracles.emit.statements import nested_list
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.syntax import ArrayConst, Const, walk
 from gradfuzz.programs.language.types import Type
 
-LIMITS = DialectLimits("TensorFlow.js", LACKS, complex="TensorFlow.js has no derivatives of complex numbers")
+LIMITS = DialectLimits(
+    "TensorFlow.js",
+    LACKS,
+    complex="TensorFlow.js has no derivatives of complex numbers",
+    functions=FUNCTIONS,
+)
 
 
 def unsupported(shown: ReproducerInput) -> str | None:

@@ -8,6 +8,7 @@ wrong. A fault of the process is an error too, whose message begins with its kin
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,8 @@ import numpy as np
 from msgspec import UnsetType
 
 from gradfuzz.errors import ProtocolError, SilentTargetError, TargetProcessError
-from gradfuzz.oracles.base import Answer, Array, Oracle, Question, Traits
+from gradfuzz.oracles.base import Answer, Array, Oracle, Point, Question, Traits
+from gradfuzz.oracles.foreign.expanding import expanded, functions_of
 from gradfuzz.oracles.foreign.process import ResourceLimits
 from gradfuzz.oracles.foreign.protocol import (
     Emit,
@@ -26,6 +28,7 @@ from gradfuzz.oracles.foreign.protocol import (
     Failure,
     Feature,
     LoopForm,
+    PointReply,
     Reached,
     Result,
     Tensor,
@@ -33,13 +36,18 @@ from gradfuzz.oracles.foreign.protocol import (
 )
 from gradfuzz.oracles.foreign.tensors import from_tensor, split, to_tensor
 from gradfuzz.oracles.foreign.worker import Defined, Refused, Worker, in_words
+from gradfuzz.programs.language.functions import FUNCTIONS, Function
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.syntax import Break, Const, Continue, For, If, Program, Repeat, While, walk
 from gradfuzz.programs.language.typecheck import typecheck
+from gradfuzz.programs.text.parse import parse
 
 _AT_ONCE = 32
 """At most this many questions are asked together: fewer than the programs that an adapter keeps."""
+
+_ANSWERED = PointReply()
+"""In the place of results that came as one tensor."""
 
 _HARD = 2
 """After this many points in a row that end the process, a question's other points count as ending it too."""
@@ -64,7 +72,9 @@ class ForeignOracle(Oracle):
         )
         self.worker = worker
         self.way = way
-        self._ops = frozenset(way.ops)
+        self._ops = set(way.ops)
+        self._absent: set[str] = set()
+        """Functions that it was asked for by name, and has not."""
         self._binary = "base64" in features
         self._emits = "emit" in features
         self.knows = "supports" in features
@@ -86,7 +96,7 @@ class ForeignOracle(Oracle):
         for mode in question.modes:
             if mode not in way.modes:
                 return f"{who} has no {'forward' if mode == 'fwd' else 'reverse'} mode"
-        needs = _needs.get(question.program)
+        needs = _needs.get(self.sent(question.program))
         for what, needed, has in (
             ("op", needs.ops, self._ops),
             ("loop of the form", needs.loops, way.loops),
@@ -100,10 +110,45 @@ class ForeignOracle(Oracle):
                 )
         return self._refused(question) if self.knows else None
 
+    def sent(self, program: Program) -> Program:
+        """The program as it is sent: with compositions of the elementwise functions that the way lacks."""
+        known = _sent.get(program)
+        lacking = frozenset(op for op in known.functions if not self._has(op))
+        if lacking not in known.programs:
+            known.programs[lacking] = expanded(program, lacking)
+        return known.programs[lacking]
+
+    def _has(self, function: str) -> bool:
+        """Whether the way has an elementwise function: its hello lists it, or it answers to the name."""
+        if function not in self._ops and function not in self._absent and self.way.functions:
+            found = self._answers_to(FUNCTIONS[function])
+            if found is not None:
+                (self._ops if found else self._absent).add(function)
+        return function in self._ops
+
+    def _answers_to(self, row: Function) -> bool | None:
+        """Whether the way computes a function that is not in its hello; None where the process ended."""
+        names = ", ".join(row.arguments)
+        params = "".join(f", {name}=1" for name in row.params)
+        program = parse(f"def f({names}):\n    return {row.name}({names}{params})\n")
+        low, high = row.domain
+        inside = 0.5 if low < 0.5 < high else low + 0.5 if low > -math.inf else high - 0.5
+        point = Point({name: np.asarray(inside) for name in row.arguments})
+        outputs = (np.asarray(1.0),)
+        precision = "float64" if "float64" in self.way.dtypes else self.way.dtypes[0]
+        question = Question(program, (point,), precision, (row.arguments[0],), (), outputs, {})
+        try:
+            reply = self.worker.eval(Defined.of(program), self.request(question))
+        except Refused as refused:
+            return refused.failure is not None
+        except TargetProcessError:
+            return None
+        return not all(isinstance(entry.unsupported, str) for entry in reply.results or (_ANSWERED,))
+
     def _refused(self, question: Question) -> str | None:
         """Why the adapter refuses questions like this; None where it cannot say before it is asked."""
         try:
-            defined = _defined.get(question.program)
+            defined = _defined.get(self.sent(question.program))
             return self.worker.refusals(defined, question.precision, question.wrt, question.modes).get(
                 self.way.name
             )
@@ -139,7 +184,7 @@ class ForeignOracle(Oracle):
     def _all_asked(self, questions: Sequence[Question]) -> list[list[Answer]]:
         try:
             reply = self.worker.several(
-                [_defined.get(q.program) for q in questions], [self.request(q) for q in questions]
+                [_defined.get(self.sent(q.program)) for q in questions], [self.request(q) for q in questions]
             )
         except (Refused, TargetProcessError):  # which of them was it?
             return [self.answer(q) for q in questions]
@@ -178,7 +223,7 @@ class ForeignOracle(Oracle):
         asked = self.request(question)
         try:
             return self.worker.emit(
-                _defined.get(question.program), Emit(**msgspec.structs.asdict(asked))
+                _defined.get(self.sent(question.program)), Emit(**msgspec.structs.asdict(asked))
             ).source
         except (Refused, TargetProcessError):
             return ""
@@ -202,7 +247,7 @@ class ForeignOracle(Oracle):
     def _asked(self, question: Question) -> list[Answer]:
         count = len(question.points)
         try:
-            reply = self.worker.eval(_defined.get(question.program), self.request(question))
+            reply = self.worker.eval(_defined.get(self.sent(question.program)), self.request(question))
             return self._answers(question, reply, count)
         except Refused as refused:
             return [_refusal(question, refused.message, refused.failure)] * count
@@ -360,10 +405,19 @@ def _ops_of(data: Any) -> set[str]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """The forms in which a program is sent, by the functions that a way lacks."""
+
+    functions: frozenset[str]
+    programs: dict[frozenset[str], Program]
+
+
 _tensors: Recent[Question, dict[bool, _Tensors]] = Recent(lambda _: {}, 16)
 """A sweep asks many entry points the same question."""
 _reasons: Recent[Program, dict[tuple[object, ...], str | None]] = Recent(lambda _: {}, 256)
 _defined: Recent[Program, Defined] = Recent(Defined.of, 256)
+_sent: Recent[Program, _Sent] = Recent(lambda program: _Sent(functions_of(program), {}), 256)
 _needs: Recent[Program, _Needs] = Recent(_needed, 256)
 
 

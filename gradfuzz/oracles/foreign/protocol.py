@@ -172,6 +172,9 @@ class Way(Struct, forbid_unknown_fields=True):
     The fields with defaults are hints for a sweep: how seldom to ask it (`stride`), whether every new shape
     is compiled anew, whether it is another entry point run differently, whether all points of a request are
     the instances of one vectorized call, and whether many requests at once are cheaper.
+
+    With `functions` elementwise functions may be asked that `ops` does not list: the way looks for them in
+    the library by their names, and answers `unsupported` where there are none.
     """
 
     name: str
@@ -186,6 +189,7 @@ class Way(Struct, forbid_unknown_fields=True):
     variant: bool = False
     together: bool = False
     bulk: bool = False
+    functions: bool = False
 
 
 class HelloOk(Struct, forbid_unknown_fields=True):

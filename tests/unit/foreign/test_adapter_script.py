@@ -23,7 +23,8 @@ from gradfuzz.oracles.dialects.table import ReproducerInput
 from gradfuzz.oracles.emit.script import heading, inputs_source
 from gradfuzz.oracles.emit.script_verdict import truth_source
 from gradfuzz.oracles.engine.oracle import EngineOracle
-from gradfuzz.oracles.registry import references
+from gradfuzz.oracles.foreign.oracle import ForeignOracle
+from gradfuzz.oracles.registry import references, resolve
 from gradfuzz.programs import parse
 from gradfuzz.strategies import FAMILIES, draw_many
 
@@ -205,3 +206,61 @@ def test_what_the_kit_does_cannot_be_cut() -> None:
         cut(SCRIPTS / "autograd_adapter.py", "eager", ["qr"])
     with pytest.raises(CutError, match="no class of the way 'other'"):
         cut(SCRIPTS / "autograd_adapter.py", "other", [])
+
+
+LOOKED_UP = {
+    "atan2": "def f(x, y):\n    return atan2(x, y) * hypot(x, y)\n",
+    "erf": "def f(x, y):\n    return erf(x) * lgamma(y)\n",
+    "expit": "def f(x, y):\n    return expit(x - y)\n",
+}
+
+
+@pytest.mark.parametrize("name", LOOKED_UP)
+def test_functions_that_were_looked_up_are_called_by_their_paths(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("autograd")
+    text = written(looked_up(name))
+    assert {"atan2": "anp.arctan2(", "erf": "special.erf", "expit": "special.logistic"}[name] in text
+    done = run(text, tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "right"), done.stdout + done.stderr
+
+
+def looked_up(name: str) -> Question:
+    point = Point({"x": np.asarray(0.5), "y": np.asarray(1.75)})
+    return plain_question(parse(LOOKED_UP[name]), [point], "float64", ("x", "y"), ("rev",))
+
+
+@pytest.mark.parametrize("name", LOOKED_UP)
+def test_a_wrong_function_is_shown(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arguments of atan2 are exchanged; the other functions are found in a namespace where they are the
+    sine.
+    """
+    pytest.importorskip("autograd")
+    monkeypatch.setattr(adapter_script.adapters, "path", tmp_path.joinpath)
+    text = (SCRIPTS / "autograd_adapter.py").read_text(encoding="utf-8")
+    for old, new in (
+        ('"atan2": anp.arctan2,', '"atan2": lambda x, y: anp.arctan2(y, x),'),
+        ("functions = (anp, ", "functions = (Sines, anp, "),
+        ("OPS = {\n", "class Sines:\n    erf = expit = anp.sin\n\n\nOPS = {\n"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (tmp_path / "autograd_adapter.py").write_text(text, encoding="utf-8")
+    done = run(written(looked_up(name)), tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "wrong"), done.stdout + done.stderr
+
+
+def test_a_script_has_the_composition_that_was_sent(tmp_path: Path) -> None:
+    """autograd has no silu: what is called is expit."""
+    pytest.importorskip("autograd")
+    (way,) = resolve("autograd")
+    assert isinstance(way, ForeignOracle)
+    program = parse("def f(x):\n    return silu(x)\n")
+    question = plain_question(program, [Point({"x": np.asarray(0.5)})], "float64", ("x",), ("rev",))
+    (truth,) = references()["mpmath"].truth(question)
+    shown = ReproducerInput(question, 0, truth.gradient, truth.gradient, {"x": np.asarray(1e-9)})
+    text = adapter_script.script(
+        shown, ADAPTERS["autograd"], "eager", "Wrong in autograd.", program=way.sent(program)
+    )
+    assert "return silu(x)" in text
+    done = run(text, tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "right"), done.stdout + done.stderr

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import json
+import math
 import shlex
 import subprocess
 import sys
@@ -24,10 +25,12 @@ from gradfuzz.oracles import registry
 from gradfuzz.oracles.base import Answer, Oracle, Point, Question
 from gradfuzz.oracles.engine.oracle import EngineOracle
 from gradfuzz.oracles.foreign.conformance import conformance
+from gradfuzz.oracles.foreign.expanding import expanded, functions_of
 from gradfuzz.oracles.foreign.oracle import ForeignOracle, _refusal, worker
 from gradfuzz.oracles.foreign.protocol import Failure, Way
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import loop_program, parse
+from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.strategies import FAMILIES, draw_many
 
 SCRIPTS = Path(__file__).parents[3] / "gradfuzz" / "adapters"
@@ -297,6 +300,130 @@ def test_what_a_library_prints_is_not_taken_for_a_reply(tmp_path: Path) -> None:
     assert loud.answer(question)[0].values[0] == 9.0
     assert isinstance(loud, ForeignOracle)
     loud.worker.close()
+
+
+# Elementwise functions --------------------------------------------------------------------------------------
+
+
+def elementwise(name: str, way: Oracle, *inputs: float) -> Question:
+    names = ("x", "y")[: len(inputs)]
+    program = parse(f"def f({', '.join(names)}):\n    return {name}({', '.join(names)})\n")
+    point = Point({n: np.asarray(v) for n, v in zip(names, inputs, strict=True)})
+    return plain_question(program, [point], "float64", names, way.way.modes[:1])  # type: ignore[attr-defined]
+
+
+def test_functions_are_looked_up_by_their_names(autograd: Oracle) -> None:
+    for name, inputs in (("erf", (0.5,)), ("expit", (0.5,)), ("lgamma", (2.5,)), ("atan2", (0.5, -1.5))):
+        question = elementwise(name, autograd, *inputs)
+        (got,), (expected,) = autograd.answer(question), EngineOracle().answer(question)
+        assert got.status == "ok", got.message
+        for n, slope in expected.gradient.items():
+            assert float(got.gradient[n]) == pytest.approx(float(slope), rel=1e-12), name
+    assert autograd.supports(elementwise("xlogy", autograd, 0.5, 1.5)) == "autograd:eager has no op xlogy"
+
+
+COMPOSED = """
+def f(x, n: "int"):
+    y = relu(x * 2.0) + silu(n)
+    while square(y - 1.0) < 9.0:
+        if reciprocal(y) < 0.25:
+            y = y + 1.5
+        y = silu(y + square(x * y))
+    return y
+"""
+
+
+def test_a_way_that_lacks_a_function_is_sent_its_composition(autograd: Oracle) -> None:
+    assert isinstance(autograd, ForeignOracle)
+    program = parse(COMPOSED)
+    sent = autograd.sent(program)
+    assert functions_of(program) == {"relu", "silu", "square", "reciprocal", "expit", "exp"}
+    assert functions_of(sent) == {"square", "reciprocal", "expit", "exp"}
+    assert autograd.sent(program) is sent
+    point = Point({"x": np.asarray(0.75), "n": np.asarray(2)})
+    question = plain_question(program, [point], "float64", ("x",), ("rev",))
+    (got,), (expected,) = autograd.answer(question), EngineOracle().answer(question)
+    assert got.status == "ok", got.message
+    assert float(got.values[0]) == pytest.approx(float(expected.values[0]), rel=1e-13)
+    assert float(got.gradient["x"]) == pytest.approx(float(expected.gradient["x"]), rel=1e-12)
+    untouched = parse("def f(x):\n    return erf(x)\n")
+    assert autograd.sent(untouched) is untouched
+
+
+def test_compositions_mean_the_same() -> None:
+    """With every function that has a composition written out, the values of a program stay as they were."""
+    program = parse(COMPOSED)
+    lacking = [name for name, row in FUNCTIONS.items() if row.composition]
+    written = expanded(program, lacking)
+    assert functions_of(written) == {"exp"}
+    point = Point({"x": np.asarray(0.75), "n": np.asarray(2)})
+    one, other = (
+        EngineOracle().answer(plain_question(p, [point], "float64", ("x",), ("rev",)))[0]
+        for p in (program, written)
+    )
+    assert float(one.values[0]) == pytest.approx(float(other.values[0]), rel=1e-13)
+    assert float(one.gradient["x"]) == pytest.approx(float(other.gradient["x"]), rel=1e-12)
+
+
+def test_what_a_way_lacks_of_a_composition_is_refused() -> None:
+    way = of_way(ops=["multiply", "add", "divide", "astype"])
+    question = plain_question(
+        parse("def f(x):\n    return square(reciprocal(x)) + relu(x)\n"),
+        [Point({"x": np.asarray(0.5)})],
+        "float64",
+        ("x",),
+        ("rev",),
+    )
+    assert way.supports(question) == "t:w has no op maximum"
+
+
+ADDED = """
+import numpy as np
+from gradfuzz.fuzzer.questions.weighted import plain_question
+from gradfuzz.oracles.base import Point
+from gradfuzz.oracles.registry import resolve
+from gradfuzz.programs import parse
+from gradfuzz.programs.language.functions import Function, add
+
+add(Function("versine", ("sin(x)",), "1.0 - cos(x)"))
+add(Function("coversine", ("-cos(x)",)))
+add(Function("haversine", (), "0.5 * versine(x)"))
+(way,) = resolve({target!r})
+for name in ("versine", "coversine", "haversine"):
+    program = parse(f"def f(x):\\n    return {{name}}(x)\\n")
+    question = plain_question(program, [Point({{"x": np.asarray(0.5)}})], "float64", ("x",), ("fwd",))
+    (answer,) = way.answer(question)
+    print(name, way.sent(program) is program, answer.status, answer.message, *map(float, answer.values))
+"""
+
+
+def test_a_function_that_is_added_is_asked_by_its_name(tmp_path: Path) -> None:
+    """Of two libraries one has versine, plus 2, and no hello names it. The other is asked the composition."""
+    script = tmp_path / "added.py"
+    script.write_text(
+        f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\nimport kit\nfrom toy_adapter import Toy, Dual,"
+        " cos, sin\nclass Library:\n    pass\nclass Way(Toy):\n    functions = (Library,)\n"
+        "if sys.argv[1] == 'has':\n    Library.versine = lambda x: Dual(3.0) - cos(x)\n"
+        "kit.serve('added', '1', [Way()])\n",
+        encoding="utf-8",
+    )
+    said = {}
+    for library in ("has", "lacks"):
+        target = f"cmd:{sys.executable} {script} {library}"
+        code = ADDED.format(target=target)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        said[library] = [line.split(" ", 1) for line in done.stdout.splitlines()]
+    value = 1.0 - math.cos(0.5)
+    named, composed = dict(said["has"]), dict(said["lacks"])
+    assert named["versine"] == f"True ok  {value + 2.0!r}"
+    assert composed["versine"] == f"False ok  {value!r}"
+    assert named["haversine"].startswith("False ok  ")
+    assert float(named["haversine"].split()[-1]) == 0.5 * (value + 2.0)
+    assert float(composed["haversine"].split()[-1]) == 0.5 * value
+    for row in (named, composed):
+        assert row["coversine"].startswith("True unsupported cmd:")
+        assert row["coversine"].endswith("has no op coversine")
 
 
 # Conformance ------------------------------------------------------------------------------------------------
