@@ -3,6 +3,7 @@
     protocol, schema                    the messages, typed and checked in both directions; the same as a JSON
                                         Schema
     tensors, wire                       arrays and programs in messages; no conversion is left to the reader
+    expanding                           functions that a way lacks, written out as compositions
     process                             one child process: deadlines, memory, floods, death
     worker                              a conversation with such a process, begun again after a fault
     oracle                              a way into a target as an oracle

@@ -3,7 +3,7 @@
     jax, torch, numpy    the tracers, a package each
     graph                what they share: the precision of the arguments, and the program that a trace makes
     leaves               nested arguments and results, taken apart and put together again
-    compositions         elementwise functions by their rows; functions that the op table lacks, composed of ops
+    compositions         elementwise functions by their rows; others composed of ops
     whole                floats that become ints
 
 - What cannot be said as a program raises `UntraceableError`.
