@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from gradfuzz.programs import FLOAT, INT, Block, Call, Expr, Program, Type, parse, to_text, typecheck, walk
+from gradfuzz.programs.language.functions import FUNCTIONS
 from gradfuzz.programs.language.typecheck import expression_type
 from gradfuzz.strategies import draw_many, expressions, loop_bodies, loops, points, programs
 from gradfuzz.strategies.drawing.op_set import COMPARISONS, LOOP_OPS
@@ -83,8 +84,9 @@ def test_every_op_is_drawn_that_is_asked_for(op: str) -> None:
 
 
 def test_all_ops_are_those_of_no_set(seed: int) -> None:
-    assert draw_many(loops(ops=LOOP_OPS), 100, seed) == draw_many(loops(), 100, seed)
-    assert set().union(*map(ops_in, draw_many(loops(), 1000, 0))) <= set(LOOP_OPS)
+    every = tuple(dict.fromkeys((*LOOP_OPS, *FUNCTIONS)))
+    assert draw_many(loops(ops=every), 100, seed) == draw_many(loops(), 100, seed)
+    assert set().union(*map(ops_in, draw_many(loops(), 1000, 0))) <= set(every)
 
 
 @pytest.mark.parametrize(

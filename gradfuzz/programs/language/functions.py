@@ -81,7 +81,7 @@ class Function:
             return "e"
         if math.isinf(high):
             return f"{low + 1.0} + e * e"
-        return f"{(low + high) / 2} + {(high - low) / 2} * tanh(e)"
+        return f"{(low + high) / 2} + {0.875 * (high - low) / 2} * tanh(e)"  # away from the ends
 
     @property
     def where(self) -> str:

@@ -121,7 +121,7 @@ def _apart(
             else (-2.0, 2.0)
         )
     part = (high - low) / max(size, 1)
-    if size > 1 and part <= 8.0 * FORMATS[precision].eps * max(abs(low), abs(high)):
+    if size > 1 and part <= 4.0 * FORMATS[precision].eps * max(abs(low), abs(high)):
         raise InvalidArgument(
             f"ties=False with shape={shape!r}: {size} numbers of {precision} from {low!r} to {high!r} are not"
             " apart"
